@@ -1,0 +1,65 @@
+# duerow's commands. Each installs what it is missing into .venv and says so; the second time it starts at once.
+
+PYTHONPATH_FREE := env -u PYTHONPATH -u PYTHONHOME
+RUN := $(PYTHONPATH_FREE) .venv/bin/python
+
+# make demo FLIGHTS=336776 DB=sqlite:///elsewhere.db REPORT=report.html
+FLIGHTS ?=
+DB ?=
+REPORT ?=
+DEMO_ARGS := $(if $(FLIGHTS),--flights $(FLIGHTS)) $(if $(DB),--db $(DB)) $(if $(REPORT),--report $(REPORT))
+
+# make test ARGS="-k push"; make bench SIZE=smoke
+ARGS ?=
+SIZE ?= full
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test soak lint types docs bench mutate lock clean java servers
+
+help: ## Show this list
+	@echo "duerow: what 'make' can do"
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
+
+demo: .venv/demo.stamp java ## Run real flights through a pipeline on Spark (FLIGHTS=20000 DB=sqlite:///file.db REPORT=file.html)
+	$(RUN) -m duerow.demo $(DEMO_ARGS) $(ARGS)
+
+test: .venv/dev.stamp java servers ## Run the tests on every database (ARGS="-k push")
+	$(RUN) -m pytest $(ARGS)
+
+soak: .venv/dev.stamp java servers ## Run the long tests
+	$(RUN) -m pytest -m soak $(ARGS)
+
+lint: .venv/dev.stamp ## Check form, types, and that generated code is current
+	$(RUN) -m ruff format --check .
+	$(RUN) -m ruff check .
+	$(RUN) -m mypy
+	$(RUN) tools/generate_sync.py --check
+
+types: .venv/dev.stamp ## Check types alone
+	$(RUN) -m mypy
+
+docs: .venv/dev.stamp ## Build the documentation into site/
+	$(RUN) -m mkdocs build --strict --quiet
+	@echo "built site/index.html"
+
+bench: .venv/dev.stamp java ## Measure against plain SQL on the same server (SIZE=smoke|full)
+	$(RUN) -m bench --size $(SIZE) $(ARGS)
+
+mutate: .venv/dev.stamp ## Break a store on purpose in ten ways: the tests must notice each
+	$(RUN) -m tests.mutations $(ARGS)
+
+lock: .venv/dev.stamp ## Choose versions anew and write requirements/*.txt with their hashes (ARGS=--upgrade)
+	$(RUN) tools/lock.py $(ARGS)
+
+clean: ## Remove what these commands made
+	rm -rf .venv site build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis spark-warehouse
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+java:
+	@tools/setup java
+
+servers: .venv/dev.stamp
+	@$(RUN) -m tests.servers prepare
+
+.venv/%.stamp: requirements/build.txt requirements/%.txt pyproject.toml tools/setup
+	@tools/setup $*
