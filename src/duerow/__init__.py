@@ -1,0 +1,1 @@
+"""Message queues kept as rows in the database that an application already has."""

@@ -1,0 +1,40 @@
+"""Where the time comes from: the database, or a clock that tests move."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Protocol
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MICROSECOND = timedelta(microseconds=1)
+
+
+class Clock(Protocol):
+    """Anything that tells the time as an aware UTC datetime."""
+
+    def now(self) -> datetime:
+        """Return the current moment in UTC."""
+        ...
+
+
+class HostClock:
+    """This host's own clock: the time of stores that live in the process."""
+
+    def now(self) -> datetime:
+        """Return the current moment in UTC."""
+        return datetime.now(UTC)
+
+
+def micros(moment: datetime) -> int:
+    """Return a moment as whole microseconds since 1970 UTC."""
+    return (moment - EPOCH) // MICROSECOND
+
+
+def moment(micros: int) -> datetime:
+    """Return the aware UTC datetime that is so many microseconds after 1970."""
+    return EPOCH + timedelta(microseconds=micros)
+
+
+def span(length: timedelta) -> int:
+    """Return a timedelta as whole microseconds."""
+    return length // MICROSECOND

@@ -1,0 +1,217 @@
+"""Payloads and headers as text and back: equal, and of the same types, on every database.
+
+A payload is null, a boolean, an integer of 64 bits, a finite float, text without U+0000 and lone surrogates, or lists
+and objects of those, nested at most 64 deep and at most 1 MiB when encoded; or bytes, a kind of their own.
+Anything that would come back as something else (a tuple, an IntEnum, a datetime) is refused before anything changes.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Mapping
+from math import isfinite
+from typing import Any, Final
+
+import msgspec
+
+from duerow.errors import CodecError
+from duerow.message import Failure, Scalar
+
+JSON: Final = "json"
+BYTES: Final = "bytes"
+
+MAX_DEPTH: Final = 64
+MAX_PAYLOAD_BYTES: Final = 1 << 20
+MAX_HEADERS_BYTES: Final = 64 << 10
+
+_LEAST_INTEGER, _MOST_INTEGER = -(1 << 63), (1 << 63) - 1
+_PLAIN = frozenset({str, bool, type(None)})
+_SCALARS: frozenset[type] = frozenset({str, bool, int, float})
+
+_encode = msgspec.json.Encoder(order="sorted").encode
+_decode = msgspec.json.Decoder().decode
+_decode_failure = msgspec.json.Decoder(Failure).decode
+
+
+class Encoded(msgspec.Struct, frozen=True):
+    """A payload as a store keeps it: the name of its type, and its JSON text with sorted keys."""
+
+    kind: str
+    text: str
+
+
+class _Unfit(Exception):
+    """Why a value cannot be carried, and the path to it, innermost first."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.path: list[str | int] = []
+
+    def within(self, step: str | int) -> _Unfit:
+        """Note one step of the way to the value."""
+        self.path.append(step)
+        return self
+
+
+def encode(payload: Any, max_bytes: int = MAX_PAYLOAD_BYTES) -> Encoded:
+    """Return the payload as its kind and canonical JSON text; raise CodecError if it would not come back the same."""
+    if type(payload) is bytes:
+        return Encoded(BYTES, _text(base64.b64encode(payload).decode("ascii"), "payload", max_bytes))
+    _require(payload, "payload")
+    return Encoded(JSON, _text(payload, "payload", max_bytes))
+
+
+def decode(kind: str, text: str) -> Any:
+    """Return the payload that `encode` was given; raise CodecError if the text is not one of ours."""
+    if kind not in (JSON, BYTES):
+        raise CodecError(f"payload of unknown kind {kind!r}: this consumer knows {JSON!r} and {BYTES!r}")
+    try:
+        value = _decode(text)
+        return base64.b64decode(value, validate=True) if kind == BYTES else value
+    except (msgspec.DecodeError, binascii.Error, ValueError, TypeError) as error:
+        raise CodecError(f"payload cannot be read back as {kind}: {error}") from error
+
+
+def encode_headers(headers: Mapping[str, Scalar] | None) -> str | None:
+    """Return headers as JSON text, None for none; raise CodecError unless they are names with scalars."""
+    if not headers:
+        return None
+    for name, value in headers.items():
+        if type(name) is not str or type(value) not in _SCALARS:
+            raise CodecError(f"header {name!r:.80} must be a name with text, a number or a boolean, not {value!r:.80}")
+    _require(dict(headers), "headers")
+    return _text(dict(headers), "headers", MAX_HEADERS_BYTES)
+
+
+def decode_headers(text: str | None) -> dict[str, Scalar]:
+    """Return the headers that `encode_headers` was given."""
+    if text is None:
+        return {}
+    try:
+        headers = _decode(text)
+    except msgspec.DecodeError as error:
+        raise CodecError(f"headers cannot be read back: {error}") from error
+    if not isinstance(headers, dict):
+        raise CodecError(f"headers cannot be read back: {text:.80} is no JSON object")
+    return headers
+
+
+def encode_failure(failure: Failure) -> str:
+    """Return a failure as JSON text; characters that a database cannot keep become U+FFFD."""
+    kept = Failure(
+        _storable(failure.type), _storable(failure.message), failure.traceback and _storable(failure.traceback)
+    )
+    return _encode(kept).decode()
+
+
+def decode_failure(text: str | None) -> Failure | None:
+    """Return the failure that `encode_failure` was given; text of another make becomes its message."""
+    if text is None:
+        return None
+    try:
+        return _decode_failure(text)
+    except msgspec.DecodeError:
+        return Failure("unknown", text)
+
+
+def merge_patch(target: Any, patch: Any) -> Any:
+    """Return the target as a JSON merge patch (RFC 7396) makes it: null removes a member."""
+    if not isinstance(patch, dict):
+        return patch
+    merged = dict(target) if isinstance(target, dict) else {}
+    for name, value in patch.items():
+        if value is None:
+            merged.pop(name, None)
+        else:
+            merged[name] = merge_patch(merged.get(name), value)
+    return merged
+
+
+def _storable(text: str) -> str:
+    return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode("utf-8")
+
+
+def _require(value: Any, what: str) -> None:
+    try:
+        _check(value, MAX_DEPTH)
+    except _Unfit as unfit:
+        raise CodecError(f"{_place(what, unfit)} {unfit.reason}") from None
+
+
+def _check(value: Any, depth: int) -> None:
+    """Refuse whatever would not come back equal and of the same type; text is looked at once it is encoded."""
+    of = type(value)
+    if of in _PLAIN:
+        return
+    if of is int:
+        if not _LEAST_INTEGER <= value <= _MOST_INTEGER:
+            raise _Unfit(f"is an integer beyond 64 bits ({value:.3e}): carry it as text or by a declared type")
+    elif of is float:
+        if not isfinite(value):
+            raise _Unfit(f"is {value}, which JSON does not have: use null or text")
+    elif of is dict:
+        if depth == 0:
+            raise _Unfit(f"is nested more than {MAX_DEPTH} deep")
+        for name, member in value.items():
+            if type(name) is not str:
+                raise _Unfit(f"has the key {name!r:.80} of type {type(name).__name__}; JSON keys are text")
+            if type(member) not in _PLAIN:
+                try:
+                    _check(member, depth - 1)
+                except _Unfit as unfit:
+                    raise unfit.within(name) from None
+    elif of is list:
+        if depth == 0:
+            raise _Unfit(f"is nested more than {MAX_DEPTH} deep")
+        for index, member in enumerate(value):
+            if type(member) not in _PLAIN:
+                try:
+                    _check(member, depth - 1)
+                except _Unfit as unfit:
+                    raise unfit.within(index) from None
+    else:
+        hint = "use a list" if of is tuple else "turn it into null, booleans, numbers, text, lists and objects"
+        raise _Unfit(
+            f"is of type {of.__module__}.{of.__qualname__} ({value!r:.80}), which JSON would not give back: {hint}"
+        )
+
+
+def _text(value: Any, what: str, max_bytes: int) -> str:
+    try:
+        encoded = _encode(value)
+    except UnicodeEncodeError as error:
+        raise CodecError(
+            f"{what} holds a lone surrogate ({error.object[error.start]!r}), which no database keeps"
+        ) from error
+    if len(encoded) > max_bytes:
+        raise CodecError(
+            f"{what} has {len(encoded):,} bytes when encoded; at most {max_bytes:,} are allowed: "
+            "store it elsewhere and push a reference"
+        )
+    # The escape also stands in text that really says \u0000, so a hit is only a reason to look closely.
+    if b"\\u0000" in encoded and (path := _zero(value)) is not None:
+        raise CodecError(f"{what}{path} holds U+0000, which not every database keeps")
+    return encoded.decode()
+
+
+def _zero(value: Any) -> str | None:
+    """Return the path to text with U+0000, or None."""
+    if isinstance(value, str):
+        return "" if "\0" in value else None
+    members: list[tuple[Any, Any]] = []
+    if isinstance(value, dict):
+        if any("\0" in name for name in value):
+            return " (in a key)"
+        members = list(value.items())
+    elif isinstance(value, list):
+        members = list(enumerate(value))
+    for step, member in members:
+        if (path := _zero(member)) is not None:
+            return f"[{step!r}]{path}"
+    return None
+
+
+def _place(what: str, unfit: _Unfit) -> str:
+    return what + "".join(f"[{step!r}]" for step in reversed(unfit.path))

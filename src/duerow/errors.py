@@ -1,0 +1,143 @@
+"""What can go wrong, each with what happened, to what, and what to do about it.
+
+    DuerowError
+    ├── ConfigurationError      the call, URL or setting cannot work as given
+    │   └── NotSupported        this store cannot do that; the message says which can
+    ├── InvalidMessage          a field of a message is out of its bounds
+    │   └── CodecError          a payload or header is not what JSON can carry unchanged
+    ├── DuplicateKey            a live message holds the key already
+    ├── LeaseLost               the receipt is stale: somebody else ended that turn
+    ├── TimedOut                a handler ran longer than its timeout
+    ├── InvalidOutcome          a handler or station returned something that ends no turn
+    ├── SchemaOutdated          the tables are missing or older than this version: migrate
+    ├── SchemaNewer             the tables were made by a newer version: upgrade duerow
+    ├── QueueDraining           the queue takes no new messages
+    └── StoreUnavailable        the database did not answer; worth retrying
+        └── Conflict            the database chose this transaction as a victim; retry it whole
+
+Stores map the database's error codes to these, never its message texts; the driver's error is the cause.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Literal
+
+
+class DuerowError(Exception):
+    """The root of every error that duerow raises on purpose."""
+
+
+class ConfigurationError(DuerowError):
+    """The call, URL or setting cannot work as given; nothing was changed."""
+
+
+class NotSupported(ConfigurationError):
+    """This store cannot do what was asked; nothing was changed."""
+
+
+class InvalidMessage(DuerowError):
+    """A field of a message is out of its bounds; nothing was changed."""
+
+
+class CodecError(InvalidMessage):
+    """A payload or a header cannot be carried by JSON and come back unchanged, or cannot be read back."""
+
+
+class DuplicateKey(DuerowError):
+    """A live message of the queue holds the key already.
+
+    Attributes:
+        queue: the queue in which the key is taken.
+        keys: the taken keys, in the order of the messages that asked for them.
+    """
+
+    def __init__(self, queue: str, keys: Sequence[str]) -> None:
+        self.queue, self.keys = queue, tuple(keys)
+        taken = ", ".join(repr(key) for key in self.keys[:10])
+        more = f" and {len(self.keys) - 10} more" if len(self.keys) > 10 else ""
+        super().__init__(
+            f"queue {queue!r} has a live message with key {taken}{more}; "
+            "choose another key, or say on_duplicate='ignore', 'replace' or 'earliest'"
+        )
+
+    def __reduce__(self) -> tuple[type[DuplicateKey], tuple[str, tuple[str, ...]]]:
+        """Travel between processes with its values, not its text."""
+        return DuplicateKey, (self.queue, self.keys)
+
+
+class LeaseLost(DuerowError):
+    """The reservation ended before it was settled; another worker may have the message now.
+
+    Attributes:
+        message_id: the message that is no longer ours.
+        until: when the lease ended or would have ended, if known.
+    """
+
+    def __init__(self, message_id: int, until: datetime | None = None) -> None:
+        self.message_id, self.until = message_id, until
+        lease = f" (its lease ran until {until:%Y-%m-%d %H:%M:%S} UTC)" if until else ""
+        super().__init__(
+            f"message {message_id} is no longer yours{lease}: it was taken over, changed, removed or settled already; "
+            "nothing was changed. Ask for a longer lease or extend() while you work"
+        )
+
+    def __reduce__(self) -> tuple[type[LeaseLost], tuple[int, datetime | None]]:
+        """Travel between processes with its values, not its text."""
+        return LeaseLost, (self.message_id, self.until)
+
+
+class MessageLeased(DuerowError):
+    """A consumer works on the message; it was not changed.
+
+    Attributes:
+        message_id: the message that is leased.
+    """
+
+    def __init__(self, message_id: int, leased_by: str | None = None) -> None:
+        self.message_id, self.leased_by = message_id, leased_by
+        super().__init__(
+            f"message {message_id} is leased by {leased_by or 'a consumer'}; wait until it is settled, "
+            "or say even_if_leased=True to end that lease"
+        )
+
+    def __reduce__(self) -> tuple[type[MessageLeased], tuple[int, str | None]]:
+        """Travel between processes with its values, not its text."""
+        return MessageLeased, (self.message_id, self.leased_by)
+
+
+class TimedOut(DuerowError):
+    """A handler ran longer than the worker's timeout, or a blocking call waited longer than its own."""
+
+
+class InvalidOutcome(DuerowError):
+    """A handler or a station returned something that cannot end a turn."""
+
+
+class SchemaOutdated(DuerowError):
+    """The tables are missing or older than this version of duerow needs: run `duerow migrate`."""
+
+
+class SchemaNewer(DuerowError):
+    """The tables were made by a newer duerow than this one: upgrade this installation."""
+
+
+class QueueDraining(DuerowError):
+    """The queue is being drained and takes no new messages."""
+
+
+class StoreUnavailable(DuerowError):
+    """The database could not be reached or broke off; worth trying again.
+
+    Attributes:
+        outcome: "none" when nothing was changed, "unknown" when it may have happened before the answer was lost.
+    """
+
+    def __init__(self, text: str, outcome: Literal["none", "unknown"] = "none") -> None:
+        self.outcome = outcome
+        super().__init__(text)
+
+
+class Conflict(StoreUnavailable):
+    """The database ended this transaction in favour of another one (deadlock, lock timeout, serialization)."""

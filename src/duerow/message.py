@@ -1,0 +1,174 @@
+"""A message: a payload that is due at some moment, and what is known about it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final, Literal
+
+import msgspec
+
+from duerow.errors import InvalidMessage
+
+Scalar = str | int | float | bool
+Status = Literal["new", "error", "done", "dead"]
+OnDuplicate = Literal["ignore", "replace", "earliest", "reject"]
+Outcome = Literal["created", "updated", "ignored"]
+
+LIVE: Final[tuple[Status, ...]] = ("new", "error")
+ON_DUPLICATE: Final[tuple[OnDuplicate, ...]] = ("ignore", "replace", "earliest", "reject")
+
+_QUEUE_NAME = re.compile(r"[A-Za-z0-9_.:/-]{1,100}")
+_EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
+_LATEST = datetime(9999, 1, 1, tzinfo=UTC)
+_LONGEST = timedelta(days=365_000)
+_KEY_CHARACTERS, _KEY_BYTES = 255, 512
+
+
+class Failure(msgspec.Struct, frozen=True):
+    """Why an attempt failed: the error's type, the message of its whole cause chain, a bounded traceback."""
+
+    type: str
+    message: str
+    traceback: str | None = None
+
+
+class Message(msgspec.Struct, frozen=True):
+    """What a consumer is handed: a frozen value.
+
+    Attributes:
+        id: 64-bit integer, never reused, growing with insertion as seen by one producer.
+        queue: the queue's name.
+        payload: what was pushed, equal and of the same types.
+        kind: name of the payload's type: "json", "bytes", or a declared one.
+        key: unique within the queue among live messages, or None.
+        headers: names and scalars that travel with the message.
+        status: "new" (no attempt has ended yet), "error" (the last attempt failed), "done" or "dead".
+        due_at: when it was, or will be, handed out; None = not to be handed out. For a message just reserved:
+            the due time that it had in line.
+        first_due_at: the due time that it was pushed with.
+        attempts: how many times it has been handed out, this time included.
+        token: grows with every reservation and every write that ends one.
+        leased_by: who has it, as host:pid:worker/claim; None when nobody has.
+        leased_until: when that lease ends.
+        created_at: when it was pushed.
+        last_attempt_at: when it was last handed out.
+        last_error: why the last attempt failed, if one did.
+    """
+
+    id: int
+    queue: str
+    payload: Any
+    kind: str
+    key: str | None
+    headers: Mapping[str, Scalar]
+    status: Status
+    due_at: datetime | None
+    first_due_at: datetime
+    attempts: int
+    token: int
+    leased_by: str | None
+    leased_until: datetime | None
+    created_at: datetime
+    last_attempt_at: datetime | None
+    last_error: Failure | None
+
+
+class Draft(msgspec.Struct, frozen=True):
+    """A message to be pushed.
+
+    Args:
+        payload: JSON (see `duerow.codec`) or bytes.
+        key: unique among live messages of the queue, 1 to 255 characters.
+        due: earliest moment to hand it out, an aware datetime; at most one of `due` and `delay`. Default: at once.
+        delay: how long from now until it is due.
+        headers: names and scalars that travel with the message.
+        queue: the queue to push to, where a call does not say it (`commit(then=[…])`).
+    """
+
+    payload: Any
+    key: str | None = msgspec.field(default=None)
+    due: datetime | None = msgspec.field(default=None)
+    delay: timedelta | None = msgspec.field(default=None)
+    headers: Mapping[str, Scalar] | None = msgspec.field(default=None)
+    queue: str | None = msgspec.field(default=None)
+
+
+class Pushed(msgspec.Struct, frozen=True):
+    """What became of a push: the id of the message, and whether it was created, updated or ignored."""
+
+    id: int
+    outcome: Outcome
+
+
+def check_queue_name(name: object) -> str:
+    """Return the name if a queue may be called so, else raise InvalidMessage."""
+    if not isinstance(name, str) or not _QUEUE_NAME.fullmatch(name):
+        raise InvalidMessage(
+            f"a queue cannot be called {name!r:.120}: use 1 to 100 ASCII letters, digits and the characters _ . : / -"
+        )
+    return name
+
+
+def check_key(key: object) -> str | None:
+    """Return the key if a message may have it, else raise InvalidMessage."""
+    if key is None:
+        return None
+    if not isinstance(key, str):
+        raise InvalidMessage(f"a key is text, not {type(key).__name__} ({key!r:.80}); turn it into text")
+    if not 1 <= len(key) <= _KEY_CHARACTERS or "\0" in key:
+        raise InvalidMessage(
+            f"a key has 1 to {_KEY_CHARACTERS} characters without U+0000; this one has {len(key)}: {key!r:.80}"
+        )
+    try:
+        size_bytes = len(key.encode())
+    except UnicodeEncodeError as error:
+        raise InvalidMessage(f"a key cannot hold a lone surrogate: {key!r:.80}") from error
+    if size_bytes > _KEY_BYTES:
+        raise InvalidMessage(f"a key has at most {_KEY_BYTES} bytes in UTF-8; this one has {size_bytes}: {key!r:.80}")
+    return key
+
+
+def check_moment(name: str, moment: object) -> datetime | None:
+    """Return the moment in UTC, or None for None; raise InvalidMessage unless it is an aware datetime in range."""
+    if moment is None:
+        return None
+    if not isinstance(moment, datetime):
+        raise InvalidMessage(f"{name} is an aware datetime, not {type(moment).__name__} ({moment!r:.80})")
+    if moment.utcoffset() is None:
+        raise InvalidMessage(f"{name} has no time zone: {moment!r}; say which, such as {name}.replace(tzinfo=UTC)")
+    try:
+        moment = moment.astimezone(UTC)
+    except OverflowError:
+        moment = _LATEST + timedelta(days=1)
+    if not _EARLIEST <= moment <= _LATEST:
+        raise InvalidMessage(
+            f"{name} is out of range: {moment.isoformat()}; it must lie between the years 1970 and 9999"
+        )
+    return moment
+
+
+def check_span(name: str, span: object, minimum: timedelta = timedelta(0)) -> timedelta:
+    """Return the timedelta if it lies between the minimum and 365,000 days, else raise InvalidMessage."""
+    if not isinstance(span, timedelta):
+        raise InvalidMessage(f"{name} is a timedelta, not {type(span).__name__} ({span!r:.80})")
+    if not minimum <= span <= _LONGEST:
+        least = "negative" if minimum == timedelta(0) else f"below {minimum}"
+        raise InvalidMessage(f"{name} cannot be {least} nor above {_LONGEST.days:,} days: {span}")
+    return span
+
+
+def check_due(due: object, delay: object) -> tuple[datetime | None, timedelta | None]:
+    """Return due and delay, checked; raise InvalidMessage when both are given or one is out of bounds."""
+    if due is not None and delay is not None:
+        raise InvalidMessage(f"give due or delay, not both: due={due!r}, delay={delay!r}")
+    return check_moment("due", due), None if delay is None else check_span("delay", delay)
+
+
+def check_on_duplicate(mode: object) -> OnDuplicate:
+    """Return the mode if it is one of the four, else raise InvalidMessage."""
+    for known in ON_DUPLICATE:
+        if mode == known:
+            return known
+    raise InvalidMessage(f"on_duplicate cannot be {mode!r}: say one of {', '.join(map(repr, ON_DUPLICATE))}")

@@ -1,0 +1,38 @@
+"""The right to work on one message until a time, and the receipt that proves it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import msgspec
+
+from duerow.message import Message
+
+
+class Receipt(msgspec.Struct, frozen=True):
+    """Proves a reservation: it is good as long as the message still carries this token."""
+
+    id: int
+    token: int
+
+
+class Reservation(msgspec.Struct, frozen=True):
+    """One message, lent to one consumer until a time.
+
+    Attributes:
+        message: the message; its `due_at` is the place it had in line.
+        until: when the lease ends unless it is extended. Settling later still succeeds if nobody took the message.
+    """
+
+    message: Message
+    until: datetime
+
+    @property
+    def receipt(self) -> Receipt:
+        """What every later write of this reservation must match."""
+        return Receipt(self.message.id, self.message.token)
+
+    @property
+    def attempt(self) -> int:
+        """The number of this attempt; the first is 1."""
+        return self.message.attempts

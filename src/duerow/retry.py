@@ -1,0 +1,139 @@
+"""When to try again: a policy turns a failed attempt into a delay, or into None when it is time to give up."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final, Protocol, runtime_checkable
+
+from duerow.errors import ConfigurationError
+from duerow.message import check_span
+
+RetryFunction = Callable[[int, datetime | None, BaseException | None], timedelta | None]
+"""(attempt from 1, when that attempt began, its error) -> delay until the next one, or None to give up."""
+
+DEFAULT_LIMIT: Final = 20
+
+
+@runtime_checkable
+class RetryPolicy(Protocol):
+    """A delay for each failed attempt, and a limit of attempts in all.
+
+    Attributes:
+        limit: attempts in all, or None for no limit.
+    """
+
+    @property
+    def limit(self) -> int | None:
+        """How many attempts a message has in all; None = as many as it takes."""
+        ...
+
+    def __call__(
+        self, attempt: int, started_at: datetime | None = None, error: BaseException | None = None
+    ) -> timedelta | None:
+        """Return the delay after the attempt of this number (from 1) failed, or None to give up."""
+        ...
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """The same delay after every failure."""
+
+    delay: timedelta
+    limit: None = None
+
+    def __call__(
+        self, attempt: int, started_at: datetime | None = None, error: BaseException | None = None
+    ) -> timedelta:
+        """Return the delay."""
+        return self.delay
+
+
+@dataclass(frozen=True)
+class Exponential:
+    """A delay that grows by a factor with every attempt up to a maximum, each spread by a share of itself."""
+
+    first: timedelta
+    factor: float
+    maximum: timedelta
+    jitter: float
+    limit: None = None
+
+    def __call__(
+        self, attempt: int, started_at: datetime | None = None, error: BaseException | None = None
+    ) -> timedelta:
+        """Return first * factor ** (attempt - 1), at most the maximum, times 1 ± jitter."""
+        try:
+            grown = self.first.total_seconds() * self.factor ** (attempt - 1)
+        except OverflowError:
+            grown = float("inf")
+        seconds = min(grown, self.maximum.total_seconds())
+        spread = random.uniform(1 - self.jitter, 1 + self.jitter)  # noqa: S311 - spreads load, guards nothing
+        return timedelta(seconds=seconds * spread)
+
+
+@dataclass(frozen=True)
+class Limited:
+    """Another policy, for at most so many attempts in all."""
+
+    limit: int
+    policy: RetryFunction
+
+    def __call__(
+        self, attempt: int, started_at: datetime | None = None, error: BaseException | None = None
+    ) -> timedelta | None:
+        """Return the other policy's delay, or None once the attempts are used up."""
+        return None if attempt >= self.limit else self.policy(attempt, started_at, error)
+
+
+def fixed(delay: timedelta) -> Fixed:
+    """The same delay after every failure, without end; wrap it in `limited` to give up."""
+    return Fixed(check_span("delay", delay))
+
+
+def exponential(
+    first: timedelta = timedelta(seconds=1),
+    factor: float = 2.0,
+    maximum: timedelta = timedelta(hours=1),
+    jitter: float = 0.1,
+) -> Exponential:
+    """A delay that starts at `first` and grows by `factor` up to `maximum`, spread by ± `jitter` of itself.
+
+    Raises:
+        ConfigurationError: the factor is below 1 or the jitter is not within 0 and 1.
+    """
+    if not factor >= 1:
+        raise ConfigurationError(f"factor is {factor!r}; a delay that shrinks never ends, so it must be at least 1")
+    if not 0 <= jitter <= 1:
+        raise ConfigurationError(f"jitter is {jitter!r}; it is a share of the delay, from 0 to 1")
+    return Exponential(check_span("first", first), factor, check_span("maximum", maximum), jitter)
+
+
+def limited(limit: int, policy: RetryFunction) -> Limited:
+    """Another policy, for at most `limit` attempts in all; the last failure makes the message dead.
+
+    Raises:
+        ConfigurationError: the limit is no integer of at least 1, or the policy cannot be called.
+    """
+    if type(limit) is not int or limit < 1:
+        raise ConfigurationError(
+            f"limit is {limit!r}; it counts attempts in all, so it must be an integer of at least 1"
+        )
+    if not callable(policy):
+        raise ConfigurationError(
+            f"policy is {policy!r}; give fixed(…), exponential(…) or a function of (attempt, started_at, error)"
+        )
+    return Limited(limit, policy)
+
+
+def as_policy(retry: RetryPolicy | RetryFunction | None) -> RetryPolicy:
+    """Return a policy for what the user gave: None = the default, a bare function = at most 20 attempts of it."""
+    if retry is None:
+        return DEFAULT
+    return retry if isinstance(retry, RetryPolicy) else limited(DEFAULT_LIMIT, retry)
+
+
+DEFAULT: Final = limited(DEFAULT_LIMIT, exponential())
+"""At most 20 attempts, one second apart at first, doubling up to an hour, spread by a tenth."""

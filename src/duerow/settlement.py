@@ -1,0 +1,188 @@
+"""How a turn ends, as values; and `decide`, which turns what a handler did into one of them."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+import msgspec
+from msgspec import UNSET
+
+from duerow.errors import InvalidOutcome
+from duerow.message import Draft, Failure, Message, OnDuplicate, Scalar, check_span
+from duerow.retry import RetryPolicy
+
+MAX_TRACEBACK: Final = 8_000
+"""Characters of a traceback that are kept: its end, where the error is."""
+
+MAX_FAILURE: Final = 4_000
+"""Characters of a cause chain that are kept."""
+
+
+class Commit(msgspec.Struct, frozen=True):
+    """The message is done and leaves the queue.
+
+    Args:
+        payload: what to keep in the queue's history instead of the payload as pushed (UNSET: that one).
+        then: messages to push in the same transaction; each says its `queue`.
+    """
+
+    payload: Any = UNSET
+    then: tuple[Draft, ...] = ()
+
+
+class Rollback(msgspec.Struct, frozen=True):
+    """The attempt failed; the message is due again after a delay.
+
+    Args:
+        delay: how long until then; None: as the retry policy says, which may be to give up.
+        error: why it failed, as an exception, a `Failure` or text.
+    """
+
+    delay: timedelta | None = None
+    error: BaseException | Failure | str | None = None
+
+
+class Release(msgspec.Struct, frozen=True):
+    """The message was not started: due time, place and attempts become what they were before the reservation."""
+
+
+class Move(msgspec.Struct, frozen=True):
+    """The message goes on to another queue, in the one write that ends this turn.
+
+    Args:
+        to: the queue to go to.
+        payload: the new payload; UNSET: unchanged; None: JSON null.
+        patch: a JSON merge patch of the payload, instead of `payload`.
+        key: the new key; UNSET: unchanged; None: no key.
+        headers: merged into those it has; a value of None removes that header.
+        due: when it is due there; at most one of `due` and `delay`. Default: at once.
+        delay: how long from now until it is due there.
+        on_duplicate: what happens if the key is live in the target: "reject" (default) refuses this move, the other
+            modes are those of push.
+    """
+
+    to: str
+    payload: Any = UNSET
+    patch: Any = UNSET
+    key: Any = UNSET
+    headers: Mapping[str, Scalar | None] | None = None
+    due: datetime | None = None
+    delay: timedelta | None = None
+    on_duplicate: OnDuplicate = "reject"
+
+
+class Bury(Exception):
+    """Give the message up: it becomes dead and is kept for people. May be returned or raised by a handler.
+
+    Args:
+        reason: why, as text, a `Failure` or an exception.
+    """
+
+    def __init__(self, reason: str | Failure | BaseException) -> None:
+        self.reason = reason
+        super().__init__(reason)
+
+
+class Retry(Exception):
+    """Try again after a delay of the handler's own choosing. May be returned or raised by a handler.
+
+    Args:
+        after: how long until the next attempt.
+        counts: whether this attempt counts towards the policy's limit; beyond it the message is buried.
+    """
+
+    def __init__(self, after: timedelta, counts: bool = True) -> None:
+        self.after, self.counts = check_span("after", after), counts
+        super().__init__(after, counts)
+
+    def __str__(self) -> str:
+        return f"the handler asked to try again after {self.after}"
+
+
+Settlement = Commit | Rollback | Release | Move | Bury
+"""All the ways in which a turn can end."""
+
+
+def decide(message: Message, outcome: object, policy: RetryPolicy) -> Settlement:
+    """Return how a turn ends: the one place where that is decided, for workers, stations and `reserving()` alike.
+
+    Args:
+        message: the message of the turn; its `attempts` include this attempt.
+        outcome: what the handler returned, or the exception that it raised.
+        policy: the queue's retry policy.
+
+    A returned settlement is taken as it is; a list of `Move`s sends a new message to each target and ends this one;
+    anything else that is returned is ignored. `Retry` and `Bury` do what they say, any other exception is a failed
+    attempt for which the policy gives a delay or None, which buries the message.
+    """
+    if isinstance(outcome, Retry):
+        used_up = outcome.counts and policy.limit is not None and message.attempts >= policy.limit
+        return Bury(outcome) if used_up else Rollback(outcome.after, outcome)
+    if isinstance(outcome, Rollback) and outcome.delay is None:
+        return _failed(message, outcome.error, policy)
+    if isinstance(outcome, Commit | Rollback | Release | Move | Bury):
+        return outcome
+    if isinstance(outcome, BaseException):
+        return _failed(message, outcome, policy)
+    if isinstance(outcome, list) and any(isinstance(part, Move) for part in outcome):
+        return _spread(message, outcome, policy)
+    return Commit()
+
+
+def failure(error: BaseException | Failure | str | None) -> Failure | None:
+    """Return an error as a value that can be kept: its type, the whole cause chain, the end of its traceback."""
+    if error is None or isinstance(error, Failure):
+        return error
+    if isinstance(error, str):
+        return Failure("Error", error[:MAX_FAILURE])
+    if isinstance(error, Bury):
+        inner = failure(error.reason)
+        return inner if not isinstance(error.reason, str) or inner is None else Failure("Bury", inner.message)
+    chain = " <- ".join(_describe(link) for link in _causes(error))
+    text = "".join(traceback.format_exception(error)) if error.__traceback__ else None
+    return Failure(type(error).__qualname__, chain[:MAX_FAILURE], text and text[-MAX_TRACEBACK:])
+
+
+def _failed(message: Message, error: BaseException | Failure | str | None, policy: RetryPolicy) -> Settlement:
+    delay = policy(message.attempts, message.last_attempt_at, error if isinstance(error, BaseException) else None)
+    if delay is None:
+        return Bury(
+            error if error is not None else f"attempt {message.attempts} failed and the policy gives no further one"
+        )
+    return Rollback(max(delay, timedelta(0)), error)
+
+
+def _spread(message: Message, parts: Sequence[object], policy: RetryPolicy) -> Settlement:
+    """One message to several queues: each gets a new message that names its parent, this one ends as done."""
+    drafts = []
+    for move in parts:
+        if not isinstance(move, Move):
+            odd = InvalidOutcome(f"message {message.id}: a list of Moves has {move!r:.120} in it; return Moves alone")
+            return _failed(message, odd, policy)
+        payload = message.payload if move.payload is UNSET else move.payload
+        headers = merged(message.headers, move.headers) | {"parent": message.id}
+        drafts.append(Draft(payload, None if move.key is UNSET else move.key, move.due, move.delay, headers, move.to))
+    return Commit(then=tuple(drafts))
+
+
+def merged(headers: Mapping[str, Scalar], changes: Mapping[str, Scalar | None] | None) -> dict[str, Scalar]:
+    """Return headers with changes made to them; a change to None removes one."""
+    together = {**headers, **(changes or {})}
+    return {name: value for name, value in together.items() if value is not None}
+
+
+def _causes(error: BaseException) -> list[BaseException]:
+    chain: list[BaseException] = []
+    link: BaseException | None = error
+    while link is not None and link not in chain:
+        chain.append(link)
+        link = link.__cause__ or (None if link.__suppress_context__ else link.__context__)
+    return chain
+
+
+def _describe(error: BaseException) -> str:
+    text = str(error)
+    return f"{type(error).__qualname__}: {text}" if text else type(error).__qualname__

@@ -1,0 +1,406 @@
+"""What a store is: a few writes and a few general reads as plans, and two ways to reach its server.
+
+A store knows nothing of codecs, retry policies or handlers: it is handed encoded text and decided turns. Its plans
+yield steps that only its own connections understand (see `duerow.plan`). Every store keeps the same promises,
+proven by one conformance suite.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from importlib.metadata import entry_points
+from typing import Any, Protocol
+
+import msgspec
+
+from duerow.clock import Clock
+from duerow.errors import ConfigurationError, DuerowError
+from duerow.message import OnDuplicate, Pushed, Status
+from duerow.plan import AsyncExecute, Execute, Plan
+from duerow.reservation import Receipt
+
+
+@dataclass(frozen=True)
+class Capabilities:
+    """What a store can do beyond what all can; a missing one raises NotSupported before anything changes.
+
+    Attributes:
+        transactions: several messages change together or not at all (`commit(then=…)`, lists of moves).
+        within: a push, pop or settlement can join the caller's own transaction.
+        processes: several processes can work on it.
+        wakes_consumers: a push wakes an idle consumer; without it consumers poll every second.
+    """
+
+    transactions: bool = True
+    within: bool = True
+    processes: bool = True
+    wakes_consumers: bool = True
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """A message to be pushed, encoded. At most one of `due` and `delay` is given; neither: due at once."""
+
+    queue: str
+    key: str | None
+    kind: str
+    payload: str
+    headers: str | None
+    due: datetime | None
+    delay: timedelta | None
+
+
+class Record(msgspec.Struct, frozen=True):
+    """A message as it is kept, with payload, headers and last error as JSON text; fields as in `Message`."""
+
+    id: int
+    queue: str
+    payload: str
+    kind: str
+    key: str | None
+    headers: str | None
+    status: Status
+    due_at: datetime | None
+    first_due_at: datetime
+    attempts: int
+    token: int
+    leased_by: str | None
+    leased_until: datetime | None
+    created_at: datetime
+    last_attempt_at: datetime | None
+    last_error: str | None
+
+
+class Reserved(msgspec.Struct, frozen=True):
+    """What a reserve lent: records oldest first, with `due_at` as it was in line; and how many were buried instead."""
+
+    records: list[Record]
+    buried: int
+
+
+class Committed(msgspec.Struct, frozen=True):
+    """The message leaves the queue; `then` is pushed in the same transaction."""
+
+    then: tuple[Entry, ...] = ()
+
+
+class RolledBack(msgspec.Struct, frozen=True):
+    """The attempt failed: status `error`, due at now + delay; None keeps the error that is recorded."""
+
+    delay: timedelta
+    error: str | None
+
+
+class Buried(msgspec.Struct, frozen=True):
+    """Given up: status `dead`, no due time; None keeps the error that is recorded."""
+
+    error: str | None
+
+
+class Released(msgspec.Struct, frozen=True):
+    """Not started: due again at `due_at`, its place before the reservation, with one attempt less."""
+
+    due_at: datetime
+
+
+class Moved(msgspec.Struct, frozen=True):
+    """The message goes to another queue: attempts 0, status `new`, no error, no lease.
+
+    Attributes:
+        to: the queue to go to.
+        payload: the new payload, with its kind; None: unchanged.
+        kind: the new payload's kind; None: unchanged.
+        key: the key that it has there.
+        headers: all headers that it has there, the hop count included.
+        due, delay: when it is due there; neither: at once. The first due time becomes the same.
+        on_duplicate: what to do if another live message holds the key in the target. "reject" refuses this turn with
+            DuplicateKey; "ignore" ends this message as done; "replace" and "earliest" change the message that
+            holds the key as a push would, and end this one as done.
+    """
+
+    to: str
+    payload: str | None
+    kind: str | None
+    key: str | None
+    headers: str | None
+    due: datetime | None
+    delay: timedelta | None
+    on_duplicate: OnDuplicate
+
+
+End = Committed | RolledBack | Buried | Released | Moved
+
+
+class Turn(msgspec.Struct, frozen=True):
+    """A reservation's receipt and how its turn ends."""
+
+    receipt: Receipt
+    end: End
+
+
+class Refused(msgspec.Struct, frozen=True):
+    """A receipt that was refused, and why: LeaseLost, or DuplicateKey for a move whose key is taken."""
+
+    receipt: Receipt
+    error: DuerowError
+
+
+class Query(msgspec.Struct, frozen=True):
+    """Which messages of a queue to read; all that is given must hold.
+
+    Attributes:
+        ids, keys, statuses: only these.
+        due: only those due by now.
+        after_id: only those with a higher id; goes with `by_id`.
+        by_id: in the order of id, else in the order in which they would be handed out (stopped ones last).
+        limit: at most so many.
+    """
+
+    queue: str
+    ids: tuple[int, ...] | None = None
+    keys: tuple[str, ...] | None = None
+    statuses: tuple[Status, ...] | None = None
+    due: bool = False
+    after_id: int | None = None
+    by_id: bool = False
+    limit: int = 100
+
+
+class Removal(msgspec.Struct, frozen=True):
+    """What a remove did: the ids that are gone, and those left because a lease on them runs, with their holders."""
+
+    removed: list[int]
+    leased: list[tuple[int, str]]
+
+
+class Store(Protocol):
+    """The contract. Every method returns a plan; a plan of several steps yields BEGIN first.
+
+    Every write is fenced by (id, token); a turn whose receipt does not match changes nothing and is refused.
+    Time is the database server's, or the clock given when the store was opened.
+    """
+
+    capabilities: Capabilities
+
+    # Writes.
+
+    def push(self, entries: Sequence[Entry], on_duplicate: OnDuplicate) -> Plan[list[Pushed]]:
+        """Add messages; the answer of each in the order given, also for keys that occur twice. Ids follow that order.
+
+        Raises:
+            DuplicateKey: with "reject", naming all taken keys of a queue; nothing is written.
+        """
+        ...
+
+    def reserve(self, queue: str, limit: int, lease: timedelta, attempts: int | None, consumer: str) -> Plan[Reserved]:
+        """Lend up to `limit` due messages until now + lease, oldest first by (due time, id), none to two consumers.
+
+        Each row's attempts and token grow by one, `leased_by` becomes `consumer`. A row that still carries an
+        unsettled lease has that recorded as its last error; if it has used up its `attempts` it is buried instead
+        and does not count towards the limit.
+        """
+        ...
+
+    def extend(self, receipts: Sequence[Receipt], lease: timedelta) -> Plan[dict[Receipt, datetime]]:
+        """Let the leases run until now + lease under the same tokens; return the new ends of those still ours."""
+        ...
+
+    def settle(self, turns: Sequence[Turn]) -> Plan[list[Refused]]:
+        """End turns, all in one transaction where the store has them; return those that were refused.
+
+        Raises:
+            NotSupported: a turn needs a transaction over several messages and the store has none.
+        """
+        ...
+
+    def pop(self, queue: str, limit: int) -> Plan[list[Record]]:
+        """Take up to `limit` due messages out of the queue, oldest first; each counts one more attempt."""
+        ...
+
+    def remove(self, queue: str, ids: Sequence[int], keys: Sequence[str], even_if_leased: bool) -> Plan[Removal]:
+        """Take messages out of the queue by id, and live ones by key."""
+        ...
+
+    # Reads.
+
+    def find(self, query: Query) -> Plan[list[Record]]:
+        """Read messages without taking them."""
+        ...
+
+    def count(self, queue: str) -> Plan[dict[Status, int]]:
+        """Count the queue's messages by status; a status without any may be missing."""
+        ...
+
+    def queues(self) -> Plan[list[str]]:
+        """List the names of the queues that have messages."""
+        ...
+
+    def idle(self, queues: Sequence[str], until: timedelta) -> Plan[timedelta | None]:
+        """Note that a consumer of these queues sleeps for up to `until`, so that pushes wake it.
+
+        Returns how long from now until the next message of them is due (zero or less: now), None if there is none.
+        Leased ones count: they are due at the end of their lease.
+        """
+        ...
+
+    # The tables.
+
+    def check(self) -> Plan[None]:
+        """Raise SchemaOutdated or SchemaNewer unless the tables are those of this version."""
+        ...
+
+    def migrate(self) -> Plan[list[str]]:
+        """Bring the tables up to this version; return the names of the migrations made now. Safe when many call it."""
+        ...
+
+    def migration_sql(self) -> str:
+        """Return what `migrate` would run on an empty database, as text for whoever may run it."""
+        ...
+
+
+class Listener(Protocol):
+    """Hears of pushes, so that a consumer need not poll often; hearing nothing proves nothing."""
+
+    def wait(self, timeout: float) -> bool:
+        """Wait at most so many seconds; True as soon as something may have become due."""
+        ...
+
+    def wake(self) -> None:
+        """End a running `wait` from another thread."""
+        ...
+
+    def close(self) -> None:
+        """Give back what listening holds."""
+        ...
+
+
+class Connections(Protocol):
+    """The blocking way to a store's server."""
+
+    def open(self) -> AbstractContextManager[Execute]:
+        """Lend a connection: its steps are committed at the end, rolled back on an exception.
+
+        Without BEGIN each step is committed by itself where the database has such a mode.
+
+        Raises:
+            StoreUnavailable: the server cannot be reached, or broke off (outcome "unknown" if it may have acted).
+        """
+        ...
+
+    def join(self, within: Any) -> Execute:
+        """Use the caller's own open transaction; never begin, commit or roll back.
+
+        Raises:
+            ConfigurationError: not a connection of this store's database, or no transaction is open on it.
+        """
+        ...
+
+    def listen(self, queues: Sequence[str]) -> Listener:
+        """Begin to hear of pushes into these queues."""
+        ...
+
+    def close(self) -> None:
+        """Close all connections that are at rest."""
+        ...
+
+
+class AsyncListener(Protocol):
+    """As Listener, awaited."""
+
+    async def wait(self, timeout: float) -> bool:  # noqa: ASYNC109 - the twin of Listener.wait
+        """Wait at most so many seconds; True as soon as something may have become due."""
+        ...
+
+    def wake(self) -> None:
+        """End a running `wait` from the same loop."""
+        ...
+
+    async def close(self) -> None:
+        """Give back what listening holds."""
+        ...
+
+
+class AsyncConnections(Protocol):
+    """The awaited way to a store's server; never blocks the loop."""
+
+    def open(self) -> AbstractAsyncContextManager[AsyncExecute]:
+        """As Connections.open."""
+        ...
+
+    def join(self, within: Any) -> AsyncExecute:
+        """As Connections.join."""
+        ...
+
+    async def listen(self, queues: Sequence[str]) -> AsyncListener:
+        """As Connections.listen."""
+        ...
+
+    async def close(self) -> None:
+        """As Connections.close."""
+        ...
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to open a store.
+
+    Attributes:
+        clock: tells the time instead of the database; for tests.
+        prefix: what the names of all tables begin with.
+        schema: the database schema that holds the tables; None: the connection's default.
+        options: whatever else the URL or the call says, for the store's own use.
+    """
+
+    clock: Clock | None = None
+    prefix: str = "duerow_"
+    schema: str | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Backend(Protocol):
+    """A family of databases, found by the entry point of its URL scheme in the group `duerow.stores`."""
+
+    def open(self, target: Any, settings: Settings) -> tuple[Store, Connections]:
+        """Open by URL or by an engine or client of the user's own, for blocking calls."""
+        ...
+
+    def aopen(self, target: Any, settings: Settings) -> tuple[Store, AsyncConnections]:
+        """Open by URL or by an engine or client of the user's own, for awaited calls."""
+        ...
+
+
+def find_backend(target: Any) -> Backend:
+    """Return the family of databases for a URL or an engine.
+
+    Raises:
+        ConfigurationError: nothing that is installed knows this scheme, or the target is neither.
+    """
+    scheme = _scheme(target)
+    found = {entry.name: entry for entry in entry_points(group="duerow.stores")}
+    if scheme not in found:
+        known = ", ".join(f"{name}://" for name in sorted(found))
+        raise ConfigurationError(f"no store for {scheme}:// is installed; known are {known}")
+    try:
+        backend: Backend = found[scheme].load()
+    except ModuleNotFoundError as error:
+        raise ConfigurationError(
+            f"{scheme}:// needs the module {error.name}: pip install 'duerow[{scheme}]'"
+        ) from error
+    return backend
+
+
+def _scheme(target: Any) -> str:
+    if isinstance(target, str):
+        scheme, colon, _ = target.partition("://")
+        if not colon:
+            raise ConfigurationError(
+                f"{target!r:.200} is no URL; write for example sqlite:///app.db or postgresql://user@host/base"
+            )
+        return scheme.partition("+")[0]
+    dialect = getattr(target, "dialect", None)
+    if dialect is None:
+        raise ConfigurationError(f"connect() takes a URL or an SQLAlchemy Engine, not {type(target).__name__}")
+    name: str = dialect.name
+    return name
