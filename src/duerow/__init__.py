@@ -1,1 +1,30 @@
 """Message queues kept as rows in the database that an application already has."""
+
+from duerow.message import Draft, Failure, Message, Pushed
+from duerow.reservation import Receipt
+from duerow.retry import RetryPolicy, exponential, fixed, limited
+from duerow.settlement import Bury, Commit, Move, Release, Retry, Rollback
+from duerow.sync.database import Database, connect
+from duerow.sync.queue import Queue, Reservation
+
+__all__ = [
+    "Bury",
+    "Commit",
+    "Database",
+    "Draft",
+    "Failure",
+    "Message",
+    "Move",
+    "Pushed",
+    "Queue",
+    "Receipt",
+    "Release",
+    "Reservation",
+    "Retry",
+    "RetryPolicy",
+    "Rollback",
+    "connect",
+    "exponential",
+    "fixed",
+    "limited",
+]

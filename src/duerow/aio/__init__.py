@@ -1,0 +1,6 @@
+"""The awaited face: the same names as `duerow`, with `await`, `async with` and an async worker."""
+
+from duerow.aio.database import Database, connect
+from duerow.aio.queue import Queue, Reservation
+
+__all__ = ["Database", "Queue", "Reservation", "connect"]

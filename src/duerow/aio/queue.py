@@ -1,0 +1,595 @@
+"""A queue: push, pop, reserve and settle, each one atomic write."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final, Literal, overload
+
+from msgspec import UNSET
+
+from duerow import reservation as core
+from duerow import translation
+from duerow.codec import MAX_PAYLOAD_BYTES
+from duerow.consumer import new_claim
+from duerow.errors import (
+    CodecError,
+    ConfigurationError,
+    DuerowError,
+    InvalidMessage,
+    LeaseLost,
+    MessageLeased,
+    NotSupported,
+    StoreUnavailable,
+)
+from duerow.message import (
+    Draft,
+    Failure,
+    Message,
+    OnDuplicate,
+    Pushed,
+    Scalar,
+    Status,
+    check_key,
+    check_on_duplicate,
+    check_queue_name,
+    check_span,
+)
+from duerow.plan import BEGIN, Plan
+from duerow.reservation import Receipt
+from duerow.retry import RetryFunction, RetryPolicy, as_policy
+from duerow.settlement import Bury, Commit, Move, Release, Retry, Rollback, Settlement, decide
+from duerow.store import Query, Record, Refused, Turn
+
+if TYPE_CHECKING:
+    from duerow.aio.database import Database
+
+SHORTEST_LEASE: Final = timedelta(milliseconds=1)
+POLL_WOKEN: Final = timedelta(seconds=5)
+POLL_ALONE: Final = timedelta(seconds=1)
+
+
+class Reservation(core.Reservation, frozen=True):
+    """One message, lent to this consumer until a time; settle it here or through its queue.
+
+    Attributes:
+        queue: the queue that lent it.
+    """
+
+    queue: Queue
+
+    async def commit(self, *, payload: Any = UNSET, then: Sequence[Draft] = (), within: Any = None) -> None:
+        """As Queue.commit."""
+        await self.queue.commit(self, payload=payload, then=then, within=within)
+
+    async def rollback(
+        self, *, delay: timedelta | None = None, error: BaseException | str | None = None, within: Any = None
+    ) -> None:
+        """As Queue.rollback."""
+        await self.queue.rollback(self, delay=delay, error=error, within=within)
+
+    async def bury(self, reason: str | Failure | BaseException, *, within: Any = None) -> None:
+        """As Queue.bury."""
+        await self.queue.bury(self, reason, within=within)
+
+    async def release(self, *, within: Any = None) -> None:
+        """As Queue.release."""
+        await self.queue.release(self, within=within)
+
+    async def extend(self, lease: timedelta | None = None, *, within: Any = None) -> Reservation:
+        """As Queue.extend."""
+        return await self.queue.extend(self, lease, within=within)
+
+    async def move(
+        self,
+        to: str,
+        payload: Any = UNSET,
+        *,
+        patch: Any = UNSET,
+        key: Any = UNSET,
+        headers: Mapping[str, Scalar | None] | None = None,
+        due: datetime | None = None,
+        delay: timedelta | None = None,
+        on_duplicate: OnDuplicate = "reject",
+        within: Any = None,
+    ) -> None:
+        """As Queue.move."""
+        await self.queue.move(
+            self,
+            to,
+            payload,
+            patch=patch,
+            key=key,
+            headers=headers,
+            due=due,
+            delay=delay,
+            on_duplicate=on_duplicate,
+            within=within,
+        )
+
+
+class Queue:
+    """A named line of messages; made by `Database.queue`.
+
+    Attributes:
+        database: the database that holds it.
+        name: its name.
+        lease: how long a reservation lasts unless it is extended.
+        retry: the delays between attempts, and their limit.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        name: str,
+        lease: timedelta = timedelta(minutes=1),
+        retry: RetryPolicy | RetryFunction | None = None,
+        max_payload_bytes: int = MAX_PAYLOAD_BYTES,
+    ) -> None:
+        self.database = database
+        self.name = check_queue_name(name)
+        self.lease = check_span("lease", lease, SHORTEST_LEASE)
+        self.retry = as_policy(retry)
+        self.max_payload_bytes = max_payload_bytes
+        self._store = database.store
+
+    def __repr__(self) -> str:
+        return f"<Queue {self.name!r}>"
+
+    # Push.
+
+    async def push(
+        self,
+        payload: Any,
+        *,
+        key: str | None = None,
+        due: datetime | None = None,
+        delay: timedelta | None = None,
+        headers: Mapping[str, Scalar] | None = None,
+        on_duplicate: OnDuplicate = "ignore",
+        within: Any = None,
+    ) -> Pushed:
+        """Add a message; return its id and whether it was created, updated or ignored.
+
+        Args:
+            payload: JSON (see `duerow.codec`) or bytes.
+            key: unique among the queue's live messages, 1 to 255 characters.
+            due: earliest moment to hand it out, an aware datetime; at most one of `due` and `delay`. Default: at once.
+            delay: how long from now, by the database's clock, until it is due.
+            headers: names and scalars that travel with the message.
+            on_duplicate: what to do when a live message has the key: "ignore" leaves it as it is, "replace" gives it
+                this content and ends a lease on it, "earliest" gives it the earlier due time, "reject" raises.
+            within: the caller's open transaction: an SQLAlchemy Connection or Session, or a driver's connection.
+
+        Raises:
+            InvalidMessage: a field is out of its bounds (CodecError: the payload or a header).
+            DuplicateKey: the key is taken and `on_duplicate` is "reject".
+        """
+        entry = translation.entry(self.name, payload, key, due, delay, headers, self.max_payload_bytes)
+        mode = check_on_duplicate(on_duplicate)
+        pushed = await self.database.run(lambda: self._store.push([entry], mode), within)
+        return pushed[0]
+
+    async def push_many(
+        self, drafts: Iterable[Draft], *, on_duplicate: OnDuplicate = "ignore", within: Any = None
+    ) -> list[Pushed]:
+        """Add messages, all or none; return the answer of each in the order given, also when two share a key.
+
+        Raises:
+            InvalidMessage: a field of one is out of its bounds; nothing was pushed.
+            DuplicateKey: `on_duplicate` is "reject" and keys are taken, named all; nothing was pushed.
+        """
+        mode = check_on_duplicate(on_duplicate)
+        entries = [translation.draft_entry(draft, self.name, self.max_payload_bytes) for draft in drafts]
+        if not entries:
+            return []
+        return await self.database.run(lambda: self._store.push(entries, mode), within)
+
+    # Take at most once.
+
+    async def pop(self, *, timeout: timedelta | None = None, within: Any = None) -> Message | None:  # noqa: ASYNC109
+        """Take the next due message out of the queue: at most once. None when nothing is due.
+
+        Args:
+            timeout: wait up to this long for one to become due.
+            within: the caller's open transaction; the message is gone when it commits and back when it does not,
+                which is exactly once for effects in the same database.
+        """
+        if timeout is not None and within is not None:
+            raise ConfigurationError("pop(timeout=…) cannot wait inside a transaction of yours; leave one of them out")
+        messages = await self.pop_many(1, within=within)
+        if messages or timeout is None:
+            return messages[0] if messages else None
+        return await self._pop_later(check_span("timeout", timeout))
+
+    async def pop_many(self, n: int, *, within: Any = None) -> list[Message]:
+        """Take up to n due messages out of the queue, oldest first: at most once."""
+        limit = _count(n)
+
+        def take() -> Plan[list[Message]]:
+            # Decoded before the transaction ends, so that a message that nobody can read is not lost.
+            yield BEGIN
+            records = yield from self._store.pop(self.name, limit)
+            return [translation.message(record) for record in records]
+
+        try:
+            return await self.database.run(take, within)
+        except CodecError:
+            if within is not None:
+                raise
+            reservations = await self.reserve_many(limit)  # buries those that cannot be read
+            await self.release_many(reservations)
+            return await self.database.run(take)
+
+    async def _pop_later(self, timeout: timedelta) -> Message | None:  # noqa: ASYNC109
+        deadline = time.monotonic() + timeout.total_seconds()
+        poll = POLL_WOKEN if self._store.capabilities.wakes_consumers else POLL_ALONE
+        listener = await self.database.connections.listen([self.name])
+        try:
+            while (left := deadline - time.monotonic()) > 0:
+                sleep = min(timedelta(seconds=left), poll)
+                due_in = await self.database.run(lambda until=sleep: self._store.idle([self.name], until))  # type: ignore[misc]
+                if messages := await self.pop_many(1):
+                    return messages[0]
+                await listener.wait(max(0.0, min(sleep, sleep if due_in is None else due_in).total_seconds()))
+            messages = await self.pop_many(1)
+            return messages[0] if messages else None
+        finally:
+            await listener.close()
+
+    # Reserve.
+
+    async def reserve(self, *, lease: timedelta | None = None, within: Any = None) -> Reservation | None:
+        """Lend the next due message to this consumer until now + lease; None when nothing is due."""
+        reservations = await self.reserve_many(1, lease=lease, within=within)
+        return reservations[0] if reservations else None
+
+    async def reserve_many(
+        self, n: int, *, lease: timedelta | None = None, consumer: str | None = None, within: Any = None
+    ) -> list[Reservation]:
+        """Lend up to n due messages to this consumer until now + lease, oldest first; no message to two consumers.
+
+        A message that cannot be decoded, or whose last allowed attempt ended with its consumer, is buried instead.
+
+        Args:
+            n: how many at most.
+            lease: how long; default: the queue's.
+            consumer: who takes them, as host:pid:worker/claim; default: a new claim of this process.
+            within: refused.
+
+        Raises:
+            NotSupported: inside a transaction, since a lease that nobody else can see is none.
+        """
+        if within is not None:
+            raise NotSupported("reserve(within=…): a lease that nobody else can see is none; use pop(within=…)")
+        limit, span = _count(n), self._lease(lease)
+        claim = consumer or new_claim()
+        lent: list[Reservation] = []
+        while len(lent) < limit:
+            wanted = limit - len(lent)
+            reserved = await self.database.run(
+                lambda wanted=wanted: self._store.reserve(self.name, wanted, span, self.retry.limit, claim)  # type: ignore[misc]
+            )
+            readable, unreadable = self._read(reserved.records)
+            lent += readable
+            if not unreadable:
+                break
+            await self.settle(unreadable)
+        return lent
+
+    def _read(self, records: list[Record]) -> tuple[list[Reservation], list[tuple[core.Reservation, Settlement]]]:
+        readable: list[Reservation] = []
+        unreadable: list[tuple[core.Reservation, Settlement]] = []
+        for record in records:
+            assert record.leased_until is not None  # noqa: S101 - the store's promise
+            try:
+                readable.append(Reservation(translation.message(record), record.leased_until, self))
+            except CodecError as error:
+                unreadable.append((core.Reservation(translation.readable(record), record.leased_until), Bury(error)))
+        return readable, unreadable
+
+    @asynccontextmanager
+    async def reserving(self, *, lease: timedelta | None = None) -> AsyncIterator[Message | None]:
+        """Lend the next due message for the length of a block: `async with queue.reserving() as message:`.
+
+        Committed at the end; rolled back by the queue's policy on an exception, which is raised again (`Retry` and
+        `Bury` end the turn as they say and go no further). The message is None when nothing is due.
+        """
+        reservation = await self.reserve(lease=lease)
+        if reservation is None:
+            yield None
+            return
+        try:
+            yield reservation.message
+        except (Retry, Bury) as wish:
+            await self._settle_one(reservation, decide(reservation.message, wish, self.retry))
+        except BaseException as error:
+            await self._settle_one(reservation, decide(reservation.message, error, self.retry))
+            raise
+        else:
+            await self.commit(reservation)
+
+    # Settle.
+
+    async def commit(
+        self, reservation: core.Reservation, *, payload: Any = UNSET, then: Sequence[Draft] = (), within: Any = None
+    ) -> None:
+        """End the turn: the message is done and leaves the queue.
+
+        Args:
+            reservation: what `reserve` gave.
+            payload: what the queue's history is to keep instead of the payload; an error if it keeps none.
+            then: messages to push in the same transaction; each says its `queue`.
+            within: the caller's open transaction.
+
+        Raises:
+            LeaseLost: the message was taken over, changed, removed or settled already; nothing was changed.
+            StoreUnavailable: with outcome "unknown", if the connection broke and the message is no longer ours.
+        """
+        await self._settle_one(reservation, Commit(payload, tuple(then)), within)
+
+    async def rollback(
+        self,
+        reservation: core.Reservation,
+        *,
+        delay: timedelta | None = None,
+        error: BaseException | Failure | str | None = None,
+        within: Any = None,
+    ) -> None:
+        """End the turn as failed: the message is due again after a delay, with the error recorded.
+
+        Args:
+            reservation: what `reserve` gave.
+            delay: how long until then; None: as the queue's policy says, which buries it after its last attempt.
+            error: why it failed.
+            within: the caller's open transaction.
+
+        Raises:
+            LeaseLost: as in `commit`.
+        """
+        settlement = decide(reservation.message, Rollback(delay, error), self.retry)
+        await self._settle_one(reservation, settlement, within)
+
+    async def bury(
+        self, reservation: core.Reservation, reason: str | Failure | BaseException, *, within: Any = None
+    ) -> None:
+        """End the turn: the message is dead and kept for people, with the reason. LeaseLost as in `commit`."""
+        await self._settle_one(reservation, Bury(reason), within)
+
+    async def release(self, reservation: core.Reservation, *, within: Any = None) -> None:
+        """Give an unstarted message back: due time, place and attempts as before. LeaseLost as in `commit`."""
+        await self._settle_one(reservation, Release(), within)
+
+    async def move(
+        self,
+        reservation: core.Reservation,
+        to: str,
+        payload: Any = UNSET,
+        *,
+        patch: Any = UNSET,
+        key: Any = UNSET,
+        headers: Mapping[str, Scalar | None] | None = None,
+        due: datetime | None = None,
+        delay: timedelta | None = None,
+        on_duplicate: OnDuplicate = "reject",
+        within: Any = None,
+    ) -> None:
+        """End the turn by sending the message on to another queue, in one write.
+
+        Args:
+            reservation: what `reserve` gave.
+            to: the queue to go to.
+            payload: the new payload; left out: unchanged; None: JSON null.
+            patch: a JSON merge patch of the payload, instead of `payload`.
+            key: the new key; left out: unchanged; None: no key.
+            headers: merged into those it has; a value of None removes that header.
+            due: when it is due there; at most one of `due` and `delay`. Default: at once.
+            delay: how long from now until it is due there.
+            on_duplicate: what to do if a live message of the target has the key; "reject" raises.
+            within: the caller's open transaction.
+
+        Raises:
+            LeaseLost: as in `commit`.
+            DuplicateKey: the key is live in the target and `on_duplicate` is "reject"; the lease goes on.
+        """
+        settlement = Move(to, payload, patch, key, headers, due, delay, on_duplicate)
+        await self._settle_one(reservation, settlement, within)
+
+    async def extend(
+        self, reservation: core.Reservation, lease: timedelta | None = None, *, within: Any = None
+    ) -> Reservation:
+        """Let the lease run until now + lease; return the reservation with its new end. LeaseLost as in `commit`."""
+        span = self._lease(lease)
+        receipt = reservation.receipt
+        ends = await self.database.run(lambda: self._store.extend([receipt], span), within)
+        if receipt not in ends:
+            raise LeaseLost(receipt.id, reservation.until)
+        return Reservation(reservation.message, ends[receipt], self)
+
+    async def commit_many(self, reservations: Iterable[core.Reservation], *, within: Any = None) -> list[Refused]:
+        """As `commit`, in one statement; return the refused ones, each with its error."""
+        return await self.settle([(reservation, Commit()) for reservation in reservations], within=within)
+
+    async def rollback_many(
+        self,
+        reservations: Iterable[core.Reservation],
+        *,
+        delay: timedelta | None = None,
+        error: BaseException | Failure | str | None = None,
+        within: Any = None,
+    ) -> list[Refused]:
+        """As `rollback`, in one statement; return the refused ones, each with its error."""
+        wish = Rollback(delay, error)
+        return await self.settle([(one, decide(one.message, wish, self.retry)) for one in reservations], within=within)
+
+    async def bury_many(
+        self, reservations: Iterable[core.Reservation], reason: str | Failure | BaseException, *, within: Any = None
+    ) -> list[Refused]:
+        """As `bury`, in one statement; return the refused ones, each with its error."""
+        return await self.settle([(reservation, Bury(reason)) for reservation in reservations], within=within)
+
+    async def release_many(self, reservations: Iterable[core.Reservation], *, within: Any = None) -> list[Refused]:
+        """As `release`, in one statement; return the refused ones, each with its error."""
+        return await self.settle([(reservation, Release()) for reservation in reservations], within=within)
+
+    async def move_many(
+        self,
+        reservations: Iterable[core.Reservation],
+        to: str,
+        payload: Any = UNSET,
+        *,
+        patch: Any = UNSET,
+        headers: Mapping[str, Scalar | None] | None = None,
+        due: datetime | None = None,
+        delay: timedelta | None = None,
+        on_duplicate: OnDuplicate = "reject",
+        within: Any = None,
+    ) -> list[Refused]:
+        """As `move`, in one statement; return the refused ones, each with its error."""
+        move = Move(to, payload, patch, UNSET, headers, due, delay, on_duplicate)
+        return await self.settle([(reservation, move) for reservation in reservations], within=within)
+
+    async def extend_many(
+        self, reservations: Iterable[core.Reservation], lease: timedelta | None = None, *, within: Any = None
+    ) -> list[Refused]:
+        """Let the leases run until now + lease; return the refused ones, each with its error."""
+        span = self._lease(lease)
+        untils = {reservation.receipt: reservation.until for reservation in reservations}
+        if not untils:
+            return []
+        ends = await self.database.run(lambda: self._store.extend(list(untils), span), within)
+        return [Refused(receipt, LeaseLost(receipt.id, untils[receipt])) for receipt in untils if receipt not in ends]
+
+    async def settle(
+        self, pairs: Sequence[tuple[core.Reservation, Settlement]], *, within: Any = None
+    ) -> list[Refused]:
+        """End many turns, each in its own way, in one transaction where the store has them.
+
+        Returns the refused ones, each with its error: LeaseLost, DuplicateKey of a move, or what is wrong with a
+        settlement that cannot be carried out. The others are settled.
+
+        Raises:
+            StoreUnavailable: with outcome "unknown", if the connection broke and a message is no longer ours.
+        """
+        refused: list[Refused] = []
+        turns: list[Turn] = []
+        for reservation, settlement in pairs:
+            try:
+                turns.append(translation.turn(reservation, settlement))
+            except DuerowError as error:
+                refused.append(Refused(reservation.receipt, error))
+        if turns:
+            refused += await self._settle(turns, within)
+        return refused
+
+    async def _settle_one(self, reservation: core.Reservation, settlement: Settlement, within: Any = None) -> None:
+        refused = await self._settle([translation.turn(reservation, settlement)], within)
+        if refused:
+            error = refused[0].error
+            raise LeaseLost(error.message_id, reservation.until) if isinstance(error, LeaseLost) else error
+
+    async def _settle(self, turns: list[Turn], within: Any) -> list[Refused]:
+        try:
+            return await self.database.run(lambda: self._store.settle(turns), within)
+        except StoreUnavailable as broken:
+            if within is not None or broken.outcome == "none":
+                raise
+            return await self._settle_again(turns, broken)
+
+    async def _settle_again(self, turns: list[Turn], broken: StoreUnavailable) -> list[Refused]:
+        """The answer was lost: what still carries our token was not settled, of the rest nobody can tell."""
+        query = Query(self.name, ids=tuple(turn.receipt.id for turn in turns), by_id=True, limit=len(turns))
+        try:
+            records = await self.database.run(lambda: self._store.find(query))
+        except StoreUnavailable:
+            raise broken from broken.__cause__
+        kept = {Receipt(record.id, record.token) for record in records}
+        ours = [turn for turn in turns if turn.receipt in kept]
+        refused = await self.database.run(lambda: self._store.settle(ours)) if ours else []
+        unsure = [str(turn.receipt.id) for turn in turns if turn.receipt not in kept]
+        if unsure:
+            raise StoreUnavailable(
+                f"the connection broke while messages {', '.join(unsure[:20])} of queue {self.name!r} were settled; "
+                "they are no longer ours, so they were most likely settled",
+                outcome="unknown",
+            ) from broken
+        return refused
+
+    # Look and remove.
+
+    async def peek(self, n: int = 1) -> list[Message]:
+        """Return up to n messages that are due, in the order in which they would be handed out, without taking them."""
+        return await self._find(Query(self.name, due=True, limit=_count(n)))
+
+    async def contains(self, key: str) -> bool:
+        """Return whether a live message (neither done nor dead) has the key."""
+        query = Query(self.name, keys=(_key(key),), statuses=("new", "error"), limit=1)
+        return bool(await self.database.run(lambda: self._store.find(query)))
+
+    async def get(self, id: int) -> Message | None:
+        """Return the message with this id, None if the queue has none."""
+        found = await self._find(Query(self.name, ids=(id,), limit=1))
+        return found[0] if found else None
+
+    async def find(
+        self, *, status: Status | None = None, key: str | None = None, limit: int = 100, after: int | None = None
+    ) -> list[Message]:
+        """Return messages in the order of their ids; `after` is the last id of the page before."""
+        statuses = None if status is None else (status,)
+        keys = None if key is None else (_key(key),)
+        return await self._find(
+            Query(self.name, keys=keys, statuses=statuses, after_id=after, by_id=True, limit=_count(limit))
+        )
+
+    async def _find(self, query: Query) -> list[Message]:
+        records = await self.database.run(lambda: self._store.find(query))
+        return [translation.readable(record) for record in records]
+
+    @overload
+    async def count(self, status: Status | None = None, *, by: None = None) -> int: ...
+    @overload
+    async def count(self, status: None = None, *, by: Literal["status"]) -> dict[Status, int]: ...
+    async def count(
+        self, status: Status | None = None, *, by: Literal["status"] | None = None
+    ) -> int | dict[Status, int]:
+        """Count messages: of one status, of all, or a number for each status (`by="status"`)."""
+        counts = await self.database.run(lambda: self._store.count(self.name))
+        if by is not None:
+            return {known: counts.get(known, 0) for known in ("new", "error", "done", "dead")}
+        return sum(counts.values()) if status is None else counts.get(status, 0)
+
+    async def remove(
+        self, id: int | None = None, *, key: str | None = None, even_if_leased: bool = False, within: Any = None
+    ) -> bool:
+        """Take one message out of the queue, by id or, among live messages, by key; return whether there was one.
+
+        Raises:
+            MessageLeased: a consumer works on it, and `even_if_leased` is not set; nothing was changed.
+            ConfigurationError: not exactly one of id and key was given.
+        """
+        if (id is None) == (key is None):
+            raise ConfigurationError(f"remove takes an id or a key, one of them: id={id!r}, key={key!r}")
+        ids = [] if id is None else [id]
+        keys = [] if key is None else [_key(key)]
+        removal = await self.database.run(lambda: self._store.remove(self.name, ids, keys, even_if_leased), within)
+        if removal.leased:
+            raise MessageLeased(*removal.leased[0])
+        return bool(removal.removed)
+
+    def _lease(self, lease: timedelta | None) -> timedelta:
+        return self.lease if lease is None else check_span("lease", lease, SHORTEST_LEASE)
+
+
+def _count(n: object) -> int:
+    if isinstance(n, bool) or not isinstance(n, int) or n < 1:
+        raise ConfigurationError(f"how many is an integer of at least 1, not {n!r}")
+    return n
+
+
+def _key(key: object) -> str:
+    checked = check_key(key)
+    if checked is None:
+        raise InvalidMessage("a key is text of 1 to 255 characters, not None")
+    return checked

@@ -1,0 +1,164 @@
+"""Between the user's values and the store's: drafts to entries, records to messages, settlements to turns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+import msgspec
+from msgspec import UNSET
+
+from duerow import codec
+from duerow.errors import CodecError, ConfigurationError, InvalidMessage, InvalidOutcome
+from duerow.message import (
+    Draft,
+    Failure,
+    Message,
+    Scalar,
+    check_due,
+    check_key,
+    check_on_duplicate,
+    check_queue_name,
+    check_span,
+)
+from duerow.reservation import Reservation
+from duerow.settlement import Bury, Commit, Move, Release, Rollback, Settlement, failure, merged
+from duerow.store import Buried, Committed, End, Entry, Moved, Record, Released, RolledBack, Turn
+
+HOPS: Final = "hops"
+"""The header that counts how many queues a message has gone through."""
+
+
+def entry(
+    queue: str,
+    payload: Any,
+    key: str | None = None,
+    due: datetime | None = None,
+    delay: timedelta | None = None,
+    headers: Mapping[str, Scalar] | None = None,
+    max_bytes: int = codec.MAX_PAYLOAD_BYTES,
+) -> Entry:
+    """Return a message to be pushed as the store wants it; raise InvalidMessage if a field is out of bounds."""
+    if due is not None or delay is not None:
+        due, delay = check_due(due, delay)
+    encoded = codec.encode(payload, max_bytes)
+    return Entry(
+        queue,
+        None if key is None else check_key(key),
+        encoded.kind,
+        encoded.text,
+        None if headers is None else codec.encode_headers(headers),
+        due,
+        delay,
+    )
+
+
+def draft_entry(draft: Draft, queue: str | None, max_bytes: int = codec.MAX_PAYLOAD_BYTES) -> Entry:
+    """Return a draft as the store wants it, for `queue` unless it names its own; raise InvalidMessage otherwise."""
+    if not isinstance(draft, Draft):
+        raise InvalidMessage(f"push_many takes Drafts, not {type(draft).__name__}: write Draft({draft!r:.80})")
+    if queue is None:
+        if draft.queue is None:
+            raise InvalidMessage(f"a draft in commit(then=…) must say its queue: {draft!r:.120}")
+        queue = check_queue_name(draft.queue)
+    elif draft.queue not in (None, queue):
+        raise InvalidMessage(f"a draft for queue {draft.queue!r} was pushed to queue {queue!r}; push it there")
+    return entry(queue, draft.payload, draft.key, draft.due, draft.delay, draft.headers, max_bytes)
+
+
+def message(record: Record) -> Message:
+    """Return a stored message with its payload decoded; raise CodecError if it cannot be."""
+    return Message(
+        record.id,
+        record.queue,
+        codec.decode(record.kind, record.payload),
+        record.kind,
+        record.key,
+        codec.decode_headers(record.headers),
+        record.status,
+        record.due_at,
+        record.first_due_at,
+        record.attempts,
+        record.token,
+        record.leased_by,
+        record.leased_until,
+        record.created_at,
+        record.last_attempt_at,
+        codec.decode_failure(record.last_error),
+    )
+
+
+def readable(record: Record) -> Message:
+    """Return a stored message for people to look at: a payload that cannot be decoded is given as its stored text."""
+    try:
+        return message(record)
+    except CodecError:
+        shown = msgspec.structs.replace(record, kind=codec.JSON, payload="null", headers=None)
+        return msgspec.structs.replace(message(shown), kind=record.kind, payload=record.payload)
+
+
+def turn(reservation: Reservation, settlement: Settlement) -> Turn:
+    """Return a reservation's end as the store wants it.
+
+    Raises:
+        InvalidMessage: a payload, header, key, queue, due time or delay in the settlement is out of bounds.
+        InvalidOutcome: the settlement is none.
+        ConfigurationError: the settlement asks for what the queue does not keep.
+    """
+    return Turn(reservation.receipt, _end(reservation, settlement))
+
+
+def _end(reservation: Reservation, settlement: Settlement) -> End:
+    match settlement:
+        case Commit():
+            return _committed(reservation.message, settlement)
+        case Move():
+            return _moved(reservation.message, settlement)
+        case Rollback(delay=None):
+            raise InvalidOutcome("a rollback without a delay must be decided by a retry policy first: see decide()")
+        case Rollback(delay=delay, error=error):
+            return RolledBack(check_span("delay", delay), _error(error))
+        case Bury():
+            return Buried(_error(settlement))
+        case Release():
+            due_at = reservation.message.due_at
+            return Released(reservation.message.first_due_at if due_at is None else due_at)
+    raise InvalidOutcome(f"message {reservation.message.id} cannot be settled by {settlement!r:.120}")
+
+
+def _committed(message: Message, commit: Commit) -> Committed:
+    if commit.payload is not UNSET:
+        raise ConfigurationError(
+            f"queue {message.queue!r} keeps no history, so commit(payload=…) of message {message.id} has no place to go"
+        )
+    return Committed(tuple(draft_entry(draft, None) for draft in commit.then))
+
+
+def _moved(message: Message, move: Move) -> Moved:
+    if move.payload is not UNSET and move.patch is not UNSET:
+        raise InvalidMessage(f"give payload or patch to move message {message.id}, not both")
+    payload = move.payload if move.patch is UNSET else codec.merge_patch(message.payload, move.patch)
+    encoded = None if payload is UNSET else codec.encode(payload)
+    due, delay = check_due(move.due, move.delay)
+    return Moved(
+        check_queue_name(move.to),
+        None if encoded is None else encoded.text,
+        None if encoded is None else encoded.kind,
+        message.key if move.key is UNSET else check_key(move.key),
+        codec.encode_headers(merged(message.headers, move.headers) | {HOPS: hops(message) + 1}),
+        due,
+        delay,
+        check_on_duplicate(move.on_duplicate),
+    )
+
+
+def hops(message: Message) -> int:
+    """Return how many moves brought the message here."""
+    count = message.headers.get(HOPS, 0)
+    return count if isinstance(count, int) else 0
+
+
+def _error(error: BaseException | Failure | str | None) -> str | None:
+    described = failure(error)
+    return None if described is None else codec.encode_failure(described)
