@@ -37,7 +37,8 @@ def main(arguments: list[str]) -> None:
     """Compile each set; further arguments, such as --upgrade, go to uv."""
     for name, source in SETS.items():
         target = REQUIREMENTS / f"{name}.txt"
-        command = [sys.executable, "-m", "uv", "pip", "compile", *source, *OPTIONS, f"--output-file={target}", *arguments]
+        compiler = [sys.executable, "-m", "uv", "pip", "compile"]
+        command = [*compiler, *source, *OPTIONS, f"--output-file={target}", *arguments]
         subprocess.run(command, cwd=ROOT, env=environment(), check=True)
         refuse_foreign(target)
         print(f"wrote {target.relative_to(ROOT)}")

@@ -1,0 +1,147 @@
+"""MariaDB 10.6 or later, from the machine or from Debian's packages unpacked into a cache folder.
+
+The packages are unpacked, not installed: that needs no rights, starts no service and touches none that runs.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pymysql
+
+from tests.servers.process import ServerUnavailable, account, free_port, given_url, run, serving, workspace
+
+USER, DATABASE = "root", "duerow"
+PACKAGES = ["mariadb-server-core", "mariadb-client-core"]
+
+
+@dataclass(frozen=True)
+class Installation:
+    """Where a MariaDB lies: `/`, or the folder that stands for it when its packages were only unpacked."""
+
+    root: Path
+
+    @property
+    def server(self) -> Path:
+        """The server's program."""
+        return self.root / "usr/sbin/mariadbd"
+
+    @property
+    def installer(self) -> Path:
+        """The program that makes a data directory."""
+        return self.root / "usr/bin/mariadb-install-db"
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What its programs need to find their libraries."""
+        if self.root == Path("/"):
+            return {}
+        folders = [str(folder) for folder in (self.root / "usr/lib", self.root / "lib") if folder.exists()]
+        libraries = [str(path) for folder in folders for path in Path(folder).glob("*-linux-gnu*")]
+        return {"LD_LIBRARY_PATH": os.pathsep.join(libraries)}
+
+
+@contextmanager
+def running() -> Iterator[str]:
+    """A server's URL, `mysql://root@127.0.0.1:PORT/duerow`, for as long as the block runs."""
+    if url := given_url("mariadb"):
+        yield url
+        return
+    owner = account("mysql", "nobody")
+    with workspace("mariadb", owner) as home:
+        mariadb = reachable(installed() or unpacked(), home, owner)
+        data, port = home / "data", free_port()
+        base = f"--basedir={mariadb.root / 'usr'}"
+        run(owner, [mariadb.installer, "--no-defaults", base, f"--datadir={data}", *INSTALL], mariadb.environment)
+        server = [mariadb.server, "--no-defaults", base, f"--datadir={data}", f"--port={port}", *SETTINGS]
+        url = f"mysql://{USER}@127.0.0.1:{port}/{DATABASE}"
+        with serving(server, home, lambda: create_database(port), owner, env=mariadb.environment):
+            yield url
+
+
+INSTALL = ["--auth-root-authentication-method=normal", "--skip-test-db", "--skip-name-resolve"]
+SETTINGS = [
+    "--bind-address=127.0.0.1",
+    "--socket=server.sock",
+    "--pid-file=server.pid",
+    "--skip-name-resolve",
+    "--character-set-server=utf8mb4",
+    "--innodb-flush-log-at-trx-commit=2",
+]
+
+
+def prepare() -> str:
+    """Fetch the server if the machine has none and say which it is; ServerUnavailable when that fails."""
+    if url := given_url("mariadb"):
+        return url
+    return str((installed() or unpacked()).server)
+
+
+def installed() -> Installation | None:
+    """The machine's own MariaDB, if it is complete."""
+    machine = Installation(Path("/"))
+    return machine if machine.server.exists() and machine.installer.exists() else None
+
+
+def unpacked() -> Installation:
+    """MariaDB from Debian's packages in the user's cache folder; fetched the first time."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "duerow" / "mariadb"
+    there = Installation(cache / "root")
+    if not (cache / "complete").exists():
+        fetch(cache)
+        (cache / "complete").touch()
+    return there
+
+
+def fetch(cache: Path) -> None:
+    """Download the packages and those that they need and this machine lacks, and unpack them into `cache`/root."""
+    if not shutil.which("apt-get"):
+        raise ServerUnavailable("no MariaDB on this machine, and no apt-get to fetch one: install mariadb-server")
+    print("fetching MariaDB from Debian's packages, for the tests alone", file=sys.stderr, flush=True)
+    shutil.rmtree(cache, ignore_errors=True)
+    for folder in ("lists/partial", "packages", "root"):
+        (cache / folder).mkdir(parents=True)
+    apt(cache, "update")
+    plan = apt(cache, "install", "--simulate", "--no-install-recommends", *PACKAGES)
+    missing = re.findall(r"^Inst (\S+)", plan, re.MULTILINE)
+    apt(cache, "download", *sorted({*missing, *PACKAGES}))
+    for package in (cache / "packages").glob("*.deb"):
+        run(None, ["dpkg", "-x", package, cache / "root"])
+
+
+def apt(cache: Path, *words: str) -> str:
+    """Run apt-get with package lists of our own, so that no rights are needed and the machine's stay as they are."""
+    own = ["-o", f"Dir::State::lists={cache / 'lists'}", "-o", "Debug::NoLocking=1", "-o", "APT::Sandbox::User="]
+    done = subprocess.run(
+        ["apt-get", "-q", *own, *words],
+        cwd=cache / "packages",
+        env={**os.environ, "LC_ALL": "C"},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    if done.returncode:
+        raise ServerUnavailable(f"apt-get {words[0]} failed:\n{done.stdout[-2000:]}")
+    return done.stdout
+
+
+def reachable(mariadb: Installation, home: Path, owner: str | None) -> Installation:
+    """The same installation where `owner` may run it: a copy when it lies in root's own cache folder."""
+    if owner is None or mariadb.root == Path("/"):
+        return mariadb
+    shutil.copytree(mariadb.root, home / "mariadb", symlinks=True)
+    return Installation(home / "mariadb")
+
+
+def create_database(port: int) -> None:
+    """Create the database; fails until the server answers."""
+    connection = pymysql.connect(host="127.0.0.1", port=port, user=USER, connect_timeout=5)
+    with connection, connection.cursor() as cursor:
+        cursor.execute(f"CREATE DATABASE {DATABASE} CHARACTER SET utf8mb4")

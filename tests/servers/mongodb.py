@@ -1,0 +1,44 @@
+"""MongoDB's protocol, spoken by SecantusDB from its wheel: a single-node replica set with transactions."""
+
+import importlib.util
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pymongo
+
+from tests.servers.process import ServerUnavailable, free_port, given_url, serving, workspace
+
+
+@contextmanager
+def running() -> Iterator[str]:
+    """A server's URL, `mongodb://127.0.0.1:PORT/duerow`, for as long as the block runs."""
+    if url := given_url("mongodb"):
+        yield url
+        return
+    prepare()
+    with workspace("mongodb", owner=None) as home:
+        settings = home / "settings.toml"
+        settings.touch()  # Named, so that no settings of the machine are looked for.
+        port = free_port()
+        url = f"mongodb://127.0.0.1:{port}/duerow"
+        place = ["--config", settings, "--host", "127.0.0.1", "--port", str(port), "--storage-path", home / "data"]
+        server = [sys.executable, "-m", "secantus", *place]
+        with serving(server, home, lambda: ping(url), stop_by=signal.SIGKILL):  # It has nothing worth saving.
+            yield url
+
+
+def prepare() -> str:
+    """Say which server `running()` will use; ServerUnavailable when there is none."""
+    if url := given_url("mongodb"):
+        return url
+    if importlib.util.find_spec("secantus") is None:
+        raise ServerUnavailable("nothing here speaks MongoDB's protocol: pip install secantusdb")
+    return "SecantusDB"
+
+
+def ping(url: str) -> None:
+    """Ask the server for an answer; fails until there is one."""
+    with pymongo.MongoClient(url, serverSelectionTimeoutMS=500) as client:
+        client.admin.command("ping")

