@@ -33,7 +33,8 @@ class Leased(NamedTuple):
 # --- PostgreSQL -----------------------------------------------------------------------------------------------------
 
 PUSH: LiteralString = """
-INSERT INTO duerow_message (queue, key, kind, payload, headers, status, due_at, first_due_at, attempts, token, created_at)
+INSERT INTO duerow_message
+       (queue, key, kind, payload, headers, status, due_at, first_due_at, attempts, token, created_at)
 VALUES (%s, NULL, 'json', %s, NULL, 'new',
         statement_timestamp(), statement_timestamp(), 0, 0, statement_timestamp())
 RETURNING id"""
@@ -118,7 +119,8 @@ class PostgresqlFloor:
 # --- SQLite ---------------------------------------------------------------------------------------------------------
 
 SQLITE_PUSH = """
-INSERT INTO duerow_message (queue, key, kind, payload, headers, status, due_at, first_due_at, attempts, token, created_at)
+INSERT INTO duerow_message
+       (queue, key, kind, payload, headers, status, due_at, first_due_at, attempts, token, created_at)
 VALUES (?, NULL, 'json', ?, NULL, 'new', ?, ?, 0, 0, ?)"""
 
 SQLITE_LEASE = """

@@ -61,6 +61,13 @@ class Child(Generic[T]):
         self._process.start()
         theirs.close()
 
+    @property
+    def pid(self) -> int:
+        """The process's id."""
+        if self._process.pid is None:
+            raise ChildFailed("the process was never started")
+        return self._process.pid
+
     def wait_until_ready(self) -> None:
         """Return when the process has prepared itself."""
         self._receive()

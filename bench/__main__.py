@@ -1,0 +1,54 @@
+"""Measure duerow beside hand-written SQL and other queues: `python -m bench`.
+
+The exit status is 0 when everything asked for could be measured, 1 otherwise. Whether the bars were reached is in the
+table and in the JSON; with --strict a missed bar is a failure too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import traceback
+from pathlib import Path
+
+from bench import report
+from bench.context import Context
+from bench.results import Result
+from bench.scenarios import SCENARIOS
+from bench.sizes import SIZES
+
+
+def main() -> int:
+    """Measure what was asked for, print the table, write the JSON; return the exit status."""
+    wanted = _arguments()
+    results: list[Result] = []
+    failures: dict[str, str] = {}
+    context = Context(SIZES[wanted.size], say=lambda text: print(text, file=sys.stderr, flush=True))
+    with context.stack:
+        for name in wanted.only or SCENARIOS:
+            context.say(f"measuring {name} …")
+            try:
+                results += SCENARIOS[name](context)
+            except Exception:
+                failures[name] = traceback.format_exc()
+        server = context.server.settings() if "server" in vars(context) else {}
+    report.show(results, failures)
+    report.write(wanted.json, report.document(results, failures, wanted.size, server))
+    if wanted.markdown:
+        report.write(wanted.markdown, report.markdown(results))
+    missed = [result for result in results if result.passed is False]
+    return 1 if failures or (missed and wanted.strict) else 0
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__.partition("\n")[0])
+    parser.add_argument("--only", nargs="+", choices=SCENARIOS, metavar="NAME", help=f"some of {', '.join(SCENARIOS)}")
+    parser.add_argument("--size", choices=SIZES, default="full", help="smoke only has to run (default: full)")
+    parser.add_argument("--json", type=Path, default=Path("bench/results.json"), help="default: bench/results.json")
+    parser.add_argument("--markdown", type=Path, help="write the table as Markdown too")
+    parser.add_argument("--strict", action="store_true", help="a missed bar is a failure")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,43 @@
+"""The floor's side of each measurement; `ours` has duerow's under the same names.
+
+Each function connects and prepares outside the clock and returns what is timed.
+"""
+
+from __future__ import annotations
+
+from bench.floor import drain as drain_floor
+from bench.floor import drain_one_by_one, open_floor, pass_on
+from bench.messages import QUEUE, payload_text
+from bench.processes import Prepared
+
+
+def push(url: str, count: int) -> Prepared[list[int]]:
+    """Push `count` messages, each in its own transaction."""
+    floor = open_floor(url)
+    payloads = [payload_text(number) for number in range(count)]
+    return lambda: [floor.push(QUEUE, payload) for payload in payloads]
+
+
+def push_many(url: str, count: int) -> Prepared[None]:
+    """Push `count` messages in one transaction."""
+    floor = open_floor(url)
+    payloads = [payload_text(number) for number in range(count)]
+    return lambda: floor.push_many(QUEUE, payloads)
+
+
+def drain(url: str) -> Prepared[list[int]]:
+    """Handle all that is due in batches."""
+    floor = open_floor(url)
+    return lambda: drain_floor(floor, QUEUE)
+
+
+def drain_singly(url: str) -> Prepared[list[int]]:
+    """Handle all that is due, one message after the other."""
+    floor = open_floor(url)
+    return lambda: drain_one_by_one(floor, QUEUE)
+
+
+def move(url: str, to: str, chunk: int) -> Prepared[list[int]]:
+    """Pass all that is due on to another queue in chunks."""
+    floor = open_floor(url)
+    return lambda: pass_on(floor, QUEUE, to, chunk)

@@ -1,0 +1,133 @@
+"""The databases that are measured: a durable PostgreSQL server and SQLite files, each run from the same start."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any, Protocol
+from urllib.parse import urlsplit, urlunsplit
+
+import psycopg
+from psycopg import sql
+
+from bench import ours
+from bench.floor import TABLE, open_floor
+from bench.messages import QUEUE
+
+
+class Database(Protocol):
+    """A place with duerow's tables that can be emptied."""
+
+    url: str
+
+    def fill(self, count: int) -> list[int]:
+        """Start anew with `count` due messages, pushed by duerow itself; return their ids."""
+
+    def waiting(self, queue: str = QUEUE) -> list[int]:
+        """Return the ids of a queue's messages."""
+
+
+class Server:
+    """A PostgreSQL server whose role may create databases and checkpoint."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+
+    def database(self, name: str) -> str:
+        """Make an empty database of that name, dropping an older one; return its URL."""
+        with psycopg.connect(self.url, autocommit=True) as connection:
+            connection.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
+            connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+        return urlunsplit(urlsplit(self.url)._replace(path=f"/{name}"))
+
+    def settings(self) -> dict[str, str]:
+        """Return the version and the settings that matter to what is measured."""
+        names = ["server_version", "fsync", "synchronous_commit", "full_page_writes", "wal_sync_method"]
+        names += ["shared_buffers", "max_wal_size", "autovacuum", "jit"]
+        with psycopg.connect(self.url) as connection:
+            rows = connection.execute(
+                "SELECT name, current_setting(name) FROM pg_settings WHERE name = ANY(%s)", (names,)
+            )
+            return dict(rows.fetchall())
+
+
+@contextmanager
+def postgresql() -> Iterator[Server]:
+    """A server with fsync and synchronous_commit on, or the one that DUEROW_TEST_POSTGRESQL_URL names."""
+    from tests.servers.postgresql import running
+
+    with running(durable=True) as url:
+        server = Server(url)
+        settings = server.settings()
+        for name in ("fsync", "synchronous_commit", "full_page_writes"):
+            if settings[name] != "on":
+                raise RuntimeError(f"the server has {name} = {settings[name]}: the bars are stated for a durable one")
+        yield server
+
+
+class PostgresqlDatabase:
+    """A database of the server with duerow's tables."""
+
+    def __init__(self, server: Server, name: str) -> None:
+        self.url = server.database(name)
+        ours.migrate(self.url)
+
+    def clear(self) -> None:
+        """Remove every message."""
+        self._run(f"TRUNCATE {TABLE}")
+
+    def fill(self, count: int) -> list[int]:
+        """Start anew with `count` due messages, vacuumed and analyzed, right after a checkpoint."""
+        self.clear()
+        ids = ours.fill(self.url, count)
+        self.settle_down()
+        return ids
+
+    def settle_down(self) -> None:
+        """Vacuum, analyze and checkpoint, so that neither falls into a measurement."""
+        self._run(f"VACUUM ANALYZE {TABLE}")
+        self._run("CHECKPOINT")
+
+    def waiting(self, queue: str = QUEUE) -> list[int]:
+        """Return the ids of a queue's messages."""
+        return [row[0] for row in self._run(f"SELECT id FROM {TABLE} WHERE queue = %s", queue)]
+
+    def _run(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
+        with psycopg.connect(self.url, autocommit=True) as connection:
+            cursor = connection.execute(statement.encode(), values or None)
+            return cursor.fetchall() if cursor.description else []
+
+
+class SqliteDatabase:
+    """A file with duerow's tables, made anew at each start."""
+
+    def __init__(self, folder: Path, name: str = "bench") -> None:
+        self._path = folder / f"{name}.db"
+        self.url = f"sqlite:///{self._path}"
+        self.clear()
+
+    def clear(self) -> None:
+        """Make the file anew."""
+        for leftover in self._path.parent.glob(f"{self._path.name}*"):
+            leftover.unlink()
+        ours.migrate(self.url)
+
+    def fill(self, count: int) -> list[int]:
+        """Start anew with `count` due messages, the log written back to the file."""
+        self.clear()
+        ids = ours.fill(self.url, count)
+        self.settle_down()
+        return ids
+
+    def settle_down(self) -> None:
+        """Analyze, and write the log back to the file."""
+        with closing(open_floor(self.url)) as floor:
+            floor.connection.execute("ANALYZE")
+            floor.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def waiting(self, queue: str = QUEUE) -> list[int]:
+        """Return the ids of a queue's messages."""
+        with closing(open_floor(self.url)) as floor:
+            rows = floor.connection.execute(f"SELECT id FROM {TABLE} WHERE queue = {queue!r}")
+            return [row[0] for row in rows.fetchall()]

@@ -1,0 +1,243 @@
+"""duerow's side of each measurement, through its public names only.
+
+Each function connects and prepares outside the clock and returns what is timed.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+import duerow
+from bench.messages import QUEUE, payload
+from bench.processes import Prepared
+from duerow import Draft, Message, Worker
+
+BATCH = 1_000
+CHUNK = 10_000
+STOP = {"stop": True}
+
+
+def migrate(url: str) -> None:
+    """Make or update duerow's tables."""
+    duerow.connect(url, migrate=True).close()
+
+
+def fill(url: str, count: int, delay: timedelta | None = None) -> list[int]:
+    """Push `count` messages in chunks, due at once or after the delay; return their ids."""
+    ids: list[int] = []
+    with duerow.connect(url) as db:
+        queue = db.queue(QUEUE)
+        for start in range(0, count, CHUNK):
+            numbers = range(start, min(start + CHUNK, count))
+            pushed = queue.push_many([Draft(payload(number), delay=delay) for number in numbers])
+            ids.extend(answer.id for answer in pushed)
+    return ids
+
+
+def push(url: str, count: int) -> Prepared[list[int]]:
+    """Push `count` messages, each in its own transaction."""
+    queue = duerow.connect(url).queue(QUEUE)
+    payloads = [payload(number) for number in range(count)]
+    return lambda: [queue.push(one).id for one in payloads]
+
+
+def push_many(url: str, count: int) -> Prepared[list[int]]:
+    """Push `count` messages in one call, with an answer for each."""
+    queue = duerow.connect(url).queue(QUEUE)
+    drafts = [Draft(payload(number)) for number in range(count)]
+    return lambda: [answer.id for answer in queue.push_many(drafts)]
+
+
+def drain(url: str, **settings: Any) -> Prepared[list[int]]:
+    """Handle all that is due with a worker whose handler only notes the id, in batches as the floor's."""
+    return drain_by_default(url, **{"batch": BATCH, "concurrency": 1} | settings)
+
+
+def drain_by_default(url: str, **settings: Any) -> Prepared[list[int]]:
+    """Handle all that is due with a worker as it comes, or with the settings given."""
+    seen: list[int] = []
+
+    def handle(message: Message) -> None:
+        seen.append(message.id)
+
+    worker = Worker(duerow.connect(url).queue(QUEUE), handle, **settings)
+
+    def run() -> list[int]:
+        worker.run(until="idle")
+        return seen
+
+    return run
+
+
+def drain_singly(url: str) -> Prepared[list[int]]:
+    """Handle all that is due with a worker that claims and settles one message at a time."""
+    return drain(url, batch=1)
+
+
+def reserve_and_commit(url: str) -> Prepared[list[int]]:
+    """Handle all that is due by reserve and commit, one message after the other."""
+    queue = duerow.connect(url).queue(QUEUE)
+
+    def run() -> list[int]:
+        seen: list[int] = []
+        while reservation := queue.reserve():
+            seen.append(reservation.message.id)
+            queue.commit(reservation)
+        return seen
+
+    return run
+
+
+def push_and_drain(url: str, rounds: int, count: int) -> Prepared[list[float]]:
+    """Push and drain `count` messages again and again; return each drain's messages/s."""
+    return lambda: [_push_and_drain(url, count) for _ in range(rounds)]
+
+
+def _push_and_drain(url: str, count: int) -> float:
+    ids = fill(url, count)
+    run = drain(url)
+    start = time.perf_counter()
+    seen = run()
+    seconds = time.perf_counter() - start
+    if sorted(seen) != sorted(ids):
+        raise AssertionError(f"pushed {len(ids)} messages, handled {len(seen)}, or others")
+    return count / seconds
+
+
+def note_times(url: str) -> Prepared[dict[int, int]]:
+    """Handle until told to stop; return the monotonic nanoseconds at which each number was handled."""
+    handled: dict[int, int] = {}
+
+    def handle(message: Message) -> None:
+        if message.payload == STOP:
+            os.kill(os.getpid(), signal.SIGTERM)
+        else:
+            handled[message.payload["n"]] = time.monotonic_ns()
+
+    worker = Worker(duerow.connect(url).queue(QUEUE), handle)
+
+    def run() -> dict[int, int]:
+        worker.run()
+        return handled
+
+    return run
+
+
+def stop_worker(url: str) -> None:
+    """Tell the worker of `note_times` to stop."""
+    with duerow.connect(url) as db:
+        db.queue(QUEUE).push(STOP)
+
+
+def produce(url: str, numbers: range, per_transaction: int, period: float, lasting: float) -> Prepared[dict[int, int]]:
+    """Push in transactions of the caller's own, one each `period` seconds, open for `lasting` seconds.
+
+    Returns the monotonic nanoseconds at which each number was pushed, before the commit.
+    """
+    queue = duerow.connect(url).queue(QUEUE)
+    connection = psycopg.connect(url)
+
+    def run() -> dict[int, int]:
+        pushed: dict[int, int] = {}
+        turn = time.monotonic()
+        for start in numbers[::per_transaction]:
+            share = numbers[start - numbers.start :][:per_transaction]
+            with connection.transaction():
+                began = time.monotonic()
+                pushed.update(dict.fromkeys(share, time.monotonic_ns()))
+                queue.push_many([Draft(payload(number)) for number in share], within=connection)
+                time.sleep(max(0.0, lasting - (time.monotonic() - began)))
+            turn += period
+            time.sleep(max(0.0, turn - time.monotonic()))
+        return pushed
+
+    return run
+
+
+def wait_for_nothing(url: str) -> Prepared[None]:
+    """Run a worker on an empty queue until it is ended by SIGTERM."""
+    return Worker(duerow.connect(url).queue(QUEUE), _ignore).run
+
+
+def _ignore(message: Message) -> None:
+    """Do nothing."""
+
+
+class Refusing(Exception):
+    """Raised by the handler whose memory is watched."""
+
+
+def watch_memory(url: str, count: int, marks: tuple[int, ...]) -> Prepared[dict[int, float]]:
+    """Handle `count` messages, some failing once and a few always; return resident MB at each mark of attempts."""
+    logging.getLogger("duerow").setLevel(logging.CRITICAL)
+    times = bytearray(count)
+    times[:] = bytes(count)  # touched now, so that the table itself does not grow while it is watched
+    megabytes: dict[int, float] = {}
+    attempts = 0
+
+    def handle(message: Message) -> None:
+        nonlocal attempts
+        attempts += 1
+        number = message.payload["n"]
+        times[number] += 1
+        if attempts in marks:
+            megabytes[attempts] = resident_megabytes()
+        if number % 1_000 == 1 or (number % 50 == 0 and message.attempts == 1):
+            raise Refusing(f"message {number} is refused at attempt {message.attempts}")
+
+    queue = duerow.connect(url).queue(QUEUE)
+    policy = duerow.limited(3, duerow.fixed(timedelta(0)))
+    worker = Worker(queue, handle, batch=BATCH, concurrency=1, retry=policy)
+
+    def run() -> dict[int, float]:
+        worker.run(until="empty")
+        expected = bytearray(3 if n % 1_000 == 1 else 2 if n % 50 == 0 else 1 for n in range(count))
+        if times != expected:
+            raise AssertionError("some messages were not handled as often as they should have been")
+        return megabytes
+
+    return run
+
+
+def resident_megabytes() -> float:
+    """The resident memory of this process in MB."""
+    with open("/proc/self/statm") as statm:
+        return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
+@contextmanager
+def spark_session(cores: int, folder: Path) -> Iterator[Any]:
+    """A local Spark session with as many tasks at a time as there are cores."""
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.master(f"local[{cores},4]").appName("duerow bench")
+    builder = builder.config("spark.ui.enabled", "false").config("spark.sql.shuffle.partitions", str(cores))
+    builder = builder.config("spark.local.dir", str(folder)).config("spark.sql.warehouse.dir", str(folder))
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    try:
+        yield session
+    finally:
+        session.stop()
+
+
+def run_station(url: str, session: Any, output: str) -> None:
+    """Run a pipeline of one relay, from the benchmark's queue to the output, until the queue is empty."""
+    from duerow.spark import run
+
+    pipeline = duerow.Pipeline("bench", [duerow.Relay(QUEUE, _hand_on, to=output)], outputs=[output])
+    run(pipeline, url, spark=session, until="idle")
+
+
+def _hand_on(message: Message) -> Any:
+    return message.payload

@@ -1,0 +1,21 @@
+"""The scenarios, in the order of the table."""
+
+from __future__ import annotations
+
+from bench.context import Scenario
+from bench.scenarios import backlog, drain, idle, latency, memory, push, snapshot, spark
+
+SCENARIOS: dict[str, Scenario] = {
+    "push": push.single,
+    "bulk": push.bulk,
+    "drain": drain.batches,
+    "singly": drain.singly,
+    "latency": latency.idle,
+    "busy": latency.busy,
+    "idle": idle.worker,
+    "snapshot": snapshot.held,
+    "backlog": backlog.delayed,
+    "spark": spark.station,
+    "sqlite": drain.sqlite,
+    "memory": memory.worker,
+}

@@ -1,0 +1,133 @@
+"""Draining: batches with one and two worker processes, one message at a time, and the peers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import psycopg
+
+from bench import by_hand, ours
+from bench.context import Context
+from bench.databases import PostgresqlDatabase, SqliteDatabase
+from bench.peers import REQUIRED, Peer, peers
+from bench.processes import Prepared, together
+from bench.results import Result, against
+from bench.rounds import Contestant, check_ids, interleave
+
+BATCH_BARS = {1: 0.5, 2: 0.6}
+SINGLY_BAR = 0.7
+SQLITE_BAR = 0.4
+
+Prepare = Callable[..., Prepared[list[int]]]
+
+
+def batches(context: Context) -> list[Result]:
+    """A no-op handler in batches, with one and two processes, against hand-written SQL and the peers."""
+    adapters = peers()
+    urls = {peer.NAME: _set_up(context, peer) for peer in adapters}
+    return [
+        line
+        for processes in BATCH_BARS
+        for line in _batches(context, processes, {peer.NAME: (peer, urls[peer.NAME]) for peer in adapters})
+    ]
+
+
+def _batches(context: Context, processes: int, adapters: dict[str, tuple[Peer, str]]) -> list[Result]:
+    size = context.size
+    contestants = {
+        "floor": drained(context.postgresql, by_hand.drain, size.drain, processes),
+        "duerow": drained(context.postgresql, ours.drain, size.drain, processes),
+    }
+    for name, (peer, url) in adapters.items():
+        count = size.drain if name in REQUIRED else max(1, int(size.drain * size.peer_share))
+        contestants[name] = _drained_peer(peer, url, count, processes)
+    samples = interleave(contestants, size.rounds)
+    title = f"drain of {size.drain:,} in batches, {processes} {'process' if processes == 1 else 'processes'}"
+    against_floor = against(title, samples, "floor", BATCH_BARS[processes])
+    against_peers = [
+        against(title, samples, name, 1.0 if name in REQUIRED else None, note=peer.SETTINGS)
+        for name, (peer, _) in adapters.items()
+    ]
+    return [against_floor, *against_peers]
+
+
+def singly(context: Context) -> list[Result]:
+    """One message a transaction: lease, commit, settle, commit."""
+    size = context.size
+    contestants = {
+        "floor": drained(context.postgresql, by_hand.drain_singly, size.singly),
+        "duerow": drained(context.postgresql, ours.drain_singly, size.singly),
+        "reserve and commit": drained(context.postgresql, ours.reserve_and_commit, size.singly),
+    }
+    samples = interleave(contestants, size.rounds)
+    by_face = {"duerow": samples["reserve and commit"], "floor": samples["floor"]}
+    return [
+        against("one transaction per message, worker", samples, "floor", SINGLY_BAR, note="batch=1"),
+        against("one transaction per message, reserve and commit", by_face, "floor", SINGLY_BAR),
+    ]
+
+
+def sqlite(context: Context) -> list[Result]:
+    """SQLite, synchronous=FULL on both sides."""
+    size = context.size
+    lines = []
+    for processes in (1, 2):
+        contestants = {
+            "floor": drained(context.sqlite, by_hand.drain, size.drain, processes),
+            "duerow": drained(context.sqlite, ours.drain, size.drain, processes),
+        }
+        samples = interleave(contestants, size.rounds)
+        title = (
+            f"SQLite: drain of {size.drain:,} in batches, {processes} {'process' if processes == 1 else 'processes'}"
+        )
+        lines.append(against(title, samples, "floor", SQLITE_BAR if processes == 1 else None))
+    contestants = {
+        "floor": drained(context.sqlite, by_hand.drain_singly, size.singly),
+        "duerow": drained(context.sqlite, ours.drain_singly, size.singly),
+    }
+    samples = interleave(contestants, size.rounds)
+    lines.append(against("SQLite: one transaction per message, worker", samples, "floor", None, note="batch=1"))
+    return lines
+
+
+def drained(
+    database: PostgresqlDatabase | SqliteDatabase, prepare: Prepare, count: int, processes: int = 1
+) -> Contestant:
+    """A contestant that drains `count` fresh messages; its figure is messages/s."""
+
+    def run() -> float:
+        ids = database.fill(count)
+        return _rate(prepare, database.url, ids, processes, left=database.waiting)
+
+    return run
+
+
+def _drained_peer(peer: Peer, url: str, count: int, processes: int) -> Contestant:
+    def run() -> float:
+        peer.enqueue(url, count)
+        _vacuum(url)
+        return _rate(peer.prepare_drain, url, list(range(count)), processes, left=list)
+
+    return run
+
+
+def _rate(prepare: Prepare, url: str, ids: list[int], processes: int, left: Callable[[], list[int]]) -> float:
+    timed: Any = together(prepare, url, processes=processes)
+    check_ids(ids, timed.results, prepare.__module__)
+    if still := left():
+        raise AssertionError(f"{prepare.__module__} left {len(still)} messages in the queue")
+    seconds: float = timed.seconds
+    return len(ids) / seconds
+
+
+def _set_up(context: Context, peer: Peer) -> str:
+    url = context.server.database(f"bench_{peer.NAME}")
+    peer.set_up(url)
+    return url
+
+
+def _vacuum(url: str) -> None:
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("VACUUM ANALYZE")
+        connection.execute("CHECKPOINT")
