@@ -1,0 +1,69 @@
+"""The in-memory store, found by URLs that begin with memory://.
+
+`memory://` is a new database each time, `memory://name` is shared by all who open that name with the same prefix and
+schema in this process, for as long as the process runs. `?transactions=off` forbids that several messages change
+together.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from typing import Any, Final
+from urllib.parse import parse_qsl, urlsplit
+
+from duerow.clock import HostClock
+from duerow.errors import ConfigurationError
+from duerow.store import Settings
+from duerow.stores.memory.connections import AsyncMemoryConnections, Memory, MemoryConnections
+from duerow.stores.memory.plans import MemoryStore
+
+_SWITCH: Final = {"on": True, "off": False}
+
+
+class MemoryBackend:
+    """Opens databases in memory, and knows those that have a name."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._named: dict[tuple[str, str, str | None], Memory] = {}
+
+    def open(self, target: Any, settings: Settings) -> tuple[MemoryStore, MemoryConnections]:
+        """Open for blocking calls; see `Backend.open`."""
+        memory, transactions = self._find(target, settings)
+        clock = settings.clock or HostClock()
+        return MemoryStore(transactions), MemoryConnections(memory, clock, transactions)
+
+    def aopen(self, target: Any, settings: Settings) -> tuple[MemoryStore, AsyncMemoryConnections]:
+        """Open for awaited calls; see `Backend.aopen`."""
+        memory, transactions = self._find(target, settings)
+        clock = settings.clock or HostClock()
+        return MemoryStore(transactions), AsyncMemoryConnections(memory, clock, transactions)
+
+    def _find(self, target: Any, settings: Settings) -> tuple[Memory, bool]:
+        if not isinstance(target, str):
+            raise ConfigurationError(f"the in-memory store is opened by a URL, not by {type(target).__name__}")
+        url = urlsplit(target)
+        transactions = _transactions({**dict(parse_qsl(url.query, keep_blank_values=True)), **settings.options})
+        name = url.netloc + url.path
+        if not name:
+            return Memory(), transactions
+        with self._lock:
+            return self._named.setdefault((name, settings.prefix, settings.schema), Memory()), transactions
+
+
+def _transactions(options: Mapping[str, Any]) -> bool:
+    """Return whether several messages may change together; raise ConfigurationError for any other option."""
+    unknown = sorted(options.keys() - {"transactions"})
+    if unknown:
+        raise ConfigurationError(
+            f"memory:// has no option {unknown[0]!r}; it knows transactions=on and transactions=off"
+        )
+    chosen = options.get("transactions", "on")
+    if chosen not in _SWITCH:
+        raise ConfigurationError(f"transactions={chosen!r} of memory:// must be 'on' or 'off'")
+    return _SWITCH[chosen]
+
+
+memory: Final = MemoryBackend()
+"""The entry point of memory:// in the group `duerow.stores`."""

@@ -1,0 +1,111 @@
+"""The in-memory store: the reference that every other store is compared with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+from functools import partial
+from typing import TypeVar
+
+from duerow.message import OnDuplicate, Pushed, Status
+from duerow.plan import BEGIN, Plan
+from duerow.reservation import Receipt
+from duerow.store import Capabilities, Committed, Entry, Query, Record, Refused, Removal, Reserved, Turn
+from duerow.stores.memory import steps
+from duerow.stores.memory.state import State
+from duerow.stores.memory.turns import end_turn, in_order_of_effect, require_lone_turns
+
+T = TypeVar("T")
+
+
+class MemoryStore:
+    """Messages kept in this process: nothing to install, nothing that lasts.
+
+    Args:
+        transactions: whether several messages can change together; without it each turn of a settle takes effect by
+            itself, and a turn that concerns another message as well is refused with NotSupported.
+    """
+
+    def __init__(self, transactions: bool = True) -> None:
+        self.capabilities = Capabilities(transactions=transactions, within=False, processes=False)
+
+    def push(self, entries: Sequence[Entry], on_duplicate: OnDuplicate) -> Plan[list[Pushed]]:
+        """Add messages; see `Store.push`."""
+        return _alone(partial(steps.push, entries=entries, on_duplicate=on_duplicate))
+
+    def reserve(self, queue: str, limit: int, lease: timedelta, attempts: int | None, consumer: str) -> Plan[Reserved]:
+        """Lend due messages, oldest first; see `Store.reserve`."""
+        return _alone(
+            partial(steps.reserve, queue=queue, limit=limit, lease=lease, attempts=attempts, consumer=consumer)
+        )
+
+    def extend(self, receipts: Sequence[Receipt], lease: timedelta) -> Plan[dict[Receipt, datetime]]:
+        """Let leases run until now + lease; see `Store.extend`."""
+        return _alone(partial(steps.extend, receipts=receipts, lease=lease))
+
+    def settle(self, turns: Sequence[Turn]) -> Plan[list[Refused]]:
+        """End turns and then push what follows from them; the refused ones are returned in the order given."""
+        if self.capabilities.transactions:
+            yield BEGIN
+        else:
+            require_lone_turns(turns)
+        refused: dict[int, Refused] = {}
+        for index, turn in in_order_of_effect(turns):
+            error = yield partial(end_turn, turn=turn)
+            if error is not None:
+                refused[index] = Refused(turn.receipt, error)
+        ended = [turn.end for index, turn in enumerate(turns) if index not in refused]
+        following = [entry for end in ended if isinstance(end, Committed) for entry in end.then]
+        if following:
+            yield partial(steps.push, entries=following, on_duplicate="ignore")
+        return [refused[index] for index in sorted(refused)]
+
+    def pop(self, queue: str, limit: int) -> Plan[list[Record]]:
+        """Take due messages out of the queue, oldest first; see `Store.pop`."""
+        return _alone(partial(steps.pop, queue=queue, limit=limit))
+
+    def remove(self, queue: str, ids: Sequence[int], keys: Sequence[str], even_if_leased: bool) -> Plan[Removal]:
+        """Take messages out of the queue by id or key; see `Store.remove`."""
+        return _alone(partial(steps.remove, queue=queue, ids=ids, keys=keys, even_if_leased=even_if_leased))
+
+    def find(self, query: Query) -> Plan[list[Record]]:
+        """Read messages without taking them; see `Store.find`."""
+        return _alone(partial(steps.find, query=query))
+
+    def count(self, queue: str) -> Plan[dict[Status, int]]:
+        """Count the queue's messages by status; see `Store.count`."""
+        return _alone(partial(steps.count, queue=queue))
+
+    def queues(self) -> Plan[list[str]]:
+        """List the queues that have messages; see `Store.queues`."""
+        return _alone(steps.queues)
+
+    def idle(self, queues: Sequence[str], until: timedelta) -> Plan[timedelta | None]:
+        """Return how long until the next message is due; listeners hear of every push, so nothing need be noted."""
+        return _alone(partial(steps.idle, queues=queues))
+
+    def check(self) -> Plan[None]:
+        """Find nothing amiss: there are no tables."""
+        return _alone(_nothing)
+
+    def migrate(self) -> Plan[list[str]]:
+        """Make no migrations: there are no tables."""
+        return _alone(_no_migrations)
+
+    def migration_sql(self) -> str:
+        """Return a comment that says that there is nothing to run."""
+        return "-- The in-memory store has no tables: there is nothing to run.\n"
+
+
+def _alone(step: Callable[[State, datetime], T]) -> Plan[T]:
+    """A plan of one step, which happens as a whole or not at all."""
+    answer: T = yield step
+    return answer
+
+
+def _nothing(state: State, now: datetime) -> None:
+    return None
+
+
+def _no_migrations(state: State, now: datetime) -> list[str]:
+    return []

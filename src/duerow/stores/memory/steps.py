@@ -1,0 +1,272 @@
+"""What each verb does to the state: one function each, given the state and the moment at which it happens."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime, timedelta
+from itertools import islice
+from typing import Any
+
+from msgspec.structs import replace
+
+from duerow.codec import encode_failure
+from duerow.errors import DuplicateKey
+from duerow.message import Failure, OnDuplicate, Outcome, Pushed, Status
+from duerow.reservation import Receipt
+from duerow.store import Entry, Query, Record, Removal, Reserved
+from duerow.stores.memory.state import State
+
+Step = Callable[[State, datetime], Any]
+"""What the plans of this store yield: given the state and the time, it changes the one and answers."""
+
+
+def push(state: State, now: datetime, entries: Sequence[Entry], on_duplicate: OnDuplicate) -> list[Pushed]:
+    """Add the messages one after the other, so that each meets the keys of those before it."""
+    if on_duplicate == "reject":
+        _refuse_taken_keys(state, entries)
+    return [_push(state, now, entry, on_duplicate) for entry in entries]
+
+
+def change(state: State, now: datetime, held: Record, entry: Entry, on_duplicate: OnDuplicate) -> Outcome:
+    """Let a push meet the live message that holds its key; return what became of that message.
+
+    "ignore" changes nothing.
+    "replace" makes it a new message under the old id: token + 1 ends a lease on it. It is ignored when payload and
+    kind are equal, it neither failed nor was stopped, and the push gives no time or exactly the first due time.
+    "earliest" brings the due time forward and changes nothing else. It is ignored while the message carries a lease,
+    also one that has ended: such a message is in line already, and its lost attempt must stay known until it is
+    handed out. A stopped message stays stopped: it has no due time that could come earlier.
+    """
+    if on_duplicate == "replace" and not _says_nothing_new(now, held, entry):
+        due = due_time(now, entry.due, entry.delay)
+        state.put(
+            replace(
+                begun_anew(held, due),
+                payload=entry.payload,
+                kind=entry.kind,
+                headers=entry.headers,
+            )
+        )
+        return "updated"
+    if on_duplicate == "earliest" and held.leased_by is None and held.due_at is not None:
+        due = due_time(now, entry.due, entry.delay)
+        if due < held.due_at:
+            state.put(replace(held, due_at=due))
+            return "updated"
+    return "ignored"
+
+
+def reserve(
+    state: State, now: datetime, queue: str, limit: int, lease: timedelta, attempts: int | None, consumer: str
+) -> Reserved:
+    """Lend the first `limit` in line; those that used up their attempts in leases nobody settled are buried."""
+    lent: list[Record] = []
+    buried = 0
+    for record in state.due(queue, now):
+        if len(lent) == limit:
+            break
+        if record.leased_until is not None:
+            record = replace(record, last_error=_ended_lease(record, attempts))
+            if attempts is not None and record.attempts >= attempts:
+                state.put(dead(record))
+                buried += 1
+                continue
+        lent.append(_lend(state, now, record, lease, consumer))
+    return Reserved(lent, buried)
+
+
+def extend(state: State, now: datetime, receipts: Sequence[Receipt], lease: timedelta) -> dict[Receipt, datetime]:
+    """Move the end of those leases, and with it the place in line, to now + lease."""
+    until = now + lease
+    ours = {receipt: record for receipt in receipts if (record := lent_on(state, receipt)) is not None}
+    for record in ours.values():
+        state.put(replace(record, due_at=until, leased_until=until))
+    return dict.fromkeys(ours, until)
+
+
+def pop(state: State, now: datetime, queue: str, limit: int) -> list[Record]:
+    """Take the first `limit` in line away; what is returned is nobody's any more, so it carries no lease."""
+    taken = list(islice(state.due(queue, now), limit))
+    for record in taken:
+        state.drop(record.id)
+    return [replace(unleased(record), attempts=record.attempts + 1, last_attempt_at=now) for record in taken]
+
+
+def remove(
+    state: State, now: datetime, queue: str, ids: Sequence[int], keys: Sequence[str], even_if_leased: bool
+) -> Removal:
+    """Take away those named by id in this queue and the live ones named by key, unless a lease on them runs."""
+    named = {record.id: record for record in _by_id(state, ids) if record.queue == queue}
+    named |= {record.id: record for key in keys if (record := state.holder(queue, key)) is not None}
+    removal = Removal([], [])
+    for id_, record in sorted(named.items()):
+        if record.leased_by is not None and _lease_runs(record, now) and not even_if_leased:
+            removal.leased.append((id_, record.leased_by))
+        else:
+            state.drop(id_)
+            removal.removed.append(id_)
+    return removal
+
+
+def find(state: State, now: datetime, query: Query) -> list[Record]:
+    """Go through the messages, keep those of which all that is asked holds, and put them in order."""
+    records = state.records.values() if query.ids is None else _by_id(state, query.ids)
+    found = [record for record in records if _fits(record, query, now)]
+    found.sort(key=_in_line)
+    if query.by_id:
+        found.sort(key=lambda record: record.id)
+    return found[: query.limit]
+
+
+def count(state: State, now: datetime, queue: str) -> dict[Status, int]:
+    """Go through the messages of the queue and count them by status."""
+    return dict(Counter(record.status for record in state.records.values() if record.queue == queue))
+
+
+def queues(state: State, now: datetime) -> list[str]:
+    """List the queues of all messages, in the order of their names."""
+    return sorted({record.queue for record in state.records.values()})
+
+
+def idle(state: State, now: datetime, queues: Sequence[str]) -> timedelta | None:
+    """Return how far from now the next due time of these queues is; None when no message of them has one."""
+    dues = [due for queue in queues if (due := state.next_due(queue)) is not None]
+    return min(dues) - now if dues else None
+
+
+def lent_on(state: State, receipt: Receipt) -> Record | None:
+    """Return the message that still carries the receipt's token, else None: the fence of every later write."""
+    record = state.records.get(receipt.id)
+    return record if record is not None and record.token == receipt.token else None
+
+
+def due_time(now: datetime, due: datetime | None, delay: timedelta | None) -> datetime:
+    """Return the due time that was asked for; neither: now."""
+    return due if due is not None else now + (delay or timedelta(0))
+
+
+def unleased(record: Record) -> Record:
+    """Return the message without a lease."""
+    return replace(record, leased_by=None, leased_until=None)
+
+
+def settled(record: Record) -> Record:
+    """Return the message with its turn ended: no lease, and a token that no receipt carries."""
+    return replace(unleased(record), token=record.token + 1)
+
+
+def dead(record: Record) -> Record:
+    """Return the message given up: it waits for people, not for a time, and no longer holds its key."""
+    return replace(settled(record), status="dead", due_at=None)
+
+
+def begun_anew(record: Record, due: datetime) -> Record:
+    """Return the message as one that nobody was handed yet, first due at this time."""
+    return replace(
+        settled(record),
+        status="new",
+        attempts=0,
+        due_at=due,
+        first_due_at=due,
+        last_attempt_at=None,
+        last_error=None,
+    )
+
+
+def _push(state: State, now: datetime, entry: Entry, on_duplicate: OnDuplicate) -> Pushed:
+    held = state.holder(entry.queue, entry.key)
+    if held is not None:
+        return Pushed(held.id, change(state, now, held, entry, on_duplicate))
+    record = _created(state.next_id(), entry, now)
+    state.put(record)
+    return Pushed(record.id, "created")
+
+
+def _created(id_: int, entry: Entry, now: datetime) -> Record:
+    due = due_time(now, entry.due, entry.delay)
+    return Record(
+        id=id_,
+        queue=entry.queue,
+        payload=entry.payload,
+        kind=entry.kind,
+        key=entry.key,
+        headers=entry.headers,
+        status="new",
+        due_at=due,
+        first_due_at=due,
+        attempts=0,
+        token=0,
+        leased_by=None,
+        leased_until=None,
+        created_at=now,
+        last_attempt_at=None,
+        last_error=None,
+    )
+
+
+def _refuse_taken_keys(state: State, entries: Sequence[Entry]) -> None:
+    """Raise DuplicateKey for the first queue in which keys are taken, by messages there or by earlier entries."""
+    asked: set[tuple[str, str]] = set()
+    taken: dict[str, dict[str, None]] = {}
+    for entry in entries:
+        if entry.key is None:
+            continue
+        if (entry.queue, entry.key) in asked or state.holder(entry.queue, entry.key) is not None:
+            taken.setdefault(entry.queue, {})[entry.key] = None
+        asked.add((entry.queue, entry.key))
+    for queue, keys in taken.items():
+        raise DuplicateKey(queue, list(keys))
+
+
+def _says_nothing_new(now: datetime, held: Record, entry: Entry) -> bool:
+    same_content = (entry.payload, entry.kind) == (held.payload, held.kind)
+    waiting = held.status == "new" and held.due_at is not None
+    no_time = entry.due is None and entry.delay is None
+    return same_content and waiting and (no_time or due_time(now, entry.due, entry.delay) == held.first_due_at)
+
+
+def _lend(state: State, now: datetime, record: Record, lease: timedelta, consumer: str) -> Record:
+    """Move the message to the end of the lease; return it with the place that it had in line."""
+    until = now + lease
+    lent = replace(
+        record,
+        attempts=record.attempts + 1,
+        token=record.token + 1,
+        leased_by=consumer,
+        leased_until=until,
+        last_attempt_at=now,
+    )
+    state.put(replace(lent, due_at=until))
+    return lent
+
+
+def _ended_lease(record: Record, attempts: int | None) -> str:
+    ended = (
+        f"lease of {record.leased_by} ended at {record.leased_until:%Y-%m-%d %H:%M:%S} UTC, "
+        f"attempt {record.attempts} of {attempts or 'any number'}"
+    )
+    return encode_failure(Failure("LeaseEnded", ended))
+
+
+def _lease_runs(record: Record, now: datetime) -> bool:
+    return record.leased_until is not None and record.leased_until > now
+
+
+def _by_id(state: State, ids: Iterable[int]) -> list[Record]:
+    return [state.records[id_] for id_ in set(ids) if id_ in state.records]
+
+
+def _fits(record: Record, query: Query, now: datetime) -> bool:
+    return (
+        record.queue == query.queue
+        and (query.keys is None or record.key in query.keys)
+        and (query.statuses is None or record.status in query.statuses)
+        and (not query.due or (record.due_at is not None and record.due_at <= now))
+        and (query.after_id is None or record.id > query.after_id)
+    )
+
+
+def _in_line(record: Record) -> tuple[bool, datetime, int]:
+    """As handed out: by due time and id, those without a due time last."""
+    return record.due_at is None, record.due_at or record.created_at, record.id

@@ -1,0 +1,93 @@
+"""How turns end: what each settlement does to the state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+
+from msgspec.structs import replace
+
+from duerow.errors import DuerowError, DuplicateKey, LeaseLost, NotSupported
+from duerow.store import Buried, Committed, Entry, Moved, Record, Released, RolledBack, Turn
+from duerow.stores.memory.state import State
+from duerow.stores.memory.steps import begun_anew, change, dead, due_time, lent_on, settled
+
+
+def in_order_of_effect(turns: Sequence[Turn]) -> Iterator[tuple[int, Turn]]:
+    """Yield each turn's index and the turn, in the order in which turns of one call take effect.
+
+    Commits come first, then those that stay in their queue, then moves; each in the order of id. So a key that one
+    turn gives up is free for another.
+    """
+    yield from sorted(enumerate(turns), key=lambda numbered: (_rank(numbered[1]), numbered[1].receipt.id))
+
+
+def require_lone_turns(turns: Sequence[Turn]) -> None:
+    """Raise NotSupported if a turn would have to change another message than its own together with it.
+
+    Told by the turn alone: whether a move meets a message with its key is known only when it is too late.
+    """
+    for turn in turns:
+        match turn.end:
+            case Committed(then=(_, *_)):
+                asked = "commit(then=…)"
+            case Moved(key=str(), on_duplicate="replace" | "earliest"):
+                asked = f"move(on_duplicate={turn.end.on_duplicate!r}) with a key"
+            case _:
+                continue
+        raise NotSupported(
+            f"{asked} of message {turn.receipt.id} changes several messages together, and this in-memory store was "
+            "opened with transactions=off; open it without that switch"
+        )
+
+
+def end_turn(state: State, now: datetime, turn: Turn) -> DuerowError | None:
+    """End one turn, without its `then`; return why it was refused, None if it was not."""
+    record = lent_on(state, turn.receipt)
+    if record is None:
+        return LeaseLost(turn.receipt.id)
+    match turn.end:
+        case Committed():
+            state.drop(record.id)
+        case RolledBack(delay, error):
+            state.put(
+                replace(settled(record), status="error", due_at=now + delay, last_error=_latest_error(record, error))
+            )
+        case Buried(error):
+            state.put(replace(dead(record), last_error=_latest_error(record, error)))
+        case Released(due_at):
+            state.put(replace(settled(record), due_at=due_at, attempts=record.attempts - 1))
+        case Moved() as move:
+            return _move(state, now, record, move)
+    return None
+
+
+def _move(state: State, now: datetime, record: Record, move: Moved) -> DuplicateKey | None:
+    payload = record.payload if move.payload is None else move.payload
+    kind = record.kind if move.kind is None else move.kind
+    held = state.holder(move.to, move.key)
+    if move.key is None or held is None or held.id == record.id:
+        arrived = begun_anew(record, due_time(now, move.due, move.delay))
+        state.put(replace(arrived, queue=move.to, payload=payload, kind=kind, key=move.key, headers=move.headers))
+        return None
+    if move.on_duplicate == "reject":
+        return DuplicateKey(move.to, [move.key])
+    # Another message stands for this one from now on.
+    entry = Entry(move.to, move.key, kind, payload, move.headers, move.due, move.delay)
+    change(state, now, held, entry, move.on_duplicate)
+    state.drop(record.id)
+    return None
+
+
+def _latest_error(record: Record, error: str | None) -> str | None:
+    return record.last_error if error is None else error
+
+
+def _rank(turn: Turn) -> int:
+    match turn.end:
+        case Committed():
+            return 0
+        case Moved():
+            return 2
+        case _:
+            return 1
