@@ -39,8 +39,8 @@ types: .venv/dev.stamp ## Check types alone
 	$(RUN) -m mypy
 
 docs: .venv/dev.stamp ## Build the documentation into site/
-	$(RUN) -m mkdocs build --strict --quiet
-	@echo "built site/index.html"
+	$(RUN) -m zensical build --strict --clean
+	@echo "open site/index.html"
 
 bench: .venv/dev.stamp java ## Measure against plain SQL on the same server (SIZE=smoke|full)
 	$(RUN) -m bench --size $(SIZE) $(ARGS)
@@ -52,7 +52,7 @@ lock: .venv/dev.stamp ## Choose versions anew and write requirements/*.txt with 
 	$(RUN) tools/lock.py $(ARGS)
 
 clean: ## Remove what these commands made
-	rm -rf .venv site build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis spark-warehouse
+	rm -rf .venv .cache site build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis spark-warehouse
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 java:
