@@ -230,8 +230,8 @@ def met_again(stored: Record, entry: Entry, on_duplicate: OnDuplicate, now: date
             return None
         return _pushed_anew(stored, entry.payload, due)
     if on_duplicate == "earliest":
-        waits = stored.leased_by is None and stored.due_at is not None
-        return replace(stored, due_at=due) if waits and due < stored.due_at else None
+        waits_longer = stored.leased_by is None and stored.due_at is not None and due < stored.due_at
+        return replace(stored, due_at=due) if waits_longer else None
     return None
 
 

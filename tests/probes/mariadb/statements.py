@@ -84,7 +84,8 @@ def lock(receipts: Sequence[Receipt], clock: datetime | None, payloads: bool = F
 
 def lock_keys(wanted: Sequence[tuple[str, str]]) -> Statement:
     """The live messages that hold these (queue, key) pairs, locked in the order of the index."""
-    pairs, values = [], {}
+    pairs: list[str] = []
+    values: dict[str, Any] = {}
     for number, (queue, key) in enumerate(sorted(wanted)):
         pairs.append(f"(%(queue{number})s, %(key{number})s)")
         values |= {f"queue{number}": queue.encode(), f"key{number}": key.encode()}
@@ -157,4 +158,4 @@ def _as_json(record: Record, payload: str | None) -> dict[str, Any]:
 
 
 def _text(moment: datetime | None) -> str | None:
-    return moment and moment.strftime("%Y-%m-%d %H:%M:%S.%f")
+    return None if moment is None else moment.strftime("%Y-%m-%d %H:%M:%S.%f")

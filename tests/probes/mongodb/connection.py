@@ -9,7 +9,6 @@ from bson import Int64
 from bson.codec_options import CodecOptions
 from pymongo import MongoClient
 from pymongo.errors import OperationFailure
-from pymongo.operations import IndexModel
 
 from duerow.plan import Plan, run
 from tests.probes.mongodb.commands import Command
@@ -68,11 +67,6 @@ def prepare(url: str) -> None:
         database = client.get_default_database()
         for name in (MESSAGES, COUNTERS):
             database.drop_collection(name)
-        indexes = [IndexModel(list(each["key"].items()), **_options(each)) for each in (LINE, LIVE_KEY)]
-        database[MESSAGES].create_indexes(indexes)
+        database.command({"createIndexes": MESSAGES, "indexes": [LINE, LIVE_KEY]})
         # Made here, so that no two first pushes have to make it at the same time.
         database[COUNTERS].insert_one({"_id": "message", "last": Int64(0)})
-
-
-def _options(index: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in index.items() if name != "key"}

@@ -135,7 +135,7 @@ class MongoDB:
         refused: list[Refused] = []
         ends_instead: list[Turn] = []
         for turn, code, matched in (yield from self._carry_out_turns(turns, now)):
-            if code == DUPLICATE_KEY and turn.end.on_duplicate == "ignore":
+            if code == DUPLICATE_KEY and isinstance(turn.end, Moved) and turn.end.on_duplicate == "ignore":
                 ends_instead.append(Turn(turn.receipt, Committed()))
             elif code == DUPLICATE_KEY:
                 refused.append(Refused(turn.receipt, "duplicate key"))
@@ -190,7 +190,6 @@ class MongoDB:
 
 def _refuse_taken(entries: Sequence[Entry]) -> Plan[None]:
     """Raise if a key is taken or occurs twice, before anything is written."""
-    keys = [entry.key for entry in entries if entry.key is not None]
     seen: set[tuple[str, str]] = set()
     taken: list[str] = []
     live = yield from _live([(entry.queue, entry.key) for entry in entries if entry.key is not None])
@@ -200,7 +199,7 @@ def _refuse_taken(entries: Sequence[Entry]) -> Plan[None]:
         if (entry.queue, entry.key) in seen | live.keys():
             taken.append(entry.key)
         seen.add((entry.queue, entry.key))
-    if keys and taken:
+    if taken:
         raise DuplicateKey(taken)
 
 
@@ -208,7 +207,7 @@ def _create(pending: Sequence[Keyed], now: datetime) -> Plan[tuple[list[int], li
     """Upsert; return the ids that were created, and those whose key another message has."""
     created: list[int] = []
     met: list[Keyed] = []
-    rows = {id: row for row in pending for id in row[:1]}
+    rows = {row[0]: row for row in pending}
     for some in _chunks([new(id, entry, now) for id, entry, _ in pending]):
         reply = yield commands.upsert(some)
         fresh = {item["index"] for item in reply.get("upserted", [])}
