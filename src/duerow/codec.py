@@ -78,6 +78,8 @@ def encode_headers(headers: Mapping[str, Scalar] | None) -> str | None:
     """Return headers as JSON text, None for none; raise CodecError unless they are names with scalars."""
     if not headers:
         return None
+    if not isinstance(headers, Mapping):
+        raise CodecError(f"headers are names with scalars, not {type(headers).__name__} ({headers!r:.80})")
     for name, value in headers.items():
         if type(name) is not str or type(value) not in _SCALARS:
             raise CodecError(f"header {name!r:.80} must be a name with text, a number or a boolean, not {value!r:.80}")

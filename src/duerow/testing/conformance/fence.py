@@ -1,0 +1,107 @@
+"""The token alone decides whether a write is still allowed, never the clock."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from duerow import Bury, Commit, Database, Draft, Move, Queue, Release, Reservation, Rollback
+from duerow.errors import LeaseLost
+from duerow.testing.clock import MovableClock, hours, minutes
+from duerow.testing.reading import everything, lost
+
+ENDINGS: dict[str, Callable[[Queue, Reservation], object]] = {
+    "commit": lambda queue, mine: queue.commit(mine),
+    "rollback": lambda queue, mine: queue.rollback(mine, delay=minutes(1), error="failed"),
+    "bury": lambda queue, mine: queue.bury(mine, "no use"),
+    "release": lambda queue, mine: queue.release(mine),
+    "extend": lambda queue, mine: queue.extend(mine, minutes(1)),
+    "move": lambda queue, mine: queue.move(mine, "billing"),
+}
+THROUGH_ITSELF: dict[str, Callable[[Reservation], object]] = {
+    "commit": lambda mine: mine.commit(),
+    "rollback": lambda mine: mine.rollback(delay=minutes(1), error="failed"),
+    "bury": lambda mine: mine.bury("no use"),
+    "release": lambda mine: mine.release(),
+    "extend": lambda mine: mine.extend(minutes(1)),
+    "move": lambda mine: mine.move("billing"),
+}
+LOSSES: dict[str, Callable[[Queue, Reservation, MovableClock], object]] = {
+    "taken by another": lambda queue, mine, clock: (clock.advance(hours(1)), queue.reserve()),
+    "popped by another": lambda queue, mine, clock: (clock.advance(hours(1)), queue.pop()),
+    "replaced": lambda queue, mine, clock: queue.push("new", key="m-1", on_duplicate="replace"),
+    "removed": lambda queue, mine, clock: queue.remove(mine.message.id, even_if_leased=True),
+    "committed": lambda queue, mine, clock: queue.commit(mine),
+    "rolled back": lambda queue, mine, clock: queue.rollback(mine, delay=minutes(1)),
+    "buried": lambda queue, mine, clock: queue.bury(mine, "no use"),
+    "released": lambda queue, mine, clock: queue.release(mine),
+    "released and lent again": lambda queue, mine, clock: (queue.release_many([mine]), queue.reserve()),
+    "moved": lambda queue, mine, clock: queue.move(mine, "elsewhere"),
+    "moved within the queue": lambda queue, mine, clock: queue.move(mine, "mail"),
+}
+
+
+def lend(queue: Queue) -> Reservation:
+    queue.push("hello", key="m-1")
+    reservation = queue.reserve(lease=minutes(1))
+    assert reservation is not None
+    return reservation
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_a_late_settlement_succeeds_if_nobody_took_the_message(queue: Queue, clock: MovableClock, ending: str) -> None:
+    reservation = lend(queue)
+    clock.advance(hours(1000))
+    ENDINGS[ending](queue, reservation)
+
+
+@pytest.mark.parametrize("ending", THROUGH_ITSELF)
+def test_a_reservation_settles_itself(queue: Queue, ending: str) -> None:
+    reservation = lend(queue)
+    THROUGH_ITSELF[ending](reservation)
+    if ending != "extend":
+        with pytest.raises(LeaseLost):
+            THROUGH_ITSELF[ending](reservation)
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize("loss", LOSSES)
+def test_a_message_that_is_no_longer_ours_is_not_changed(
+    db: Database, queue: Queue, clock: MovableClock, loss: str, ending: str
+) -> None:
+    reservation = lend(queue)
+    LOSSES[loss](queue, reservation, clock)
+    before = everything(db)
+    with pytest.raises(LeaseLost, match=f"message {reservation.message.id} is no longer yours") as refused:
+        ENDINGS[ending](queue, reservation)
+    assert (refused.value.message_id, refused.value.until) == (reservation.message.id, reservation.until)
+    assert everything(db) == before
+
+
+@pytest.mark.parametrize(
+    "ending", [Commit(), Rollback(minutes(1)), Bury("no use"), Release(), Move("billing")], ids=repr
+)
+def test_of_many_only_those_still_ours_are_settled_and_the_others_named(
+    db: Database, queue: Queue, ending: Commit | Rollback | Bury | Release | Move
+) -> None:
+    queue.push_many([Draft(place) for place in range(4)])
+    reservations = queue.reserve_many(4)
+    stolen = [reservations[0], reservations[2]]
+    queue.release_many(stolen)
+    theirs = queue.reserve_many(2)
+    kept = [record for record in everything(db) if record.id in {one.message.id for one in theirs}]
+    refused = queue.settle([(one, ending) for one in reservations])
+    assert lost(refused) == {one.message.id for one in stolen}
+    assert {one.receipt for one in refused} == {one.receipt for one in stolen}
+    assert [record for record in everything(db) if record.id in lost(refused)] == kept
+    assert queue.commit_many(theirs) == []
+
+
+def test_a_key_pushed_anew_is_not_the_message_of_before(queue: Queue, clock: MovableClock) -> None:
+    reservation = lend(queue)
+    queue.remove(key="m-1", even_if_leased=True)
+    queue.push("anew", key="m-1")
+    with pytest.raises(LeaseLost):
+        queue.commit(reservation)
+    assert queue.contains("m-1")

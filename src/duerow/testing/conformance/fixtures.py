@@ -1,0 +1,120 @@
+"""The fixtures that the suite's tests ask for. A store must give `place`; the others it may replace.
+
+place: where the queues of this one test live; empty, not yet migrated.
+begin: opens a transaction as a caller would, for `within=`; None where the store has no `within`.
+crowd: how many messages the tests of large batches push; a store sets it beyond its parameter limits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import pytest
+
+from duerow import Database, Queue
+from duerow.clock import Clock
+from duerow.testing.clock import MovableClock
+from duerow.testing.faces import AwaitedFace, BlockingFace, Face
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the queues of one test live.
+
+    Attributes:
+        url: what `connect` is given.
+        settings: what else `connect` is given, such as prefix and schema.
+    """
+
+    url: str
+    settings: dict[str, Any] = field(default_factory=dict)
+
+
+class CallersTransaction(Protocol):
+    """A transaction that belongs to the caller, who alone ends it.
+
+    Attributes:
+        handle: what is given to `within=`.
+    """
+
+    handle: Any
+
+    def commit(self) -> None:
+        """End it for good."""
+        ...
+
+    def rollback(self) -> None:
+        """Undo it."""
+        ...
+
+
+Begin = Callable[[], AbstractContextManager[CallersTransaction]]
+
+
+class OpenDatabase(Protocol):
+    """Opens another handle on the queues of this test, closed when the test ends."""
+
+    def __call__(self, *, clock: Clock | None = ..., migrate: bool = ...) -> Database:
+        """Connect; by default with the test's clock and migrated."""
+        ...
+
+
+@pytest.fixture(params=["sync", "async"])
+def face(request: pytest.FixtureRequest) -> Iterator[Face]:
+    """Each of the two faces in turn, presented with blocking calls."""
+    if request.param == "sync":
+        yield BlockingFace()
+    else:
+        with AwaitedFace() as awaited:
+            yield awaited
+
+
+@pytest.fixture
+def clock() -> MovableClock:
+    """The time, which stands still until the test moves it."""
+    return MovableClock()
+
+
+@pytest.fixture
+def open_database(face: Face, place: Place, clock: MovableClock) -> Iterator[OpenDatabase]:
+    """A function that opens handles on the queues of this test."""
+    with ExitStack() as opened:
+
+        def connect(*, clock: Clock | None = clock, migrate: bool = True) -> Database:
+            database = face.connect(place.url, clock=clock, migrate=migrate, **place.settings)
+            return opened.enter_context(database)
+
+        yield connect
+
+
+@pytest.fixture
+def db(open_database: OpenDatabase) -> Database:
+    """The queues of this test, empty, under the movable clock."""
+    return open_database()
+
+
+@pytest.fixture
+def queue(db: Database) -> Queue:
+    """A queue without messages, with the default lease of a minute."""
+    return db.queue("mail")
+
+
+@pytest.fixture
+def other(db: Database) -> Queue:
+    """Another queue without messages in the same database."""
+    return db.queue("billing")
+
+
+@pytest.fixture
+def crowd() -> int:
+    """How many messages make a large batch."""
+    return 2_000
+
+
+@pytest.fixture
+def begin() -> Begin | None:
+    """No way to open a transaction of the caller's own, unless the store's tests give one."""
+    return None

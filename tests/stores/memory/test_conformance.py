@@ -1,0 +1,5 @@
+"""The in-memory store keeps every promise."""
+
+from duerow.testing.conformance import promises
+
+globals().update(promises())
