@@ -6,6 +6,7 @@ from datetime import timedelta
 
 import pytest
 
+from tests.probes.conftest import OpenQueue
 from tests.probes.contract import (
     Buried,
     Clock,
@@ -245,3 +246,15 @@ def test_popped_messages_are_gone(queue: Queue, clock: Clock, limit: int) -> Non
     rest = queue.pop(3 - limit + 1)
     assert len(rest) == 3 - limit
     assert [record.payload for record in queue.find()] == ["later"]
+
+
+def test_a_consumer_may_be_called_anything(open_queue: OpenQueue) -> None:
+    """Names and payloads are values, never parts of a statement or an expression."""
+    odd = open_queue("$status' OR %(id)s \\ {}")
+    odd.push(Entry("orders", '"$payload \' %s"', "$key '"))
+    for limit in (1, 2):
+        [held] = odd.reserve(limit)
+        assert held.leased_by == f"$status' OR %(id)s \\ {{}}/{limit}"
+        assert (held.payload, held.key) == ('"$payload \' %s"', "$key '")
+        assert odd.settle((held, RolledBack(timedelta(0), "$error %s"))) == []
+    assert odd.find()[0].last_error == "$error %s"

@@ -67,10 +67,13 @@ class MariaDB:
         yield BEGIN
         lent: list[Record] = []
         buried = 0
-        while len(lent) < limit:
-            found: Answer = yield statements.next_in_line(queue, limit - len(lent), self._now())
+        more = True
+        while more and len(lent) < limit:
+            wanted = limit - len(lent)
+            found: Answer = yield statements.next_in_line(queue, wanted, self._now())
             if not found.rows:
                 break
+            more = len(found.rows) == wanted
             until = _utc(found.rows[0]["now"]) + lease
             judged = [_after_lease(_read(row), attempts) for row in found.rows]
             dead = [record for record in judged if record.status == "dead"]

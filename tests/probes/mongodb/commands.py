@@ -234,7 +234,8 @@ def _lend(until: datetime, attempts: int | None, consumer: str) -> list[Document
                 "place": either(gone, "$due_at"),
                 "due_at": either(gone, micro(until)),
                 "leased_until": either(gone, micro(until)),
-                "leased_by": either(gone, consumer),
+                # In a pipeline a text that begins with $ would name a field.
+                "leased_by": either(gone, {"$literal": consumer}),
                 "live_key": either(gone, {"$ifNull": ["$live_key", gone]}),
                 "attempts": {"$add": ["$attempts", either(0, 1)]},
                 "token": {"$add": ["$token", Int64(1)]},

@@ -105,10 +105,13 @@ class MongoDB:
         """
         lent: list[Record] = []
         buried = 0
-        while len(lent) < limit:
-            picked = yield commands.pick(queue, now, limit - len(lent))
+        more = True
+        while more and len(lent) < limit:
+            wanted = limit - len(lent)
+            picked = yield commands.pick(queue, now, wanted)
             if not picked:
                 break
+            more = len(picked) == wanted
             ids = [document["_id"] for document in picked]
             answer = yield commands.lend_picked(ids, queue, now, lease, attempts, consumer)
             found = yield commands.lent_to(ids, consumer)
