@@ -1,0 +1,90 @@
+"""What a handler can ask about the attempt that it is making: is the message still its own?"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from contextvars import ContextVar
+from typing import Final
+
+from duerow.message import Message
+from duerow.reservation import Reservation
+
+Told = Callable[[Exception], None]
+
+# Telling is rare and short, so one lock serves all attempts, which are made by the million.
+_TELLING: Final = threading.Lock()
+
+
+class Attempt:
+    """One message in the hands of a worker, from its claim until it is settled.
+
+    Attributes:
+        reservation: the right to work on the message.
+        error: why the attempt is over before its handler ended: LeaseLost (another consumer may have the message),
+            TimedOut (the handler ran longer than the worker's timeout, or than its grace when it was stopped);
+            None while the message is the handler's own. Whatever the handler still returns changes nothing then.
+        claimed_at: when it was claimed, on the monotonic clock in seconds.
+        extended_at: when its lease was last begun or extended, likewise.
+        finished: whether it is decided how the turn ends.
+    """
+
+    __slots__ = ("_told", "claimed_at", "error", "extended_at", "finished", "reservation")
+
+    def __init__(self, reservation: Reservation, now: float) -> None:
+        self.reservation = reservation
+        self.claimed_at = self.extended_at = now
+        self.finished = False
+        self.error: Exception | None = None
+        self._told: list[Told] | None = None
+
+    @property
+    def message(self) -> Message:
+        """The message that is worked on."""
+        return self.reservation.message
+
+    @property
+    def over(self) -> bool:
+        """Whether the message is no longer the handler's own, so that it had better stop."""
+        return self.error is not None
+
+    def check(self) -> None:
+        """Raise what ended the attempt, if something did; for handlers that work in steps."""
+        if self.error is not None:
+            raise self.error
+
+    def when_over(self, told: Told) -> None:
+        """Have a function called with the error as soon as the attempt is over; at once if it is.
+
+        The call comes from another thread: a coroutine's function wants `loop.call_soon_threadsafe` in it.
+        """
+        with _TELLING:
+            if self.error is None:
+                self._told = [*(self._told or ()), told]
+                return
+        told(self.error)
+
+    def wait(self, seconds: float) -> bool:
+        """Sleep for so many seconds, but not longer than the attempt lasts; return whether it is over."""
+        rung = threading.Event()
+        self.when_over(lambda error: rung.set())
+        return rung.wait(seconds)
+
+    def tell(self, error: Exception) -> None:
+        """End the attempt for its handler; for the worker. Only the first error counts."""
+        with _TELLING:
+            if self.error is not None:
+                return
+            self.error = error
+            told, self._told = self._told or (), None
+        for each in told:
+            each(error)
+
+
+CURRENT: Final[ContextVar[Attempt | None]] = ContextVar("duerow_attempt", default=None)
+"""The attempt that this thread or task is making."""
+
+
+def current() -> Attempt | None:
+    """Return the attempt that the calling handler is making; None outside of a worker's handler."""
+    return CURRENT.get()

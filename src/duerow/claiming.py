@@ -1,0 +1,146 @@
+"""Claim ahead: when to ask for messages, how many, and how long to sleep when there are none.
+
+Plans (see `duerow.plan`) whose steps a worker carries out, blocking or awaited.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from time import monotonic
+
+import msgspec
+
+from duerow.attempt import Attempt
+from duerow.errors import StoreUnavailable
+from duerow.pace import Backoff, Interval
+from duerow.plan import Plan
+from duerow.reservation import Reservation
+from duerow.settlement import Release
+from duerow.settling import Settle
+from duerow.shift import Shift
+
+
+class Reserve(msgspec.Struct, frozen=True):
+    """Claim up to so many messages; answered with reservations."""
+
+    limit: int
+
+
+class Listen(msgspec.Struct, frozen=True):
+    """See to it that pushes are heard of from now on, where the store tells of them."""
+
+
+class NextDue(msgspec.Struct, frozen=True):
+    """Note that this consumer sleeps for so long; answered with how long it is until a message is due, or None."""
+
+    sleep: timedelta
+
+
+class Sleep(msgspec.Struct, frozen=True):
+    """Wait at most so many seconds for a push or a call to wake up; answered with whether one came."""
+
+    seconds: float
+
+
+class RoomWanted(msgspec.Struct, frozen=True):
+    """Wait until some of what is in hand was settled, or the shift is over."""
+
+
+class HandOut(msgspec.Struct, frozen=True):
+    """Tell so many handlers that there is something for them."""
+
+    count: int
+
+
+class Claiming:
+    """Finds messages for the handlers of a shift, and finds out that there are no more."""
+
+    def __init__(self, shift: Shift) -> None:
+        self._shift, self._hand = shift, shift.hand
+        self._interval, self._outage = Interval(), Backoff()
+        self._looked = False  # whether the queue was seen empty a moment ago
+        self._due_in: timedelta | None = None
+        self._empty_handed = False
+
+    def fetch(self) -> Plan[None]:
+        """Keep the handlers supplied until the shift is over."""
+        while not self._shift.over:
+            room = self._hand.room()
+            if not room:
+                yield RoomWanted()
+                continue
+            attempts = yield from self.next(room)
+            self._hand.waiting.extend(attempts)
+            yield HandOut(len(attempts))
+
+    def next(self, limit: int) -> Plan[Sequence[Attempt]]:
+        """Claim up to so many messages, waiting until there is one; [] when the shift is over."""
+        while not self._shift.over:
+            try:
+                found = yield from self._look(limit)
+            except StoreUnavailable as error:
+                seconds = self._outage.next()
+                self._shift.journal.unavailable("fetch from", error, seconds)
+                yield from self._sleep(seconds)
+                continue
+            if self._outage.failing:
+                self._outage.reset()
+                self._shift.journal.available("fetch from")
+            if found:
+                self._interval.reset()
+                return found
+        return []
+
+    def _look(self, limit: int) -> Plan[Sequence[Attempt]]:
+        """Claim; if there is nothing, say so to the store, claim once more, and sleep."""
+        if not self._looked:
+            found = yield from self._claim(limit)
+            if found or self._shift.over:
+                return found
+        yield Listen()
+        self._due_in = yield NextDue(timedelta(seconds=self._shift.poll))
+        # A push may have come in before the store knew that somebody sleeps.
+        found = yield from self._claim(limit, nothing_will_be_due=self._due_in is None)
+        if not found and not self._shift.over:
+            yield from self._sleep_until_due()
+        return found
+
+    def _claim(self, limit: int, nothing_will_be_due: bool = False) -> Plan[Sequence[Attempt]]:
+        shift = self._shift
+        empty_handed = not self._hand.held
+        since = monotonic()
+        self._looked = False
+        reservations = yield Reserve(limit)
+        if reservations and shift.over:
+            yield from self._give_back(reservations)
+            return []
+        if reservations:
+            attempts = self._hand.take_in(reservations, since)
+            shift.journal.fetched(attempts)
+            return attempts
+        if empty_handed and (shift.until == "idle" or (shift.until == "empty" and nothing_will_be_due)):
+            shift.over = True
+        return []
+
+    def _give_back(self, reservations: Sequence[Reservation]) -> Plan[None]:
+        """The shift ended while these were claimed; whoever settles may have left already."""
+        yield Settle([(reservation, Release()) for reservation in reservations])
+
+    def _sleep_until_due(self) -> Plan[None]:
+        seconds = self._interval.next(self._shift.poll)
+        due_in = None if self._due_in is None else self._due_in.total_seconds()
+        falls_due = due_in is not None and 0 < due_in <= seconds
+        if due_in is not None and falls_due:
+            seconds = due_in
+        woken = yield from self._sleep(seconds)
+        # After a sleep that nothing ended, the store is told of the next one before the queue is looked at.
+        self._looked = not (woken or falls_due)
+
+    def _sleep(self, seconds: float) -> Plan[bool]:
+        self._shift.sleeps_until = monotonic() + seconds
+        try:
+            woken: bool = yield Sleep(seconds)
+        finally:
+            self._shift.sleeps_until = 0.0
+        return woken

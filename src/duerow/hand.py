@@ -1,0 +1,126 @@
+"""What a worker has in hand: claimed, waiting for a handler, being handled, decided and not yet settled.
+
+No I/O and no waiting. Threads share it without a lock of its own: each change is one atomic operation of a deque or a
+set, and where two want to end the same attempt, its slot decides.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from time import monotonic
+from typing import Any
+
+from duerow.attempt import Attempt
+from duerow.pace import Pace
+from duerow.reservation import Reservation
+from duerow.settlement import Settlement
+
+Ended = tuple[Attempt, Settlement]
+"""An attempt, and how its turn ends."""
+
+
+class Slot:
+    """A place for one running handler, with a thread or a task of its own, until that is given up on.
+
+    Attributes:
+        attempt: what is being handled; None between two messages.
+        started: when that began, on the monotonic clock in seconds.
+        abandoned: whether its handler was given up on; it must take no further message then.
+        runner: the thread or task.
+    """
+
+    __slots__ = ("_ending", "abandoned", "attempt", "runner", "started")
+
+    def __init__(self) -> None:
+        self.attempt: Attempt | None = None
+        self.started = 0.0
+        self.abandoned = False
+        self.runner: Any = None
+        self._ending = threading.Lock()
+
+    def begin(self, attempt: Attempt) -> None:
+        """Note what is handled from now on."""
+        self.started = monotonic()  # first, so that whoever sees the attempt sees its own start
+        self.attempt = attempt
+
+    def end(self) -> bool:
+        """Return whether the handler that just ended may decide its turn: not if it was abandoned."""
+        with self._ending:
+            self.attempt = None
+            return not self.abandoned
+
+    def abandon(self, attempt: Attempt) -> bool:
+        """Give up on a running handler; return whether it was still running, so that its turn is ours to decide."""
+        with self._ending:
+            if self.attempt is not attempt:
+                return False
+            self.attempt, self.abandoned = None, True
+            return True
+
+
+class Hand:
+    """All that was claimed and is not durably settled.
+
+    Attributes:
+        held: every attempt in hand.
+        waiting: those not begun, the oldest first.
+        ended: those that are decided and wait to be settled, in the order in which they ended.
+        pace: what handling takes.
+    """
+
+    def __init__(self, pace: Pace, clock: Callable[[], float] = monotonic) -> None:
+        self.pace = pace
+        self.held: set[Attempt] = set()
+        self.waiting: deque[Attempt] = deque()
+        self.ended: deque[Ended] = deque()
+        self._clock = clock
+
+    def room(self) -> int:
+        """How many to claim now."""
+        return self.pace.room(len(self.held))
+
+    def take_in(self, reservations: Iterable[Reservation], since: float) -> list[Attempt]:
+        """Hold what was claimed at `since`."""
+        attempts = [Attempt(reservation, since) for reservation in reservations]
+        self.held.update(attempts)
+        return attempts
+
+    def next(self) -> Attempt | None:
+        """Take the next message to be begun."""
+        try:
+            return self.waiting.popleft()
+        except IndexError:
+            return None
+
+    def end(self, attempt: Attempt, settlement: Settlement) -> None:
+        """Note how a turn is to end."""
+        attempt.finished = True
+        self.ended.append((attempt, settlement))
+
+    def take_ended(self, limit: int) -> list[Ended]:
+        """Take up to so many decided turns to be settled; they stay in hand."""
+        batch: list[Ended] = []
+        try:
+            while len(batch) < limit:
+                batch.append(self.ended.popleft())
+        except IndexError:
+            pass
+        return batch
+
+    def let_go(self, attempts: Iterable[Attempt]) -> None:
+        """They are durably settled, or no longer ours."""
+        self.held.difference_update(attempts)
+
+    def withdraw(self, attempt: Attempt) -> bool:
+        """Take a message that was not begun out of the line; return whether it was still there."""
+        try:
+            self.waiting.remove(attempt)
+        except ValueError:
+            return False
+        return True
+
+    def unfinished(self) -> Sequence[Attempt]:
+        """Those whose lease has to go on: undecided, and not lost."""
+        return [attempt for attempt in self.held.copy() if not attempt.finished and attempt.error is None]

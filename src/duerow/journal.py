@@ -1,0 +1,135 @@
+"""What a worker tells people: one log line for each event, with ids, queue and attempt as structured extras.
+
+Logger `duerow.worker`. DEBUG: done. INFO: fetched, given back, the database answers again. WARNING: failed (cause,
+and when the next attempt is due), lease lost, the database cannot be reached, a settlement of unknown outcome.
+ERROR: buried, a broken retry policy, a settlement that cannot be carried out.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from time import monotonic
+from typing import Any, Final
+
+from duerow.attempt import Attempt
+from duerow.hand import Ended
+from duerow.settlement import Bury, Release, Rollback, failure
+
+LOG: Final = logging.getLogger("duerow.worker")
+
+_QUIET: Final = (Rollback, Bury, Release)
+
+
+class Journal:
+    """The lines of one worker on one queue."""
+
+    def __init__(self, queue: str, worker: str) -> None:
+        self._queue, self._worker = queue, worker
+
+    def fetched(self, attempts: Sequence[Attempt]) -> None:
+        """Messages were claimed."""
+        self._many(logging.INFO, "fetched %d of %s", attempts)
+
+    def settled(self, batch: Sequence[Ended]) -> None:
+        """Turns ended as decided."""
+        done = [attempt for attempt, settlement in batch if not isinstance(settlement, _QUIET)]
+        if done:
+            self._many(logging.DEBUG, "done %d of %s", done)
+        if len(done) == len(batch):
+            return
+        for attempt, settlement in batch:
+            if isinstance(settlement, Rollback):
+                self._failed(attempt, settlement)
+            elif isinstance(settlement, Bury):
+                self._buried(attempt, settlement)
+        if back := [attempt for attempt, settlement in batch if isinstance(settlement, Release)]:
+            self._many(logging.INFO, "gave back %d of %s, not begun", back)
+
+    def lost(self, attempt: Attempt) -> None:
+        """A message is no longer ours."""
+        self._one(
+            logging.WARNING, "lease lost on message %d of %s, attempt %d; what its handler did is dropped", attempt
+        )
+
+    def unsettled(self, attempt: Attempt, error: BaseException) -> None:
+        """A turn could not even be ended as failed."""
+        self._one(logging.ERROR, "cannot settle message %d of %s, attempt %d: %s", attempt, _line(error))
+
+    def broken_policy(self, attempt: Attempt, error: BaseException) -> None:
+        """A retry policy raised, or gave what is no delay."""
+        text = "the retry policy failed for message %d of %s, attempt %d: %s; the default one is used"
+        self._one(logging.ERROR, text, attempt, _line(error))
+
+    def unknown(self, attempts: Sequence[Attempt], error: BaseException) -> None:
+        """The answer to a settlement was lost."""
+        text = "cannot tell whether %d of %s were settled: %s; those that were not are due at the end of their lease"
+        self._many(logging.WARNING, text, attempts, _line(error))
+
+    def given_up(self, attempts: Sequence[Attempt], error: BaseException) -> None:
+        """The worker ends and could not settle."""
+        text = "stopped before %d of %s could be settled: %s; they are due again at the end of their lease"
+        self._many(logging.WARNING, text, attempts, _line(error))
+
+    def unavailable(self, what: str, error: BaseException, seconds: float) -> None:
+        """The database does not answer."""
+        extra = self._extra()
+        LOG.warning("cannot %s %s: %s; trying again in %.1f s", what, self._queue, _line(error), seconds, extra=extra)
+
+    def available(self, what: str) -> None:
+        """The database answers again."""
+        LOG.info("can %s %s again", what, self._queue, extra=self._extra())
+
+    def deaf(self, error: BaseException) -> None:
+        """There is no hearing of pushes for now."""
+        text = "cannot hear of pushes to %s: %s; looking for them every now and then instead"
+        LOG.warning(text, self._queue, _line(error), extra=self._extra())
+
+    def stopping(self, running: int, waiting: int) -> None:
+        """The worker ends."""
+        text = "stopping on %s: %d handlers are running, %d messages go back"
+        if running or waiting:
+            LOG.info(text, self._queue, running, waiting, extra=self._extra(running=running, waiting=waiting))
+
+    def _failed(self, attempt: Attempt, settlement: Rollback) -> None:
+        delay = settlement.delay or timedelta(0)
+        retry_at = _server_time(attempt) + delay
+        text = "message %d of %s failed at attempt %d: %s; retry at %s UTC"
+        cause = _line(settlement.error)
+        self._one(
+            logging.WARNING, text, attempt, cause, f"{retry_at:%Y-%m-%d %H:%M:%S}", cause=cause, retry_at=retry_at
+        )
+
+    def _buried(self, attempt: Attempt, settlement: Bury) -> None:
+        cause = _line(settlement)
+        self._one(logging.ERROR, "message %d of %s is buried after attempt %d: %s", attempt, cause, cause=cause)
+
+    def _one(self, level: int, text: str, attempt: Attempt, *values: Any, **more: Any) -> None:
+        if LOG.isEnabledFor(level):
+            message = attempt.message
+            extra = self._extra(message_id=message.id, attempt=message.attempts, key=message.key, **more)
+            LOG.log(level, text, message.id, self._queue, message.attempts, *values, extra=extra)
+
+    def _many(self, level: int, text: str, attempts: Sequence[Attempt], *values: Any) -> None:
+        if LOG.isEnabledFor(level):
+            ids = [attempt.message.id for attempt in attempts]
+            LOG.log(level, text, len(ids), self._queue, *values, extra=self._extra(message_ids=ids, count=len(ids)))
+
+    def _extra(self, **more: Any) -> dict[str, Any]:
+        return {"queue": self._queue, "worker": self._worker, **more}
+
+
+def _server_time(attempt: Attempt) -> datetime:
+    """What the database's clock shows, as far as this process can tell: when it lent the message, and since then."""
+    message = attempt.message
+    lent = message.last_attempt_at or message.first_due_at
+    return lent + timedelta(seconds=monotonic() - attempt.claimed_at)
+
+
+def _line(error: Any) -> str:
+    """One line of at most 500 characters that says what went wrong."""
+    described = failure(error)
+    if described is None:
+        return "no reason given"
+    return " ".join(described.message.split())[:500] or described.type

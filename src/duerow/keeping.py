@@ -1,0 +1,99 @@
+"""Keep the leases: extend what is in hand at a third of its lease, and give back what waits too long.
+
+A plan (see `duerow.plan`) for a thread and a connection of its own, so that no handler can hold it up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from time import monotonic
+
+import msgspec
+
+from duerow.attempt import Attempt
+from duerow.errors import StoreUnavailable
+from duerow.pace import Backoff
+from duerow.plan import Plan
+from duerow.reservation import Reservation
+from duerow.settlement import Release
+from duerow.settling import Pause
+from duerow.shift import Shift
+
+MOST_AT_ONCE = 1_000
+"""Leases in one statement."""
+
+
+class Extend(msgspec.Struct, frozen=True):
+    """Let these leases go on; answered with the refused ones."""
+
+    reservations: list[Reservation]
+
+
+class TurnsEnded(msgspec.Struct, frozen=True):
+    """Tell whoever settles that there is something for it."""
+
+
+class Keeping:
+    """Keeps the leases of a shift."""
+
+    def __init__(self, shift: Shift) -> None:
+        self._shift, self._hand = shift, shift.hand
+        self._third = shift.terms.lease.total_seconds() / 3
+        self._outage = Backoff(most=self._third)
+
+    def keep(self) -> Plan[None]:
+        """Extend leases until the shift's time is up."""
+        while not self._shift.gave_up:
+            yield Pause(self._until_next())
+            now = monotonic()
+            old = [attempt for attempt in self._hand.unfinished() if now - attempt.extended_at >= self._third / 2]
+            if not old or now - min(attempt.extended_at for attempt in old) < self._third:
+                continue
+            if given_back := self._give_back(old):
+                yield TurnsEnded()
+                old = [attempt for attempt in old if attempt not in given_back]
+            yield from self._extend_all(old)
+
+    def _until_next(self) -> float:
+        """Seconds until the next lease is a third over; at most a third, since new ones may come."""
+        now = monotonic()
+        ages = [now - attempt.extended_at for attempt in self._hand.unfinished()]
+        return max(0.0, self._third - max(ages, default=0.0))
+
+    def _give_back(self, old: Sequence[Attempt]) -> set[Attempt]:
+        """Let others have what waited for a third of its lease: handling takes longer than was thought."""
+        given_back = {attempt for attempt in old if self._hand.withdraw(attempt)}
+        if given_back:
+            self._hand.pace.stall(self._third)
+            for attempt in given_back:
+                self._hand.end(attempt, Release())
+        return given_back
+
+    def _extend_all(self, attempts: Sequence[Attempt]) -> Plan[None]:
+        for part in _parts(attempts):
+            now = monotonic()
+            try:
+                refused = yield Extend([attempt.reservation for attempt in part])
+            except StoreUnavailable as error:
+                seconds = self._outage.next()
+                self._shift.journal.unavailable("extend leases on", error, seconds)
+                yield Pause(seconds)
+                return
+            self._outage.reset()
+            for attempt in part:
+                attempt.extended_at = now
+            lost = {one.receipt: one.error for one in refused}
+            for attempt in part if lost else ():
+                if (why := lost.get(attempt.reservation.receipt)) is not None and not attempt.finished:
+                    self._lose(attempt, why)
+
+    def _lose(self, attempt: Attempt, error: Exception) -> None:
+        """Tell the handler; what was not begun is dropped."""
+        attempt.tell(error)
+        if self._hand.withdraw(attempt):
+            self._hand.let_go([attempt])
+            self._shift.journal.lost(attempt)
+
+
+def _parts(attempts: Sequence[Attempt]) -> list[Sequence[Attempt]]:
+    return [attempts[start : start + MOST_AT_ONCE] for start in range(0, len(attempts), MOST_AT_ONCE)]

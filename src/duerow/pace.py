@@ -1,0 +1,100 @@
+"""How fast to go: how many messages to hold, how long to sleep when there are none, how long to leave a database."""
+
+from __future__ import annotations
+
+import random
+from typing import Final
+
+HORIZON: Final = 1.0
+"""Seconds of work that a worker claims ahead, at most."""
+
+WEIGHT: Final = 0.05
+"""What the newest handling time counts in the moving average."""
+
+FIRST_POLL: Final = 0.01
+"""Seconds of the first sleep after the last message."""
+
+
+class Pace:
+    """What handling a message takes, and so how many may be held without keeping them from other workers.
+
+    Args:
+        batch: most messages in one claim.
+        concurrency: handlers that run at once.
+        lease: seconds that a reservation lasts.
+    """
+
+    def __init__(self, batch: int, concurrency: int, lease: float) -> None:
+        self._batch, self._concurrency = batch, concurrency
+        self._horizon = min(HORIZON, lease / 3)
+        self._average: float | None = None
+
+    def note(self, seconds: float) -> None:
+        """Learn how long a handler took."""
+        average = self._average
+        self._average = seconds if average is None else average + (seconds - average) * WEIGHT
+
+    def stall(self, seconds: float) -> None:
+        """Learn that messages have waited that long behind running handlers."""
+        if self._average is None or self._average < seconds:
+            self._average = seconds
+
+    @property
+    def most(self) -> int:
+        """Messages to hold at most: those being handled, and what can be begun within the horizon.
+
+        No more than two batches ahead, one to be handled while the other is fetched and settled. As long as nothing
+        is known of the handler, no more than can be begun at once.
+        """
+        if self._average is None:
+            return self._concurrency
+        ahead = 2 * self._batch
+        if self._average * ahead > self._horizon * self._concurrency:
+            ahead = int(self._horizon * self._concurrency / self._average)
+        return self._concurrency + ahead
+
+    def room(self, held: int) -> int:
+        """Return how many to claim now; 0: not worth a claim before more of those in hand are settled."""
+        most = self.most
+        room = most - held
+        worthwhile = 1 if held < self._concurrency else max(1, min(self._batch, (most - self._concurrency) // 2))
+        return min(room, self._batch) if room >= worthwhile else 0
+
+
+class Interval:
+    """How long to sleep between looks at an empty queue: from 10 ms, doubling, spread by a quarter."""
+
+    def __init__(self) -> None:
+        self._next = FIRST_POLL
+
+    def reset(self) -> None:
+        """Begin anew: there was something."""
+        self._next = FIRST_POLL
+
+    def next(self, most: float) -> float:
+        """Return the seconds to sleep now, at most `most`; the next sleep is twice as long."""
+        sleep = min(self._next, most)
+        self._next = min(2 * self._next, most)
+        return min(sleep * random.uniform(0.75, 1.25), most)  # noqa: S311 - spreads load, guards nothing
+
+
+class Backoff:
+    """How long to leave alone what has failed: from 0.1 s doubling up to `most`, less up to a half."""
+
+    def __init__(self, most: float = 5.0) -> None:
+        self._most, self._failures = most, 0
+
+    @property
+    def failing(self) -> bool:
+        """Whether it has failed since it last worked."""
+        return self._failures > 0
+
+    def next(self) -> float:
+        """Return the seconds to wait after one more failure."""
+        longest: float = min(0.1 * 2.0 ** min(self._failures, 16), self._most)
+        self._failures += 1
+        return longest * random.uniform(0.5, 1.0)  # noqa: S311 - spreads load, guards nothing
+
+    def reset(self) -> None:
+        """It works again."""
+        self._failures = 0

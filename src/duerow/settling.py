@@ -1,0 +1,155 @@
+"""Settle in batches: carry out what was decided, and decide anew what the store refuses.
+
+Plans (see `duerow.plan`) whose steps a worker carries out, blocking or awaited.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from time import monotonic
+
+import msgspec
+
+from duerow.attempt import Attempt
+from duerow.errors import LeaseLost, StoreUnavailable
+from duerow.hand import Ended
+from duerow.pace import Backoff
+from duerow.plan import Plan
+from duerow.reservation import Reservation
+from duerow.settlement import Rollback, Settlement
+from duerow.shift import Shift
+
+MOST_AT_ONCE = 1_000
+"""Turns in one settlement at most, however large the batches are that a worker claims."""
+
+_NOW = timedelta(0)
+
+
+class Settle(msgspec.Struct, frozen=True):
+    """End these turns in one transaction; answered with the refused ones."""
+
+    pairs: list[tuple[Reservation, Settlement]]
+
+
+class EndWanted(msgspec.Struct, frozen=True):
+    """Wait until a turn was decided, or the shift closes."""
+
+
+class Freed(msgspec.Struct, frozen=True):
+    """Tell whoever claims that there is room; `wake` it also if it sleeps."""
+
+    wake: bool
+
+
+class Pause(msgspec.Struct, frozen=True):
+    """Wait for so many seconds, or until the shift's time is up."""
+
+    seconds: float
+
+
+class Settling:
+    """Carries out what was decided about the messages of a shift."""
+
+    def __init__(self, shift: Shift) -> None:
+        self._shift, self._hand = shift, shift.hand
+        self._limit = max(shift.terms.batch, min(shift.terms.concurrency, MOST_AT_ONCE))
+
+    def serve(self) -> Plan[None]:
+        """Settle whatever is decided until the shift closes."""
+        while True:
+            closing = self._shift.closing
+            batch = self._hand.take_ended(self._limit)
+            if batch:
+                yield from self.settle(batch)
+            elif closing:
+                return
+            else:
+                yield EndWanted()
+
+    def settle(self, batch: Sequence[Ended]) -> Plan[None]:
+        """Carry out what was decided; what cannot be is a failed attempt of that message alone."""
+        errors = yield from self._carry_out(batch)
+        if errors:
+            failed = self._failures(errors)
+            batch = [ended for ended in batch if ended[0] not in errors]
+            if failed:
+                batch += yield from self._settle_failures(failed)
+        self._hand.let_go(errors or ())
+        self._hand.let_go(attempt for attempt, _ in batch)
+        self._shift.journal.settled(batch)
+        yield Freed(self._wakes(batch))
+
+    def _carry_out(self, batch: Sequence[Ended]) -> Plan[dict[Attempt, Exception]]:
+        """Settle, for as long as it takes the database to answer; return what was refused, and why."""
+        outage = Backoff()
+        pairs = [(attempt.reservation, settlement) for attempt, settlement in batch]
+        while True:
+            try:
+                refused = yield Settle(pairs)
+            except StoreUnavailable as error:
+                if (lost := self._lost(batch, error)) is not None:
+                    return lost
+                seconds = outage.next()
+                self._shift.journal.unavailable("settle on", error, seconds)
+                yield Pause(seconds)
+            except Exception as error:
+                # One of them is at fault, and none was changed.
+                return (yield from self._carry_out_apart(batch, error))
+            else:
+                if not refused:
+                    return {}
+                why = {one.receipt: one.error for one in refused}
+                return {one: why[one.reservation.receipt] for one, _ in batch if one.reservation.receipt in why}
+
+    def _carry_out_apart(self, batch: Sequence[Ended], error: Exception) -> Plan[dict[Attempt, Exception]]:
+        """Settle each half by itself, until the one that cannot be settled stands alone."""
+        if len(batch) == 1:
+            return {batch[0][0]: error}
+        middle = len(batch) // 2
+        first = yield from self._carry_out(batch[:middle])
+        second = yield from self._carry_out(batch[middle:])
+        return first | second
+
+    def _lost(self, batch: Sequence[Ended], error: StoreUnavailable) -> dict[Attempt, Exception] | None:
+        """Return all as lost when it makes no sense to try again, else None."""
+        attempts = [attempt for attempt, _ in batch]
+        if error.outcome == "unknown":
+            self._shift.journal.unknown(attempts, error)
+        elif self._shift.gave_up:
+            self._shift.journal.given_up(attempts, error)
+        else:
+            return None
+        return dict.fromkeys(attempts, error)
+
+    def _failures(self, errors: dict[Attempt, Exception]) -> list[Ended]:
+        """Decide anew about refused turns that are still ours."""
+        failed: list[Ended] = []
+        for attempt, error in errors.items():
+            if isinstance(error, LeaseLost):
+                attempt.tell(error)
+                self._shift.journal.lost(attempt)
+            elif not isinstance(error, StoreUnavailable):
+                failed.append((attempt, self._shift.conclude(attempt, error)))
+        return failed
+
+    def _settle_failures(self, failed: list[Ended]) -> Plan[list[Ended]]:
+        """Settle turns as failed; return those that are. If even that cannot be done, the fault is not a message's."""
+        errors = yield from self._carry_out(failed)
+        for attempt, error in errors.items():
+            if isinstance(error, LeaseLost):
+                self._shift.journal.lost(attempt)
+            elif not isinstance(error, StoreUnavailable):
+                self._shift.journal.unsettled(attempt, error)
+                raise error
+        return [ended for ended in failed if ended[0] not in errors]
+
+    def _wakes(self, batch: Sequence[Ended]) -> bool:
+        """Whether whoever claims has a reason to look before its sleep ends."""
+        shift = self._shift
+        if not shift.sleeps_until:
+            return False
+        if shift.until is not None and not self._hand.held:
+            return True
+        delays = [one.delay or _NOW for _, one in batch if isinstance(one, Rollback)]
+        return bool(delays) and monotonic() + min(delays).total_seconds() < shift.sleeps_until

@@ -1,0 +1,164 @@
+"""One run of a worker: what it was asked to do, what it has in hand, and whether it is to end."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from datetime import timedelta
+from inspect import iscoroutinefunction
+from types import CoroutineType
+from typing import Final, Literal
+
+from duerow.attempt import Attempt
+from duerow.errors import ConfigurationError, InvalidOutcome
+from duerow.hand import Hand, Slot
+from duerow.journal import Journal
+from duerow.message import check_span
+from duerow.pace import Pace
+from duerow.retry import DEFAULT, RetryPolicy
+from duerow.settlement import Commit, Settlement, decide
+
+Until = Literal["idle", "empty"] | None
+
+GRACE: Final = timedelta(seconds=10)
+POLL_WOKEN: Final = timedelta(seconds=5)
+POLL_ALONE: Final = timedelta(seconds=1)
+
+_UNTIL: Final[tuple[Until, ...]] = (None, "idle", "empty")
+_DONE: Final = Commit()
+_TICK: Final = timedelta(milliseconds=1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Terms:
+    """How a worker works.
+
+    Attributes:
+        batch: most messages in one claim and in one settlement.
+        concurrency: handlers that run at once.
+        lease: how long a claim lasts unless it is extended.
+        retry: the delays between attempts, and their limit.
+        timeout: how long a handler may take for one message; None: as long as it likes.
+        poll: longest sleep on an idle queue; None: 5 s where pushes wake the worker, else 1 s.
+        grace: how long running handlers have when the worker is stopped.
+        name: the worker's part of what `leased_by` says.
+    """
+
+    batch: int
+    concurrency: int
+    lease: timedelta
+    retry: RetryPolicy
+    timeout: timedelta | None
+    poll: timedelta | None
+    grace: timedelta
+    name: str
+
+    def __post_init__(self) -> None:
+        check_count("batch", self.batch)
+        check_count("concurrency", self.concurrency)
+        check_span("grace", self.grace)
+        if self.timeout is not None:
+            check_span("timeout", self.timeout, _TICK)
+        if self.poll is not None:
+            check_span("poll", self.poll, _TICK)
+        check_name(self.name)
+
+    @property
+    def one_by_one(self) -> bool:
+        """Whether each message has its own claim and its own settlement."""
+        return self.batch == 1
+
+
+class Shift:
+    """What the parts of a running worker share.
+
+    Attributes:
+        terms: how it works.
+        until: when it ends by itself.
+        hand: what it has claimed.
+        slots: where its handlers run.
+        over: nothing more may be claimed or begun.
+        closing: nothing more will be decided: settle what is there, then end.
+        gave_up: its time is up, also for what could not be settled yet.
+        hears: whether pushes wake it at the moment.
+        sleeps_until: when it will next look for messages, on the monotonic clock in seconds; 0 while it is awake.
+    """
+
+    def __init__(self, queue: str, terms: Terms, until: Until) -> None:
+        self.queue, self.terms, self.until = queue, terms, check_until(until)
+        self.hand = Hand(Pace(terms.batch, terms.concurrency, terms.lease.total_seconds()))
+        self.journal = Journal(queue, terms.name)
+        self.slots: set[Slot] = set()
+        self.over = self.closing = self.gave_up = False
+        self.hears = self._told_deaf = False
+        self.sleeps_until = 0.0
+
+    @property
+    def poll(self) -> float:
+        """Seconds to sleep at most."""
+        poll = self.terms.poll or (POLL_WOKEN if self.hears else POLL_ALONE)
+        return poll.total_seconds()
+
+    def hears_again(self) -> None:
+        """Pushes wake the worker from now on."""
+        self.hears, self._told_deaf = True, False
+
+    def hears_no_more(self, error: Exception) -> None:
+        """Pushes do not wake the worker; said once, not at every try."""
+        if not self._told_deaf:
+            self.journal.deaf(error)
+        self.hears, self._told_deaf = False, True
+
+    def conclude(self, attempt: Attempt, outcome: object) -> Settlement:
+        """Return how a turn ends, as `decide` does; nonsense of a handler or of a policy is a failed attempt."""
+        if outcome is None:
+            return _DONE
+        if isinstance(outcome, CoroutineType):
+            outcome.close()
+            outcome = InvalidOutcome(
+                "the handler returned a coroutine, which nobody awaits; give async functions to duerow.aio.Worker"
+            )
+        try:
+            return decide(attempt.message, outcome, self.terms.retry)
+        except Exception as error:  # a policy is the user's code
+            self.journal.broken_policy(attempt, error)
+            return decide(attempt.message, outcome, DEFAULT)
+
+
+def new_name() -> str:
+    """Return a name for a worker that was given none."""
+    return f"w{secrets.token_hex(2)}"
+
+
+def check_count(name: str, count: object) -> None:
+    """Raise ConfigurationError unless it is an integer of at least 1."""
+    if type(count) is not int or count < 1:
+        raise ConfigurationError(f"{name} is an integer of at least 1, not {count!r:.80}")
+
+
+def check_name(name: object) -> None:
+    """Raise ConfigurationError unless a worker can be called so."""
+    if not isinstance(name, str) or not 1 <= len(name) <= 100 or not name.isprintable():
+        raise ConfigurationError(f"a worker's name is 1 to 100 printable characters, not {name!r:.120}")
+
+
+def check_until(until: object) -> Until:
+    """Return `until` if a worker can be told so, else raise ConfigurationError."""
+    for known in _UNTIL:
+        if until == known:
+            return known
+    raise ConfigurationError(
+        f"until cannot be {until!r:.80}: say 'idle' (nothing is due now), 'empty' (nothing will be due), "
+        "or nothing: until the worker is stopped"
+    )
+
+
+def is_async(handler: object) -> bool:
+    """Return whether calling it gives a coroutine, as far as one can see without calling it."""
+    return iscoroutinefunction(handler) or iscoroutinefunction(getattr(type(handler), "__call__", None))  # noqa: B004
+
+
+def check_handler(handler: object) -> None:
+    """Raise ConfigurationError unless it can be called."""
+    if not callable(handler):
+        raise ConfigurationError(f"a handler is a function of one message, not {handler!r:.80}")
