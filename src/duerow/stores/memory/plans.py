@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import TypeVar
 
+from duerow.errors import LeaseLost
 from duerow.message import OnDuplicate, Pushed, Status
 from duerow.plan import BEGIN, Plan
 from duerow.reservation import Receipt
@@ -44,21 +45,27 @@ class MemoryStore:
         return _alone(partial(steps.extend, receipts=receipts, lease=lease))
 
     def settle(self, turns: Sequence[Turn]) -> Plan[list[Refused]]:
-        """End turns and then push what follows from them; the refused ones are returned in the order given."""
+        """End turns and then push what follows from them; the refused ones are returned in the order given.
+
+        A receipt that is given twice ends one turn, the first to take effect; the other is refused.
+        """
         if self.capabilities.transactions:
             yield BEGIN
         else:
             require_lone_turns(turns)
         refused: dict[int, Refused] = {}
-        for index, turn in in_order_of_effect(turns):
-            error = yield partial(end_turn, turn=turn)
+        used: set[Receipt] = set()
+        for place, turn in in_order_of_effect(turns):
+            again = turn.receipt in used
+            used.add(turn.receipt)
+            error = LeaseLost(turn.receipt.id) if again else (yield partial(end_turn, turn=turn))
             if error is not None:
-                refused[index] = Refused(turn.receipt, error)
-        ended = [turn.end for index, turn in enumerate(turns) if index not in refused]
+                refused[place] = Refused(turn.receipt, error)
+        ended = [turn.end for place, turn in enumerate(turns) if place not in refused]
         following = [entry for end in ended if isinstance(end, Committed) for entry in end.then]
         if following:
             yield partial(steps.push, entries=following, on_duplicate="ignore")
-        return [refused[index] for index in sorted(refused)]
+        return [refused[place] for place in sorted(refused)]
 
     def pop(self, queue: str, limit: int) -> Plan[list[Record]]:
         """Take due messages out of the queue, oldest first; see `Store.pop`."""

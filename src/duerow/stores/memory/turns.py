@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import datetime
+from typing import Final
 
 from msgspec.structs import replace
 
 from duerow.errors import DuerowError, DuplicateKey, LeaseLost, NotSupported
-from duerow.store import Buried, Committed, Entry, Moved, Record, Released, RolledBack, Turn
+from duerow.store import Buried, Committed, End, Entry, Moved, Record, Released, RolledBack, Turn
 from duerow.stores.memory.state import State
 from duerow.stores.memory.steps import begun_anew, change, dead, due_time, lent_on, settled
 
 
-def in_order_of_effect(turns: Sequence[Turn]) -> Iterator[tuple[int, Turn]]:
-    """Yield each turn's index and the turn, in the order in which turns of one call take effect.
+ORDER_OF_EFFECT: Final[tuple[type[End], ...]] = (Committed, RolledBack, Buried, Released, Moved)
+"""In which order the turns of one call take effect: so a key that one of them gives up is free for a move."""
 
-    Commits come first, then those that stay in their queue, then moves; each in the order of id. So a key that one
-    turn gives up is free for another.
-    """
-    yield from sorted(enumerate(turns), key=lambda numbered: (_rank(numbered[1]), numbered[1].receipt.id))
+
+def in_order_of_effect(turns: Sequence[Turn]) -> list[tuple[int, Turn]]:
+    """Return each turn with its place in the call, first to take effect first; ends of one kind by id."""
+
+    def effect(numbered: tuple[int, Turn]) -> tuple[int, int]:
+        _, turn = numbered
+        return ORDER_OF_EFFECT.index(type(turn.end)), turn.receipt.id
+
+    return sorted(enumerate(turns), key=effect)
 
 
 def require_lone_turns(turns: Sequence[Turn]) -> None:
@@ -81,13 +87,3 @@ def _move(state: State, now: datetime, record: Record, move: Moved) -> Duplicate
 
 def _latest_error(record: Record, error: str | None) -> str | None:
     return record.last_error if error is None else error
-
-
-def _rank(turn: Turn) -> int:
-    match turn.end:
-        case Committed():
-            return 0
-        case Moved():
-            return 2
-        case _:
-            return 1

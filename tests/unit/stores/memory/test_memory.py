@@ -219,6 +219,15 @@ def test_what_follows_a_refused_commit_is_not_pushed(opened: Opened) -> None:
     assert opened.all() == []
 
 
+def test_a_receipt_given_twice_ends_one_turn(opened: Opened) -> None:
+    opened.push(entry(key="a"), entry(queue="other", key="a"))
+    (record,) = opened.reserve()
+    turns = [Turn(receipt(record), moved("other", "a")), Turn(receipt(record), moved("other", "b"))]
+    refused = opened.do(opened.store.settle(turns))
+    assert [type(one.error) for one in refused] == [DuplicateKey, LeaseLost]
+    assert opened.settle((record, Committed())) == [None]
+
+
 # Transactions.
 
 
