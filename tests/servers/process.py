@@ -38,6 +38,13 @@ def account(*names: str) -> str | None:
     raise ServerUnavailable(f"a database server does not run as root, and there is no user named {' or '.join(names)}")
 
 
+def cache_folder() -> Path:
+    """Where fetched servers are kept; root's is open to the users that it runs them as."""
+    if os.geteuid() == 0:
+        return Path("/var/cache/duerow")
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "duerow"
+
+
 def free_port() -> int:
     """A port of 127.0.0.1 that nobody listened on a moment ago."""
     with socket.socket() as probe:
@@ -75,6 +82,11 @@ def command_as(owner: str | None, command: Sequence[str | Path], dies_by: signal
     if dies_by:
         words.append(f"--pdeathsig={dies_by.name}")
     return [*(words if len(words) > 1 else []), *(str(word) for word in command)]
+
+
+def may_run(owner: str | None, program: Path) -> bool:
+    """Whether `owner` can reach the program and execute it."""
+    return subprocess.run(command_as(owner, ["test", "-x", program]), cwd="/").returncode == 0
 
 
 def run(owner: str | None, command: Sequence[str | Path], env: Mapping[str, str] | None = None) -> None:

@@ -52,7 +52,7 @@ def test_a_durable_postgresql_keeps_what_it_commits_through_a_power_cut(durable:
 
 @here_only
 def test_the_postgresql_from_the_wheel_runs_where_the_machine_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(postgresql, "installed", lambda: None)
+    monkeypatch.setattr(postgresql, "installed", lambda owner: None)
     with postgresql.running() as url, psycopg.connect(url) as connection:
         assert connection.execute("SELECT 1").fetchone() == (1,)
 
