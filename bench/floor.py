@@ -48,7 +48,7 @@ COPY_TYPES = ("text", "text", "text", "text", "timestamptz", "timestamptz", "int
 # the same claim is planned as a scan of the whole table while statistics say that all of its rows are due.
 LEASE: LiteralString = """
 UPDATE duerow_message
-   SET due_at = statement_timestamp() + %s * interval '1 second',
+   SET due_at = statement_timestamp() + %s * interval '1 second', place_at = due_at,
        leased_until = statement_timestamp() + %s * interval '1 second',
        leased_by = %s, token = token + 1, attempts = attempts + 1, last_attempt_at = statement_timestamp()
  WHERE id = ANY (ARRAY (SELECT id FROM duerow_message WHERE queue = %s AND due_at <= statement_timestamp()
@@ -66,7 +66,7 @@ MOVE: LiteralString = """
 UPDATE duerow_message AS message
    SET queue = %s, payload = receipt.payload::json, kind = 'json', status = 'new', attempts = 0,
        due_at = statement_timestamp(), first_due_at = statement_timestamp(), token = message.token + 1,
-       leased_by = NULL, leased_until = NULL, last_attempt_at = NULL, last_error = NULL
+       place_at = NULL, leased_by = NULL, leased_until = NULL, last_attempt_at = NULL, last_error = NULL
   FROM unnest(%b::bigint[], %b::bigint[], %b::text[]) AS receipt (id, token, payload)
  WHERE message.id = receipt.id AND message.token = receipt.token
 RETURNING message.id"""
@@ -77,6 +77,12 @@ class PostgresqlFloor:
 
     def __init__(self, url: str) -> None:
         self.connection = psycopg.connect(url, autocommit=True)
+        for plan in (
+            "seqscan",
+            "hashjoin",
+            "mergejoin",
+        ):  # a claim or a settlement is never a matter of the whole table
+            self.connection.execute(f"SET enable_{plan} = off".encode())
         self._cursor = self.connection.cursor(binary=True)
 
     def close(self) -> None:
@@ -125,7 +131,8 @@ VALUES (?, NULL, 'json', ?, NULL, 'new', ?, ?, 0, 0, ?)"""
 
 SQLITE_LEASE = """
 UPDATE duerow_message
-   SET due_at = ?, leased_until = ?, leased_by = ?, token = token + 1, attempts = attempts + 1, last_attempt_at = ?
+   SET due_at = ?, place_at = due_at, leased_until = ?, leased_by = ?,
+       token = token + 1, attempts = attempts + 1, last_attempt_at = ?
  WHERE id IN (SELECT id FROM duerow_message WHERE queue = ? AND due_at <= ? ORDER BY due_at, id LIMIT ?)
 RETURNING id, token, payload"""
 
@@ -134,7 +141,8 @@ SQLITE_DELETE = "DELETE FROM duerow_message WHERE id = ? AND token = ?"
 SQLITE_MOVE = """
 UPDATE duerow_message
    SET queue = ?, payload = ?, kind = 'json', status = 'new', attempts = 0, due_at = ?, first_due_at = ?,
-       token = token + 1, leased_by = NULL, leased_until = NULL, last_attempt_at = NULL, last_error = NULL
+       token = token + 1, place_at = NULL, leased_by = NULL, leased_until = NULL,
+       last_attempt_at = NULL, last_error = NULL
  WHERE id = ? AND token = ?"""
 
 
