@@ -13,7 +13,6 @@ from duerow.store import Buried, Committed, End, Entry, Moved, Record, Released,
 from duerow.stores.memory.state import State
 from duerow.stores.memory.steps import begun_anew, change, dead, due_time, lent_on, settled
 
-
 ORDER_OF_EFFECT: Final[tuple[type[End], ...]] = (Committed, RolledBack, Buried, Released, Moved)
 """In which order the turns of one call take effect: so a key that one of them gives up is free for a move."""
 
