@@ -1,0 +1,25 @@
+"""Whatever steps are taken, a store answers and holds what the in-memory reference does."""
+
+from __future__ import annotations
+
+import os
+import random
+
+import pytest
+
+from duerow import Database
+from duerow.testing.clock import MovableClock
+from duerow.testing.machine import drive
+
+
+def test_a_store_does_what_the_reference_does(db: Database, clock: MovableClock) -> None:
+    drive(db, clock)
+
+
+@pytest.mark.soak
+def test_a_store_does_what_the_reference_does_for_a_long_time(db: Database, clock: MovableClock) -> None:
+    """Runs and steps by DUEROW_SOAK_RUNS and DUEROW_SOAK_STEPS; DUEROW_SEED repeats a run, whose seed is printed."""
+    seed = int(os.environ.get("DUEROW_SEED", random.SystemRandom().randrange(1 << 32)))
+    print(f"DUEROW_SEED={seed}")
+    runs, steps = int(os.environ.get("DUEROW_SOAK_RUNS", "300")), int(os.environ.get("DUEROW_SOAK_STEPS", "100"))
+    drive(db, clock, runs, steps, seed)

@@ -1,0 +1,341 @@
+"""A store and the in-memory reference, driven by the same steps: every answer and all contents must be equal.
+
+    drive(database, clock)                              # a few short runs, as in the everyday tests
+    drive(database, clock, runs=500, steps=100, seed=7)
+
+Hypothesis chooses pushes in all modes, reservations by several consumers, settlements that may come late or twice,
+moves onto taken keys, removals, and moves of the clock, also back; a failure is shrunk to the fewest steps.
+Ids may differ, since stores may leave gaps; they are compared by the order in which they were given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+from typing import Any, Final
+
+import msgspec
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis import seed as seeded
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
+
+import duerow
+from duerow import Database
+from duerow.errors import DuplicateKey, NotSupported
+from duerow.message import ON_DUPLICATE, OnDuplicate, Pushed, Status
+from duerow.plan import Plan
+from duerow.reservation import Receipt
+from duerow.store import (
+    Buried,
+    Committed,
+    End,
+    Entry,
+    Moved,
+    Query,
+    Record,
+    Released,
+    Removal,
+    Reserved,
+    RolledBack,
+    Store,
+    Turn,
+)
+from duerow.testing.clock import START, MovableClock, hours, microseconds, minutes, seconds
+
+NAMES: Final = ("mail", "billing")
+"""Two queues are enough for moves to meet."""
+
+ERROR: Final = '{"type":"Error","message":"no line","traceback":null}'
+
+SPANS = st.sampled_from([seconds(0), microseconds(1), seconds(1), seconds(30), minutes(1), hours(1)])
+LEASES = st.sampled_from([seconds(1), seconds(30), minutes(1), hours(1)])
+STEPS_OF_TIME = st.sampled_from(
+    [microseconds(1), seconds(1), seconds(29), seconds(30), minutes(1), hours(1), hours(24), seconds(-1), hours(-1)]
+)
+QUEUES = st.sampled_from(NAMES)
+KEYS = st.sampled_from(["a", "b", "A", "a "])
+PAYLOADS = st.sampled_from(["1", "2", '"1"', '{"a":1}'])
+HEADERS = st.sampled_from([None, '{"a":1}', '{"hops":1}'])
+MODES: st.SearchStrategy[OnDuplicate] = st.sampled_from(ON_DUPLICATE)
+TIMES = st.one_of(
+    st.just((None, None)),
+    SPANS.map(lambda span: (None, span)),
+    SPANS.map(lambda span: (START + span, None)),
+    SPANS.map(lambda span: (START - span, None)),
+)
+ENTRIES = st.builds(
+    lambda queue, key, payload, headers, time: Entry(queue, key, "json", payload, headers, *time),
+    QUEUES,
+    st.none() | KEYS,
+    PAYLOADS,
+    HEADERS,
+    TIMES,
+)
+MOVES = st.builds(
+    lambda to, content, key, headers, time, mode: Moved(to, content[0], content[1], key, headers, *time, mode),
+    QUEUES,
+    st.sampled_from([(None, None), ("3", "json"), ('"AP8="', "bytes")]),
+    st.none() | KEYS,
+    HEADERS,
+    TIMES,
+    MODES,
+)
+PLACES = st.integers(0, 30)
+"""Which of those there are: taken modulo their number."""
+
+
+class _Given(msgspec.Struct, frozen=True):
+    """A release whose due time is that of the reservation, filled in when the reservation is chosen."""
+
+
+ENDS: st.SearchStrategy[End | _Given] = st.one_of(
+    st.builds(Committed, st.lists(ENTRIES, max_size=2).map(tuple)),
+    st.builds(RolledBack, SPANS, st.sampled_from([None, ERROR])),
+    st.builds(Buried, st.sampled_from([None, ERROR])),
+    st.builds(_Given),
+    MOVES,
+)
+
+
+class _Both:
+    """The same plan on the store and on the reference."""
+
+    def __init__(self, database: Database, clock: MovableClock) -> None:
+        self.database = database
+        transactions = "on" if database.store.capabilities.transactions else "off"
+        self.reference = duerow.connect(f"memory://?transactions={transactions}", clock=clock)
+        self.twins: dict[int, int] = {}
+        """The store's id of a message by the reference's."""
+
+    def run(self, ours: Callable[[Store], Plan[Any]], theirs: Callable[[Store], Plan[Any]]) -> tuple[Any, Any]:
+        """Return what the store and the reference answer; that a key is taken or a wish refused is an answer too."""
+        return (
+            _answer(lambda: self.database.run(lambda: ours(self.database.store))),
+            _answer(lambda: self.reference.run(lambda: theirs(self.reference.store))),
+        )
+
+    def twin(self, id: int) -> int:
+        """The store's id for one of the reference; an id that nobody has stays one."""
+        return self.twins.get(id, 1 << 60)
+
+    def receipt(self, receipt: Receipt) -> Receipt:
+        """The store's receipt for one of the reference."""
+        return Receipt(self.twin(receipt.id), receipt.token)
+
+    def record(self, record: Record) -> Record:
+        """The store's record for one of the reference."""
+        return msgspec.structs.replace(record, id=self.twin(record.id))
+
+    def learn(self, ours: Sequence[int], theirs: Sequence[int]) -> None:
+        """Note ids that were given now, which must grow as the reference's do."""
+        known = set(self.twins.values())
+        for mine, reference in zip(ours, theirs, strict=True):
+            if reference not in self.twins:
+                assert mine not in known, f"id {mine} was given twice"
+                self.twins[reference] = mine
+        order = sorted(self.twins.items())
+        assert [mine for _, mine in order] == sorted(mine for _, mine in order), "ids do not grow with insertion"
+
+
+def _answer(call: Callable[[], Any]) -> Any:
+    try:
+        return call()
+    except DuplicateKey as refused:
+        return (DuplicateKey, refused.queue, refused.keys)
+    except NotSupported:
+        return (NotSupported,)
+
+
+class StoreMachine(RuleBasedStateMachine):
+    """The steps that Hypothesis may take. Made for one store by `drive`."""
+
+    database: Database
+    clock: MovableClock
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.clock.set(START)
+        empty(self.database)
+        self.both = _Both(self.database, self.clock)
+        self.lent: list[Record] = []
+
+    def teardown(self) -> None:
+        """Give the reference back."""
+        self.both.reference.close()
+
+    @rule(entries=st.lists(ENTRIES, min_size=1, max_size=5), mode=MODES)
+    def push(self, entries: list[Entry], mode: OnDuplicate) -> None:
+        """Push in any mode, keys taken or not, several times the same."""
+        ours, theirs = self.both.run(lambda store: store.push(entries, mode), lambda store: store.push(entries, mode))
+        if isinstance(theirs, tuple):
+            assert ours == theirs
+            return
+        assert isinstance(ours, list), ours
+        self.both.learn([one.id for one in ours], [one.id for one in theirs])
+        assert ours == [Pushed(self.both.twin(one.id), one.outcome) for one in theirs]
+
+    @rule(
+        queue=QUEUES,
+        limit=st.integers(1, 4),
+        lease=LEASES,
+        attempts=st.sampled_from([None, 1, 2, 3]),
+        consumer=st.sampled_from(["here:1:a/1", "there:2:b/2"]),
+    )
+    def reserve(self, queue: str, limit: int, lease: timedelta, attempts: int | None, consumer: str) -> None:
+        """Reserve as one of two consumers, under any limit of attempts."""
+        ours, theirs = self.both.run(
+            lambda store: store.reserve(queue, limit, lease, attempts, consumer),
+            lambda store: store.reserve(queue, limit, lease, attempts, consumer),
+        )
+        assert ours == Reserved([self.both.record(record) for record in theirs.records], theirs.buried)
+        self.lent += theirs.records
+
+    @precondition(lambda self: self.lent)
+    @rule(turns=st.lists(st.tuples(PLACES, ENDS), min_size=1, max_size=5))
+    def settle(self, turns: list[tuple[int, End | _Given]]) -> None:
+        """End some turns, lost, settled and expired ones among them."""
+        chosen: dict[Receipt, End] = {}
+        for place, end in turns:
+            record = self.lent[place % len(self.lent)]
+            assert record.due_at is not None
+            chosen[Receipt(record.id, record.token)] = Released(record.due_at) if isinstance(end, _Given) else end
+        ours, theirs = self.both.run(
+            lambda store: store.settle([Turn(self.both.receipt(receipt), end) for receipt, end in chosen.items()]),
+            lambda store: store.settle([Turn(receipt, end) for receipt, end in chosen.items()]),
+        )
+        if isinstance(theirs, tuple):
+            assert ours == theirs
+            return
+        refused = {self.both.receipt(one.receipt): type(one.error) for one in theirs}
+        assert {one.receipt: type(one.error) for one in ours} == refused
+        assert len(ours) == len(theirs)
+        self._learn_followers()
+
+    def _learn_followers(self) -> None:
+        """Find the ids of what was pushed by `then`: the newest of both, in order."""
+        theirs = sorted(record.id for record in contents(self.both.reference) if record.id not in self.both.twins)
+        known = set(self.both.twins.values())
+        ours = sorted(record.id for record in contents(self.database) if record.id not in known)
+        self.both.learn(ours, theirs)
+
+    @precondition(lambda self: self.lent)
+    @rule(places=st.lists(PLACES, min_size=1, max_size=4, unique=True), lease=LEASES)
+    def extend(self, places: list[int], lease: timedelta) -> None:
+        """Extend some leases, lost ones among them."""
+        chosen = list({Receipt(one.id, one.token): None for one in (self.lent[at % len(self.lent)] for at in places)})
+        ours, theirs = self.both.run(
+            lambda store: store.extend([self.both.receipt(receipt) for receipt in chosen], lease),
+            lambda store: store.extend(chosen, lease),
+        )
+        assert ours == {self.both.receipt(receipt): until for receipt, until in theirs.items()}
+
+    @rule(queue=QUEUES, limit=st.integers(1, 3))
+    def pop(self, queue: str, limit: int) -> None:
+        """Take messages for good."""
+        ours, theirs = self.both.run(lambda store: store.pop(queue, limit), lambda store: store.pop(queue, limit))
+        assert ours == [self.both.record(record) for record in theirs]
+
+    @rule(
+        queue=QUEUES,
+        places=st.lists(PLACES, max_size=3, unique=True),
+        keys=st.lists(KEYS, max_size=2, unique=True),
+        even_if_leased=st.booleans(),
+    )
+    def remove(self, queue: str, places: list[int], keys: list[str], even_if_leased: bool) -> None:
+        """Remove by id and by key, from under consumers or not."""
+        known = sorted(self.both.twins)
+        ids = list({known[place % len(known)] for place in places}) if known else []
+        ours, theirs = self.both.run(
+            lambda store: store.remove(queue, [self.both.twin(id) for id in ids], keys, even_if_leased),
+            lambda store: store.remove(queue, ids, keys, even_if_leased),
+        )
+        assert sorted(ours.removed) == sorted(self.both.twin(id) for id in theirs.removed)
+        assert sorted(ours.leased) == sorted((self.both.twin(id), by) for id, by in theirs.leased)
+        assert isinstance(ours, Removal)
+
+    @rule(
+        queue=QUEUES,
+        statuses=st.none() | st.lists(st.sampled_from(["new", "error", "done", "dead"]), unique=True).map(tuple),
+        keys=st.none() | st.lists(KEYS, unique=True, max_size=2).map(tuple),
+        due=st.booleans(),
+        by_id=st.booleans(),
+        after=st.none() | PLACES,
+        limit=st.integers(1, 5),
+    )
+    def find(
+        self,
+        queue: str,
+        statuses: tuple[Status, ...] | None,
+        keys: tuple[str, ...] | None,
+        due: bool,
+        by_id: bool,
+        after: int | None,
+        limit: int,
+    ) -> None:
+        """Look in any way."""
+        known = sorted(self.both.twins)
+        after_id = known[after % len(known)] if by_id and after is not None and known else None
+        query = Query(queue, None, keys, statuses, due, after_id, by_id, limit)
+        mapped = msgspec.structs.replace(query, after_id=None if after_id is None else self.both.twin(after_id))
+        ours, theirs = self.both.run(lambda store: store.find(mapped), lambda store: store.find(query))
+        assert ours == [self.both.record(record) for record in theirs]
+
+    @rule(step=STEPS_OF_TIME)
+    def move_the_clock(self, step: timedelta) -> None:
+        """Let time pass, or set the clock back."""
+        self.clock.advance(step)
+
+    @invariant()
+    def both_hold_the_same(self) -> None:
+        """After every step: the same messages, field by field, the same counts, the same next due time."""
+        assert contents(self.database) == [self.both.record(record) for record in contents(self.both.reference)]
+        for name in NAMES:
+            ours, theirs = self.both.run(lambda store: store.count(name), lambda store: store.count(name))  # noqa: B023
+            assert {status: n for status, n in ours.items() if n} == {status: n for status, n in theirs.items() if n}
+            ours, theirs = self.both.run(
+                lambda store: store.idle([name], seconds(0)),  # noqa: B023 - run at once
+                lambda store: store.idle([name], seconds(0)),  # noqa: B023 - run at once
+            )
+            assert ours == theirs
+
+
+def contents(database: Database) -> list[Record]:
+    """Return all messages of the two queues in the order of their ids."""
+    records: list[Record] = []
+    for name in NAMES:
+        records += database.run(lambda: database.store.find(Query(name, by_id=True, limit=100_000)))  # noqa: B023
+    return sorted(records, key=lambda record: record.id)
+
+
+def empty(database: Database) -> None:
+    """Remove all messages of the two queues."""
+    for name in NAMES:
+        ids = [record.id for record in contents(database) if record.queue == name]
+        database.run(lambda: database.store.remove(name, ids, [], True))  # noqa: B023 - run at once
+
+
+def drive(database: Database, clock: MovableClock, runs: int = 15, steps: int = 30, seed: int | None = None) -> None:
+    """Take so many runs of at most so many steps; raise AssertionError, with the fewest steps, where the two differ.
+
+    Args:
+        database: the store, empty, opened with the clock.
+        clock: moved by the machine.
+        runs: how many runs.
+        steps: the most steps of one run.
+        seed: makes the choices repeatable; None: Hypothesis' own choice.
+    """
+    machine = type("StoreMachine", (StoreMachine,), {"database": database, "clock": clock})
+    chosen = machine if seed is None else seeded(seed)(machine)
+    run_state_machine_as_test(
+        chosen,
+        settings=settings(
+            max_examples=runs,
+            stateful_step_count=steps,
+            deadline=None,
+            database=None,
+            phases=[Phase.generate, Phase.shrink],
+            suppress_health_check=list(HealthCheck),
+            print_blob=True,
+        ),
+    )
