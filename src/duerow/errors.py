@@ -6,12 +6,14 @@
     ├── InvalidMessage          a field of a message is out of its bounds
     │   └── CodecError          a payload or header is not what JSON can carry unchanged
     ├── DuplicateKey            a live message holds the key already
+    ├── MessageLeased           a consumer works on the message, so it was not changed
     ├── LeaseLost               the receipt is stale: somebody else ended that turn
     ├── TimedOut                a handler ran longer than its timeout
     ├── InvalidOutcome          a handler or station returned something that ends no turn
     ├── SchemaOutdated          the tables are missing or older than this version: migrate
     ├── SchemaNewer             the tables were made by a newer version: upgrade duerow
     ├── QueueDraining           the queue takes no new messages
+    ├── StoreRefused            the database refused a statement of duerow's for a reason of its own
     └── StoreUnavailable        the database did not answer; worth retrying
         └── Conflict            the database chose this transaction as a victim; retry it whole
 
@@ -125,6 +127,10 @@ class SchemaNewer(DuerowError):
 
 class QueueDraining(DuerowError):
     """The queue is being drained and takes no new messages."""
+
+
+class StoreRefused(DuerowError):
+    """The database refused a statement of duerow's for a reason of its own; the cause is its error."""
 
 
 class StoreUnavailable(DuerowError):

@@ -17,6 +17,7 @@ from duerow.consumer import new_claim
 from duerow.errors import (
     CodecError,
     ConfigurationError,
+    Conflict,
     DuerowError,
     InvalidMessage,
     LeaseLost,
@@ -207,6 +208,8 @@ class Queue:
     async def pop_many(self, n: int, *, within: Any = None) -> list[Message]:
         """Take up to n due messages out of the queue, oldest first: at most once."""
         limit = _count(n)
+        if within is None and not self._store.capabilities.transactions:
+            return await self._pop_by_lease(limit)
 
         def take() -> Plan[list[Message]]:
             # Decoded before the transaction ends, so that a message that nobody can read is not lost.
@@ -222,6 +225,12 @@ class Queue:
             reservations = await self.reserve_many(limit)  # buries those that cannot be read
             await self.release_many(reservations)
             return await self.database.run(take)
+
+    async def _pop_by_lease(self, limit: int) -> list[Message]:
+        """Reserve and commit: where no transaction can be undone, a message that nobody can read is kept so."""
+        reservations = await self.reserve_many(limit)
+        refused = {one.receipt for one in await self.commit_many(reservations)}
+        return [one.message for one in reservations if one.receipt not in refused]
 
     async def _pop_later(self, timeout: timedelta) -> Message | None:  # noqa: ASYNC109
         deadline = time.monotonic() + timeout.total_seconds()
@@ -494,7 +503,7 @@ class Queue:
         try:
             return await self.database.run(lambda: self._store.settle(turns), within)
         except StoreUnavailable as broken:
-            if within is not None or broken.outcome == "none":
+            if within is not None or isinstance(broken, Conflict):
                 raise
             return await self._settle_again(turns, broken)
 

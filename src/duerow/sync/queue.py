@@ -18,6 +18,7 @@ from duerow.consumer import new_claim
 from duerow.errors import (
     CodecError,
     ConfigurationError,
+    Conflict,
     DuerowError,
     InvalidMessage,
     LeaseLost,
@@ -208,6 +209,8 @@ class Queue:
     def pop_many(self, n: int, *, within: Any = None) -> list[Message]:
         """Take up to n due messages out of the queue, oldest first: at most once."""
         limit = _count(n)
+        if within is None and not self._store.capabilities.transactions:
+            return self._pop_by_lease(limit)
 
         def take() -> Plan[list[Message]]:
             # Decoded before the transaction ends, so that a message that nobody can read is not lost.
@@ -223,6 +226,12 @@ class Queue:
             reservations = self.reserve_many(limit)  # buries those that cannot be read
             self.release_many(reservations)
             return self.database.run(take)
+
+    def _pop_by_lease(self, limit: int) -> list[Message]:
+        """Reserve and commit: where no transaction can be undone, a message that nobody can read is kept so."""
+        reservations = self.reserve_many(limit)
+        refused = {one.receipt for one in self.commit_many(reservations)}
+        return [one.message for one in reservations if one.receipt not in refused]
 
     def _pop_later(self, timeout: timedelta) -> Message | None:  # noqa: ASYNC109
         deadline = time.monotonic() + timeout.total_seconds()
@@ -491,7 +500,7 @@ class Queue:
         try:
             return self.database.run(lambda: self._store.settle(turns), within)
         except StoreUnavailable as broken:
-            if within is not None or broken.outcome == "none":
+            if within is not None or isinstance(broken, Conflict):
                 raise
             return self._settle_again(turns, broken)
 

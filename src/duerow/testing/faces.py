@@ -140,3 +140,13 @@ def _entering(manager: Any, run: Callable[[Awaitable[Any]], Any]) -> Iterator[An
             raise
     else:
         run(manager.__aexit__(None, None, None))
+
+
+@contextmanager
+def another(face: Face) -> Iterator[Face]:
+    """The same kind of face, with a loop of its own if it has one: for use in another thread."""
+    if isinstance(face, AwaitedFace):
+        with AwaitedFace() as mine:
+            yield mine
+    else:
+        yield BlockingFace()

@@ -2,6 +2,7 @@
 
 place: where the queues of this one test live; empty, not yet migrated.
 begin: opens a transaction as a caller would, for `within=`; None where the store has no `within`.
+hold: makes every writer wait for as long as a block runs; None where nothing can.
 crowd: how many messages the tests of large batches push; a store sets it beyond its parameter limits.
 """
 
@@ -52,6 +53,10 @@ class CallersTransaction(Protocol):
 
 
 Begin = Callable[[], AbstractContextManager[CallersTransaction]]
+
+
+Hold = Callable[[], AbstractContextManager[object]]
+"""Locks the tables of this test, or the whole database, for the length of a block."""
 
 
 class OpenDatabase(Protocol):
@@ -117,4 +122,10 @@ def crowd() -> int:
 @pytest.fixture
 def begin() -> Begin | None:
     """No way to open a transaction of the caller's own, unless the store's tests give one."""
+    return None
+
+
+@pytest.fixture
+def hold() -> Hold | None:
+    """No way to make writers wait, unless the store's tests give one."""
     return None

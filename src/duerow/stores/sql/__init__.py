@@ -1,0 +1,50 @@
+"""The SQL databases: one set of statements and plans, a dialect for what differs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import Engine
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from duerow.errors import ConfigurationError
+from duerow.store import AsyncConnections, Connections, Settings, Store
+from duerow.stores.sql.awaited import AwaitedConnections
+from duerow.stores.sql.blocking import BlockingConnections
+from duerow.stores.sql.dialects.base import Dialect
+from duerow.stores.sql.dialects.postgresql import PostgreSQL
+from duerow.stores.sql.dialects.sqlite import SQLite
+from duerow.stores.sql.engines import own_async_engine, own_engine
+from duerow.stores.sql.plans import SqlStore
+
+
+class Family:
+    """Opens stores on one SQL database; see `duerow.store.Backend`."""
+
+    def __init__(self, dialect: Dialect) -> None:
+        self.dialect = dialect
+
+    def open(self, target: Any, settings: Settings) -> tuple[Store, Connections]:
+        """Open by URL or by the user's Engine."""
+        if isinstance(target, AsyncEngine):
+            raise ConfigurationError("an AsyncEngine goes with duerow.aio.connect(); here give an Engine or a URL")
+        own = isinstance(target, str)
+        engine: Engine = own_engine(target, settings.options) if own else target
+        store = self._store(settings)
+        return store, BlockingConnections(engine, store, own)
+
+    def aopen(self, target: Any, settings: Settings) -> tuple[Store, AsyncConnections]:
+        """Open by URL or by the user's AsyncEngine."""
+        if isinstance(target, Engine):
+            raise ConfigurationError("an Engine goes with duerow.connect(); here give an AsyncEngine or a URL")
+        own = isinstance(target, str)
+        engine: AsyncEngine = own_async_engine(target, settings.options) if own else target
+        store = self._store(settings)
+        return store, AwaitedConnections(engine, store, own)
+
+    def _store(self, settings: Settings) -> SqlStore:
+        return SqlStore(self.dialect, settings.prefix, settings.schema, settings.clock)
+
+
+sqlite = Family(SQLite())
+postgresql = Family(PostgreSQL())

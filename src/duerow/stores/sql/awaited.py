@@ -1,0 +1,259 @@
+"""The awaited way to an SQL database: an async engine's connections, or the caller's own transaction."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, AsyncSession
+
+from duerow.plan import BEGIN, AsyncExecute
+from duerow.store import AsyncListener
+from duerow.stores.sql.caller import DATABASES, check_open, commits_alone, driver_of, no_transaction, not_ours
+from duerow.stores.sql.dialects.base import Dialect
+from duerow.stores.sql.errors import explained, is_lost
+from duerow.stores.sql.listening import (
+    AsyncDataVersionListener,
+    AsyncNotifyListener,
+    AsyncSilentListener,
+)
+from duerow.stores.sql.plans import SqlStore
+from duerow.stores.sql.texts import Texts, driver_texts
+
+
+class AwaitedConnections:
+    """Connections of one async engine; as `blocking.BlockingConnections`."""
+
+    def __init__(self, engine: AsyncEngine, store: SqlStore, own: bool) -> None:
+        self.engine, self.store, self.own = engine, store, own
+        self.dialect = store.dialect
+        self._raw = engine.dialect.driver in ("psycopg", "psycopg_async", "aiosqlite")
+        self._texts = Texts(engine.dialect, raw=self._raw)
+        self._callers_texts: dict[str, Texts] = {}
+
+    @asynccontextmanager
+    async def open(self) -> AsyncIterator[AsyncExecute]:
+        """Lend a connection; see Connections.open."""
+        connection = self.engine.connect()
+        try:
+            await connection.start()
+            execute = await self._execute(connection)
+        except Exception as error:
+            with contextlib.suppress(Exception):  # it was not opened
+                await connection.close()
+            raise (explained(self.dialect, error) or error) from error
+        try:
+            yield execute
+            await execute.commit()
+        except BaseException as error:
+            await self._give_up(connection, execute, error)
+            raise
+        await connection.close()
+
+    async def _execute(self, connection: AsyncConnection) -> Raw | ThroughSqlalchemy:
+        if not self._raw:
+            return ThroughSqlalchemy(connection, self.dialect, self._texts)
+        pooled = await connection.get_raw_connection()
+        return Raw(pooled.driver_connection, self.dialect, self._texts)
+
+    async def _give_up(
+        self, connection: AsyncConnection, execute: Raw | ThroughSqlalchemy, error: BaseException
+    ) -> None:
+        """Roll back; a connection that is broken, or was left in the middle of a step, is not lent again."""
+        broken = is_lost(error) or not isinstance(error, Exception) or not await execute.rolled_back()
+        with contextlib.suppress(Exception):  # what is thrown away need not close well
+            if broken:
+                await connection.invalidate()
+                if self.own and is_lost(error):
+                    await self.engine.dispose()
+        with contextlib.suppress(Exception):
+            await connection.close()
+
+    def join(self, within: Any) -> AsyncExecute:
+        """Use the caller's transaction; see Connections.join."""
+        if isinstance(within, AsyncSession | AsyncConnection):
+            return JoinedSqlalchemy(self, within)
+        driver = driver_of(within)
+        awaited = driver == "aiosqlite" or type(within).__name__.startswith("Async")
+        if DATABASES.get(driver) != self.dialect.name or not awaited or not hasattr(within, "cursor"):
+            raise not_ours(within, self.dialect.name, "async")
+        check_open(within)
+        if driver not in self._callers_texts:
+            self._callers_texts[driver] = driver_texts(driver)
+        return Joined(Raw(within, self.dialect, self._callers_texts[driver]), self.store)
+
+    def callers_texts(self, connection: AsyncConnection) -> Texts:
+        """Return the texts for the caller's SQLAlchemy driver."""
+        key = f"sqlalchemy+{connection.dialect.driver}"
+        if key not in self._callers_texts:
+            self._callers_texts[key] = Texts(connection.dialect, raw=False)
+        return self._callers_texts[key]
+
+    async def listen(self, queues: Sequence[str]) -> AsyncListener:
+        """Hear of pushes; see Connections.listen."""
+        if self.dialect.name == "sqlite":
+            database = self.engine.url.database
+            return AsyncSilentListener() if database is None else AsyncDataVersionListener(database)
+        if self.engine.dialect.driver not in ("psycopg", "psycopg_async"):
+            return AsyncSilentListener()
+        try:
+            connection = await self.engine.raw_connection()
+            connection.detach()
+        except Exception as error:
+            raise (explained(self.dialect, error) or error) from error
+        listener = AsyncNotifyListener(connection.driver_connection, self.store.statements.channel, queues)
+        await listener.start()
+        return listener
+
+    async def close(self) -> None:
+        """Close the connections at rest, if the engine is duerow's own."""
+        if self.own:
+            await self.engine.dispose()
+
+
+class Raw:
+    """Hands steps to a driver's connection; as `blocking.Raw`."""
+
+    def __init__(self, raw: Any, dialect: Dialect, texts: Texts) -> None:
+        self.raw, self.dialect, self.texts = raw, dialect, texts
+        self.begun = False
+        self.on_sqlite = dialect.name == "sqlite"
+
+    async def __call__(self, step: Any) -> Any:
+        """Carry out one step; BEGIN opens a transaction unless the driver does so by itself."""
+        try:
+            if step is BEGIN:
+                return await self._begin()
+            text, values = self.texts.of(step)
+            return await (self._sqlite(text, values) if self.on_sqlite else self._psycopg(text, values))
+        except Exception as error:
+            known = explained(self.dialect, error, unsure=not self.begun)
+            if known is None or known is error:
+                raise
+            raise known from error
+
+    async def _begin(self) -> None:
+        self.begun = True
+        if self.on_sqlite:
+            if not self.raw.in_transaction:
+                await self._sqlite("BEGIN IMMEDIATE", {})
+        elif self.raw.autocommit:
+            await self._psycopg("BEGIN", None)
+
+    async def _psycopg(self, text: str, values: Any) -> Any:
+        from psycopg.rows import tuple_row
+
+        cursor = self.raw.cursor(row_factory=tuple_row, binary=True)
+        await cursor.execute(text, values)
+        return await cursor.fetchall() if cursor.description else []
+
+    async def _sqlite(self, text: str, values: Any) -> Any:
+        """Execute and fetch in one visit to the connection's thread, which each costs more than the statement."""
+
+        def visit() -> list[Any]:
+            connection = self.raw._conn
+            factory, connection.text_factory = connection.text_factory, str
+            try:
+                cursor = connection.cursor()
+                cursor.row_factory = None
+                return cursor.execute(text, values).fetchall()  # type: ignore[no-any-return]
+            finally:
+                connection.text_factory = factory
+
+        return await self.raw._execute(visit)
+
+    async def commit(self) -> None:
+        """Make it last, if a transaction is open."""
+        try:
+            if self._open():
+                await self.raw.commit()
+        except Exception as error:
+            raise (explained(self.dialect, error, unsure=True) or error) from error
+
+    async def rolled_back(self) -> bool:
+        """Undo what is open; return whether that worked."""
+        try:
+            if self._open():
+                await self.raw.rollback()
+        except Exception:  # it broke just now: the server rolls back, and the caller throws the connection away
+            return False
+        return True
+
+    def _open(self) -> bool:
+        return bool(self.raw.in_transaction) if self.on_sqlite else self.begun or not self.raw.autocommit
+
+
+class ThroughSqlalchemy:
+    """Hands steps to an SQLAlchemy connection: the caller's, or that of an engine whose driver needs it."""
+
+    def __init__(self, connection: AsyncConnection, dialect: Dialect, texts: Texts) -> None:
+        self.connection, self.dialect, self.texts = connection, dialect, texts
+
+    async def __call__(self, step: Any) -> Any:
+        """Carry out one step; SQLAlchemy begins by itself."""
+        if step is BEGIN:
+            return None
+        text, values = self.texts.of(step)
+        try:
+            result = await self.connection.exec_driver_sql(text, values)
+            return result.fetchall() if result.returns_rows else []
+        except Exception as error:
+            raise (explained(self.dialect, error) or error) from error
+
+    async def commit(self) -> None:
+        """Make it last."""
+        try:
+            await self.connection.commit()
+        except Exception as error:
+            raise (explained(self.dialect, error, unsure=True) or error) from error
+
+    async def rolled_back(self) -> bool:
+        """Undo what is open; return whether that worked."""
+        try:
+            await self.connection.rollback()
+        except Exception:  # it broke just now: the server rolls back, and the caller throws the connection away
+            return False
+        return True
+
+
+class Joined:
+    """The caller's transaction: it is neither begun nor ended here."""
+
+    def __init__(self, execute: Raw | ThroughSqlalchemy, store: SqlStore) -> None:
+        self.execute, self.hold = execute, store.hold
+
+    async def __call__(self, step: Any) -> Any:
+        """Carry out one step. SQLite begins to write at BEGIN: a read that turns to writing later could fail."""
+        if step is not BEGIN:
+            return await self.execute(step)
+        if self.hold is not None:
+            await self.execute(self.hold)
+        return None
+
+
+class JoinedSqlalchemy:
+    """The caller's SQLAlchemy connection or session, looked at when the first step comes: a session must be asked."""
+
+    def __init__(self, connections: AwaitedConnections, within: AsyncConnection | AsyncSession) -> None:
+        self.connections, self.within = connections, within
+        self.execute: Joined | None = None
+
+    async def __call__(self, step: Any) -> Any:
+        """Carry out one step."""
+        if self.execute is None:
+            self.execute = await self._joined()
+        return await self.execute(step)
+
+    async def _joined(self) -> Joined:
+        connections, within = self.connections, self.within
+        connection = await within.connection() if isinstance(within, AsyncSession) else within
+        if connection.dialect.name != connections.dialect.name:
+            raise not_ours(within, connections.dialect.name, "async")
+        if not connection.in_transaction():
+            raw = (await connection.get_raw_connection()).driver_connection
+            if commits_alone(raw):
+                raise no_transaction("the SQLAlchemy connection commits each statement by itself")
+        execute = ThroughSqlalchemy(connection, connections.dialect, connections.callers_texts(connection))
+        return Joined(execute, connections.store)

@@ -1,0 +1,61 @@
+"""What a caller may give as `within=`: which connection it is, and whether a transaction can be open on it."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import Any, Final
+
+from duerow.errors import ConfigurationError
+
+DATABASES: Final = {"sqlite3": "sqlite", "aiosqlite": "sqlite", "psycopg": "postgresql", "psycopg2": "postgresql"}
+"""The database of each driver whose own connections can be joined."""
+
+
+def driver_of(connection: Any) -> str:
+    """Return the name of the module that a connection comes from, also if its class was derived."""
+    for kind in type(connection).__mro__:
+        module = kind.__module__.partition(".")[0]
+        if module in DATABASES:
+            return module
+    return type(connection).__module__.partition(".")[0]
+
+
+def not_ours(within: Any, database: str, face: str) -> ConfigurationError:
+    """Return the error for something that is no connection of this database and face."""
+    kind = f"{type(within).__module__}.{type(within).__qualname__}"
+    return ConfigurationError(
+        f"within= is of type {kind}; here, on the {face} face over {database}, it must be an SQLAlchemy connection or "
+        "session, Django's connection or a driver's own connection, of that database and face"
+    )
+
+
+def no_transaction(why: str) -> ConfigurationError:
+    """Return the error for a connection without a transaction to join."""
+    return ConfigurationError(f"within= needs an open transaction, but {why}: begin one first, or leave within= out")
+
+
+def unwrapped(within: Any) -> Any:
+    """Return the driver's connection of Django's wrapper; anything else as it is."""
+    if hasattr(within, "ensure_connection") and hasattr(within, "in_atomic_block"):
+        if not within.in_atomic_block:
+            raise no_transaction("Django's connection is not inside transaction.atomic()")
+        within.ensure_connection()
+        return within.connection
+    return within
+
+
+def check_open(raw: Any) -> None:
+    """Raise ConfigurationError if a driver's connection would commit each statement by itself."""
+    if commits_alone(raw):
+        raise no_transaction("the connection commits each statement by itself")
+
+
+def commits_alone(raw: Any) -> bool:
+    """Return whether a driver's connection is in autocommit mode and has no transaction open in spite of it."""
+    raw = getattr(raw, "_conn", raw) if driver_of(raw) == "aiosqlite" else raw
+    if isinstance(raw, sqlite3.Connection):
+        alone = raw.isolation_level is None or getattr(raw, "autocommit", None) is True
+        return alone and not raw.in_transaction
+    if driver_of(raw) in ("psycopg", "psycopg2"):
+        return bool(raw.autocommit) and int(raw.info.transaction_status) == 0  # libpq's idle
+    return False

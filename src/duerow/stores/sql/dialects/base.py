@@ -1,0 +1,161 @@
+"""What a dialect must say: how its database keeps time and rows, locks, and names errors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any, Protocol
+
+from sqlalchemy import ColumnElement, FromClause, Insert, Select, Table, literal_column
+from sqlalchemy import Dialect as SqlDialect
+from sqlalchemy.schema import ExecutableDDLElement
+from sqlalchemy.sql.base import Executable
+from sqlalchemy.types import TypeEngine, UserDefinedType
+
+from duerow.errors import DuerowError
+from duerow.store import Capabilities, Record
+
+
+def const(value: int | str) -> ColumnElement[Any]:
+    """Return a constant of ours as part of the statement's text; for no value that anybody gives."""
+    return literal_column(str(value) if isinstance(value, int) else "'" + value.replace("'", "''") + "'")
+
+
+class JsonText(UserDefinedType[str]):
+    """JSON that is written and read as the codec's own text; no driver may parse it on the way."""
+
+    cache_ok = True
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def get_col_spec(self, **_: Any) -> str:
+        """Return the column's type in DDL and casts."""
+        return self.name
+
+
+class Dialect(Protocol):
+    """One database's way of doing what all of them do.
+
+    Attributes:
+        name: SQLAlchemy's name of the dialect.
+        capabilities: what a store on it can do.
+        moment: the type of a moment.
+        span: the type of a length of time.
+        json: the type of JSON text.
+        writes_alone: whether only one transaction writes at a time, and a read that turns to writing late may fail.
+        server_clock: whether the database tells the time; without, each statement is given it.
+        bytewise: the collation that compares text byte for byte.
+        checks_json: whether the table must check that its JSON is JSON.
+        queues_type: the type of a list of queue names, as `wake` takes it.
+        keeps_dead_entries: whether rows that were taken stay at the head of the index for a while, so that claims
+            must start behind them.
+        chunk: how many rows one statement takes at the most.
+    """
+
+    name: str
+    capabilities: Capabilities
+    moment: TypeEngine[Any]
+    span: TypeEngine[Any]
+    json: JsonText
+    queues_type: TypeEngine[Any]
+    bytewise: str
+    checks_json: bool
+    writes_alone: bool
+    server_clock: bool
+    keeps_dead_entries: bool
+    chunk: int
+
+    def plain(self) -> SqlDialect:
+        """Return SQLAlchemy's dialect for printing statements without values."""
+        ...
+
+    def now(self) -> ColumnElement[Any]:
+        """Return the database's own time, if it has one."""
+        ...
+
+    def later(self, moment: ColumnElement[Any], span: ColumnElement[Any]) -> ColumnElement[Any]:
+        """Return a moment so much later."""
+        ...
+
+    def from_text(self, text: ColumnElement[Any]) -> ColumnElement[Any]:
+        """Return bound text as a JSON column takes it."""
+        ...
+
+    def as_text(self, json: ColumnElement[Any]) -> ColumnElement[Any]:
+        """Return a JSON column as the text that was written."""
+        ...
+
+    def write_moment(self, moment: datetime | None) -> Any:
+        """Return a moment as the driver takes it."""
+        ...
+
+    def write_span(self, span: timedelta | None) -> Any:
+        """Return a length of time as the driver takes it."""
+        ...
+
+    def read_moment(self, value: Any) -> datetime | None:
+        """Return a moment as the driver gave it."""
+        ...
+
+    def read_span(self, value: Any) -> timedelta | None:
+        """Return a difference of moments as the driver gave it."""
+        ...
+
+    def record(self, row: Sequence[Any]) -> Record:
+        """Return a row of `statements.RECORD` as a record."""
+        ...
+
+    def given(self, name: str, columns: Mapping[str, TypeEngine[Any]]) -> FromClause:
+        """Return a table made of bound values: one row for each value that `pack` was given."""
+        ...
+
+    def pack(self, name: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> dict[str, Any]:
+        """Return the bound values of a `given` table."""
+        ...
+
+    def one_of(self, column: ColumnElement[Any], ids: Select[Any]) -> ColumnElement[bool]:
+        """Return that a column is one of those that a subquery finds, evaluated once."""
+        ...
+
+    def delete_matches(self, message: Table, given: FromClause) -> list[ColumnElement[bool]]:
+        """Return that a row to be deleted has the id and the token of one of the given receipts."""
+        ...
+
+    def same(self, ours: ColumnElement[Any], theirs: ColumnElement[Any]) -> ColumnElement[bool]:
+        """Return that two tokens are equal, in a form that does not mislead the planner."""
+        ...
+
+    def insert(self, table: Table) -> Insert:
+        """Return an INSERT that knows this database's ON CONFLICT."""
+        ...
+
+    def ended_lease(self, message: Table, attempts: ColumnElement[Any]) -> ColumnElement[Any]:
+        """Return the text, as codec.encode_failure writes it, of the lease that a row carries unsettled."""
+        ...
+
+    def wake(
+        self, waiting: Table, queues: ColumnElement[Any], now: ColumnElement[Any], channel: str
+    ) -> Executable | None:
+        """Return the statement that wakes the consumers of queues that sleep; None if pushes wake none."""
+        ...
+
+    def next_ids(self, message: Table, prefix: str, schema: str | None) -> Executable:
+        """Return the statement that hands out `count` ids, never handed out before, ascending."""
+        ...
+
+    def table_exists(self, table: Table) -> Executable:
+        """Return a query with one row if the table exists."""
+        ...
+
+    def migration_lock(self, prefix: str) -> Executable | None:
+        """Return what lets only one process migrate at a time; None where a transaction does."""
+        ...
+
+    def prelude(self, schema: str | None) -> Sequence[ExecutableDDLElement]:
+        """Return what must exist before the tables."""
+        ...
+
+    def explain(self, error: BaseException) -> DuerowError | None:
+        """Return duerow's error for a driver's error, by its code; None if it is no driver's error."""
+        ...

@@ -1,0 +1,216 @@
+"""PostgreSQL 13 and later, through psycopg, psycopg2 or asyncpg."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from sqlalchemy import (
+    ARRAY,
+    BigInteger,
+    ColumnElement,
+    DateTime,
+    FromClause,
+    Insert,
+    Integer,
+    Interval,
+    Select,
+    Table,
+    Text,
+    any_,
+    bindparam,
+    case,
+    cast,
+    column,
+    false,
+    func,
+    literal,
+    select,
+    true,
+)
+from sqlalchemy import Dialect as SqlDialect
+from sqlalchemy import (
+    Sequence as IdSequence,
+)
+from sqlalchemy.dialects import postgresql
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.schema import CreateSchema, ExecutableDDLElement
+from sqlalchemy.sql.base import Executable
+from sqlalchemy.types import TypeEngine
+
+from duerow.errors import ConfigurationError, Conflict, DuerowError, SchemaOutdated, StoreRefused, StoreUnavailable
+from duerow.store import Capabilities, Record
+from duerow.stores.sql.dialects.base import JsonText, const
+
+CONFLICTS = {"40001", "40P01", "55P03", "23505"}
+"""Serialization failure, deadlock, lock timeout; and a unique violation, which only a race can bring about."""
+
+UNAVAILABLE = {"57P01", "57P02", "57P03", "57014", "53000", "53100", "53200", "53300", "58000", "58030"}
+"""The server stops, starts or cancels; it is out of disk, memory or connections, or met an error of the system."""
+
+
+class PostgreSQL:
+    """One statement claims: the ids are picked with FOR UPDATE SKIP LOCKED, then updated by primary key."""
+
+    name = "postgresql"
+    capabilities = Capabilities()
+    moment: TypeEngine[Any] = DateTime(timezone=True)
+    span: TypeEngine[Any] = Interval()
+    json = JsonText("JSON")
+    queues_type: TypeEngine[Any] = ARRAY(Text)
+    bytewise = "C"
+    checks_json = False
+    writes_alone = False
+    server_clock = True
+    keeps_dead_entries = True
+    chunk = 5_000
+
+    def plain(self) -> SqlDialect:
+        """Return SQLAlchemy's dialect for printing statements without values."""
+        return postgresql.dialect()  # type: ignore[no-untyped-call]
+
+    def now(self) -> ColumnElement[Any]:
+        """Return the time at which the statement began, also late in a long transaction."""
+        return func.statement_timestamp(type_=self.moment)
+
+    def later(self, moment: ColumnElement[Any], span: ColumnElement[Any]) -> ColumnElement[Any]:
+        """Return a moment so much later."""
+        return moment + span
+
+    def from_text(self, text: ColumnElement[Any]) -> ColumnElement[Any]:
+        """Return text cast to JSON, which also checks it."""
+        return cast(text, self.json)
+
+    def as_text(self, json: ColumnElement[Any]) -> ColumnElement[Any]:
+        """Return the text itself, whatever the driver would make of JSON."""
+        return cast(json, Text)
+
+    def write_moment(self, moment: datetime | None) -> datetime | None:
+        """Return the moment as it is: drivers take aware datetimes."""
+        return moment
+
+    def write_span(self, span: timedelta | None) -> timedelta | None:
+        """Return the span as it is: drivers take timedeltas."""
+        return span
+
+    def read_moment(self, value: Any) -> datetime | None:
+        """Return the moment in UTC, whatever the session's time zone is."""
+        if value is None or value.tzinfo is UTC:
+            return value  # type: ignore[no-any-return]
+        moment: datetime = value.astimezone(UTC)
+        return moment
+
+    def read_span(self, value: Any) -> timedelta | None:
+        """Return the interval as it is."""
+        return value  # type: ignore[no-any-return]
+
+    def record(self, row: Sequence[Any]) -> Record:
+        """Return the row as a record, its moments in UTC."""
+        if row[13].tzinfo is UTC:
+            return Record(*row)
+        return Record(*(self.read_moment(value) if isinstance(value, datetime) else value for value in row))
+
+    def given(self, name: str, columns: Mapping[str, TypeEngine[Any]]) -> FromClause:
+        """Return unnest of one array for each column."""
+        arrays = [
+            cast(bindparam(f"{name}_{column}", type_=ARRAY(kind)), ARRAY(kind)) for column, kind in columns.items()
+        ]
+        return (
+            func.unnest(*arrays)
+            .table_valued(*(column(label, kind) for label, kind in columns.items()), name=name)
+            .render_derived()
+        )
+
+    def pack(self, name: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> dict[str, Any]:
+        """Return one list for each column."""
+        return {f"{name}_{label}": list(values) for label, values in zip(columns, zip(*rows, strict=True), strict=True)}
+
+    def one_of(self, column: ColumnElement[Any], ids: Select[Any]) -> ColumnElement[bool]:
+        """Return `= ANY (ARRAY(…))`: evaluated once, so its limit holds, and always served by the column's index."""
+        return column == any_(func.array(ids.scalar_subquery(), type_=ARRAY(BigInteger)))
+
+    def delete_matches(self, message: Table, given: FromClause) -> list[ColumnElement[bool]]:
+        """Return a join, which is looked up by primary key from the given rows."""
+        return [message.c.id == given.c.id, self.same(message.c.token, given.c.token)]
+
+    def same(self, ours: ColumnElement[Any], theirs: ColumnElement[Any]) -> ColumnElement[bool]:
+        """Hide the comparison in a CASE: tokens of waiting rows are all alike, which would mislead the planner."""
+        return case((ours == theirs, true()), else_=false())
+
+    def insert(self, table: Table) -> Insert:
+        """Return PostgreSQL's INSERT."""
+        return insert(table)
+
+    def ended_lease(self, message: Table, attempts: ColumnElement[Any]) -> ColumnElement[Any]:
+        """Return the failure of the attempt whose lease ended unsettled, as JSON text."""
+        ended = func.to_char(func.timezone("UTC", message.c.leased_until), "YYYY-MM-DD HH24:MI:SS")
+        said = func.concat(
+            "lease of ",
+            message.c.leased_by,
+            " ended at ",
+            ended,
+            " UTC, attempt ",
+            message.c.attempts,
+            " of ",
+            func.coalesce(cast(attempts, Text), "any number"),
+        )
+        return func.json_build_object("type", "LeaseEnded", "message", said, type_=self.json)
+
+    def wake(self, waiting: Table, queues: ColumnElement[Any], now: ColumnElement[Any], channel: str) -> Select[Any]:
+        """Notify only where a consumer sleeps: NOTIFY takes a lock of the whole server at commit."""
+        sleeps = waiting.c.queue == any_(cast(queues, ARRAY(Text)))
+        return select(func.pg_notify(const(channel), waiting.c.queue)).where(sleeps, waiting.c.until > now)
+
+    def next_ids(self, message: Table, prefix: str, schema: str | None) -> Executable:
+        """Return values of the table's own sequence."""
+        ids = IdSequence(f"{prefix}message_id_seq", schema=schema)
+        counted = func.generate_series(1, cast(bindparam("count", type_=Integer()), Integer)).table_valued("n")
+        return select(ids.next_value()).select_from(counted)
+
+    def table_exists(self, table: Table) -> Executable:
+        """Return a row if the name leads to a table on the search path."""
+        name = f'"{table.schema}"."{table.name}"' if table.schema else f'"{table.name}"'
+        return select(literal(1)).where(func.to_regclass(name).is_not(None))
+
+    def migration_lock(self, prefix: str) -> Executable:
+        """Return an advisory lock that ends with the transaction."""
+        return select(func.pg_advisory_xact_lock(func.hashtext(f"{prefix}migrate")))
+
+    def prelude(self, schema: str | None) -> Sequence[ExecutableDDLElement]:
+        """Return the schema."""
+        return [CreateSchema(schema, if_not_exists=True)] if schema else []
+
+    def explain(self, error: BaseException) -> DuerowError | None:
+        """Return duerow's error for a driver's, by SQLSTATE."""
+        module = type(error).__module__.partition(".")[0]
+        if module not in ("psycopg", "psycopg2", "asyncpg", "sqlalchemy"):
+            return None
+        state: str | None = getattr(error, "sqlstate", None) or getattr(error, "pgcode", None)
+        if state is None:
+            lost = type(error).__name__ in _LOST or isinstance(error, OSError)
+            return (
+                StoreUnavailable(f"the connection to PostgreSQL failed: {error}") if lost else StoreRefused(str(error))
+            )
+        if state in CONFLICTS:
+            return Conflict(f"PostgreSQL ended this transaction in favour of another one (SQLSTATE {state}): {error}")
+        if state.startswith("08") or state in UNAVAILABLE:
+            return StoreUnavailable(f"PostgreSQL is not available (SQLSTATE {state}): {error}")
+        if state in ("42P01", "3F000", "42703"):
+            return SchemaOutdated(
+                f"duerow's tables are not there as this version needs them (SQLSTATE {state}): {error}; run migrate"
+            )
+        if state == "42501":
+            return ConfigurationError(f"this role may not do that (SQLSTATE {state}): {error}")
+        if state.startswith("28") or state == "3D000":
+            return ConfigurationError(f"PostgreSQL refused the connection (SQLSTATE {state}): {error}")
+        return StoreRefused(f"PostgreSQL refused a statement (SQLSTATE {state}): {error}")
+
+
+_LOST = {
+    "OperationalError",
+    "InterfaceError",
+    "ConnectionTimeout",
+    "ConnectionDoesNotExistError",
+    "InternalClientError",
+}

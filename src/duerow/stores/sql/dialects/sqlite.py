@@ -1,0 +1,191 @@
+"""SQLite 3.35 and later, through sqlite3 and aiosqlite: one writer at a time, time as integers of microseconds."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+import msgspec
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    FromClause,
+    Insert,
+    Select,
+    Table,
+    Text,
+    bindparam,
+    cast,
+    column,
+    func,
+    literal,
+    select,
+    table,
+    tuple_,
+)
+from sqlalchemy import Dialect as SqlDialect
+from sqlalchemy.dialects import sqlite
+from sqlalchemy.dialects.sqlite import insert
+from sqlalchemy.schema import ExecutableDDLElement
+from sqlalchemy.sql.base import Executable
+from sqlalchemy.types import TypeEngine
+
+from duerow.clock import micros, moment, span
+from duerow.errors import ConfigurationError, Conflict, DuerowError, StoreRefused, StoreUnavailable
+from duerow.store import Capabilities, Record
+from duerow.stores.sql.dialects.base import JsonText, const
+
+_MOMENTS = (7, 8, 12, 13, 14)
+_encode = msgspec.json.Encoder().encode
+
+
+class SQLite:
+    """Runs in the process, so its clock is the host's; a transaction that begins by writing has the file for itself."""
+
+    name = "sqlite"
+    capabilities = Capabilities()
+    moment: TypeEngine[Any] = BigInteger()
+    span: TypeEngine[Any] = BigInteger()
+    json = JsonText("TEXT")
+    queues_type: TypeEngine[Any] = Text()
+    bytewise = "BINARY"
+    checks_json = True
+    writes_alone = True
+    server_clock = False
+    keeps_dead_entries = False
+    chunk = 5_000
+
+    def plain(self) -> SqlDialect:
+        """Return SQLAlchemy's dialect for printing statements without values."""
+        return sqlite.dialect()  # type: ignore[no-untyped-call]
+
+    def now(self) -> ColumnElement[Any]:
+        """Return nothing: SQLite's own clock has milliseconds only, so each statement is given the host's."""
+        raise AssertionError("SQLite is always given the time")
+
+    def later(self, moment: ColumnElement[Any], span: ColumnElement[Any]) -> ColumnElement[Any]:
+        """Return a moment so much later."""
+        return moment + span
+
+    def from_text(self, text: ColumnElement[Any]) -> ColumnElement[Any]:
+        """Return the text as it is; the table checks that it is JSON."""
+        return text
+
+    def as_text(self, json: ColumnElement[Any]) -> ColumnElement[Any]:
+        """Return the column as it is: JSON is kept as text."""
+        return json
+
+    def write_moment(self, moment: datetime | None) -> int | None:
+        """Return microseconds since 1970."""
+        return None if moment is None else micros(moment)
+
+    def write_span(self, length: timedelta | None) -> int | None:
+        """Return microseconds."""
+        return None if length is None else span(length)
+
+    def read_moment(self, value: Any) -> datetime | None:
+        """Return the moment of so many microseconds since 1970."""
+        return None if value is None else moment(value)
+
+    def read_span(self, value: Any) -> timedelta | None:
+        """Return the span of so many microseconds."""
+        return None if value is None else timedelta(microseconds=value)
+
+    def record(self, row: Sequence[Any]) -> Record:
+        """Return the row as a record, its moments as datetimes."""
+        values = list(row)
+        for place in _MOMENTS:
+            if values[place] is not None:
+                values[place] = moment(values[place])
+        return Record(*values)
+
+    def given(self, name: str, columns: Mapping[str, TypeEngine[Any]]) -> FromClause:
+        """Return the members of one JSON array of arrays."""
+        rows = func.json_each(bindparam(name, type_=Text())).table_valued(column("value", Text()), name=f"{name}_rows")
+        parts = (
+            func.json_extract(rows.c.value, const(f"$[{place}]"), type_=kind).label(label)
+            for place, (label, kind) in enumerate(columns.items())
+        )
+        return select(*parts).select_from(rows).subquery(name)
+
+    def pack(self, name: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> dict[str, Any]:
+        """Return the rows as JSON text."""
+        return {name: _encode(rows).decode()}
+
+    def one_of(self, column: ColumnElement[Any], ids: Select[Any]) -> ColumnElement[bool]:
+        """Return `IN (SELECT …)`, which SQLite evaluates once."""
+        return column.in_(ids)
+
+    def delete_matches(self, message: Table, given: FromClause) -> list[ColumnElement[bool]]:
+        """Return that the pair is one of the given, since a DELETE cannot join."""
+        return [tuple_(message.c.id, message.c.token).in_(select(given.c.id, given.c.token))]
+
+    def same(self, ours: ColumnElement[Any], theirs: ColumnElement[Any]) -> ColumnElement[bool]:
+        """Return that they are equal."""
+        return ours == theirs
+
+    def insert(self, table: Table) -> Insert:
+        """Return SQLite's INSERT."""
+        return insert(table)
+
+    def ended_lease(self, message: Table, attempts: ColumnElement[Any]) -> ColumnElement[Any]:
+        """Return the failure of the attempt whose lease ended unsettled, as JSON text."""
+        ended = func.strftime("%Y-%m-%d %H:%M:%S", message.c.leased_until.op("/")(const(1_000_000)), "unixepoch")
+        said = (
+            cast(const("lease of "), Text)
+            .concat(message.c.leased_by)
+            .concat(" ended at ")
+            .concat(ended)
+            .concat(" UTC, attempt ")
+            .concat(cast(message.c.attempts, Text))
+            .concat(" of ")
+            .concat(func.coalesce(cast(attempts, Text), "any number"))
+        )
+        return func.json_object("type", "LeaseEnded", "message", said, type_=self.json)
+
+    def wake(self, waiting: Table, queues: ColumnElement[Any], now: ColumnElement[Any], channel: str) -> None:
+        """Nothing to do: consumers watch the file's data version."""
+        return
+
+    def next_ids(self, message: Table, prefix: str, schema: str | None) -> Executable:
+        """Return the numbers behind the highest ever used; safe since nobody else writes meanwhile."""
+        used = table("sqlite_sequence", column("name", Text()), column("seq", BigInteger()))
+        highest = select(func.coalesce(func.max(used.c.seq), 0)).where(used.c.name == message.name).scalar_subquery()
+        numbers = (
+            select(literal(1, BigInteger).label("n"))
+            .where(bindparam("count", type_=BigInteger()) > 0)
+            .cte("numbers", recursive=True)
+        )
+        numbers = numbers.union_all(select(numbers.c.n + 1).where(numbers.c.n < bindparam("count", type_=BigInteger())))
+        return select(highest + numbers.c.n)
+
+    def table_exists(self, wanted: Table) -> Executable:
+        """Return a row if the file has the table."""
+        known = table("sqlite_master", column("type", Text()), column("name", Text()))
+        return select(literal(1)).select_from(known).where(known.c.type == "table", known.c.name == wanted.name)
+
+    def migration_lock(self, prefix: str) -> None:
+        """Nothing to do: a transaction that writes is alone."""
+        return
+
+    def prelude(self, schema: str | None) -> Sequence[ExecutableDDLElement]:
+        """Refuse schemas, which SQLite does not have."""
+        if schema is not None:
+            raise ConfigurationError(f"SQLite has no schemas; leave schema={schema!r} out, or use prefix=")
+        return []
+
+    def explain(self, error: BaseException) -> DuerowError | None:
+        """Return duerow's error for a driver's, by SQLite's result code."""
+        if not isinstance(error, sqlite3.Error):
+            return None
+        code = getattr(error, "sqlite_errorcode", None)
+        primary = None if code is None else code & 0xFF
+        if primary in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            return Conflict(f"the SQLite file is locked by another writer: {error}")
+        if primary in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_INTERRUPT):
+            return StoreUnavailable(f"SQLite cannot reach its file: {error}")
+        if primary in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_AUTH):
+            return ConfigurationError(f"SQLite cannot use this file: {error}")
+        return StoreRefused(f"SQLite refused a statement: {error}")

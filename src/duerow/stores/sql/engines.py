@@ -1,0 +1,154 @@
+"""Engines of duerow's own: how each database is connected to when only a URL is given."""
+
+from __future__ import annotations
+
+import os
+import time
+import weakref
+from collections.abc import Mapping
+from typing import Any, Final
+
+from sqlalchemy import URL, Engine, create_engine, event, make_url
+from sqlalchemy.exc import ArgumentError, DisconnectionError, NoSuchModuleError
+from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+from sqlalchemy.pool import AsyncAdaptedQueuePool, QueuePool
+
+from duerow.errors import ConfigurationError
+
+RESTED: Final = 5.0
+"""Seconds at rest after which a connection is tried before it is lent: the server may have gone meanwhile."""
+
+SQLITE_OPTIONS: Final = {"synchronous": ("FULL", "NORMAL", "EXTRA"), "busy_timeout": None}
+BUSY_TIMEOUT: Final = 30_000
+"""Milliseconds for which SQLite waits for another writer."""
+
+_abandoned: list[Any] = []
+"""Pools of the parent process, kept so that nothing in them is closed by a child."""
+
+
+def own_engine(url: str, options: Mapping[str, Any]) -> Engine:
+    """Return a blocking engine for a URL.
+
+    Raises:
+        ConfigurationError: the URL cannot be read, or its driver is not installed.
+    """
+    parsed, settings = _parsed(url, options)
+    driver = {"sqlite": "sqlite+pysqlite", "postgresql": "postgresql+psycopg"}[parsed.get_backend_name()]
+    try:
+        engine = create_engine(parsed.set(drivername=driver), poolclass=QueuePool, **_arguments(parsed))
+    except ModuleNotFoundError as error:
+        raise _no_driver(parsed, error) from error
+    return _prepared(engine, settings)
+
+
+def own_async_engine(url: str, options: Mapping[str, Any]) -> AsyncEngine:
+    """Return an awaited engine for a URL; raises as `own_engine`."""
+    parsed, settings = _parsed(url, options)
+    driver = {"sqlite": "sqlite+aiosqlite", "postgresql": "postgresql+psycopg_async"}[parsed.get_backend_name()]
+    try:
+        engine = create_async_engine(
+            parsed.set(drivername=driver), poolclass=AsyncAdaptedQueuePool, **_arguments(parsed)
+        )
+    except ModuleNotFoundError as error:
+        raise _no_driver(parsed, error) from error
+    _prepared(engine.sync_engine, settings)
+    return engine
+
+
+def _parsed(url: str, options: Mapping[str, Any]) -> tuple[URL, dict[str, Any]]:
+    """Return the URL for the driver, and what is said in it or beside it for duerow."""
+    try:
+        parsed = make_url(url)
+        family = parsed.get_backend_name()
+    except (ArgumentError, NoSuchModuleError, ValueError) as error:
+        raise ConfigurationError(f"cannot read the URL: {error}") from error
+    known = {"synchronous", "busy_timeout"} if family == "sqlite" else {"prepare_threshold"}
+    settings = {name: parsed.query[name] for name in known if name in parsed.query} | dict(options)
+    if unknown := set(options) - known:
+        raise ConfigurationError(
+            f"{family} has no setting {', '.join(sorted(unknown))}; it has {', '.join(sorted(known))}"
+        )
+    if family == "sqlite" and parsed.database in (None, "", ":memory:"):
+        raise ConfigurationError("an SQLite database in memory is one connection's own; use a file, or memory://")
+    return parsed.difference_update_query(known), settings
+
+
+def _arguments(url: URL) -> dict[str, Any]:
+    shared = {"pool_size": 5, "max_overflow": 60, "pool_timeout": 60}
+    if url.get_backend_name() == "sqlite":
+        return {**shared, "connect_args": {"isolation_level": None, "check_same_thread": False}}
+    return {**shared, "isolation_level": "AUTOCOMMIT"}
+
+
+def _no_driver(url: URL, error: ModuleNotFoundError) -> ConfigurationError:
+    extra = {"sqlite": "aio"}.get(url.get_backend_name(), url.get_backend_name())
+    return ConfigurationError(
+        f"{url.get_backend_name()}:// needs the module {error.name}: pip install 'duerow[{extra}]'"
+    )
+
+
+def _prepared(engine: Engine, settings: Mapping[str, Any]) -> Engine:
+    if engine.dialect.name == "sqlite":
+        _prepare_sqlite(engine, settings)
+    else:
+        _prepare_postgresql(engine, settings)
+    _forget_after_fork(engine)
+    return engine
+
+
+def _prepare_sqlite(engine: Engine, settings: Mapping[str, Any]) -> None:
+    synchronous = str(settings.get("synchronous", "FULL")).upper()
+    if synchronous not in ("NORMAL", "FULL", "EXTRA"):
+        raise ConfigurationError(f"synchronous is {synchronous!r}; say FULL (default), NORMAL or EXTRA")
+    try:
+        busy_timeout = int(settings.get("busy_timeout", BUSY_TIMEOUT))
+    except ValueError as error:
+        raise ConfigurationError("busy_timeout is a number of milliseconds") from error
+
+    @event.listens_for(engine, "connect")
+    def prepare(connection: Any, _: Any) -> None:
+        cursor = connection.cursor()
+        cursor.execute(f"PRAGMA busy_timeout = {busy_timeout:d}")
+        cursor.execute("PRAGMA journal_mode = WAL")
+        cursor.execute(f"PRAGMA synchronous = {synchronous}")
+        cursor.close()
+
+
+def _prepare_postgresql(engine: Engine, settings: Mapping[str, Any]) -> None:
+    threshold = settings.get("prepare_threshold", 5)
+    threshold = None if str(threshold).lower() in ("none", "off", "") else int(threshold)
+
+    @event.listens_for(engine, "connect")
+    def prepare(connection: Any, _: Any) -> None:
+        driver = getattr(connection, "driver_connection", connection)
+        driver.prepare_threshold = threshold
+        cursor = connection.cursor()
+        cursor.execute("SET TIME ZONE 'UTC'")
+        cursor.close()
+
+    @event.listens_for(engine, "checkin")
+    def note(_: Any, record: Any) -> None:
+        record.info["at_rest_since"] = time.monotonic()
+
+    @event.listens_for(engine, "checkout")
+    def try_out(connection: Any, record: Any, _: Any) -> None:
+        if time.monotonic() - record.info.get("at_rest_since", float("inf")) < RESTED:
+            return
+        try:
+            cursor = connection.cursor()
+            cursor.execute("SELECT 1")
+            cursor.close()
+        except Exception as error:
+            raise DisconnectionError("the server has closed this connection") from error
+
+
+def _forget_after_fork(engine: Engine) -> None:
+    """A child process shares no connection with its parent: it starts with an empty pool."""
+    reference = weakref.ref(engine)
+
+    def forget() -> None:
+        if (inherited := reference()) is not None:
+            _abandoned.append(inherited.pool)
+            inherited.dispose(close=False)
+
+    os.register_at_fork(after_in_child=forget)

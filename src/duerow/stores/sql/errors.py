@@ -1,0 +1,33 @@
+"""From a driver's error to duerow's: by code, never by message text."""
+
+from __future__ import annotations
+
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+
+from duerow.errors import Conflict, DuerowError, StoreUnavailable
+from duerow.stores.sql.dialects.base import Dialect
+
+
+def explained(dialect: Dialect, error: BaseException, unsure: bool = False) -> DuerowError | None:
+    """Return duerow's error for one that a step, a commit or a connect raised; None if it is no driver's.
+
+    Args:
+        dialect: whose codes to read.
+        error: what was raised.
+        unsure: whether the step may have been carried out although its answer did not arrive.
+    """
+    if isinstance(error, DuerowError):
+        return error
+    if isinstance(error, PoolTimeout):
+        return StoreUnavailable(f"no connection became free: {error}")
+    inner = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
+    found = dialect.explain(inner)
+    if found is not None and unsure and is_lost(found):
+        found.outcome = "unknown"  # type: ignore[attr-defined]
+    return found
+
+
+def is_lost(error: BaseException | None) -> bool:
+    """Return whether the connection is of no more use."""
+    return isinstance(error, StoreUnavailable) and not isinstance(error, Conflict)

@@ -1,0 +1,103 @@
+"""Numbered changes of the tables, forward only; each is frozen once it was released."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from sqlalchemy import insert, literal, select
+from sqlalchemy.schema import CreateTable, ExecutableDDLElement
+from sqlalchemy.sql.base import Executable
+
+from duerow.errors import ConfigurationError, SchemaNewer, SchemaOutdated
+from duerow.plan import BEGIN, Plan
+from duerow.stores.sql.dialects.base import Dialect
+from duerow.stores.sql.migrations import m0001_messages
+from duerow.stores.sql.statements import Statement
+from duerow.stores.sql.tables import Tables
+
+MIGRATIONS: Final = (("0001 messages", m0001_messages.statements),)
+"""Every migration, oldest first: its name, and what it runs for given tables on a given database."""
+
+Stepping = Callable[[Statement, Mapping[str, Any]], Any]
+
+
+class Migrations:
+    """The migrations of one installation."""
+
+    def __init__(self, tables: Tables, dialect: Dialect) -> None:
+        self.tables, self.dialect = tables, dialect
+
+    def check(self, step: Stepping) -> Plan[None]:
+        """Raise unless the tables are those of this version."""
+        made = yield from self._made(step)
+        missing = [name for number, name in enumerate(self._names, 1) if number not in made]
+        newest = max(made, default=0)
+        where = f"tables {self.tables.prefix}…" + (f" in schema {self.tables.schema}" if self.tables.schema else "")
+        if newest > len(MIGRATIONS):
+            raise SchemaNewer(
+                f"the {where} are of version {newest}, this duerow knows {len(MIGRATIONS)}: upgrade duerow"
+            )
+        if missing:
+            raise SchemaOutdated(
+                f"the {where} are of version {newest}, this duerow needs {len(MIGRATIONS)} ({', '.join(missing)}): "
+                "run `duerow migrate`, connect(…, migrate=True), or hand the text of `duerow sql` to who may change tables"
+            )
+
+    def migrate(self, step: Stepping) -> Plan[list[str]]:
+        """Make the missing migrations in one transaction, one process at a time; return their names."""
+        made = yield from self._made(step)
+        if len(made) >= len(MIGRATIONS):
+            yield from self.check(step)
+            return []
+        yield BEGIN
+        lock = self.dialect.migration_lock(self.tables.prefix)
+        if lock is not None:
+            yield step(Statement(lock, kept=False), {})
+        made = yield from self._made(step)
+        done: list[str] = []
+        try:
+            if not made:
+                for first in (*self.dialect.prelude(self.tables.schema), self._version_table()):
+                    yield step(Statement(first, kept=False), {})
+            for number, (name, statements) in enumerate(MIGRATIONS, 1):
+                if number in made:
+                    continue
+                for statement in statements(self.tables, self.dialect):
+                    yield step(Statement(statement, kept=False), {})
+                yield step(Statement(self._note(number, name), kept=False), {})
+                done.append(name)
+        except ConfigurationError as error:
+            raise ConfigurationError(
+                f"{error}. Hand this to somebody who may change the database:\n\n{self.sql()}"
+            ) from error
+        return done
+
+    def sql(self) -> str:
+        """Return what an empty database needs, as text."""
+        lines: list[Executable | ExecutableDDLElement] = [
+            *self.dialect.prelude(self.tables.schema),
+            self._version_table(),
+        ]
+        for number, (name, statements) in enumerate(MIGRATIONS, 1):
+            lines += [*statements(self.tables, self.dialect), self._note(number, name)]
+        return "".join(f"{self._text(line)};\n\n" for line in lines)
+
+    def _text(self, line: Any) -> str:
+        compiled = line.compile(dialect=self.dialect.plain(), compile_kwargs={"literal_binds": True})
+        return str(compiled).strip()
+
+    @property
+    def _names(self) -> Sequence[str]:
+        return [name for name, _ in MIGRATIONS]
+
+    def _version_table(self) -> ExecutableDDLElement:
+        return CreateTable(self.tables.version, if_not_exists=True)
+
+    def _note(self, number: int, name: str) -> Executable:
+        return insert(self.tables.version).values(version=literal(number), name=literal(name))
+
+    def _made(self, step: Stepping) -> Plan[set[int]]:
+        if not (yield step(Statement(self.dialect.table_exists(self.tables.version), kept=False), {})):
+            return set()
+        return {row[0] for row in (yield step(Statement(select(self.tables.version.c.version), kept=False), {}))}

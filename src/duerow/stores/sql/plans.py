@@ -1,0 +1,625 @@
+"""The plans of the SQL stores: which statements, in which order, and what their answers mean."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any, Final, TypeVar
+
+import msgspec
+
+from duerow.clock import Clock, HostClock
+from duerow.errors import DuerowError, DuplicateKey, LeaseLost
+from duerow.message import LIVE, OnDuplicate, Pushed, Status
+from duerow.plan import BEGIN, Plan
+from duerow.reservation import Receipt
+from duerow.store import (
+    Buried,
+    Committed,
+    End,
+    Entry,
+    Moved,
+    Query,
+    Record,
+    Refused,
+    Released,
+    Removal,
+    Reserved,
+    RolledBack,
+    Turn,
+)
+from duerow.stores.sql.dialects.base import Dialect
+from duerow.stores.sql.floor import Floors
+from duerow.stores.sql.migrations import Migrations
+from duerow.stores.sql.statements import ENTRY, RECEIPT, RECORD, Statement, Statements
+from duerow.stores.sql.tables import Tables
+
+T = TypeVar("T")
+
+CHUNK_BYTES: Final = 8 << 20
+"""How many characters of payload one statement takes at the most."""
+
+NOTE: Final = timedelta(seconds=10)
+"""How much longer than its sleep a consumer is noted as sleeping, so that pushes begun meanwhile wake it too."""
+
+_DUE_AT: Final = RECORD.index("due_at")
+
+Place = tuple[str, str | None]
+"""A queue and a key in it."""
+
+
+class Step(msgspec.Struct, frozen=True):
+    """One statement and its bound values; the answer is a list of rows."""
+
+    statement: Statement
+    values: Mapping[str, Any]
+
+
+class _Item(msgspec.Struct, frozen=True):
+    """An entry of a push: its place in the input and the id it gets if it is created."""
+
+    place: int
+    id: int
+    entry: Entry
+
+    @property
+    def at(self) -> Place:
+        return (self.entry.queue, self.entry.key)
+
+
+class SqlStore:
+    """The contract on an SQL database; see `duerow.store.Store`, whose promises are not repeated here.
+
+    Args:
+        dialect: which database.
+        prefix: what the names of all tables begin with.
+        schema: the database schema that holds them.
+        clock: tells the time instead of the database.
+    """
+
+    def __init__(self, dialect: Dialect, prefix: str, schema: str | None, clock: Clock | None) -> None:
+        self.dialect = dialect
+        self.capabilities = dialect.capabilities
+        self.tables = Tables(dialect, prefix, schema)
+        self.clock = clock or (None if dialect.server_clock else HostClock())
+        self.statements = Statements(self.tables, dialect, timed=self.clock is not None)
+        self.migrations = Migrations(self.tables, dialect)
+        self.floors = Floors(dialect.keeps_dead_entries)
+
+    @property
+    def hold(self) -> Step | None:
+        """The step with which the caller's own transaction begins to write, where that must come first."""
+        return Step(self.statements.hold, {}) if self.dialect.writes_alone else None
+
+    # Push.
+
+    def push(self, entries: Sequence[Entry], on_duplicate: OnDuplicate) -> Plan[list[Pushed]]:
+        """Add messages; see Store.push."""
+        for entry in entries:
+            self.floors.lower(entry.due)
+        keyless = all(entry.key is None for entry in entries)
+        if len(entries) == 1 and (keyless or on_duplicate == "ignore"):
+            return [(yield from self._push_one(entries[0]))]
+        yield BEGIN
+        pushed = yield from (self._push_keyless(entries) if keyless else self._push_keyed(entries, on_duplicate))
+        yield from self._wake(entry.queue for entry in entries)
+        return pushed
+
+    def _push_one(self, entry: Entry) -> Plan[Pushed]:
+        values = {f"{name}_in": value for name, value in zip(ENTRY[1:], self._row(entry), strict=True)}
+        if self.statements.wake is not None:
+            values["queues"] = [entry.queue]
+        while True:
+            rows = yield self._step(self.statements.insert_one, values)
+            if rows:
+                return Pushed(rows[0][0], "created")
+            held = yield from self._holder_ids([entry])
+            if held:  # else the holder has gone since, and the key with it
+                return Pushed(held[entry.queue, entry.key], "ignored")
+
+    def _push_keyless(self, entries: Sequence[Entry]) -> Plan[list[Pushed]]:
+        pushed: list[Pushed] = []
+        for chunk in self._chunks(entries, _entry_size):
+            rows = yield self._given(self.statements.insert_keyless, ENTRY[1:], [self._row(entry) for entry in chunk])
+            pushed += [Pushed(id, "created") for id in sorted(row[0] for row in rows)]
+        return pushed
+
+    def _push_keyed(self, entries: Sequence[Entry], mode: OnDuplicate) -> Plan[list[Pushed]]:
+        if mode == "reject":
+            yield from self._refuse_taken(entries)
+        ids = [row[0] for row in (yield self._step(self.statements.next_ids, {"count": len(entries)}))]
+        items = [_Item(place, id, entry) for place, (id, entry) in enumerate(zip(sorted(ids), entries, strict=True))]
+        pushed: dict[int, Pushed] = {}
+        for wave in _waves(items, lambda item: item.at):
+            for chunk in self._chunks(wave, lambda item: _entry_size(item.entry)):
+                yield from self._push_wave(chunk, mode, pushed)
+        return [pushed[place] for place in range(len(entries))]
+
+    def _push_wave(self, wave: Sequence[_Item], mode: OnDuplicate, pushed: dict[int, Pushed]) -> Plan[None]:
+        """Push entries no two of which share a key; again for those whose key changed hands meanwhile."""
+        left = list(wave)
+        while left:
+            if mode in ("replace", "earliest"):
+                left = yield from self._change_held(left, mode, pushed)
+            created = yield from self._insert(left)
+            for item in left:
+                if item.id in created:
+                    pushed[item.place] = Pushed(item.id, "created")
+            left = [item for item in left if item.id not in created]
+            if left and mode == "reject":
+                yield from self._take_back([id for id in created] + [done.id for done in pushed.values()])
+                raise DuplicateKey(left[0].entry.queue, [str(item.entry.key) for item in left])
+            if left and mode == "ignore":
+                held = yield from self._holder_ids([item.entry for item in left])
+                for item in left:
+                    if item.at in held:
+                        pushed[item.place] = Pushed(held[item.at], "ignored")
+                left = [item for item in left if item.at not in held]
+
+    def _insert(self, items: Sequence[_Item]) -> Plan[set[int]]:
+        """Add those whose key is free, and return their ids."""
+        if not items:
+            return set()
+        rows = [(item.id, *self._row(item.entry)) for item in items]
+        return {row[0] for row in (yield self._given(self.statements.insert_many, ENTRY, rows))}
+
+    def _take_back(self, ids: Sequence[int]) -> Plan[None]:
+        """Undo what this push wrote, also inside the caller's transaction: another writer took a key meanwhile."""
+        if ids:
+            yield self._given(self.statements.commit, RECEIPT, [(id, 0) for id in sorted(set(ids))])
+
+    def _change_held(self, items: Sequence[_Item], mode: OnDuplicate, pushed: dict[int, Pushed]) -> Plan[list[_Item]]:
+        """Replace or hasten the messages that hold a key already; return the items whose key is free."""
+        holders = yield from self._holders(item.entry for item in items)
+        held = [(item, holders[item.at]) for item in items if item.at in holders]
+        if held and mode == "earliest":
+            changed = yield from self._hasten(held)
+        elif held:
+            changed = yield from self._replace(held)
+        for item, holder in held:
+            pushed[item.place] = Pushed(holder.id, "updated" if holder.id in changed else "ignored")
+        return [item for item in items if item.at not in holders]
+
+    def _hasten(self, held: Sequence[tuple[_Item, Record]]) -> Plan[set[int]]:
+        rows = [(holder.id, *self._row(item.entry)[-2:]) for item, holder in held]
+        return {row[0] for row in (yield self._given(self.statements.hasten, ("id", *ENTRY[-2:]), rows))}
+
+    def _replace(self, held: Sequence[tuple[_Item, Record]]) -> Plan[set[int]]:
+        now = None
+        if any(item.entry.delay is not None for item, _ in held):
+            now = self.dialect.read_moment((yield self._step(self.statements.time, {}))[0][0])
+        changes = [(item, holder) for item, holder in held if not _same_content(holder, item.entry, now)]
+        if changes:
+            rows = [(holder.id, *self._row(item.entry)[2:]) for item, holder in changes]
+            yield self._given(self.statements.replace, ("id", *ENTRY[3:]), rows)
+        return {holder.id for _, holder in changes}
+
+    def _refuse_taken(self, entries: Sequence[Entry]) -> Plan[None]:
+        """Raise DuplicateKey, before anything is written, if keys are taken or asked for twice."""
+        held = yield from self._holder_ids(entries)
+        asked: set[Place] = set()
+        taken: dict[str, dict[str, None]] = {}
+        for entry in entries:
+            place = (entry.queue, entry.key)
+            if entry.key is not None and (place in held or place in asked):
+                taken.setdefault(entry.queue, {})[entry.key] = None
+            asked.add(place)
+        for queue, keys in taken.items():
+            raise DuplicateKey(queue, list(keys))
+
+    def _holder_ids(self, entries: Iterable[Entry]) -> Plan[dict[Place, int]]:
+        found: dict[Place, int] = {}
+        for chunk in self._chunks(_places(entries)):
+            for queue, key, id in (yield self._given(self.statements.holder_ids, ("queue", "key"), chunk)):
+                found[queue, key] = id
+        return found
+
+    def _holders(self, entries: Iterable[Entry]) -> Plan[dict[Place, Record]]:
+        found: dict[Place, Record] = {}
+        for chunk in self._chunks(_places(entries)):
+            for row in (yield self._given(self.statements.holders, ("queue", "key"), chunk)):
+                record = self.dialect.record(row)
+                found[record.queue, record.key] = record
+        return found
+
+    # Reserve and pop.
+
+    def reserve(self, queue: str, limit: int, lease: timedelta, attempts: int | None, consumer: str) -> Plan[Reserved]:
+        """Lend due messages; see Store.reserve."""
+        values = {"attempts_in": attempts, "lease": self.dialect.write_span(lease), "consumer": consumer}
+        records: list[Record] = []
+        buried, more = 0, True
+        while more and len(records) < limit:
+            rows, more = yield from self._take_due(self.statements.reserve, queue, limit - len(records), values)
+            taken = [self.dialect.record(row) for row in rows]
+            lent = [record for record in taken if record.status != "dead"]
+            records += lent
+            buried += len(taken) - len(lent)
+        return Reserved(sorted(records, key=_in_line), buried)
+
+    def pop(self, queue: str, limit: int) -> Plan[list[Record]]:
+        """Take due messages away; see Store.pop."""
+        popped: list[Record] = []
+        more = True
+        while more and len(popped) < limit:
+            rows, more = yield from self._take_due(self.statements.pop, queue, limit - len(popped), {})
+            popped += [self._popped(row) for row in rows]
+        return sorted(popped, key=_in_line)
+
+    def _popped(self, row: Sequence[Any]) -> Record:
+        record = self.dialect.record(row[:-1])
+        now = self.dialect.read_moment(row[-1])
+        return msgspec.structs.replace(
+            record, attempts=record.attempts + 1, last_attempt_at=now, leased_by=None, leased_until=None
+        )
+
+    def _take_due(
+        self, statement: Callable[[bool], Statement], queue: str, limit: int, values: Mapping[str, Any]
+    ) -> Plan[tuple[list[Sequence[Any]], bool]]:
+        """Take due rows from the queue's floor on; return them and whether more may be due."""
+        start = self.floors.start(queue)
+        bound = {**values, "queue_in": queue, "limit_in": limit}
+        if start.due_at is not None:
+            bound["floor"] = self.dialect.write_moment(start.due_at)
+        rows = yield self._step(statement(start.due_at is not None), bound)
+        if self.floors.kept and rows:
+            oldest, newest = rows[0][-1], max(row[_DUE_AT] for row in rows)
+            self.floors.claimed(queue, start, oldest, newest)
+            rows = [row[:-1] for row in rows]
+        if len(rows) == limit:
+            return rows, True
+        if start.due_at is not None:
+            self.floors.look_below(queue)
+        return rows, start.due_at is not None
+
+    # Settle.
+
+    def extend(self, receipts: Sequence[Receipt], lease: timedelta) -> Plan[dict[Receipt, datetime]]:
+        """Let leases run longer; see Store.extend."""
+        chunks = list(self._chunks(sorted({(receipt.id, receipt.token) for receipt in receipts})))
+        if len(chunks) > 1:
+            yield BEGIN
+        extended: dict[Receipt, datetime] = {}
+        for chunk in chunks:
+            more = {"lease": self.dialect.write_span(lease)}
+            for id, token, until in (yield self._given(self.statements.extend, RECEIPT, chunk, more)):
+                end = self.dialect.read_moment(until)
+                if end is not None:
+                    extended[Receipt(id, token)] = end
+        return extended
+
+    def settle(self, turns: Sequence[Turn]) -> Plan[list[Refused]]:
+        """End turns; see Store.settle. Commits take effect first, then other ends, then moves, then pushes."""
+        if len(turns) == 1 and turns[0].end == _PLAIN_COMMIT:
+            receipt = turns[0].receipt
+            found = yield self._step(self.statements.commit_one, {"id_in": receipt.id, "token_in": receipt.token})
+            return [] if found else [Refused(receipt, LeaseLost(receipt.id))]
+        if self._takes_several(turns):
+            yield BEGIN
+        errors: dict[int, DuerowError] = {place: LeaseLost(turn.receipt.id) for place, turn in enumerate(turns)}
+        used: set[Receipt] = set()
+        for kind in (Committed, RolledBack, Buried, Released):
+            yield from self._end(_first_of(kind, turns, used), kind, errors)
+        yield from self._move(_first_of(Moved, turns, used), errors)
+        then = [
+            entry
+            for place, turn in enumerate(turns)
+            if place not in errors and isinstance(turn.end, Committed)
+            for entry in turn.end.then
+        ]
+        if then:
+            yield from self.push(then, "ignore")
+        yield from self._wake(turn.end.to for turn in turns if isinstance(turn.end, Moved))
+        return [Refused(turns[place].receipt, error) for place, error in sorted(errors.items())]
+
+    def _takes_several(self, turns: Sequence[Turn]) -> bool:
+        """Return whether to settle these takes more than one write."""
+        ends = [turn.end for turn in turns]
+        return (
+            len({type(end) for end in ends}) > 1
+            or len(turns) > self.dialect.chunk
+            or any(isinstance(end, Moved) and end.key is not None for end in ends)
+            or any(isinstance(end, Committed) and end.then for end in ends)
+            or sum(_turn_size((0, turn)) for turn in turns) > CHUNK_BYTES
+        )
+
+    def _end(self, items: Sequence[tuple[int, Turn]], kind: type[End], errors: dict[int, DuerowError]) -> Plan[None]:
+        statement, names = self._endings[kind]
+        for chunk in self._chunks(sorted(items, key=_by_id), _turn_size):
+            rows = [(turn.receipt.id, turn.receipt.token, *self._ended(turn.end)) for _, turn in chunk]
+            ended = {row[0] for row in (yield self._given(statement, (*RECEIPT, *names), rows))}
+            for place, turn in chunk:
+                if turn.receipt.id in ended:
+                    errors.pop(place)
+
+    @property
+    def _endings(self) -> dict[type[End], tuple[Statement, tuple[str, ...]]]:
+        """The statement for each end, and the columns that it takes besides the receipt."""
+        statements = self.statements
+        return {
+            Committed: (statements.commit, ()),
+            RolledBack: (statements.roll_back, ("delay", "error")),
+            Buried: (statements.bury, ("error",)),
+            Released: (statements.release, ("due",)),
+            Moved: (statements.move, ENTRY[1:]),
+        }
+
+    def _ended(self, end: End) -> tuple[Any, ...]:
+        """Return the values of an end, for the columns named in `_endings`."""
+        match end:
+            case RolledBack():
+                return (self.dialect.write_span(end.delay), end.error)
+            case Buried():
+                return (end.error,)
+            case Released():
+                self.floors.lower(end.due_at)
+                return (self.dialect.write_moment(end.due_at),)
+            case Moved():
+                self.floors.lower(end.due)
+                due, delay = self.dialect.write_moment(end.due), self.dialect.write_span(end.delay)
+                return (end.to, end.key, end.kind, end.payload, end.headers, due, delay)
+            case Committed():
+                return ()
+
+    def _move(self, items: Sequence[tuple[int, Turn]], errors: dict[int, DuerowError]) -> Plan[None]:
+        """Move rows; where another live message holds the key in the target, do as the turn says."""
+        keyless = [item for item in items if _target(item[1]).key is None]
+        yield from self._end(keyless, Moved, errors)
+        keyed = sorted((item for item in items if _target(item[1]).key is not None), key=_by_id)
+        for wave in _waves(keyed, lambda item: (_target(item[1]).to, _target(item[1]).key)):
+            free, taken = yield from self._take_keys(wave)
+            yield from self._end(free, Moved, errors)
+            for item in taken:
+                yield from self._meet(*item, errors)
+
+    def _take_keys(
+        self, wave: Sequence[tuple[int, Turn]]
+    ) -> Plan[tuple[list[tuple[int, Turn]], list[tuple[int, Turn]]]]:
+        """Part moves into those whose key is free in the target, now held for them, and those whose key is taken.
+
+        A key is held by the same INSERT … ON CONFLICT as a push: a row is added and taken away again in this
+        transaction, so that nobody else can add one before the move, and no statement fails.
+        """
+        free, taken, left = [], [], list(wave)
+        while left:
+            holders = yield from self._holders(_wish(turn) for _, turn in left)
+            wanted = []
+            for item in left:
+                target = _target(item[1])
+                holder = holders.get((target.to, target.key))
+                if holder is None:
+                    wanted.append(item)
+                else:
+                    (free if holder.id == item[1].receipt.id else taken).append(item)
+            ids = (
+                [row[0] for row in (yield self._step(self.statements.next_ids, {"count": len(wanted)}))]
+                if wanted
+                else []
+            )
+            held = yield from self._insert(
+                [_Item(0, id, _wish(turn)) for id, (_, turn) in zip(ids, wanted, strict=True)]
+            )
+            yield from self._take_back(list(held))
+            free += [item for id, item in zip(ids, wanted, strict=True) if id in held]
+            left = [item for id, item in zip(ids, wanted, strict=True) if id not in held]
+        return free, taken
+
+    def _meet(self, place: int, turn: Turn, errors: dict[int, DuerowError]) -> Plan[None]:
+        """End a move that met another live message with its key: refuse it, or end it as done and change the other."""
+        receipt, target = turn.receipt, _target(turn)
+        owned = yield self._given(self.statements.owned, RECEIPT, [(receipt.id, receipt.token)])
+        if not owned:
+            return
+        if target.on_duplicate == "reject":
+            errors[place] = DuplicateKey(target.to, [str(target.key)])
+            return
+        yield from self._end([(place, turn)], Committed, errors)
+        if target.on_duplicate != "ignore":
+            record = self.dialect.record(owned[0])
+            payload = record.payload if target.payload is None else target.payload
+            entry = Entry(
+                target.to, target.key, target.kind or record.kind, payload, target.headers, target.due, target.delay
+            )
+            yield from self._push_wave([_Item(0, 0, entry)], target.on_duplicate, {})
+
+    def remove(self, queue: str, ids: Sequence[int], keys: Sequence[str], even_if_leased: bool) -> Plan[Removal]:
+        """Take messages away; see Store.remove."""
+        yield BEGIN
+        found: dict[int, Record] = {}
+        for by, wanted in (("ids", tuple(ids)), ("keys", tuple(keys))):
+            for chunk in self._chunks(wanted):
+                live = LIVE if by == "keys" else None
+                query = Query(queue, **{by: tuple(chunk)}, statuses=live, by_id=True, limit=len(chunk))
+                for record in (yield from self.find(query)):
+                    found[record.id] = record
+        removed: set[int] = set()
+        for chunk in self._chunks(sorted(found)):
+            more = {"queue_in": queue, "even_if_leased": even_if_leased}
+            rows = yield self._given(self.statements.remove, ("id",), [(id,) for id in chunk], more)
+            removed.update(row[0] for row in rows)
+        left = [(id, found[id].leased_by or "a consumer") for id in sorted(found) if id not in removed]
+        return Removal(sorted(removed), left)
+
+    # Reads.
+
+    def find(self, query: Query) -> Plan[list[Record]]:
+        """Read messages; see Store.find."""
+        values: dict[str, Any] = {"queue_in": query.queue, "limit_in": query.limit}
+        by: list[str] = []
+        for name in ("ids", "keys", "statuses"):
+            wanted = getattr(query, name)
+            if wanted is not None:
+                if not wanted:
+                    return []
+                by.append(name)
+                values |= self.dialect.pack(name, ("value",), [(value,) for value in wanted])
+        if query.due:
+            by.append("due")
+        if query.after_id is not None:
+            by.append("after_id")
+            values["after_id"] = query.after_id
+        if query.by_id:
+            by.append("by_id")
+        rows = yield self._step(self.statements.find(tuple(by)), values)
+        return [self.dialect.record(row) for row in rows]
+
+    def count(self, queue: str) -> Plan[dict[Status, int]]:
+        """Count messages by status; see Store.count."""
+        rows = yield self._step(self.statements.count, {"queue_in": queue})
+        return {status: number for status, number in rows}
+
+    def queues(self) -> Plan[list[str]]:
+        """List the queues that have messages; see Store.queues."""
+        names: list[str] = []
+        while True:
+            rows = yield self._step(self.statements.queue_after, {"queue_in": names[-1] if names else ""})
+            after = [name for name in rows[0] if name is not None]
+            if not after:
+                return names
+            names.append(min(after))
+
+    def idle(self, queues: Sequence[str], until: timedelta) -> Plan[timedelta | None]:
+        """Note that a consumer sleeps, and tell until when it may; see Store.idle."""
+        if self.statements.wake is not None:
+            note = until + NOTE
+            spans = {"span": self.dialect.write_span(note), "half": self.dialect.write_span(until + NOTE / 2)}
+            yield self._given(
+                self.statements.note_waiting, ("queue",), [(name,) for name in sorted(set(queues))], spans
+            )
+        waits: list[timedelta] = []
+        for name in queues:
+            wait = self.dialect.read_span((yield self._step(self.statements.due_in, {"queue_in": name}))[0][0])
+            if wait is not None:
+                waits.append(wait)
+        return min(waits, default=None)
+
+    # The tables.
+
+    def check(self) -> Plan[None]:
+        """Compare the tables with this version; see Store.check."""
+        yield from self.migrations.check(self._step)
+
+    def migrate(self) -> Plan[list[str]]:
+        """Bring the tables up to this version; see Store.migrate."""
+        return (yield from self.migrations.migrate(self._step))
+
+    def migration_sql(self) -> str:
+        """Return the statements of all migrations; see Store.migration_sql."""
+        return self.migrations.sql()
+
+    # Parts.
+
+    def _step(self, statement: Statement, values: Mapping[str, Any]) -> Step:
+        if self.clock is None:
+            return Step(statement, values)
+        return Step(statement, {**values, "now": self.dialect.write_moment(self.clock.now())})
+
+    def _given(
+        self,
+        statement: Statement,
+        columns: Sequence[str],
+        rows: Sequence[Sequence[Any]],
+        more: Mapping[str, Any] | None = None,
+    ) -> Step:
+        return self._step(statement, {**self.dialect.pack("given", columns, rows), **(more or {})})
+
+    def _row(self, entry: Entry) -> tuple[Any, ...]:
+        """Return an entry's values for ENTRY without the id."""
+        due = None if entry.due is None else self.dialect.write_moment(entry.due)
+        delay = None if entry.delay is None else self.dialect.write_span(entry.delay)
+        return (entry.queue, entry.key, entry.kind, entry.payload, entry.headers, due, delay)
+
+    def _wake(self, queues: Iterable[str]) -> Plan[None]:
+        names = sorted(set(queues))
+        if names and self.statements.wake is not None:
+            yield self._step(self.statements.wake, {"queues": names})
+
+    def _chunks(self, items: Sequence[T], size: Callable[[T], int] | None = None) -> Iterator[Sequence[T]]:
+        """Cut into pieces that one statement takes, by number and, if a size is given, by characters."""
+        if size is None or len(items) <= 1:
+            for start in range(0, len(items), self.dialect.chunk):
+                yield items[start : start + self.dialect.chunk]
+            return
+        chunk: list[T] = []
+        characters = 0
+        for item in items:
+            length = size(item)
+            if chunk and (len(chunk) == self.dialect.chunk or characters + length > CHUNK_BYTES):
+                yield chunk
+                chunk, characters = [], 0
+            chunk.append(item)
+            characters += length
+        if chunk:
+            yield chunk
+
+
+_PLAIN_COMMIT: Final = Committed()
+
+
+def _waves(items: Iterable[T], at: Callable[[T], Place]) -> list[list[T]]:
+    """Part items so that no two of a part share a key, the first of each key first; keyless ones go along."""
+    waves: list[list[T]] = []
+    seen: dict[Place, int] = {}
+    for item in items:
+        place = at(item)
+        turn = 0 if place[1] is None else seen.get(place, 0)
+        if place[1] is not None:
+            seen[place] = turn + 1
+        if turn == len(waves):
+            waves.append([])
+        waves[turn].append(item)
+    return waves
+
+
+def _places(entries: Iterable[Entry]) -> list[Place]:
+    return sorted({(entry.queue, entry.key) for entry in entries if entry.key is not None})
+
+
+def _first_of(kind: type[End], turns: Sequence[Turn], used: set[Receipt]) -> list[tuple[int, Turn]]:
+    """Return the turns that end so, with their places; a receipt that was used already ends no second turn."""
+    items: list[tuple[int, Turn]] = []
+    for place, turn in enumerate(turns):
+        if isinstance(turn.end, kind) and turn.receipt not in used:
+            used.add(turn.receipt)
+            items.append((place, turn))
+    return items
+
+
+def _target(turn: Turn) -> Moved:
+    if not isinstance(turn.end, Moved):
+        raise AssertionError(f"{turn} is no move")
+    return turn.end
+
+
+def _wish(turn: Turn) -> Entry:
+    """Return a move as the push into its target that it comes to."""
+    end = _target(turn)
+    return Entry(end.to, end.key, end.kind or "json", end.payload or "null", end.headers, end.due, end.delay)
+
+
+def _same_content(holder: Record, entry: Entry, now: datetime | None) -> bool:
+    """Return whether replacing the holder would change nothing: same content, untouched, and no other time asked."""
+    if holder.status != "new" or holder.due_at is None:
+        return False
+    asked = entry.due if entry.delay is None or now is None else now + entry.delay
+    same_time = asked is None or asked == holder.first_due_at
+    return same_time and (holder.payload, holder.kind) == (entry.payload, entry.kind)
+
+
+def _in_line(record: Record) -> tuple[datetime, int]:
+    return (record.due_at or record.first_due_at, record.id)
+
+
+def _by_id(item: tuple[int, Turn]) -> int:
+    return item[1].receipt.id
+
+
+def _entry_size(entry: Entry) -> int:
+    return len(entry.payload)
+
+
+def _turn_size(item: tuple[int, Turn]) -> int:
+    end = item[1].end
+    if isinstance(end, Moved):
+        return len(end.payload or "") + len(end.headers or "")
+    return len(end.error or "") if isinstance(end, RolledBack | Buried) else 0

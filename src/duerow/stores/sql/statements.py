@@ -1,0 +1,481 @@
+"""Every statement of the SQL stores: one short function for each, built once, the same for all dialects.
+
+Values are always bound; their names carry a suffix of `_in` where a column has the name. What each database is sent
+is kept as text beside the tests and reviewed like code.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property, lru_cache
+from typing import Any, Final
+
+from sqlalchemy import (
+    BigInteger,
+    BindParameter,
+    Boolean,
+    ColumnElement,
+    Integer,
+    Text,
+    Update,
+    and_,
+    bindparam,
+    case,
+    delete,
+    func,
+    null,
+    or_,
+    select,
+    update,
+)
+from sqlalchemy.sql.base import Executable
+from sqlalchemy.types import TypeEngine
+
+from duerow.message import LIVE
+from duerow.stores.sql.dialects.base import Dialect, const
+from duerow.stores.sql.tables import Tables
+
+ENTRY: Final = ("id", "queue", "key", "kind", "payload", "headers", "due", "delay")
+"""The columns of messages to be inserted, in the order of `plans`."""
+
+RECEIPT: Final = ("id", "token")
+
+
+class Statement:
+    """An SQL statement; compiled once for each driver by whoever executes it, if it is kept for more than one use."""
+
+    __slots__ = ("element", "kept")
+
+    def __init__(self, element: Executable, kept: bool = True) -> None:
+        self.element = element
+        self.kept = kept
+
+
+class Statements:
+    """The statements of one installation.
+
+    Args:
+        tables: its tables.
+        dialect: its database.
+        timed: whether each statement is given the time as the bound value `now`.
+    """
+
+    def __init__(self, tables: Tables, dialect: Dialect, timed: bool) -> None:
+        self.tables, self.dialect, self.timed = tables, dialect, timed
+        self.message = tables.message
+        self.now: ColumnElement[Any] = self._bound("now", dialect.moment) if timed else dialect.now()
+        columns = self.message.c
+        shown = [
+            dialect.as_text(column).label(column.name) if column.type is dialect.json else column for column in columns
+        ]
+        by_name = {column.name: element for column, element in zip(columns, shown, strict=True)}
+        self._record = [by_name[name] for name in RECORD]
+        self._lent = [by_name["place_at" if name == "due_at" else name] for name in RECORD]
+        self._live = columns.status.in_([const(status) for status in LIVE])
+        self._given_receipts = dialect.given("given", {"id": BigInteger(), "token": BigInteger()})
+
+    # Writes.
+
+    @cached_property
+    def insert_one(self) -> Statement:
+        """Add one message and return its id; nothing if a live message holds the key. Wakes who sleeps."""
+        values = {name: self._bound(f"{name}_in", kind) for name, kind in self._entry_types.items() if name != "id"}
+        added = self._ignoring(self.dialect.insert(self.message).values(self._fresh(values)))
+        sleeping = bindparam("queues", type_=self.dialect.queues_type)
+        woken = self._wake(sleeping)
+        return Statement(added.returning(self.message.c.id, *([] if woken is None else [woken.scalar_subquery()])))
+
+    @cached_property
+    def insert_many(self) -> Statement:
+        """Add messages with ids handed out before; return the ids of those whose key was free. Locks in key order."""
+        given = self.dialect.given("given", self._entry_types)
+        fresh = self._fresh({name: given.c[name] for name in ENTRY})
+        rows = select(*fresh.values()).select_from(given).where(const(1) == const(1))
+        rows = rows.order_by(given.c.queue, given.c.key, given.c.id)
+        added = self.dialect.insert(self.message).from_select(list(fresh), rows)
+        return Statement(self._ignoring(added).returning(self.message.c.id))
+
+    @cached_property
+    def insert_keyless(self) -> Statement:
+        """Add messages without keys; return their ids, which follow the order given."""
+        types = {name: kind for name, kind in self._entry_types.items() if name != "id"}
+        given = self.dialect.given("given", types)
+        fresh = self._fresh({name: given.c[name] for name in types})
+        added = self.dialect.insert(self.message).from_select(list(fresh), select(*fresh.values()).select_from(given))
+        return Statement(added.returning(self.message.c.id))
+
+    @cached_property
+    def next_ids(self) -> Statement:
+        """Hand out `count` ids, ascending."""
+        return Statement(self.dialect.next_ids(self.message, self.tables.prefix, self.tables.schema))
+
+    @cached_property
+    def holders(self) -> Statement:
+        """Read the live messages that hold the given keys, locked against changes where rows can be."""
+        given = self.dialect.given("given", {"queue": Text(), "key": Text()})
+        held = select(*self._record).join_from(given, self.message, self._held_by(given))
+        in_order = held.order_by(self.message.c.queue, self.message.c.key)
+        return Statement(in_order.with_for_update(of=self.message))
+
+    @cached_property
+    def holder_ids(self) -> Statement:
+        """Read the ids of the live messages that hold the given keys."""
+        given = self.dialect.given("given", {"queue": Text(), "key": Text()})
+        columns = self.message.c
+        held = select(columns.queue, columns.key, columns.id).join_from(given, self.message, self._held_by(given))
+        return Statement(held)
+
+    def _held_by(self, given: Any) -> ColumnElement[bool]:
+        columns = self.message.c
+        return and_(columns.queue == given.c.queue, columns.key == given.c.key, self._live)
+
+    @cached_property
+    def replace(self) -> Statement:
+        """Give held messages the content of a new push; a lease on them ends."""
+        names = ("id", "kind", "payload", "headers", "due", "delay")
+        given = self.dialect.given("given", {name: self._entry_types[name] for name in names})
+        columns = self.message.c
+        due = self._due(given.c.due, given.c.delay)
+        changed = update(self.message).where(columns.id == given.c.id)
+        return Statement(
+            changed.values(
+                kind=given.c.kind,
+                payload=self._json(given.c.payload),
+                headers=self._json(given.c.headers),
+                status=const("new"),
+                due_at=due,
+                first_due_at=due,
+                attempts=const(0),
+                last_attempt_at=null(),
+                last_error=null(),
+                **self._turned,
+            )
+        )
+
+    @cached_property
+    def hasten(self) -> Statement:
+        """Make held messages due earlier, if the given time is earlier and nobody has them; return whose time changed."""
+        names = ("id", "due", "delay")
+        given = self.dialect.given("given", {name: self._entry_types[name] for name in names})
+        columns = self.message.c
+        due = self._due(given.c.due, given.c.delay)
+        changed = update(self.message).where(
+            columns.id == given.c.id, columns.leased_by.is_(None), columns.due_at > due
+        )
+        return Statement(changed.values(due_at=due).returning(columns.id))
+
+    @lru_cache(maxsize=4)  # noqa: B019 - lives as long as the store
+    def reserve(self, from_floor: bool) -> Statement:
+        """Lend the oldest due rows: leased until now + lease, or dead if their attempts are used up.
+
+        With `from_floor` rows due before the bound value `floor` are not looked at. Each row comes with the due time
+        of the oldest row that was due when the statement began, lent or not: the floor for the next one.
+        """
+        columns = self.message.c
+        attempts = self._bound("attempts_in", Integer())
+        unsettled = columns.leased_until.is_not(None)
+        used_up = and_(unsettled, columns.attempts >= attempts)
+        until = self.dialect.later(self.now, self._bound("lease", self.dialect.span))
+        lent = (
+            update(self.message)
+            .where(self.dialect.one_of(columns.id, self._due_ids(from_floor)))
+            .values(
+                status=case((used_up, const("dead")), else_=columns.status),
+                due_at=case((used_up, null()), else_=until),
+                place_at=columns.due_at,
+                attempts=columns.attempts + case((used_up, const(0)), else_=const(1)),
+                token=columns.token + const(1),
+                leased_by=case((used_up, null()), else_=self._bound("consumer", Text())),
+                leased_until=case((used_up, null()), else_=until),
+                last_attempt_at=case((used_up, columns.last_attempt_at), else_=self.now),
+                last_error=case(
+                    (unsettled, self.dialect.ended_lease(self.message, attempts)), else_=columns.last_error
+                ),
+            )
+        )
+        oldest = [self._oldest(from_floor)] if self.dialect.keeps_dead_entries else []
+        return Statement(lent.returning(*self._lent, *oldest))
+
+    @lru_cache(maxsize=4)  # noqa: B019 - lives as long as the store
+    def pop(self, from_floor: bool) -> Statement:
+        """Take the oldest due rows away; each comes with the oldest due time, as in `reserve`, and with the time."""
+        taken = delete(self.message).where(self.dialect.one_of(self.message.c.id, self._due_ids(from_floor)))
+        oldest = [self._oldest(from_floor)] if self.dialect.keeps_dead_entries else []
+        return Statement(taken.returning(*self._record, *oldest, self.now))
+
+    def _due_ids(self, from_floor: bool) -> Any:
+        columns = self.message.c
+        due = select(columns.id).where(*self._due_rows(from_floor)).order_by(columns.due_at, columns.id)
+        return due.limit(self._bound("limit_in", Integer())).with_for_update(skip_locked=True)
+
+    def _oldest(self, from_floor: bool) -> Any:
+        return select(func.min(self.message.c.due_at)).where(*self._due_rows(from_floor)).scalar_subquery()
+
+    def _due_rows(self, from_floor: bool) -> list[ColumnElement[bool]]:
+        columns = self.message.c
+        rows = [columns.queue == self._bound("queue_in", Text()), columns.due_at <= self.now]
+        return [*rows, columns.due_at >= self._bound("floor", self.dialect.moment)] if from_floor else rows
+
+    @cached_property
+    def extend(self) -> Statement:
+        """Let leases run until now + lease; return id, token and the new end of those whose token matches."""
+        until = self.dialect.later(self.now, self._bound("lease", self.dialect.span))
+        columns = self.message.c
+        return Statement(
+            self._settled(self._given_receipts)
+            .values(due_at=until, leased_until=until)
+            .returning(columns.id, columns.token, columns.leased_until)
+        )
+
+    @cached_property
+    def commit(self) -> Statement:
+        """Take away the rows whose token matches; return their ids."""
+        given, columns = self._given_receipts, self.message.c
+        return Statement(delete(self.message).where(*self._matches(given)).returning(columns.id))
+
+    @cached_property
+    def commit_one(self) -> Statement:
+        """Take away the row whose token matches; return its id."""
+        columns = self.message.c
+        one = delete(self.message).where(*self._is_receipt())
+        return Statement(one.returning(columns.id))
+
+    @cached_property
+    def roll_back(self) -> Statement:
+        """Give rows whose token matches a new due time and an error; return their ids."""
+        types: dict[str, TypeEngine[Any]] = {"delay": self.dialect.span, "error": Text()}
+        given = self._given_turns(types)
+        due = self.dialect.later(self.now, given.c.delay)
+        return self._turn(given, status=const("error"), due_at=due, last_error=self._kept_error(given))
+
+    @cached_property
+    def bury(self) -> Statement:
+        """Stop rows whose token matches for good, with an error; return their ids."""
+        given = self._given_turns({"error": Text()})
+        return self._turn(given, status=const("dead"), due_at=null(), last_error=self._kept_error(given))
+
+    @cached_property
+    def release(self) -> Statement:
+        """Give rows whose token matches their place in line and their attempt back; return their ids."""
+        given = self._given_turns({"due": self.dialect.moment})
+        return self._turn(given, due_at=given.c.due, attempts=self.message.c.attempts - const(1))
+
+    @cached_property
+    def move(self) -> Statement:
+        """Send rows whose token matches to another queue; return their ids."""
+        types: dict[str, TypeEngine[Any]] = {name: self._entry_types[name] for name in ENTRY if name != "id"}
+        given = self._given_turns(types)
+        columns = self.message.c
+        due = self._due(given.c.due, given.c.delay)
+        return self._turn(
+            given,
+            queue=given.c.queue,
+            key=given.c.key,
+            kind=func.coalesce(given.c.kind, columns.kind),
+            payload=func.coalesce(self._json(given.c.payload), columns.payload),
+            headers=self._json(given.c.headers),
+            status=const("new"),
+            due_at=due,
+            first_due_at=due,
+            attempts=const(0),
+            last_attempt_at=null(),
+            last_error=null(),
+        )
+
+    def _given_turns(self, types: dict[str, TypeEngine[Any]]) -> Any:
+        return self.dialect.given("given", {"id": BigInteger(), "token": BigInteger(), **types})
+
+    def _turn(self, given: Any, **values: Any) -> Statement:
+        """End turns: set these values, end the lease, raise the token."""
+        return Statement(self._settled(given).values(**values, **self._turned).returning(self.message.c.id))
+
+    def _kept_error(self, given: Any) -> ColumnElement[Any]:
+        return func.coalesce(self._json(given.c.error), self.message.c.last_error)
+
+    def _settled(self, given: Any) -> Update:
+        return update(self.message).where(self.message.c.id == given.c.id, self._same_token(given))
+
+    def _matches(self, given: Any) -> list[ColumnElement[bool]]:
+        return self.dialect.delete_matches(self.message, given)
+
+    def _is_receipt(self) -> list[ColumnElement[bool]]:
+        columns = self.message.c
+        return [
+            columns.id == self._bound("id_in", BigInteger()),
+            columns.token == self._bound("token_in", BigInteger()),
+        ]
+
+    def _same_token(self, given: Any) -> ColumnElement[bool]:
+        return self.dialect.same(self.message.c.token, given.c.token)
+
+    @cached_property
+    def owned(self) -> Statement:
+        """Read the rows whose token matches, locked against changes where rows can be."""
+        given, columns = self._given_receipts, self.message.c
+        match = and_(columns.id == given.c.id, self._same_token(given))
+        return Statement(select(*self._record).join_from(given, self.message, match).with_for_update(of=self.message))
+
+    @cached_property
+    def remove(self) -> Statement:
+        """Take the given rows away unless a lease on them runs and `even_if_leased` is false; return their ids."""
+        given = self.dialect.given("given", {"id": BigInteger()})
+        columns = self.message.c
+        free = or_(
+            self._bound("even_if_leased", Boolean()),
+            columns.leased_until.is_(None),
+            columns.leased_until <= self.now,
+        )
+        gone = delete(self.message).where(
+            columns.queue == self._bound("queue_in", Text()), columns.id.in_(select(given.c.id)), free
+        )
+        return Statement(gone.returning(columns.id))
+
+    @cached_property
+    def note_waiting(self) -> Statement:
+        """Note that a consumer of the given queues sleeps; written again only when the note is half over."""
+        waiting = self.tables.waiting
+        given = self.dialect.given("given", {"queue": Text()})
+        until = self.dialect.later(self.now, self._bound("span", self.dialect.span))
+        soon = self.dialect.later(self.now, self._bound("half", self.dialect.span))
+        noted: Any = self.dialect.insert(waiting).from_select(
+            ["queue", "until"], select(given.c.queue, until).where(const(1) == const(1)).order_by(given.c.queue)
+        )
+        noted = noted.on_conflict_do_update(
+            index_elements=[waiting.c.queue], set_={"until": noted.excluded.until}, where=waiting.c.until < soon
+        )
+        return Statement(noted)
+
+    @cached_property
+    def wake(self) -> Statement | None:
+        """Wake the sleeping consumers of the bound `queues`."""
+        found = self._wake(bindparam("queues", type_=self.dialect.queues_type))
+        return None if found is None else Statement(found)
+
+    def _wake(self, queues: BindParameter[Any]) -> Any:
+        return self.dialect.wake(self.tables.waiting, queues, self.now, self.channel)
+
+    # Reads.
+
+    @lru_cache(maxsize=64)  # noqa: B019 - lives as long as the store
+    def find(self, by: tuple[str, ...]) -> Statement:
+        """Read messages of a queue by the filters named: ids, keys, statuses, due, after_id; `by_id` sets the order."""
+        columns = self.message.c
+        found = select(*self._record).where(columns.queue == self._bound("queue_in", Text()))
+        for name, column in (("ids", columns.id), ("keys", columns.key), ("statuses", columns.status)):
+            if name in by:
+                given = self.dialect.given(name, {"value": column.type})
+                found = found.where(column.in_(select(given.c.value)))
+        if "due" in by:
+            found = found.where(columns.due_at <= self.now)
+        if "after_id" in by:
+            found = found.where(columns.id > self._bound("after_id", BigInteger()))
+        line = [columns.id] if "by_id" in by else [columns.due_at.asc().nulls_last(), columns.id]
+        return Statement(found.order_by(*line).limit(self._bound("limit_in", Integer())))
+
+    @cached_property
+    def count(self) -> Statement:
+        """Count a queue's rows by status."""
+        columns = self.message.c
+        rows = select(columns.status, func.count()).where(columns.queue == self._bound("queue_in", Text()))
+        return Statement(rows.group_by(columns.status))
+
+    @cached_property
+    def queue_after(self) -> Statement:
+        """Read the name of the first queue after a name: its due rows' and its resting rows' smallest."""
+        columns = self.message.c
+        after = columns.queue > self._bound("queue_in", Text())
+        due = select(func.min(columns.queue)).where(after, columns.due_at.is_not(None)).scalar_subquery()
+        resting = select(func.min(columns.queue)).where(after, columns.due_at.is_(None)).scalar_subquery()
+        return Statement(select(due, resting))
+
+    @cached_property
+    def hold(self) -> Statement:
+        """Write nothing, but as the first step of a transaction: SQLite then lets nobody else begin to write."""
+        return Statement(delete(self.message).where(const(1) == const(0)))
+
+    @cached_property
+    def time(self) -> Statement:
+        """Read the time."""
+        return Statement(select(self.now))
+
+    @cached_property
+    def due_in(self) -> Statement:
+        """Read how long from now until a queue's next message is due."""
+        columns = self.message.c
+        first = select(func.min(columns.due_at)).where(
+            columns.queue == self._bound("queue_in", Text()), columns.due_at.is_not(None)
+        )
+        return Statement(select(first.scalar_subquery() - self.now))
+
+    # Parts.
+
+    @property
+    def channel(self) -> str:
+        """The name under which sleeping consumers are woken."""
+        return f"{self.tables.prefix}wake"
+
+    @property
+    def _entry_types(self) -> dict[str, TypeEngine[Any]]:
+        dialect = self.dialect
+        kinds = (BigInteger(), Text(), Text(), Text(), Text(), Text(), dialect.moment, dialect.span)
+        return dict(zip(ENTRY, kinds, strict=True))
+
+    @property
+    def _turned(self) -> dict[str, Any]:
+        """What every write that ends a lease sets."""
+        return {"token": self.message.c.token + const(1), "leased_by": null(), "leased_until": null()}
+
+    def _bound(self, name: str, kind: TypeEngine[Any]) -> BindParameter[Any]:
+        return bindparam(name, type_=kind)
+
+    def _json(self, value: ColumnElement[Any]) -> ColumnElement[Any]:
+        return self.dialect.from_text(value)
+
+    def _due(self, due: ColumnElement[Any], delay: ColumnElement[Any]) -> ColumnElement[Any]:
+        """Return when a message is due that was pushed with a due time, a delay or neither."""
+        later = self.dialect.later(self.now, delay)
+        return func.coalesce(due, later, self.now, type_=self.dialect.moment)
+
+    def _fresh(self, given: dict[str, Any]) -> dict[str, Any]:
+        """Return all columns of a new message."""
+        due = self._due(given["due"], given["delay"])
+        ids = {"id": given["id"]} if "id" in given else {}
+        return {
+            **ids,
+            "queue": given["queue"],
+            "key": given["key"],
+            "kind": given["kind"],
+            "payload": self._json(given["payload"]),
+            "headers": self._json(given["headers"]),
+            "status": const("new"),
+            "due_at": due,
+            "first_due_at": due,
+            "attempts": const(0),
+            "token": const(0),
+            "created_at": self.now,
+        }
+
+    def _ignoring(self, added: Any) -> Any:
+        columns = self.message.c
+        held = and_(columns.key.is_not(None), self._live)
+        return added.on_conflict_do_nothing(index_elements=[columns.queue, columns.key], index_where=held)
+
+
+RECORD: Final = (
+    "id",
+    "queue",
+    "payload",
+    "kind",
+    "key",
+    "headers",
+    "status",
+    "due_at",
+    "first_due_at",
+    "attempts",
+    "token",
+    "leased_by",
+    "leased_until",
+    "created_at",
+    "last_attempt_at",
+    "last_error",
+)
+"""The columns of a record, in the order of its fields."""

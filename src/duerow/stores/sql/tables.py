@@ -1,0 +1,61 @@
+"""The tables, as the statements see them; what creates them is in `migrations`."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sqlalchemy import BigInteger, Column, Integer, MetaData, Table, Text
+
+from duerow.errors import ConfigurationError
+from duerow.stores.sql.dialects.base import Dialect
+
+LONGEST_PREFIX: Final = 30
+
+
+class Tables:
+    """The tables of one installation, under its prefix and schema.
+
+    Attributes:
+        message: one row for each message; see the design note on the schema.
+        waiting: one row for each queue for which a consumer sleeps, until when (only where pushes wake consumers).
+        version: one row for each migration that was made.
+    """
+
+    def __init__(self, dialect: Dialect, prefix: str, schema: str | None) -> None:
+        if not prefix.isidentifier() or not prefix.isascii() or len(prefix) > LONGEST_PREFIX:
+            raise ConfigurationError(
+                f"prefix is {prefix!r}; table names begin with it, so use 1 to {LONGEST_PREFIX} ASCII letters, digits and _"
+            )
+        self.prefix, self.schema = prefix, schema
+        metadata = MetaData(schema=schema)
+        moment = dialect.moment
+        self.message = Table(
+            f"{prefix}message",
+            metadata,
+            Column("id", BigInteger, primary_key=True),
+            Column("queue", Text),
+            Column("key", Text),
+            Column("kind", Text),
+            Column("payload", dialect.json),
+            Column("headers", dialect.json),
+            Column("status", Text),
+            Column("due_at", moment),
+            Column("place_at", moment),
+            Column("first_due_at", moment),
+            Column("attempts", Integer),
+            Column("token", BigInteger),
+            Column("leased_by", Text),
+            Column("leased_until", moment),
+            Column("created_at", moment),
+            Column("last_attempt_at", moment),
+            Column("last_error", dialect.json),
+        )
+        self.waiting = Table(
+            f"{prefix}waiting", metadata, Column("queue", Text, primary_key=True), Column("until", moment)
+        )
+        self.version = Table(
+            f"{prefix}schema",
+            metadata,
+            Column("version", Integer, primary_key=True, autoincrement=False),
+            Column("name", Text),
+        )

@@ -1,0 +1,67 @@
+"""Statements as the text that a driver takes, compiled once for each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy import Dialect, make_url
+from sqlalchemy.dialects import sqlite
+from sqlalchemy.types import ARRAY
+
+from duerow.stores.sql.plans import Step
+from duerow.stores.sql.statements import Statement
+
+
+class Text:
+    """A compiled statement: its text, and how its values are put to it."""
+
+    __slots__ = ("constants", "positions", "text")
+
+    def __init__(self, statement: Statement, dialect: Dialect, binary_arrays: bool) -> None:
+        compiled: Any = statement.element.compile(dialect=dialect)
+        self.text: str = compiled.string
+        binds: dict[Any, str] = getattr(compiled, "bind_names", {})
+        self.positions: list[str] | None = compiled.positiontup if binds and compiled.positional else None
+        self.constants = {name: bind.value for bind, name in binds.items() if not bind.required}
+        if binary_arrays:
+            for bind, name in binds.items():
+                if isinstance(bind.type, ARRAY):
+                    self.text = self.text.replace(f"%({name})s", f"%({name})b")
+
+    def values(self, values: Mapping[str, Any]) -> Any:
+        """Return a step's values as the driver takes them: by name, or in the order of the placeholders."""
+        if self.positions is None:
+            return {**self.constants, **values} if self.constants else values
+        named = {**self.constants, **values}
+        return tuple(named[name] for name in self.positions)
+
+
+class Texts:
+    """The texts of one driver's dialect.
+
+    Args:
+        dialect: SQLAlchemy's dialect of the driver, which says how placeholders and casts are written.
+        raw: whether they go to the driver itself. To sqlite3 values then go by name, and psycopg gets lists in
+            PostgreSQL's binary format, which is twice as fast.
+    """
+
+    def __init__(self, dialect: Dialect, raw: bool) -> None:
+        self.dialect = sqlite.dialect(paramstyle="named") if raw and dialect.name == "sqlite" else dialect
+        self.binary_arrays = raw and dialect.driver in ("psycopg", "psycopg_async")
+        self._texts: dict[Statement, Text] = {}
+
+    def of(self, step: Step) -> tuple[str, Any]:
+        """Return a step's text and values."""
+        text = self._texts.get(step.statement)
+        if text is None:
+            text = Text(step.statement, self.dialect, self.binary_arrays)
+            if step.statement.kept:
+                self._texts[step.statement] = text
+        return text.text, text.values(step.values)
+
+
+def driver_texts(driver: str) -> Texts:
+    """Return the texts for a driver's own connections: sqlite3, aiosqlite, psycopg or psycopg2."""
+    name = "sqlite" if driver in ("sqlite3", "aiosqlite") else f"postgresql+{driver}"
+    return Texts(make_url(f"{name}://").get_dialect()(), raw=True)

@@ -1,0 +1,122 @@
+"""No call of the awaited face ever keeps the event loop waiting."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from time import monotonic
+from typing import Final
+
+import pytest
+
+from duerow import Draft, aio
+from duerow.testing.clock import MovableClock, minutes, seconds
+from duerow.testing.conformance.fixtures import Hold, Place
+
+TICK: Final = 0.001
+"""Seconds between two ticks beside each call."""
+
+LONGEST: Final = 0.05
+"""Seconds that no call may keep the ticker waiting."""
+
+TRIES: Final = 10
+"""A busy machine stalls every process now and then, but not the same call each time."""
+
+Call = Callable[[aio.Queue, aio.Reservation], Awaitable[object]]
+
+CALLS: Final[dict[str, Call]] = {
+    "push": lambda queue, mine: queue.push("hello"),
+    "push with a key": lambda queue, mine: queue.push("hello", key="m-1", on_duplicate="replace"),
+    "push_many": lambda queue, mine: queue.push_many([Draft(number, key=str(number)) for number in range(500)]),
+    "pop": lambda queue, mine: queue.pop(),
+    "pop_many": lambda queue, mine: queue.pop_many(100),
+    "reserve": lambda queue, mine: queue.reserve(),
+    "reserve_many": lambda queue, mine: queue.reserve_many(100),
+    "commit": lambda queue, mine: queue.commit(mine),
+    "rollback": lambda queue, mine: queue.rollback(mine, error="no line"),
+    "bury": lambda queue, mine: queue.bury(mine, "no use"),
+    "release": lambda queue, mine: queue.release(mine),
+    "extend": lambda queue, mine: queue.extend(mine),
+    "move": lambda queue, mine: queue.move(mine, "billing"),
+    "remove": lambda queue, mine: queue.remove(mine.message.id, even_if_leased=True),
+}
+READS: Final[dict[str, Call]] = {
+    "peek": lambda queue, mine: queue.peek(100),
+    "contains": lambda queue, mine: queue.contains("m-1"),
+    "get": lambda queue, mine: queue.get(mine.message.id),
+    "find": lambda queue, mine: queue.find(limit=100),
+    "count": lambda queue, mine: queue.count(),
+    "queues": lambda queue, mine: queue.database.queues(),
+    "migrate": lambda queue, mine: queue.database.migrate(),
+    "pop with a timeout": lambda queue, mine: queue.database.queue("empty").pop(timeout=seconds(0.1)),
+}
+
+
+async def longest_pause(call: Awaitable[object], hold: Hold | None) -> float:
+    """Await a call beside a ticker, the database held for a while if that is given; return the ticker's longest wait."""
+    ticks = [monotonic()]
+
+    async def tick() -> None:
+        while True:
+            await asyncio.sleep(TICK)
+            ticks.append(monotonic())
+
+    ticker = asyncio.create_task(tick())
+    try:
+        if hold is None:
+            await call
+        else:
+            await _while_held(call, hold)
+    finally:
+        ticker.cancel()
+    return max((later - earlier for earlier, later in zip(ticks, [*ticks[1:], monotonic()], strict=True)), default=0.0)
+
+
+async def _while_held(call: Awaitable[object], hold: Hold) -> None:
+    holding = hold()
+    await asyncio.to_thread(holding.__enter__)
+    try:
+        waiting = asyncio.ensure_future(call)
+        await asyncio.wait([waiting], timeout=4 * LONGEST)
+    finally:
+        await asyncio.to_thread(holding.__exit__, None, None, None)
+    await waiting
+
+
+async def shortest_of(place: Place, clock: MovableClock, call: Call, hold: Hold | None) -> float:
+    """Measure a call again and again until it kept nobody waiting; return its shortest pause."""
+    async with await aio.connect(place.url, clock=clock, migrate=True, **place.settings) as db:
+        queue = db.queue("mail", lease=minutes(1))
+        pauses: list[float] = []
+        while not pauses or (min(pauses) > LONGEST and len(pauses) < TRIES):
+            await queue.push_many([Draft(number) for number in range(300)])
+            [mine] = await queue.reserve_many(1)
+            pauses.append(await longest_pause(call(queue, mine), hold))
+        return min(pauses)
+
+
+@pytest.mark.parametrize("name", [*CALLS, *READS])
+def test_no_call_keeps_the_event_loop_waiting(place: Place, clock: MovableClock, name: str) -> None:
+    call = {**CALLS, **READS}[name]
+    assert asyncio.run(shortest_of(place, clock, call, None)) <= LONGEST
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_call_that_waits_for_the_database_lets_the_event_loop_go_on(
+    place: Place, clock: MovableClock, hold: Hold | None, name: str
+) -> None:
+    assert asyncio.run(shortest_of(place, clock, CALLS[name], hold)) <= LONGEST
+
+
+def test_connecting_keeps_no_event_loop_waiting(place: Place, clock: MovableClock) -> None:
+    async def connect() -> None:
+        async with await aio.connect(place.url, clock=clock, migrate=True, **place.settings):
+            pass
+
+    async def measure() -> float:
+        pauses: list[float] = []
+        while not pauses or (min(pauses) > LONGEST and len(pauses) < TRIES):
+            pauses.append(await longest_pause(connect(), None))
+        return min(pauses)
+
+    assert asyncio.run(measure()) <= LONGEST

@@ -1,0 +1,222 @@
+"""`within=`: what duerow does in the caller's transaction lives or dies with it, and the caller alone ends it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from duerow import Commit, Database, Draft, Queue, Reservation
+from duerow.errors import CodecError, ConfigurationError, DuplicateKey, LeaseLost, NotSupported
+from duerow.testing.clock import MovableClock, hours, minutes
+from duerow.testing.conformance.fixtures import Begin
+from duerow.testing.reading import everything, lost, payloads, stored
+
+CHANGES: dict[str, Callable[[Queue, Reservation, Any], object]] = {
+    "push": lambda queue, mine, own: queue.push("new", within=own),
+    "push with a new key": lambda queue, mine, own: queue.push("new", key="m-9", within=own),
+    "push to replace": lambda queue, mine, own: queue.push("new", key="m-1", on_duplicate="replace", within=own),
+    "push to hasten": lambda queue, mine, own: queue.push("new", key="m-2", on_duplicate="earliest", within=own),
+    "push_many": lambda queue, mine, own: queue.push_many(
+        [Draft(1), Draft(2, key="m-1"), Draft(3, key="k")], within=own
+    ),
+    "push_many to replace": lambda queue, mine, own: queue.push_many(
+        [Draft(2, key="m-1"), Draft(3, key="k"), Draft(4, key="k")], on_duplicate="replace", within=own
+    ),
+    "pop": lambda queue, mine, own: queue.pop(within=own),
+    "pop_many": lambda queue, mine, own: queue.pop_many(5, within=own),
+    "commit": lambda queue, mine, own: queue.commit(mine, within=own),
+    "commit and push": lambda queue, mine, own: queue.commit(mine, then=[Draft("bill", queue="billing")], within=own),
+    "rollback": lambda queue, mine, own: queue.rollback(mine, delay=minutes(1), error="no line", within=own),
+    "bury": lambda queue, mine, own: queue.bury(mine, "no use", within=own),
+    "release": lambda queue, mine, own: queue.release(mine, within=own),
+    "extend": lambda queue, mine, own: queue.extend(mine, hours(1), within=own),
+    "move": lambda queue, mine, own: queue.move(mine, "billing", {"price": 1.0}, key="b-1", within=own),
+    "commit_many": lambda queue, mine, own: queue.commit_many([mine], within=own),
+    "rollback_many": lambda queue, mine, own: queue.rollback_many([mine], delay=minutes(1), within=own),
+    "bury_many": lambda queue, mine, own: queue.bury_many([mine], "no use", within=own),
+    "release_many": lambda queue, mine, own: queue.release_many([mine], within=own),
+    "extend_many": lambda queue, mine, own: queue.extend_many([mine], hours(1), within=own),
+    "move_many": lambda queue, mine, own: queue.move_many([mine], "billing", within=own),
+    "remove": lambda queue, mine, own: queue.remove(key="m-2", within=own),
+    "remove by id": lambda queue, mine, own: queue.remove(mine.message.id, even_if_leased=True, within=own),
+}
+
+
+def prepare(queue: Queue, clock: MovableClock) -> Reservation:
+    """A leased message m-1, a delayed one m-2, and one that is due."""
+    queue.push({"n": 1}, key="m-1", headers={"a": 1})
+    mine = queue.reserve()
+    assert mine is not None
+    queue.push("delayed", key="m-2", delay=hours(1))
+    queue.push("due")
+    clock.advance(minutes(0.5))
+    return mine
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_change_is_undone_when_the_caller_rolls_back(
+    db: Database, queue: Queue, clock: MovableClock, begin: Begin | None, change: str
+) -> None:
+    mine = prepare(queue, clock)
+    before = everything(db)
+    if begin is None:
+        refuse(db, queue, mine, change)
+        return
+    with begin() as own:
+        CHANGES[change](queue, mine, own.handle)
+        assert everything(db) == before, "another connection saw what was not committed"
+        own.rollback()
+    assert everything(db) == before
+    assert queue.commit_many([mine]) == []
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_change_holds_when_the_caller_commits(
+    db: Database, queue: Queue, clock: MovableClock, begin: Begin | None, change: str
+) -> None:
+    mine = prepare(queue, clock)
+    before = everything(db)
+    if begin is None:
+        refuse(db, queue, mine, change)
+        return
+    with begin() as own:
+        CHANGES[change](queue, mine, own.handle)
+        own.commit()
+    assert everything(db) != before
+
+
+def refuse(db: Database, queue: Queue, mine: Reservation, change: str) -> None:
+    """A store that cannot join says so before anything changes."""
+    assert not db.store.capabilities.within
+    before = everything(db)
+    with pytest.raises(NotSupported):
+        CHANGES[change](queue, mine, object())
+    assert everything(db) == before
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_what_is_no_transaction_is_refused(db: Database, queue: Queue, clock: MovableClock, change: str) -> None:
+    mine = prepare(queue, clock)
+    before = everything(db)
+    with pytest.raises(ConfigurationError, match="within"):
+        CHANGES[change](queue, mine, "no transaction")
+    assert everything(db) == before
+
+
+def test_several_changes_of_one_transaction_see_each_other(
+    db: Database, queue: Queue, other: Queue, begin: Begin | None
+) -> None:
+    if begin is None:
+        assert not db.store.capabilities.within
+        return
+    queue.push_many([Draft(1), Draft(2), Draft(3, key="m-3")])
+    reservations = queue.reserve_many(2)
+    with begin() as own:
+        first = queue.push("first", key="m-1", within=own.handle)
+        assert queue.push("second", key="m-1", within=own.handle).id == first.id
+        assert lost(queue.commit_many(reservations, within=own.handle)) == set()
+        assert lost(queue.commit_many(reservations, within=own.handle)) == {one.message.id for one in reservations}
+        assert [message.payload for message in queue.pop_many(5, within=own.handle)] == [3, "first"]
+        assert queue.push("third", key="m-1", within=own.handle).outcome == "created"
+        own.commit()
+    assert payloads(queue) == ["third"]
+
+
+def test_a_message_pushed_within_comes_back_the_same(
+    db: Database, queue: Queue, clock: MovableClock, begin: Begin | None
+) -> None:
+    if begin is None:
+        assert not db.store.capabilities.within
+        return
+    at = clock.now() + hours(1)
+    payload = {"text": "ž\\u0000%s:name?", "n": [1, 1.0, -0.0, 1e23, None, True], "big": (1 << 63) - 1}
+    with begin() as own:
+        whole = queue.push(payload, key="ž ", due=at, headers={"a": "€", "b": 1.0}, within=own.handle)
+        raw = queue.push(b"\0\xff", within=own.handle)
+        own.commit()
+    message = stored(queue, whole.id)
+    assert repr(message.payload) == repr({name: payload[name] for name in message.payload})
+    assert (message.key, message.due_at, message.headers) == ("ž ", at, {"a": "€", "b": 1.0})
+    assert (message.created_at, stored(queue, raw.id).due_at) == (clock.now(), clock.now())
+    assert stored(queue, raw.id).payload == b"\0\xff"
+
+
+def test_a_message_popped_within_says_all_about_itself(
+    db: Database, queue: Queue, clock: MovableClock, begin: Begin | None
+) -> None:
+    if begin is None:
+        assert not db.store.capabilities.within
+        return
+    pushed = queue.push({"n": 1.0}, key="m-1", headers={"a": 1}, delay=minutes(1))
+    due_at = clock.now() + minutes(1)
+    clock.advance(minutes(2))
+    with begin() as own:
+        message = queue.pop(within=own.handle)
+        own.commit()
+    assert message is not None
+    assert (message.id, message.payload, message.key, message.headers) == (pushed.id, {"n": 1.0}, "m-1", {"a": 1})
+    assert (message.due_at, message.created_at, message.attempts) == (due_at, clock.now() - minutes(2), 1)
+
+
+def test_a_refusal_leaves_the_callers_transaction_as_it_was(
+    db: Database, queue: Queue, clock: MovableClock, begin: Begin | None
+) -> None:
+    if begin is None:
+        assert not db.store.capabilities.within
+        return
+    mine = prepare(queue, clock)
+    queue.push("kept", key="m-3", delay=hours(1))
+    with begin() as own:
+        queue.push("before", within=own.handle)
+        with pytest.raises(DuplicateKey):
+            queue.push("again", key="m-1", on_duplicate="reject", within=own.handle)
+        with pytest.raises(DuplicateKey):
+            queue.push_many([Draft(1), Draft(2, key="m-3")], on_duplicate="reject", within=own.handle)
+        with pytest.raises(CodecError):
+            queue.push({1, 2}, within=own.handle)
+        queue.release(mine, within=own.handle)
+        with pytest.raises(LeaseLost):
+            queue.commit(mine, within=own.handle)
+        assert lost(queue.settle([(mine, Commit())], within=own.handle)) == {mine.message.id}
+        assert queue.push("again", key="m-1", within=own.handle).outcome == "ignored"
+        queue.push("after", within=own.handle)
+        own.commit()
+    assert payloads(queue) == [{"n": 1}, "delayed", "due", "kept", "before", "after"]
+
+
+def test_a_move_refused_within_leaves_the_others_and_the_transaction(
+    db: Database, queue: Queue, other: Queue, begin: Begin | None
+) -> None:
+    if begin is None:
+        assert not db.store.capabilities.within
+        return
+    other.push("held", key="m-1")
+    queue.push_many([Draft(1, key="m-1"), Draft(2, key="m-2")])
+    taken, free = queue.reserve_many(2)
+    with begin() as own:
+        with pytest.raises(DuplicateKey):
+            queue.move(taken, "billing", within=own.handle)
+        [refused] = queue.move_many([taken, free], "billing", within=own.handle)
+        assert (refused.receipt, type(refused.error)) == (taken.receipt, DuplicateKey)
+        own.commit()
+    assert payloads(other) == ["held", 2]
+    queue.commit(taken)
+
+
+def test_large_batches_are_written_within_the_callers_transaction(
+    db: Database, queue: Queue, begin: Begin | None
+) -> None:
+    if begin is None:
+        assert not db.store.capabilities.within
+        return
+    with begin() as own:
+        answers = queue.push_many([Draft(number, key=str(number)) for number in range(12_000)], within=own.handle)
+        assert [one.outcome for one in answers] == ["created"] * 12_000
+        own.rollback()
+    assert queue.count() == 0
+    with begin() as own:
+        queue.push_many([Draft(number, key=str(number)) for number in range(12_000)], within=own.handle)
+        own.commit()
+    assert queue.count() == 12_000
