@@ -121,6 +121,6 @@ class Hand:
             return False
         return True
 
-    def unfinished(self) -> Sequence[Attempt]:
-        """Those whose lease has to go on: undecided, and not lost."""
-        return [attempt for attempt in self.held.copy() if not attempt.finished and attempt.error is None]
+    def ours(self) -> Sequence[Attempt]:
+        """Those whose lease has to go on: in hand, and neither lost nor given up on."""
+        return [attempt for attempt in self.held.copy() if attempt.error is None]

@@ -12,11 +12,12 @@ import msgspec
 
 from duerow.attempt import Attempt
 from duerow.errors import StoreUnavailable
+from duerow.hand import Ended
 from duerow.pace import Backoff
 from duerow.plan import Plan
 from duerow.reservation import Reservation
 from duerow.settlement import Release
-from duerow.settling import Pause
+from duerow.settling import Freed, Pause, Settle
 from duerow.shift import Shift
 
 MOST_AT_ONCE = 1_000
@@ -27,10 +28,6 @@ class Extend(msgspec.Struct, frozen=True):
     """Let these leases go on; answered with the refused ones."""
 
     reservations: list[Reservation]
-
-
-class TurnsEnded(msgspec.Struct, frozen=True):
-    """Tell whoever settles that there is something for it."""
 
 
 class Keeping:
@@ -46,27 +43,33 @@ class Keeping:
         while not self._shift.gave_up:
             yield Pause(self._until_next())
             now = monotonic()
-            old = [attempt for attempt in self._hand.unfinished() if now - attempt.extended_at >= self._third / 2]
+            old = [attempt for attempt in self._hand.ours() if now - attempt.extended_at >= self._third / 2]
             if not old or now - min(attempt.extended_at for attempt in old) < self._third:
                 continue
-            if given_back := self._give_back(old):
-                yield TurnsEnded()
-                old = [attempt for attempt in old if attempt not in given_back]
-            yield from self._extend_all(old)
+            given_back = yield from self._give_back(old)
+            yield from self._extend_all([attempt for attempt in old if attempt not in given_back])
 
     def _until_next(self) -> float:
         """Seconds until the next lease is a third over; at most a third, since new ones may come."""
         now = monotonic()
-        ages = [now - attempt.extended_at for attempt in self._hand.unfinished()]
+        ages = [now - attempt.extended_at for attempt in self._hand.ours()]
         return max(0.0, self._third - max(ages, default=0.0))
 
-    def _give_back(self, old: Sequence[Attempt]) -> set[Attempt]:
+    def _give_back(self, old: Sequence[Attempt]) -> Plan[set[Attempt]]:
         """Let others have what waited for a third of its lease: handling takes longer than was thought."""
         given_back = {attempt for attempt in old if self._hand.withdraw(attempt)}
-        if given_back:
-            self._hand.pace.stall(self._third)
-            for attempt in given_back:
-                self._hand.end(attempt, Release())
+        if not given_back:
+            return given_back
+        self._hand.pace.stall(self._third)
+        ended: list[Ended] = [(attempt, Release()) for attempt in given_back]
+        try:
+            yield Settle([(attempt.reservation, release) for attempt, release in ended])
+        except StoreUnavailable as error:
+            self._shift.journal.given_up([*given_back], error)
+        else:
+            self._shift.journal.settled(ended)
+        self._hand.let_go(given_back)
+        yield Freed(wake=False)
         return given_back
 
     def _extend_all(self, attempts: Sequence[Attempt]) -> Plan[None]:

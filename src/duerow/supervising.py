@@ -16,7 +16,6 @@ import msgspec
 from duerow.attempt import Attempt
 from duerow.errors import TimedOut
 from duerow.hand import Slot
-from duerow.keeping import TurnsEnded
 from duerow.plan import Plan
 from duerow.settlement import Release, Rollback, Settlement
 from duerow.shift import Shift
@@ -53,6 +52,10 @@ class Dismiss(msgspec.Struct, frozen=True):
     """Give up on the thread or task of a slot: its handler was told, nothing that it does counts."""
 
     slot: Slot
+
+
+class TurnsEnded(msgspec.Struct, frozen=True):
+    """Tell whoever settles that there is something for it."""
 
 
 class AllChanged(msgspec.Struct, frozen=True):

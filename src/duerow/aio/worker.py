@@ -18,7 +18,7 @@ from duerow.claiming import Claiming, HandOut, Listen, NextDue, Reserve, RoomWan
 from duerow.consumer import new_claim
 from duerow.errors import ConfigurationError, InvalidOutcome, StoreUnavailable
 from duerow.hand import Slot
-from duerow.keeping import Extend, Keeping, TurnsEnded
+from duerow.keeping import Extend, Keeping
 from duerow.message import Message
 from duerow.plan import Plan, arun
 from duerow.retry import RetryFunction, RetryPolicy, as_policy
@@ -36,6 +36,7 @@ from duerow.supervising import (
     NextEvent,
     Stop,
     Supervising,
+    TurnsEnded,
 )
 
 SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
@@ -109,7 +110,7 @@ class Worker:
             grace=grace,
             name=new_name() if name is None else name,
         )
-        self._stops: list[Stop] = []
+        self._stops = 0
         self._crew: _Crew | None = None
         self._change = threading.Lock()
 
@@ -134,9 +135,9 @@ class Worker:
             if self._crew is not None:
                 raise ConfigurationError("this worker runs already; make another one of the same queue")
             self._crew = crew
-            for stop in self._stops:
-                crew.tell(stop)
-            self._stops.clear()
+            while self._stops:
+                self._stops -= 1
+                crew.stop()
         try:
             with _signals(self.stop):
                 await crew.work()
@@ -151,9 +152,9 @@ class Worker:
         """
         with self._change:
             if self._crew is None:
-                self._stops.append(Stop())
+                self._stops += 1
             else:
-                self._crew.tell(Stop())
+                self._crew.stop()
 
 
 class _Crew:
@@ -171,7 +172,7 @@ class _Crew:
         self._work = asyncio.Condition()
         self._freed, self._ended, self._time_up = asyncio.Event(), asyncio.Event(), asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
-        self._keeper = _Keeper(shift, queue, self._tell_ended_from_elsewhere, self.tell)
+        self._keeper = _Keeper(shift, queue, self._tell_freed_from_elsewhere, self.tell)
         self._actions: dict[type, Act] = {
             Reserve: self._reserve,
             Listen: lambda step: self._wakeup.listen(),
@@ -209,6 +210,11 @@ class _Crew:
                 await self._carry_out(supervising.wind_down())
             finally:
                 await self._see_off()
+
+    def stop(self) -> None:
+        """Begin nothing more from now on, and wind down; from any thread."""
+        self._shift.over = True
+        self.tell(Stop())
 
     def tell(self, event: Stop | Left) -> None:
         """Have the supervisor look at an event; from any thread."""
@@ -334,8 +340,9 @@ class _Crew:
     async def _tell_ended(self, step: TurnsEnded) -> None:
         self._ended.set()
 
-    def _tell_ended_from_elsewhere(self) -> None:
-        self._loop.call_soon_threadsafe(self._ended.set)
+    def _tell_freed_from_elsewhere(self) -> None:
+        with suppress(RuntimeError):  # the loop is closed: the run has ended
+            self._loop.call_soon_threadsafe(self._freed.set)
 
     async def _pause(self, step: Pause) -> None:
         await _within(step.seconds, self._time_up.wait())
@@ -360,9 +367,9 @@ class _Keeper:
     """Keeps the leases from a thread with a loop of its own, which no handler can block."""
 
     def __init__(
-        self, shift: Shift, queue: Queue, tell_ended: Callable[[], None], tell: Callable[[Stop | Left], None]
+        self, shift: Shift, queue: Queue, tell_freed: Callable[[], None], tell: Callable[[Stop | Left], None]
     ) -> None:
-        self._shift, self._queue, self._tell_ended, self._tell = shift, queue, tell_ended, tell
+        self._shift, self._queue, self._tell_freed, self._tell = shift, queue, tell_freed, tell
         self._time_up = threading.Event()
 
     def start(self) -> None:
@@ -379,14 +386,16 @@ class _Keeper:
         except BaseException as error:
             self._tell(Left("keeper", error))
 
-    async def _act(self, step: Pause | Extend | TurnsEnded) -> Any:
+    async def _act(self, step: Pause | Extend | Settle | Freed) -> Any:
         match step:
             case Pause(seconds):
                 self._time_up.wait(seconds)  # nothing else runs on this loop
             case Extend(reservations):
                 return await self._queue.extend_many(reservations)
-            case TurnsEnded():
-                self._tell_ended()
+            case Settle(pairs):
+                return await self._queue.settle(pairs)
+            case Freed():
+                self._tell_freed()
 
 
 class _Wakeup:

@@ -17,7 +17,7 @@ from duerow.claiming import Claiming, HandOut, Listen, NextDue, Reserve, RoomWan
 from duerow.consumer import new_claim
 from duerow.errors import ConfigurationError, StoreUnavailable
 from duerow.hand import Slot
-from duerow.keeping import Extend, Keeping, TurnsEnded
+from duerow.keeping import Extend, Keeping
 from duerow.message import Message
 from duerow.plan import Plan, run
 from duerow.retry import RetryFunction, RetryPolicy, as_policy
@@ -35,6 +35,7 @@ from duerow.supervising import (
     NextEvent,
     Stop,
     Supervising,
+    TurnsEnded,
 )
 from duerow.sync.queue import Queue, Reservation
 
@@ -98,6 +99,7 @@ class Worker:
             name=new_name() if name is None else name,
         )
         self._events: Events = SimpleQueue()
+        self._shift: Shift | None = None
         self._running = threading.Lock()
 
     def run(self, until: Until = None) -> None:
@@ -119,10 +121,12 @@ class Worker:
         shift = Shift(self._queue.name, self._terms, until)
         if not self._running.acquire(blocking=False):
             raise ConfigurationError("this worker runs already; make another one of the same queue")
+        self._shift = shift
         try:
             with _signals(self.stop):
                 _Crew(shift, self._queue, self._handler, self._events).work()
         finally:
+            self._shift = None
             self._events = SimpleQueue()
             self._running.release()
 
@@ -131,6 +135,9 @@ class Worker:
 
         From any thread, handler or signal. A worker that does not run yet will return as soon as it does.
         """
+        # Nothing here may wait for a lock: the signal may have interrupted its holder.
+        if (shift := self._shift) is not None:
+            shift.over = True
         self._events.put(Stop())
 
 

@@ -73,7 +73,9 @@ ENTRIES = st.builds(
     TIMES,
 )
 MOVES = st.builds(
-    lambda to, content, key, headers, time, mode: Moved(to, content[0], content[1], key, headers, *time, mode),
+    lambda to, content, key, headers, time, mode: Moved(
+        to, content[0], content[1], key, headers, time[0], time[1], mode
+    ),
     QUEUES,
     st.sampled_from([(None, None), ("3", "json"), ('"AP8="', "bytes")]),
     st.none() | KEYS,

@@ -108,10 +108,11 @@ class BlockingConnections:
         """Return a connection that leaves the pool for good."""
         try:
             lent = self.engine.raw_connection()
+            driver_connection = lent.driver_connection  # a detached connection no longer tells
             lent.detach()
         except Exception as error:
             raise (explained(self.dialect, error) or error) from error
-        return lent.driver_connection
+        return driver_connection
 
     def close(self) -> None:
         """Close the connections at rest, if the engine is duerow's own."""

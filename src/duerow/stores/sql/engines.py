@@ -18,7 +18,6 @@ from duerow.errors import ConfigurationError
 RESTED: Final = 5.0
 """Seconds at rest after which a connection is tried before it is lent: the server may have gone meanwhile."""
 
-SQLITE_OPTIONS: Final = {"synchronous": ("FULL", "NORMAL", "EXTRA"), "busy_timeout": None}
 BUSY_TIMEOUT: Final = 30_000
 """Milliseconds for which SQLite waits for another writer."""
 

@@ -362,47 +362,45 @@ class SqlStore:
                 return ()
 
     def _move(self, items: Sequence[tuple[int, Turn]], errors: dict[int, DuerowError]) -> Plan[None]:
-        """Move rows; where another live message holds the key in the target, do as the turn says."""
-        keyless = [item for item in items if _target(item[1]).key is None]
-        yield from self._end(keyless, Moved, errors)
-        keyed = sorted((item for item in items if _target(item[1]).key is not None), key=_by_id)
-        for wave in _waves(keyed, lambda item: (_target(item[1]).to, _target(item[1]).key)):
-            free, taken = yield from self._take_keys(wave)
-            yield from self._end(free, Moved, errors)
-            for item in taken:
-                yield from self._meet(*item, errors)
+        """Move rows as if one after the other in the order of id: most in one write, the rest behind what they need.
 
-    def _take_keys(
-        self, wave: Sequence[tuple[int, Turn]]
-    ) -> Plan[tuple[list[tuple[int, Turn]], list[tuple[int, Turn]]]]:
-        """Part moves into those whose key is free in the target, now held for them, and those whose key is taken.
-
-        A key is held by the same INSERT … ON CONFLICT as a push: a row is added and taken away again in this
-        transaction, so that nobody else can add one before the move, and no statement fails.
+        Where another live message holds the key in the target, do as the turn says. A free key is held for its move
+        by the same INSERT … ON CONFLICT as a push: a row is added and taken away again in this transaction, so that
+        nobody else can add one before the move, and no statement fails.
         """
-        free, taken, left = [], [], list(wave)
-        while left:
-            holders = yield from self._holders(_wish(turn) for _, turn in left)
-            wanted = []
-            for item in left:
-                target = _target(item[1])
-                holder = holders.get((target.to, target.key))
-                if holder is None:
-                    wanted.append(item)
+        pending = sorted(items, key=_by_id)
+        while pending:
+            now, later = _first_at_each_place(pending)
+            holders = {
+                at: record.id for at, record in (yield from self._holders(_wish(turn) for _, turn in now)).items()
+            }
+            awaited = {holders.get(_place(turn)) for _, turn in later if turn.receipt.id < holders.get(_place(turn), 0)}
+            ids = {turn.receipt.id for _, turn in pending}
+            free: list[tuple[int, Turn]] = []
+            unheld: list[tuple[int, Turn]] = []
+            met: list[tuple[int, Turn]] = []
+            for item in now:
+                id, holder = _by_id(item), holders.get(_place(item[1]))
+                if id in awaited or (holder in ids and holder is not None and holder < id):
+                    later.append(item)
+                elif holder is None and _target(item[1]).key is not None:
+                    unheld.append(item)
                 else:
-                    (free if holder.id == item[1].receipt.id else taken).append(item)
-            ids = (
-                [row[0] for row in (yield self._step(self.statements.next_ids, {"count": len(wanted)}))]
-                if wanted
-                else []
-            )
-            held = yield from self._insert(
-                [_Item(0, id, _wish(turn)) for id, (_, turn) in zip(ids, wanted, strict=True)]
-            )
-            yield from self._take_back(list(held))
-            free += [item for id, item in zip(ids, wanted, strict=True) if id in held]
-            left = [item for id, item in zip(ids, wanted, strict=True) if id not in held]
-        return free, taken
+                    (free if holder in (None, id) else met).append(item)
+            got = yield from self._hold_keys(unheld)
+            yield from self._end([*free, *got], Moved, errors)
+            for place, turn in met:
+                yield from self._meet(place, turn, errors)
+            pending = sorted([*later, *(item for item in unheld if item not in got)], key=_by_id)
+
+    def _hold_keys(self, items: Sequence[tuple[int, Turn]]) -> Plan[list[tuple[int, Turn]]]:
+        """Hold the keys of moves until the end of the transaction; return those whose key nobody took meanwhile."""
+        if not items or self.dialect.writes_alone:
+            return list(items)
+        ids = [row[0] for row in (yield self._step(self.statements.next_ids, {"count": len(items)}))]
+        held = yield from self._insert([_Item(0, id, _wish(turn)) for id, (_, turn) in zip(ids, items, strict=True)])
+        yield from self._take_back(list(held))
+        return [item for id, item in zip(ids, items, strict=True) if id in held]
 
     def _meet(self, place: int, turn: Turn, errors: dict[int, DuerowError]) -> Plan[None]:
         """End a move that met another live message with its key: refuse it, or end it as done and change the other."""
@@ -426,12 +424,13 @@ class SqlStore:
         """Take messages away; see Store.remove."""
         yield BEGIN
         found: dict[int, Record] = {}
-        for by, wanted in (("ids", tuple(ids)), ("keys", tuple(keys))):
-            for chunk in self._chunks(wanted):
-                live = LIVE if by == "keys" else None
-                query = Query(queue, **{by: tuple(chunk)}, statuses=live, by_id=True, limit=len(chunk))
-                for record in (yield from self.find(query)):
-                    found[record.id] = record
+        queries = [Query(queue, ids=tuple(chunk), by_id=True, limit=len(chunk)) for chunk in self._chunks(ids)]
+        queries += [
+            Query(queue, keys=tuple(chunk), statuses=LIVE, by_id=True, limit=len(chunk)) for chunk in self._chunks(keys)
+        ]
+        for query in queries:
+            for record in (yield from self.find(query)):
+                found[record.id] = record
         removed: set[int] = set()
         for chunk in self._chunks(sorted(found)):
             more = {"queue_in": queue, "even_if_leased": even_if_leased}
@@ -589,6 +588,26 @@ def _target(turn: Turn) -> Moved:
     if not isinstance(turn.end, Moved):
         raise AssertionError(f"{turn} is no move")
     return turn.end
+
+
+def _place(turn: Turn) -> Place:
+    """Return the queue and the key that a move goes to."""
+    return (_target(turn).to, _target(turn).key)
+
+
+def _first_at_each_place(
+    items: Sequence[tuple[int, Turn]],
+) -> tuple[list[tuple[int, Turn]], list[tuple[int, Turn]]]:
+    """Part moves into the first to each key, with all that have none, and the others."""
+    first: list[tuple[int, Turn]] = []
+    others: list[tuple[int, Turn]] = []
+    taken: set[Place] = set()
+    for item in items:
+        place = _place(item[1])
+        (others if place in taken else first).append(item)
+        if place[1] is not None:
+            taken.add(place)
+    return first, others
 
 
 def _wish(turn: Turn) -> Entry:

@@ -153,7 +153,7 @@ class Statements:
 
     @cached_property
     def hasten(self) -> Statement:
-        """Make held messages due earlier, if the given time is earlier and nobody has them; return whose time changed."""
+        """Make held messages that nobody has due earlier, if the given time is; return whose time changed."""
         names = ("id", "due", "delay")
         given = self.dialect.given("given", {name: self._entry_types[name] for name in names})
         columns = self.message.c
@@ -200,7 +200,7 @@ class Statements:
         """Take the oldest due rows away; each comes with the oldest due time, as in `reserve`, and with the time."""
         taken = delete(self.message).where(self.dialect.one_of(self.message.c.id, self._due_ids(from_floor)))
         oldest = [self._oldest(from_floor)] if self.dialect.keeps_dead_entries else []
-        return Statement(taken.returning(*self._record, *oldest, self.now))
+        return Statement(taken.returning(*self._record, self.now, *oldest))
 
     def _due_ids(self, from_floor: bool) -> Any:
         columns = self.message.c

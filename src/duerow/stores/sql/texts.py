@@ -19,7 +19,8 @@ class Text:
     __slots__ = ("constants", "positions", "text")
 
     def __init__(self, statement: Statement, dialect: Dialect, binary_arrays: bool) -> None:
-        compiled: Any = statement.element.compile(dialect=dialect)
+        element: Any = statement.element
+        compiled = element.compile(dialect=dialect)
         self.text: str = compiled.string
         binds: dict[Any, str] = getattr(compiled, "bind_names", {})
         self.positions: list[str] | None = compiled.positiontup if binds and compiled.positional else None

@@ -53,7 +53,7 @@ READS: Final[dict[str, Call]] = {
 
 
 async def longest_pause(call: Awaitable[object], hold: Hold | None) -> float:
-    """Await a call beside a ticker, the database held for a while if that is given; return the ticker's longest wait."""
+    """Await a call beside a ticker, the database held meanwhile if that is given; return the longest wait."""
     ticks = [monotonic()]
 
     async def tick() -> None:

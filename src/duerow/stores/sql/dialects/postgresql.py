@@ -109,7 +109,8 @@ class PostgreSQL:
         """Return the row as a record, its moments in UTC."""
         if row[13].tzinfo is UTC:
             return Record(*row)
-        return Record(*(self.read_moment(value) if isinstance(value, datetime) else value for value in row))
+        values: list[Any] = [self.read_moment(value) if isinstance(value, datetime) else value for value in row]
+        return Record(*values)
 
     def given(self, name: str, columns: Mapping[str, TypeEngine[Any]]) -> FromClause:
         """Return unnest of one array for each column."""

@@ -59,7 +59,7 @@ class SQLite:
 
     def plain(self) -> SqlDialect:
         """Return SQLAlchemy's dialect for printing statements without values."""
-        return sqlite.dialect()  # type: ignore[no-untyped-call]
+        return sqlite.dialect()
 
     def now(self) -> ColumnElement[Any]:
         """Return nothing: SQLite's own clock has milliseconds only, so each statement is given the host's."""

@@ -41,7 +41,7 @@ class Migrations:
         if missing:
             raise SchemaOutdated(
                 f"the {where} are of version {newest}, this duerow needs {len(MIGRATIONS)} ({', '.join(missing)}): "
-                "run `duerow migrate`, connect(…, migrate=True), or hand the text of `duerow sql` to who may change tables"
+                "run `duerow migrate`, connect(…, migrate=True), or hand the output of `duerow sql` to your DBA"
             )
 
     def migrate(self, step: Stepping) -> Plan[list[str]]:

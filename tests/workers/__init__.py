@@ -1,0 +1,1 @@
+"""What workers promise, blocking and async alike, on every store."""
