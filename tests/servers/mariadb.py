@@ -28,6 +28,7 @@ from tests.servers.process import (
 
 USER, DATABASE = "root", "duerow"
 PACKAGES = ["mariadb-server-core", "mariadb-client-core"]
+APT = ["Debug::NoLocking=1", "APT::Sandbox::User=", "Dir::Cache::pkgcache=", "Dir::Cache::srcpkgcache="]
 
 
 @dataclass(frozen=True)
@@ -126,9 +127,9 @@ def fetch(cache: Path) -> None:
 
 def apt(cache: Path, *words: str) -> str:
     """Run apt-get with package lists of our own, so that no rights are needed and the machine's stay as they are."""
-    own = ["-o", f"Dir::State::lists={cache / 'lists'}", "-o", "Debug::NoLocking=1", "-o", "APT::Sandbox::User="]
+    settings = [f"Dir::State::lists={cache / 'lists'}", *APT]
     done = subprocess.run(
-        ["apt-get", "-q", *own, *words],
+        ["apt-get", "-q", *(f"-o{setting}" for setting in settings), *words],
         cwd=cache / "packages",
         env={**os.environ, "LC_ALL": "C"},
         stdin=subprocess.DEVNULL,
