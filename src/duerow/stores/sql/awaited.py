@@ -99,11 +99,12 @@ class AwaitedConnections:
         if self.engine.dialect.driver not in ("psycopg", "psycopg_async"):
             return AsyncSilentListener()
         try:
-            connection = await self.engine.raw_connection()
-            connection.detach()
+            lent = await self.engine.raw_connection()
+            connection = lent.driver_connection  # a detached connection no longer tells
+            lent.detach()
         except Exception as error:
             raise (explained(self.dialect, error) or error) from error
-        listener = AsyncNotifyListener(connection.driver_connection, self.store.statements.channel, queues)
+        listener = AsyncNotifyListener(connection, self.store.statements.channel, queues)
         await listener.start()
         return listener
 

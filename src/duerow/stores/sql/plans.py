@@ -381,7 +381,7 @@ class SqlStore:
             met: list[tuple[int, Turn]] = []
             for item in now:
                 id, holder = _by_id(item), holders.get(_place(item[1]))
-                if id in awaited or (holder in ids and holder is not None and holder < id):
+                if id in awaited or (holder is not None and holder in ids and holder < id):
                     later.append(item)
                 elif holder is None and _target(item[1]).key is not None:
                     unheld.append(item)
