@@ -210,6 +210,7 @@ class _Crew:
                 await self._carry_out(supervising.wind_down())
             finally:
                 await self._see_off()
+                await self._wakeup.close()
 
     def stop(self) -> None:
         """Begin nothing more from now on, and wind down; from any thread."""
@@ -360,7 +361,6 @@ class _Crew:
         if self._shift.gave_up:
             self._time_up.set()
             self._keeper.stop()
-            await self._wakeup.close()
 
 
 class _Keeper:

@@ -187,7 +187,11 @@ class _Crew:
             supervising.hurry = True
             raise
         finally:
-            self._carry_out(supervising.wind_down())
+            try:
+                self._carry_out(supervising.wind_down())
+            finally:
+                if not supervising.staff:  # else somebody still listens, and is left to it
+                    self._wakeup.close()
 
     def _carry_out(self, plan: Plan[Any]) -> Any:
         return run(plan, lambda step: self._actions[type(step)](step))
@@ -298,7 +302,6 @@ class _Crew:
         self._wakeup.wake()
         if self._shift.gave_up:
             self._time_up.set()
-            self._wakeup.close()
 
 
 class _Wakeup:
@@ -309,6 +312,7 @@ class _Wakeup:
         self._possible = queue.database.store.capabilities.wakes_consumers
         self._listener: Listener | None = None
         self._called = threading.Event()
+        self._closing = threading.Lock()
 
     def listen(self) -> None:
         """Hear of pushes from now on, if the store tells of them and can be reached."""
@@ -339,15 +343,17 @@ class _Wakeup:
     def wake(self) -> None:
         """End the sleep, or the next one; from any thread."""
         self._called.set()
-        if (listener := self._listener) is not None:
-            listener.wake()
+        with self._closing:
+            if self._listener is not None:
+                self._listener.wake()
 
     def close(self) -> None:
-        """Hear nothing more."""
-        listener, self._listener = self._listener, None
-        if listener is not None:
-            with suppress(StoreUnavailable):  # a connection that is gone needs no closing
-                listener.close()
+        """Hear nothing more; nobody may be asleep."""
+        with self._closing:
+            listener, self._listener = self._listener, None
+            if listener is not None:
+                with suppress(StoreUnavailable):  # a connection that is gone needs no closing
+                    listener.close()
 
     def _was_called(self) -> bool:
         called = self._called.is_set()
