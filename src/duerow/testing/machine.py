@@ -42,6 +42,7 @@ from duerow.store import (
     Turn,
 )
 from duerow.testing.clock import START, MovableClock, hours, microseconds, minutes, seconds
+from duerow.testing.reading import empty, everything
 
 NAMES: Final = ("mail", "billing")
 """Two queues are enough for moves to meet."""
@@ -216,9 +217,9 @@ class StoreMachine(RuleBasedStateMachine):
 
     def _learn_followers(self) -> None:
         """Find the ids of what was pushed by `then`: the newest of both, in order."""
-        theirs = sorted(record.id for record in contents(self.both.reference) if record.id not in self.both.twins)
+        theirs = sorted(record.id for record in everything(self.both.reference) if record.id not in self.both.twins)
         known = set(self.both.twins.values())
-        ours = sorted(record.id for record in contents(self.database) if record.id not in known)
+        ours = sorted(record.id for record in everything(self.database) if record.id not in known)
         self.both.learn(ours, theirs)
 
     @precondition(lambda self: self.lent)
@@ -291,7 +292,7 @@ class StoreMachine(RuleBasedStateMachine):
     @invariant()
     def both_hold_the_same(self) -> None:
         """After every step: the same messages, field by field, the same counts, the same next due time."""
-        assert contents(self.database) == [self.both.record(record) for record in contents(self.both.reference)]
+        assert everything(self.database) == [self.both.record(record) for record in everything(self.both.reference)]
         for name in NAMES:
             ours, theirs = self.both.run(lambda store: store.count(name), lambda store: store.count(name))  # noqa: B023
             assert {status: n for status, n in ours.items() if n} == {status: n for status, n in theirs.items() if n}
@@ -300,21 +301,6 @@ class StoreMachine(RuleBasedStateMachine):
                 lambda store: store.idle([name], seconds(0)),  # noqa: B023 - run at once
             )
             assert ours == theirs
-
-
-def contents(database: Database) -> list[Record]:
-    """Return all messages of the two queues in the order of their ids."""
-    records: list[Record] = []
-    for name in NAMES:
-        records += database.run(lambda: database.store.find(Query(name, by_id=True, limit=100_000)))  # noqa: B023
-    return sorted(records, key=lambda record: record.id)
-
-
-def empty(database: Database) -> None:
-    """Remove all messages of the two queues."""
-    for name in NAMES:
-        ids = [record.id for record in contents(database) if record.queue == name]
-        database.run(lambda: database.store.remove(name, ids, [], True))  # noqa: B023 - run at once
 
 
 def drive(database: Database, clock: MovableClock, runs: int = 15, steps: int = 30, seed: int | None = None) -> None:

@@ -17,6 +17,13 @@ def everything(db: Database) -> list[Record]:
     return sorted(records, key=lambda record: record.id)
 
 
+def empty(db: Database) -> None:
+    """Remove all messages of all queues."""
+    for name in db.queues():
+        ids = [record.id for record in everything(db) if record.queue == name]
+        db.run(lambda name=name, ids=ids: db.store.remove(name, ids, [], True))  # type: ignore[misc]
+
+
 def stored(queue: Queue, id: int) -> Message:
     """Return the message with this id, which must be there."""
     message = queue.get(id)

@@ -11,7 +11,7 @@ from duerow import Commit, Database, Draft, Queue, Reservation
 from duerow.errors import CodecError, ConfigurationError, DuplicateKey, LeaseLost, NotSupported
 from duerow.testing.clock import MovableClock, hours, minutes
 from duerow.testing.conformance.fixtures import Begin
-from duerow.testing.reading import everything, lost, payloads, stored
+from duerow.testing.reading import empty, everything, lost, payloads, stored
 
 CHANGES: dict[str, Callable[[Queue, Reservation, Any], object]] = {
     "push": lambda queue, mine, own: queue.push("new", within=own),
@@ -55,53 +55,53 @@ def prepare(queue: Queue, clock: MovableClock) -> Reservation:
     return mine
 
 
-@pytest.mark.parametrize("change", CHANGES)
-def test_a_change_is_undone_when_the_caller_rolls_back(
-    db: Database, queue: Queue, clock: MovableClock, begin: Begin | None, change: str
+def test_every_change_is_undone_when_the_caller_rolls_back(
+    db: Database, queue: Queue, clock: MovableClock, begin: Begin | None
 ) -> None:
     mine = prepare(queue, clock)
-    before = everything(db)
     if begin is None:
-        refuse(db, queue, mine, change)
+        refuse_all(db, queue, mine, object())
         return
-    with begin() as own:
-        CHANGES[change](queue, mine, own.handle)
-        assert everything(db) == before, "another connection saw what was not committed"
-        own.rollback()
-    assert everything(db) == before
+    before = everything(db)
+    for name, change in CHANGES.items():
+        with begin() as own:
+            change(queue, mine, own.handle)
+            assert everything(db) == before, f"another connection saw {name} before it was committed"
+            own.rollback()
+        assert everything(db) == before, f"{name} outlived the caller's transaction"
     assert queue.commit_many([mine]) == []
 
 
-@pytest.mark.parametrize("change", CHANGES)
-def test_a_change_holds_when_the_caller_commits(
-    db: Database, queue: Queue, clock: MovableClock, begin: Begin | None, change: str
+def test_every_change_holds_when_the_caller_commits(
+    db: Database, queue: Queue, clock: MovableClock, begin: Begin | None
+) -> None:
+    if begin is None:
+        refuse_all(db, queue, prepare(queue, clock), object())
+        return
+    for name, change in CHANGES.items():
+        empty(db)
+        mine = prepare(queue, clock)
+        before = everything(db)
+        with begin() as own:
+            change(queue, mine, own.handle)
+            own.commit()
+        assert everything(db) != before, f"{name} did not last"
+
+
+def test_what_is_no_transaction_is_refused_before_anything_changes(
+    db: Database, queue: Queue, clock: MovableClock
 ) -> None:
     mine = prepare(queue, clock)
+    for handle in ("no transaction", 7, object(), db, queue):
+        refuse_all(db, queue, mine, handle)
+
+
+def refuse_all(db: Database, queue: Queue, mine: Reservation, handle: Any) -> None:
+    """Every change within that handle is refused, and nothing happens."""
     before = everything(db)
-    if begin is None:
-        refuse(db, queue, mine, change)
-        return
-    with begin() as own:
-        CHANGES[change](queue, mine, own.handle)
-        own.commit()
-    assert everything(db) != before
-
-
-def refuse(db: Database, queue: Queue, mine: Reservation, change: str) -> None:
-    """A store that cannot join says so before anything changes."""
-    assert not db.store.capabilities.within
-    before = everything(db)
-    with pytest.raises(NotSupported):
-        CHANGES[change](queue, mine, object())
-    assert everything(db) == before
-
-
-@pytest.mark.parametrize("change", CHANGES)
-def test_what_is_no_transaction_is_refused(db: Database, queue: Queue, clock: MovableClock, change: str) -> None:
-    mine = prepare(queue, clock)
-    before = everything(db)
-    with pytest.raises(ConfigurationError, match="within"):
-        CHANGES[change](queue, mine, "no transaction")
+    for change in CHANGES.values():
+        with pytest.raises(ConfigurationError if db.store.capabilities.within else NotSupported, match="within"):
+            change(queue, mine, handle)
     assert everything(db) == before
 
 

@@ -1,0 +1,59 @@
+"""PostgreSQL, each test in a schema of its own."""
+
+import uuid
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+
+import psycopg
+import pytest
+from psycopg import sql
+
+from duerow.testing.conformance.fixtures import Hold, Place
+from duerow.testing.faces import Face
+from tests.stores.callers import begin, parametrize
+from tests.stores.postgresql.callers import WAYS
+
+__all__ = ["begin"]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run the promises of `within=` in every way that PostgreSQL's callers have."""
+    parametrize(metafunc, WAYS)
+
+
+@pytest.fixture(scope="session")
+def superuser(postgresql_url: str) -> Iterator[psycopg.Connection]:
+    """A connection that tidies up after the tests."""
+    with closing(psycopg.connect(postgresql_url, autocommit=True)) as connection:
+        yield connection
+
+
+@pytest.fixture
+def place(postgresql_url: str, superuser: psycopg.Connection) -> Iterator[Place]:
+    """The queues of this test."""
+    schema = f"test_{uuid.uuid4().hex[:12]}"
+    yield Place(postgresql_url, {"schema": schema})
+    superuser.execute("SET client_min_messages = warning")
+    superuser.execute(sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(sql.Identifier(schema)))
+
+
+@pytest.fixture
+def crowd(face: Face) -> int:
+    """More than PostgreSQL takes parameters in one statement; once, since both faces run the same plans."""
+    return 70_000 if face.name == "sync" else 6_000
+
+
+@pytest.fixture
+def hold(place: Place) -> Hold:
+    """Another session has the table for itself, so that everybody else must wait."""
+
+    @contextmanager
+    def holding() -> Iterator[None]:
+        message = sql.Identifier(place.settings["schema"], "duerow_message")
+        with closing(psycopg.connect(place.url)) as connection:
+            connection.execute(sql.SQL("LOCK TABLE {} IN ACCESS EXCLUSIVE MODE").format(message))
+            yield
+            connection.rollback()
+
+    return holding

@@ -1,0 +1,53 @@
+"""SQLite, each test in a file of its own."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+
+from duerow.testing.conformance.fixtures import Hold, Place
+from duerow.testing.faces import Face
+from tests.stores.callers import begin, parametrize
+from tests.stores.sqlite.callers import WAYS
+
+__all__ = ["begin"]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run the promises of `within=` in every way that SQLite's callers have."""
+    parametrize(metafunc, WAYS)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """The file of this test."""
+    return tmp_path / "queues.db"
+
+
+@pytest.fixture
+def place(file: Path) -> Place:
+    """The queues of this test."""
+    return Place(f"sqlite:///{file}")
+
+
+@pytest.fixture
+def crowd(face: Face) -> int:
+    """More than SQLite takes parameters in one statement; once, since both faces run the same plans."""
+    return 70_000 if face.name == "sync" else 6_000
+
+
+@pytest.fixture
+def hold(file: Path) -> Hold:
+    """Another connection writes, so that everybody else must wait."""
+
+    @contextmanager
+    def holding() -> Iterator[None]:
+        with closing(sqlite3.connect(file, isolation_level=None, check_same_thread=False, timeout=30)) as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            yield
+            connection.execute("ROLLBACK")
+
+    return holding
