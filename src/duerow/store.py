@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from importlib.metadata import entry_points
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Protocol
 
 import msgspec
@@ -378,7 +379,7 @@ def find_backend(target: Any) -> Backend:
         ConfigurationError: nothing that is installed knows this scheme, or the target is neither.
     """
     scheme = _scheme(target)
-    found = {entry.name: entry for entry in entry_points(group="duerow.stores")}
+    found = _installed()
     if scheme not in found:
         known = ", ".join(f"{name}://" for name in sorted(found))
         raise ConfigurationError(f"no store for {scheme}:// is installed; known are {known}")
@@ -389,6 +390,12 @@ def find_backend(target: Any) -> Backend:
             f"{scheme}:// needs the module {error.name}: pip install 'duerow[{scheme}]'"
         ) from error
     return backend
+
+
+@cache
+def _installed() -> dict[str, EntryPoint]:
+    """Return the entry points of all stores; looked up once, since that reads the whole list of packages."""
+    return {entry.name: entry for entry in entry_points(group="duerow.stores")}
 
 
 def _scheme(target: Any) -> str:
