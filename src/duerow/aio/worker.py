@@ -382,9 +382,15 @@ class _Keeper:
 
     def _keep(self) -> None:
         try:
-            asyncio.run(arun(Keeping(self._shift).keep(), self._act))
+            asyncio.run(self._keep_leases())
         except BaseException as error:
             self._tell(Left("keeper", error))
+
+    async def _keep_leases(self) -> None:
+        try:
+            await arun(Keeping(self._shift).keep(), self._act)
+        finally:
+            await self._queue.database.connections.close()  # those of this loop
 
     async def _act(self, step: Pause | Extend | Settle | Freed) -> Any:
         match step:

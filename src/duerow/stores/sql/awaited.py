@@ -19,6 +19,7 @@ from duerow.stores.sql.listening import (
     AsyncNotifyListener,
     AsyncSilentListener,
 )
+from duerow.stores.sql.loops import EngineOfLoop
 from duerow.stores.sql.plans import SqlStore
 from duerow.stores.sql.texts import Texts, driver_texts
 
@@ -29,6 +30,7 @@ class AwaitedConnections:
     def __init__(self, engine: AsyncEngine, store: SqlStore, own: bool) -> None:
         self.engine, self.store, self.own = engine, store, own
         self.dialect = store.dialect
+        self._engines = EngineOfLoop(engine)
         self._raw = engine.dialect.driver in ("psycopg", "psycopg_async", "aiosqlite")
         self._texts = Texts(engine.dialect, raw=self._raw)
         self._callers_texts: dict[str, Texts] = {}
@@ -36,7 +38,7 @@ class AwaitedConnections:
     @asynccontextmanager
     async def open(self) -> AsyncIterator[AsyncExecute]:
         """Lend a connection; see Connections.open."""
-        connection = self.engine.connect()
+        connection = self._engines.here().connect()
         try:
             await connection.start()
             execute = await self._execute(connection)
@@ -67,7 +69,7 @@ class AwaitedConnections:
             if broken:
                 await connection.invalidate()
                 if self.own and is_lost(error):
-                    await self.engine.dispose()
+                    await connection.engine.dispose()
         with contextlib.suppress(Exception):
             await connection.close()
 
@@ -99,7 +101,7 @@ class AwaitedConnections:
         if self.engine.dialect.driver not in ("psycopg", "psycopg_async"):
             return AsyncSilentListener()
         try:
-            lent = await self.engine.raw_connection()
+            lent = await self._engines.here().raw_connection()
             connection = lent.driver_connection  # a detached connection no longer tells
             lent.detach()
         except Exception as error:
@@ -109,9 +111,8 @@ class AwaitedConnections:
         return listener
 
     async def close(self) -> None:
-        """Close the connections at rest, if the engine is duerow's own."""
-        if self.own:
-            await self.engine.dispose()
+        """Close the connections of this loop that are at rest; a user's engine keeps its own."""
+        await self._engines.close(self.own)
 
 
 class Raw:

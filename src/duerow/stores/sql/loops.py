@@ -1,0 +1,49 @@
+"""One pool of connections for each event loop: a driver binds a connection to the loop that opened it."""
+
+from __future__ import annotations
+
+import asyncio
+import weakref
+from asyncio import AbstractEventLoop
+
+from sqlalchemy import Engine
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+
+class EngineOfLoop:
+    """An async engine that can be used from several event loops, each in its own thread.
+
+    The first loop that asks has the engine itself, any other one a twin with a pool of its own, which knows the same
+    server in the same way.
+
+    Args:
+        engine: duerow's own, or the user's.
+    """
+
+    def __init__(self, engine: AsyncEngine) -> None:
+        self._engine = engine
+        self._home: weakref.ref[AbstractEventLoop] | None = None
+        self._twins: weakref.WeakKeyDictionary[AbstractEventLoop, AsyncEngine] = weakref.WeakKeyDictionary()
+
+    def here(self) -> AsyncEngine:
+        """Return the engine for the running loop."""
+        loop = asyncio.get_running_loop()
+        if self._home is None:
+            self._home = weakref.ref(loop)
+        if self._home() is loop:
+            return self._engine
+        if loop not in self._twins:
+            self._twins[loop] = _twin(self._engine)
+        return self._twins[loop]
+
+    async def close(self, own: bool) -> None:
+        """Close the connections at rest of the running loop; those of the engine itself only if it is `own`."""
+        engine = self.here()
+        if own or engine is not self._engine:
+            await engine.dispose()
+
+
+def _twin(engine: AsyncEngine) -> AsyncEngine:
+    inner = engine.sync_engine
+    options = inner.get_execution_options()
+    return AsyncEngine(Engine(inner.pool.recreate(), inner.dialect, inner.url, execution_options=options))
