@@ -128,6 +128,8 @@ def _end(reservation: Reservation, settlement: Settlement) -> End:
 
 
 def _committed(message: Message, commit: Commit) -> Committed:
+    if commit.payload is UNSET and not commit.then:
+        return Committed()
     if commit.payload is not UNSET:
         raise ConfigurationError(
             f"queue {message.queue!r} keeps no history, so commit(payload=…) of message {message.id} has no place to go"

@@ -31,7 +31,7 @@ from duerow.store import (
 from duerow.stores.sql.dialects.base import Dialect
 from duerow.stores.sql.floor import Floors
 from duerow.stores.sql.migrations import Migrations
-from duerow.stores.sql.statements import ENTRY, RECEIPT, RECORD, Statement, Statements
+from duerow.stores.sql.statements import ENTRY, LENT, RECEIPT, RECORD, OverRows, Statement, Statements
 from duerow.stores.sql.tables import Tables
 
 T = TypeVar("T")
@@ -42,7 +42,9 @@ CHUNK_BYTES: Final = 8 << 20
 NOTE: Final = timedelta(seconds=10)
 """How much longer than its sleep a consumer is noted as sleeping, so that pushes begun meanwhile wake it too."""
 
-_DUE_AT: Final = RECORD.index("due_at")
+_STATUS: Final = LENT.index("status")
+_PLACE_AT: Final = tuple(LENT.index(name) for name in ("place_at", "first_due_at", "created_at"))
+_DUE_AT: Final = (RECORD.index("due_at"),)
 
 Place = tuple[str, str | None]
 """A queue and a key in it."""
@@ -108,7 +110,7 @@ class SqlStore:
     def _push_one(self, entry: Entry) -> Plan[Pushed]:
         values = {f"{name}_in": value for name, value in zip(ENTRY[1:], self._row(entry), strict=True)}
         if self.statements.wake is not None:
-            values["queues"] = [entry.queue]
+            values["queues"] = self.dialect.names([entry.queue])
         while True:
             rows = yield self._step(self.statements.insert_one, values)
             if rows:
@@ -230,19 +232,46 @@ class SqlStore:
         records: list[Record] = []
         buried, more = 0, True
         while more and len(records) < limit:
-            rows, more = yield from self._take_due(self.statements.reserve, queue, limit - len(records), values)
-            taken = [self.dialect.record(row) for row in rows]
-            lent = [record for record in taken if record.status != "dead"]
+            rows, more = yield from self._take_due(
+                self.statements.reserve, _PLACE_AT, queue, limit - len(records), values
+            )
+            lent = [self._lent(row, queue, lease, consumer) for row in rows if row[_STATUS] != "dead"]
             records += lent
-            buried += len(taken) - len(lent)
+            buried += len(rows) - len(lent)
         return Reserved(sorted(records, key=_in_line), buried)
+
+    def _lent(self, row: Sequence[Any], queue: str, lease: timedelta, consumer: str) -> Record:
+        """Return a row of LENT as a record."""
+        id, payload, kind, key, headers, status, created, first, place, attempts, token, until, error = row
+        read: Callable[[Any], Any] = self.dialect.read_moment
+        created_at, leased_until = read(created), read(until)
+        first_due_at = created_at if first is None else read(first)
+        due_at = first_due_at if place is None else read(place)
+        return Record(
+            id,
+            queue,
+            payload,
+            kind,
+            key,
+            headers,
+            status,
+            due_at,
+            first_due_at,
+            attempts,
+            token,
+            consumer,
+            leased_until,
+            created_at,
+            leased_until - lease,
+            error,
+        )
 
     def pop(self, queue: str, limit: int) -> Plan[list[Record]]:
         """Take due messages away; see Store.pop."""
         popped: list[Record] = []
         more = True
         while more and len(popped) < limit:
-            rows, more = yield from self._take_due(self.statements.pop, queue, limit - len(popped), {})
+            rows, more = yield from self._take_due(self.statements.pop, _DUE_AT, queue, limit - len(popped), {})
             popped += [self._popped(row) for row in rows]
         return sorted(popped, key=_in_line)
 
@@ -254,16 +283,24 @@ class SqlStore:
         )
 
     def _take_due(
-        self, statement: Callable[[bool], Statement], queue: str, limit: int, values: Mapping[str, Any]
+        self,
+        statement: Callable[[bool], Statement],
+        due: Sequence[int],
+        queue: str,
+        limit: int,
+        values: Mapping[str, Any],
     ) -> Plan[tuple[list[Sequence[Any]], bool]]:
-        """Take due rows from the queue's floor on; return them and whether more may be due."""
+        """Take due rows from the queue's floor on; return them and whether more may be due.
+
+        `due` names the columns that tell a row's place in line: the first of them that is not null.
+        """
         start = self.floors.start(queue)
         bound = {**values, "queue_in": queue, "limit_in": limit}
         if start.due_at is not None:
             bound["floor"] = self.dialect.write_moment(start.due_at)
         rows = yield self._step(statement(start.due_at is not None), bound)
         if self.floors.kept and rows:
-            oldest, newest = rows[0][-1], max(row[_DUE_AT] for row in rows)
+            oldest, newest = rows[0][-1], max(next(filter(None, (row[place] for place in due))) for row in rows)
             self.floors.claimed(queue, start, oldest, newest)
             rows = [row[:-1] for row in rows]
         if len(rows) == limit:
@@ -290,50 +327,56 @@ class SqlStore:
 
     def settle(self, turns: Sequence[Turn]) -> Plan[list[Refused]]:
         """End turns; see Store.settle. Commits take effect first, then other ends, then moves, then pushes."""
-        if len(turns) == 1 and turns[0].end == _PLAIN_COMMIT:
-            receipt = turns[0].receipt
-            found = yield self._step(self.statements.commit_one, {"id_in": receipt.id, "token_in": receipt.token})
-            return [] if found else [Refused(receipt, LeaseLost(receipt.id))]
-        if self._takes_several(turns):
-            yield BEGIN
-        errors: dict[int, DuerowError] = {place: LeaseLost(turn.receipt.id) for place, turn in enumerate(turns)}
+        by_kind: dict[type[End], list[tuple[int, Turn]]] = {}
         used: set[Receipt] = set()
-        for kind in (Committed, RolledBack, Buried, Released):
-            yield from self._end(_first_of(kind, turns, used), kind, errors)
-        yield from self._move(_first_of(Moved, turns, used), errors)
+        for kind in (Committed, RolledBack, Buried, Released, Moved):
+            if items := _first_of(kind, turns, used):
+                by_kind[kind] = items
+        if self._takes_several(turns, len(by_kind)):
+            yield BEGIN
+        refused: dict[int, DuerowError | None] = dict.fromkeys(range(len(turns)))
+        for kind, items in by_kind.items():
+            yield from (self._move if kind is Moved else self._end)(items, kind, refused)
         then = [
             entry
-            for place, turn in enumerate(turns)
-            if place not in errors and isinstance(turn.end, Committed)
+            for place, turn in by_kind.get(Committed, ())
+            if place not in refused and isinstance(turn.end, Committed)
             for entry in turn.end.then
         ]
         if then:
             yield from self.push(then, "ignore")
-        yield from self._wake(turn.end.to for turn in turns if isinstance(turn.end, Moved))
-        return [Refused(turns[place].receipt, error) for place, error in sorted(errors.items())]
+        yield from self._wake(turn.end.to for _, turn in by_kind.get(Moved, ()) if isinstance(turn.end, Moved))
+        return [
+            Refused(turns[place].receipt, error or LeaseLost(turns[place].receipt.id))
+            for place, error in sorted(refused.items())
+        ]
 
-    def _takes_several(self, turns: Sequence[Turn]) -> bool:
+    def _takes_several(self, turns: Sequence[Turn], kinds: int) -> bool:
         """Return whether to settle these takes more than one write."""
-        ends = [turn.end for turn in turns]
+        if kinds > 1 or len(turns) > self.dialect.chunk:
+            return True
+        ends = [turn.end for turn in turns if type(turn.end) is not Committed or turn.end.then]
         return (
-            len({type(end) for end in ends}) > 1
-            or len(turns) > self.dialect.chunk
-            or any(isinstance(end, Moved) and end.key is not None for end in ends)
+            any(isinstance(end, Moved) and end.key is not None for end in ends)
             or any(isinstance(end, Committed) and end.then for end in ends)
-            or sum(_turn_size((0, turn)) for turn in turns) > CHUNK_BYTES
+            or sum(_end_size(end) for end in ends) > CHUNK_BYTES
         )
 
-    def _end(self, items: Sequence[tuple[int, Turn]], kind: type[End], errors: dict[int, DuerowError]) -> Plan[None]:
+    def _end(
+        self, items: Sequence[tuple[int, Turn]], kind: type[End], refused: dict[int, DuerowError | None]
+    ) -> Plan[None]:
+        """End turns of one kind, in the order of id; what was ended is no longer refused."""
         statement, names = self._endings[kind]
-        for chunk in self._chunks(sorted(items, key=_by_id), _turn_size):
+        size = None if kind in (Committed, Released) else _turn_size
+        for chunk in self._chunks(sorted(items, key=_by_id), size):
             rows = [(turn.receipt.id, turn.receipt.token, *self._ended(turn.end)) for _, turn in chunk]
             ended = {row[0] for row in (yield self._given(statement, (*RECEIPT, *names), rows))}
             for place, turn in chunk:
                 if turn.receipt.id in ended:
-                    errors.pop(place)
+                    refused.pop(place, None)
 
     @property
-    def _endings(self) -> dict[type[End], tuple[Statement, tuple[str, ...]]]:
+    def _endings(self) -> dict[type[End], tuple[OverRows, tuple[str, ...]]]:
         """The statement for each end, and the columns that it takes besides the receipt."""
         statements = self.statements
         return {
@@ -358,10 +401,11 @@ class SqlStore:
                 self.floors.lower(end.due)
                 due, delay = self.dialect.write_moment(end.due), self.dialect.write_span(end.delay)
                 return (end.to, end.key, end.kind, end.payload, end.headers, due, delay)
-            case Committed():
-                return ()
+        return ()
 
-    def _move(self, items: Sequence[tuple[int, Turn]], errors: dict[int, DuerowError]) -> Plan[None]:
+    def _move(
+        self, items: Sequence[tuple[int, Turn]], kind: type[End], refused: dict[int, DuerowError | None]
+    ) -> Plan[None]:
         """Move rows as if one after the other in the order of id: most in one write, the rest behind what they need.
 
         Where another live message holds the key in the target, do as the turn says. A free key is held for its move
@@ -388,9 +432,10 @@ class SqlStore:
                 else:
                     (free if holder in (None, id) else met).append(item)
             got = yield from self._hold_keys(unheld)
-            yield from self._end([*free, *got], Moved, errors)
+            if free or got:
+                yield from self._end([*free, *got], kind, refused)
             for place, turn in met:
-                yield from self._meet(place, turn, errors)
+                yield from self._meet(place, turn, refused)
             pending = sorted([*later, *(item for item in unheld if item not in got)], key=_by_id)
 
     def _hold_keys(self, items: Sequence[tuple[int, Turn]]) -> Plan[list[tuple[int, Turn]]]:
@@ -402,16 +447,16 @@ class SqlStore:
         yield from self._take_back(list(held))
         return [item for id, item in zip(ids, items, strict=True) if id in held]
 
-    def _meet(self, place: int, turn: Turn, errors: dict[int, DuerowError]) -> Plan[None]:
+    def _meet(self, place: int, turn: Turn, refused: dict[int, DuerowError | None]) -> Plan[None]:
         """End a move that met another live message with its key: refuse it, or end it as done and change the other."""
         receipt, target = turn.receipt, _target(turn)
         owned = yield self._given(self.statements.owned, RECEIPT, [(receipt.id, receipt.token)])
         if not owned:
             return
         if target.on_duplicate == "reject":
-            errors[place] = DuplicateKey(target.to, [str(target.key)])
+            refused[place] = DuplicateKey(target.to, [str(target.key)])
             return
-        yield from self._end([(place, turn)], Committed, errors)
+        yield from self._end([(place, turn)], Committed, refused)
         if target.on_duplicate != "ignore":
             record = self.dialect.record(owned[0])
             payload = record.payload if target.payload is None else target.payload
@@ -451,7 +496,7 @@ class SqlStore:
                 if not wanted:
                     return []
                 by.append(name)
-                values |= self.dialect.pack(name, ("value",), [(value,) for value in wanted])
+                values |= self.dialect.pack(name, {"value": wanted})
         if query.due:
             by.append("due")
         if query.after_id is not None:
@@ -515,12 +560,21 @@ class SqlStore:
 
     def _given(
         self,
-        statement: Statement,
+        statement: OverRows,
         columns: Sequence[str],
         rows: Sequence[Sequence[Any]],
         more: Mapping[str, Any] | None = None,
     ) -> Step:
-        return self._step(statement, {**self.dialect.pack("given", columns, rows), **(more or {})})
+        """Return a step over rows; a column in which they are all alike is bound once."""
+        values = dict(zip(columns, zip(*rows, strict=True), strict=True))
+        alike = {name: column[0] for name, column in values.items() if column.count(column[0]) == len(rows)}
+        if len(alike) == len(columns) and len(rows) > 1:  # equal rows, but as many as are given
+            alike.popitem()
+        bound = {f"given_{name}": value for name, value in alike.items()}
+        differing = {name: column for name, column in values.items() if name not in alike}
+        return self._step(
+            statement.alike(frozenset(alike)), {**bound, **self.dialect.pack("given", differing), **(more or {})}
+        )
 
     def _row(self, entry: Entry) -> tuple[Any, ...]:
         """Return an entry's values for ENTRY without the id."""
@@ -531,7 +585,7 @@ class SqlStore:
     def _wake(self, queues: Iterable[str]) -> Plan[None]:
         names = sorted(set(queues))
         if names and self.statements.wake is not None:
-            yield self._step(self.statements.wake, {"queues": names})
+            yield self._step(self.statements.wake, {"queues": self.dialect.names(names)})
 
     def _chunks(self, items: Sequence[T], size: Callable[[T], int] | None = None) -> Iterator[Sequence[T]]:
         """Cut into pieces that one statement takes, by number and, if a size is given, by characters."""
@@ -550,9 +604,6 @@ class SqlStore:
             characters += length
         if chunk:
             yield chunk
-
-
-_PLAIN_COMMIT: Final = Committed()
 
 
 def _waves(items: Iterable[T], at: Callable[[T], Place]) -> list[list[T]]:
@@ -638,7 +689,10 @@ def _entry_size(entry: Entry) -> int:
 
 
 def _turn_size(item: tuple[int, Turn]) -> int:
-    end = item[1].end
+    return _end_size(item[1].end)
+
+
+def _end_size(end: End) -> int:
     if isinstance(end, Moved):
         return len(end.payload or "") + len(end.headers or "")
     return len(end.error or "") if isinstance(end, RolledBack | Buried) else 0

@@ -6,6 +6,7 @@ is kept as text beside the tests and reviewed like code.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import Any, Final
 
@@ -50,6 +51,29 @@ class Statement:
         self.kept = kept
 
 
+class OverRows:
+    """A statement over rows of bound values; a column in which all rows are alike is bound once.
+
+    Args:
+        dialect: whose rows.
+        types: the columns of the rows, and their types.
+        build: makes the statement, given the rows as a table.
+    """
+
+    def __init__(
+        self, dialect: Dialect, types: Mapping[str, TypeEngine[Any]], build: Callable[[Any], Executable]
+    ) -> None:
+        self.dialect, self.types, self.build = dialect, types, build
+        self._statements: dict[frozenset[str], Statement] = {}
+
+    def alike(self, alike: frozenset[str]) -> Statement:
+        """Return the statement for rows that are alike in these columns."""
+        if alike not in self._statements:
+            given = self.dialect.given("given", self.types, alike)
+            self._statements[alike] = Statement(self.build(given))
+        return self._statements[alike]
+
+
 class Statements:
     """The statements of one installation.
 
@@ -69,9 +93,12 @@ class Statements:
         ]
         by_name = {column.name: element for column, element in zip(columns, shown, strict=True)}
         self._record = [by_name[name] for name in RECORD]
-        self._lent = [by_name["place_at" if name == "due_at" else name] for name in RECORD]
+        often_alike = {
+            "first_due_at": func.nullif(columns.first_due_at, columns.created_at, type_=dialect.moment),
+            "place_at": func.nullif(columns.place_at, columns.first_due_at, type_=dialect.moment),
+        }
+        self._lent = [often_alike.get(name, by_name[name]) for name in LENT]
         self._live = columns.status.in_([const(status) for status in LIVE])
-        self._given_receipts = dialect.given("given", {"id": BigInteger(), "token": BigInteger()})
 
     # Writes.
 
@@ -80,28 +107,32 @@ class Statements:
         """Add one message and return its id; nothing if a live message holds the key. Wakes who sleeps."""
         values = {name: self._bound(f"{name}_in", kind) for name, kind in self._entry_types.items() if name != "id"}
         added = self._ignoring(self.dialect.insert(self.message).values(self._fresh(values)))
-        sleeping = bindparam("queues", type_=self.dialect.queues_type)
-        woken = self._wake(sleeping)
+        woken = self._woken()
         return Statement(added.returning(self.message.c.id, *([] if woken is None else [woken.scalar_subquery()])))
 
     @cached_property
-    def insert_many(self) -> Statement:
+    def insert_many(self) -> OverRows:
         """Add messages with ids handed out before; return the ids of those whose key was free. Locks in key order."""
-        given = self.dialect.given("given", self._entry_types)
-        fresh = self._fresh({name: given.c[name] for name in ENTRY})
-        rows = select(*fresh.values()).select_from(given).where(const(1) == const(1))
-        rows = rows.order_by(given.c.queue, given.c.key, given.c.id)
-        added = self.dialect.insert(self.message).from_select(list(fresh), rows)
-        return Statement(self._ignoring(added).returning(self.message.c.id))
+
+        def build(given: Any) -> Executable:
+            fresh = self._fresh({name: given.c[name] for name in ENTRY})
+            rows = select(*fresh.values()).select_from(given).where(const(1) == const(1))
+            rows = rows.order_by(given.c.queue, given.c.key, given.c.id)
+            added = self._ignoring(self.dialect.insert(self.message).from_select(list(fresh), rows))
+            return added.returning(self.message.c.id)  # type: ignore[no-any-return]
+
+        return self._over(ENTRY, build)
 
     @cached_property
-    def insert_keyless(self) -> Statement:
+    def insert_keyless(self) -> OverRows:
         """Add messages without keys; return their ids, which follow the order given."""
-        types = {name: kind for name, kind in self._entry_types.items() if name != "id"}
-        given = self.dialect.given("given", types)
-        fresh = self._fresh({name: given.c[name] for name in types})
-        added = self.dialect.insert(self.message).from_select(list(fresh), select(*fresh.values()).select_from(given))
-        return Statement(added.returning(self.message.c.id))
+
+        def build(given: Any) -> Executable:
+            fresh = self._fresh({name: given.c[name] for name in ENTRY[1:]})
+            rows = select(*fresh.values()).select_from(given)
+            return self.dialect.insert(self.message).from_select(list(fresh), rows).returning(self.message.c.id)
+
+        return self._over(ENTRY[1:], build)
 
     @cached_property
     def next_ids(self) -> Statement:
@@ -109,35 +140,38 @@ class Statements:
         return Statement(self.dialect.next_ids(self.message, self.tables.prefix, self.tables.schema))
 
     @cached_property
-    def holders(self) -> Statement:
+    def holders(self) -> OverRows:
         """Read the live messages that hold the given keys, locked against changes where rows can be."""
-        given = self.dialect.given("given", {"queue": Text(), "key": Text()})
-        held = select(*self._record).join_from(given, self.message, self._held_by(given))
-        in_order = held.order_by(self.message.c.queue, self.message.c.key)
-        return Statement(in_order.with_for_update(of=self.message))
+
+        def build(given: Any) -> Executable:
+            held = select(*self._record).join_from(given, self.message, self._held_by(given))
+            in_order = held.order_by(self.message.c.queue, self.message.c.key)
+            return in_order.with_for_update(of=self.message)
+
+        return self._over(("queue", "key"), build)
 
     @cached_property
-    def holder_ids(self) -> Statement:
+    def holder_ids(self) -> OverRows:
         """Read the ids of the live messages that hold the given keys."""
-        given = self.dialect.given("given", {"queue": Text(), "key": Text()})
         columns = self.message.c
-        held = select(columns.queue, columns.key, columns.id).join_from(given, self.message, self._held_by(given))
-        return Statement(held)
+
+        def build(given: Any) -> Executable:
+            return select(columns.queue, columns.key, columns.id).join_from(given, self.message, self._held_by(given))
+
+        return self._over(("queue", "key"), build)
 
     def _held_by(self, given: Any) -> ColumnElement[bool]:
         columns = self.message.c
         return and_(columns.queue == given.c.queue, columns.key == given.c.key, self._live)
 
     @cached_property
-    def replace(self) -> Statement:
+    def replace(self) -> OverRows:
         """Give held messages the content of a new push; a lease on them ends."""
-        names = ("id", "kind", "payload", "headers", "due", "delay")
-        given = self.dialect.given("given", {name: self._entry_types[name] for name in names})
-        columns = self.message.c
-        due = self._due(given.c.due, given.c.delay)
-        changed = update(self.message).where(columns.id == given.c.id)
-        return Statement(
-            changed.values(
+
+        def build(given: Any) -> Executable:
+            due = self._due(given.c.due, given.c.delay)
+            changed = update(self.message).where(self.message.c.id == given.c.id)
+            return changed.values(
                 kind=given.c.kind,
                 payload=self._json(given.c.payload),
                 headers=self._json(given.c.headers),
@@ -149,19 +183,20 @@ class Statements:
                 last_error=null(),
                 **self._turned,
             )
-        )
+
+        return self._over(("id", "kind", "payload", "headers", "due", "delay"), build)
 
     @cached_property
-    def hasten(self) -> Statement:
+    def hasten(self) -> OverRows:
         """Make held messages that nobody has due earlier, if the given time is; return whose time changed."""
-        names = ("id", "due", "delay")
-        given = self.dialect.given("given", {name: self._entry_types[name] for name in names})
         columns = self.message.c
-        due = self._due(given.c.due, given.c.delay)
-        changed = update(self.message).where(
-            columns.id == given.c.id, columns.leased_by.is_(None), columns.due_at > due
-        )
-        return Statement(changed.values(due_at=due).returning(columns.id))
+
+        def build(given: Any) -> Executable:
+            due = self._due(given.c.due, given.c.delay)
+            earlier = and_(columns.id == given.c.id, columns.leased_by.is_(None), columns.due_at > due)
+            return update(self.message).where(earlier).values(due_at=due).returning(columns.id)
+
+        return self._over(("id", "due", "delay"), build)
 
     @lru_cache(maxsize=4)  # noqa: B019 - lives as long as the store
     def reserve(self, from_floor: bool) -> Statement:
@@ -216,77 +251,85 @@ class Statements:
         return [*rows, columns.due_at >= self._bound("floor", self.dialect.moment)] if from_floor else rows
 
     @cached_property
-    def extend(self) -> Statement:
+    def extend(self) -> OverRows:
         """Let leases run until now + lease; return id, token and the new end of those whose token matches."""
         until = self.dialect.later(self.now, self._bound("lease", self.dialect.span))
         columns = self.message.c
-        return Statement(
-            self._settled(self._given_receipts)
-            .values(due_at=until, leased_until=until)
-            .returning(columns.id, columns.token, columns.leased_until)
-        )
+
+        def build(given: Any) -> Executable:
+            longer = self._settled(given).values(due_at=until, leased_until=until)
+            return longer.returning(columns.id, columns.token, columns.leased_until)
+
+        return self._over(RECEIPT, build)
 
     @cached_property
-    def commit(self) -> Statement:
+    def commit(self) -> OverRows:
         """Take away the rows whose token matches; return their ids."""
-        given, columns = self._given_receipts, self.message.c
-        return Statement(delete(self.message).where(*self._matches(given)).returning(columns.id))
+
+        def build(given: Any) -> Executable:
+            return (
+                delete(self.message)
+                .where(*self.dialect.delete_matches(self.message, given))
+                .returning(self.message.c.id)
+            )
+
+        return self._over(RECEIPT, build)
 
     @cached_property
-    def commit_one(self) -> Statement:
-        """Take away the row whose token matches; return its id."""
-        columns = self.message.c
-        one = delete(self.message).where(*self._is_receipt())
-        return Statement(one.returning(columns.id))
-
-    @cached_property
-    def roll_back(self) -> Statement:
+    def roll_back(self) -> OverRows:
         """Give rows whose token matches a new due time and an error; return their ids."""
-        types: dict[str, TypeEngine[Any]] = {"delay": self.dialect.span, "error": Text()}
-        given = self._given_turns(types)
-        due = self.dialect.later(self.now, given.c.delay)
-        return self._turn(given, status=const("error"), due_at=due, last_error=self._kept_error(given))
+
+        def build(given: Any) -> Executable:
+            due = self.dialect.later(self.now, given.c.delay)
+            return self._turn(given, status=const("error"), due_at=due, last_error=self._kept_error(given))
+
+        return self._over((*RECEIPT, "delay", "error"), build)
 
     @cached_property
-    def bury(self) -> Statement:
+    def bury(self) -> OverRows:
         """Stop rows whose token matches for good, with an error; return their ids."""
-        given = self._given_turns({"error": Text()})
-        return self._turn(given, status=const("dead"), due_at=null(), last_error=self._kept_error(given))
+
+        def build(given: Any) -> Executable:
+            return self._turn(given, status=const("dead"), due_at=null(), last_error=self._kept_error(given))
+
+        return self._over((*RECEIPT, "error"), build)
 
     @cached_property
-    def release(self) -> Statement:
+    def release(self) -> OverRows:
         """Give rows whose token matches their place in line and their attempt back; return their ids."""
-        given = self._given_turns({"due": self.dialect.moment})
-        return self._turn(given, due_at=given.c.due, attempts=self.message.c.attempts - const(1))
+
+        def build(given: Any) -> Executable:
+            return self._turn(given, due_at=given.c.due, attempts=self.message.c.attempts - const(1))
+
+        return self._over((*RECEIPT, "due"), build)
 
     @cached_property
-    def move(self) -> Statement:
+    def move(self) -> OverRows:
         """Send rows whose token matches to another queue; return their ids."""
-        types: dict[str, TypeEngine[Any]] = {name: self._entry_types[name] for name in ENTRY if name != "id"}
-        given = self._given_turns(types)
         columns = self.message.c
-        due = self._due(given.c.due, given.c.delay)
-        return self._turn(
-            given,
-            queue=given.c.queue,
-            key=given.c.key,
-            kind=func.coalesce(given.c.kind, columns.kind),
-            payload=func.coalesce(self._json(given.c.payload), columns.payload),
-            headers=self._json(given.c.headers),
-            status=const("new"),
-            due_at=due,
-            first_due_at=due,
-            attempts=const(0),
-            last_attempt_at=null(),
-            last_error=null(),
-        )
 
-    def _given_turns(self, types: dict[str, TypeEngine[Any]]) -> Any:
-        return self.dialect.given("given", {"id": BigInteger(), "token": BigInteger(), **types})
+        def build(given: Any) -> Executable:
+            due = self._due(given.c.due, given.c.delay)
+            return self._turn(
+                given,
+                queue=given.c.queue,
+                key=given.c.key,
+                kind=func.coalesce(given.c.kind, columns.kind),
+                payload=func.coalesce(self._json(given.c.payload), columns.payload),
+                headers=self._json(given.c.headers),
+                status=const("new"),
+                due_at=due,
+                first_due_at=due,
+                attempts=const(0),
+                last_attempt_at=null(),
+                last_error=null(),
+            )
 
-    def _turn(self, given: Any, **values: Any) -> Statement:
+        return self._over((*RECEIPT, *ENTRY[1:]), build)
+
+    def _turn(self, given: Any, **values: Any) -> Executable:
         """End turns: set these values, end the lease, raise the token."""
-        return Statement(self._settled(given).values(**values, **self._turned).returning(self.message.c.id))
+        return self._settled(given).values(**values, **self._turned).returning(self.message.c.id)
 
     def _kept_error(self, given: Any) -> ColumnElement[Any]:
         return func.coalesce(self._json(given.c.error), self.message.c.last_error)
@@ -294,64 +337,59 @@ class Statements:
     def _settled(self, given: Any) -> Update:
         return update(self.message).where(self.message.c.id == given.c.id, self._same_token(given))
 
-    def _matches(self, given: Any) -> list[ColumnElement[bool]]:
-        return self.dialect.delete_matches(self.message, given)
-
-    def _is_receipt(self) -> list[ColumnElement[bool]]:
-        columns = self.message.c
-        return [
-            columns.id == self._bound("id_in", BigInteger()),
-            columns.token == self._bound("token_in", BigInteger()),
-        ]
-
     def _same_token(self, given: Any) -> ColumnElement[bool]:
         return self.dialect.same(self.message.c.token, given.c.token)
 
     @cached_property
-    def owned(self) -> Statement:
+    def owned(self) -> OverRows:
         """Read the rows whose token matches, locked against changes where rows can be."""
-        given, columns = self._given_receipts, self.message.c
-        match = and_(columns.id == given.c.id, self._same_token(given))
-        return Statement(select(*self._record).join_from(given, self.message, match).with_for_update(of=self.message))
+
+        def build(given: Any) -> Executable:
+            match = and_(self.message.c.id == given.c.id, self._same_token(given))
+            return select(*self._record).join_from(given, self.message, match).with_for_update(of=self.message)
+
+        return self._over(RECEIPT, build)
 
     @cached_property
-    def remove(self) -> Statement:
+    def remove(self) -> OverRows:
         """Take the given rows away unless a lease on them runs and `even_if_leased` is false; return their ids."""
-        given = self.dialect.given("given", {"id": BigInteger()})
         columns = self.message.c
         free = or_(
             self._bound("even_if_leased", Boolean()),
             columns.leased_until.is_(None),
             columns.leased_until <= self.now,
         )
-        gone = delete(self.message).where(
-            columns.queue == self._bound("queue_in", Text()), columns.id.in_(select(given.c.id)), free
-        )
-        return Statement(gone.returning(columns.id))
+
+        def build(given: Any) -> Executable:
+            ours = columns.queue == self._bound("queue_in", Text())
+            return delete(self.message).where(ours, columns.id.in_(select(given.c.id)), free).returning(columns.id)
+
+        return self._over(("id",), build)
 
     @cached_property
-    def note_waiting(self) -> Statement:
+    def note_waiting(self) -> OverRows:
         """Note that a consumer of the given queues sleeps; written again only when the note is half over."""
         waiting = self.tables.waiting
-        given = self.dialect.given("given", {"queue": Text()})
         until = self.dialect.later(self.now, self._bound("span", self.dialect.span))
         soon = self.dialect.later(self.now, self._bound("half", self.dialect.span))
-        noted: Any = self.dialect.insert(waiting).from_select(
-            ["queue", "until"], select(given.c.queue, until).where(const(1) == const(1)).order_by(given.c.queue)
-        )
-        noted = noted.on_conflict_do_update(
-            index_elements=[waiting.c.queue], set_={"until": noted.excluded.until}, where=waiting.c.until < soon
-        )
-        return Statement(noted)
+
+        def build(given: Any) -> Executable:
+            rows = select(given.c.queue, until).where(const(1) == const(1)).order_by(given.c.queue)
+            noted: Any = self.dialect.insert(waiting).from_select(["queue", "until"], rows)
+            return noted.on_conflict_do_update(  # type: ignore[no-any-return]
+                index_elements=[waiting.c.queue], set_={"until": noted.excluded.until}, where=waiting.c.until < soon
+            )
+
+        return self._over(("queue",), build)
 
     @cached_property
     def wake(self) -> Statement | None:
         """Wake the sleeping consumers of the bound `queues`."""
-        found = self._wake(bindparam("queues", type_=self.dialect.queues_type))
+        found = self._woken()
         return None if found is None else Statement(found)
 
-    def _wake(self, queues: BindParameter[Any]) -> Any:
-        return self.dialect.wake(self.tables.waiting, queues, self.now, self.channel)
+    def _woken(self) -> Any:
+        return self.dialect.wake(self.tables.waiting, self.now, self.channel)
 
     # Reads.
 
@@ -362,7 +400,7 @@ class Statements:
         found = select(*self._record).where(columns.queue == self._bound("queue_in", Text()))
         for name, column in (("ids", columns.id), ("keys", columns.key), ("statuses", columns.status)):
             if name in by:
-                given = self.dialect.given(name, {"value": column.type})
+                given = self.dialect.given(name, {"value": column.type}, frozenset())
                 found = found.where(column.in_(select(given.c.value)))
         if "due" in by:
             found = found.where(columns.due_at <= self.now)
@@ -424,6 +462,11 @@ class Statements:
         """What every write that ends a lease sets."""
         return {"token": self.message.c.token + const(1), "leased_by": null(), "leased_until": null()}
 
+    def _over(self, names: Sequence[str], build: Callable[[Any], Executable]) -> OverRows:
+        """Return a statement over rows with these columns, of which each always has the same type."""
+        types = {**self._entry_types, "token": BigInteger(), "error": Text()}
+        return OverRows(self.dialect, {name: types[name] for name in names}, build)
+
     def _bound(self, name: str, kind: TypeEngine[Any]) -> BindParameter[Any]:
         return bindparam(name, type_=kind)
 
@@ -459,6 +502,23 @@ class Statements:
         held = and_(columns.key.is_not(None), self._live)
         return added.on_conflict_do_nothing(index_elements=[columns.queue, columns.key], index_where=held)
 
+
+LENT: Final = (
+    "id",
+    "payload",
+    "kind",
+    "key",
+    "headers",
+    "status",
+    "created_at",
+    "first_due_at",
+    "place_at",
+    "attempts",
+    "token",
+    "leased_until",
+    "last_error",
+)
+"""What a reserve reads: what the caller knows is left out, and a moment equal to the one before it comes as null."""
 
 RECORD: Final = (
     "id",

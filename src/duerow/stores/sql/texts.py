@@ -7,7 +7,6 @@ from typing import Any
 
 from sqlalchemy import Dialect, make_url
 from sqlalchemy.dialects import sqlite
-from sqlalchemy.types import ARRAY
 
 from duerow.stores.sql.plans import Step
 from duerow.stores.sql.statements import Statement
@@ -18,17 +17,13 @@ class Text:
 
     __slots__ = ("constants", "positions", "text")
 
-    def __init__(self, statement: Statement, dialect: Dialect, binary_arrays: bool) -> None:
+    def __init__(self, statement: Statement, dialect: Dialect) -> None:
         element: Any = statement.element
         compiled = element.compile(dialect=dialect)
         self.text: str = compiled.string
         binds: dict[Any, str] = getattr(compiled, "bind_names", {})
         self.positions: list[str] | None = compiled.positiontup if binds and compiled.positional else None
         self.constants = {name: bind.value for bind, name in binds.items() if not bind.required}
-        if binary_arrays:
-            for bind, name in binds.items():
-                if isinstance(bind.type, ARRAY):
-                    self.text = self.text.replace(f"%({name})s", f"%({name})b")
 
     def values(self, values: Mapping[str, Any]) -> Any:
         """Return a step's values as the driver takes them: by name, or in the order of the placeholders."""
@@ -43,20 +38,18 @@ class Texts:
 
     Args:
         dialect: SQLAlchemy's dialect of the driver, which says how placeholders and casts are written.
-        raw: whether they go to the driver itself. To sqlite3 values then go by name, and psycopg gets lists in
-            PostgreSQL's binary format, which is twice as fast.
+        raw: whether they go to the driver itself; to sqlite3 values then go by name.
     """
 
     def __init__(self, dialect: Dialect, raw: bool) -> None:
         self.dialect = sqlite.dialect(paramstyle="named") if raw and dialect.name == "sqlite" else dialect
-        self.binary_arrays = raw and dialect.driver in ("psycopg", "psycopg_async")
         self._texts: dict[Statement, Text] = {}
 
     def of(self, step: Step) -> tuple[str, Any]:
         """Return a step's text and values."""
         text = self._texts.get(step.statement)
         if text is None:
-            text = Text(step.statement, self.dialect, self.binary_arrays)
+            text = Text(step.statement, self.dialect)
             if step.statement.kept:
                 self._texts[step.statement] = text
         return text.text, text.values(step.values)

@@ -47,7 +47,6 @@ class Dialect(Protocol):
         server_clock: whether the database tells the time; without, each statement is given it.
         bytewise: the collation that compares text byte for byte.
         checks_json: whether the table must check that its JSON is JSON.
-        queues_type: the type of a list of queue names, as `wake` takes it.
         keeps_dead_entries: whether rows that were taken stay at the head of the index for a while, so that claims
             must start behind them.
         chunk: how many rows one statement takes at the most.
@@ -58,7 +57,6 @@ class Dialect(Protocol):
     moment: TypeEngine[Any]
     span: TypeEngine[Any]
     json: JsonText
-    queues_type: TypeEngine[Any]
     bytewise: str
     checks_json: bool
     writes_alone: bool
@@ -106,12 +104,19 @@ class Dialect(Protocol):
         """Return a row of `statements.RECORD` as a record."""
         ...
 
-    def given(self, name: str, columns: Mapping[str, TypeEngine[Any]]) -> FromClause:
-        """Return a table made of bound values: one row for each value that `pack` was given."""
+    def given(self, name: str, columns: Mapping[str, TypeEngine[Any]], alike: frozenset[str]) -> Any:
+        """Return a table made of bound values; the columns that are alike in all rows are bound once.
+
+        With no other column it has one row.
+        """
         ...
 
-    def pack(self, name: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> dict[str, Any]:
-        """Return the bound values of a `given` table."""
+    def pack(self, name: str, columns: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
+        """Return the bound values of a `given` table's columns that differ from row to row."""
+        ...
+
+    def names(self, names: Sequence[str]) -> Any:
+        """Return the value bound to `queues` in `wake`."""
         ...
 
     def one_of(self, column: ColumnElement[Any], ids: Select[Any]) -> ColumnElement[bool]:
@@ -134,10 +139,8 @@ class Dialect(Protocol):
         """Return the text, as codec.encode_failure writes it, of the lease that a row carries unsettled."""
         ...
 
-    def wake(
-        self, waiting: Table, queues: ColumnElement[Any], now: ColumnElement[Any], channel: str
-    ) -> Executable | None:
-        """Return the statement that wakes the consumers of queues that sleep; None if pushes wake none."""
+    def wake(self, waiting: Table, now: ColumnElement[Any], channel: str) -> Executable | None:
+        """Return the statement that wakes the sleeping consumers of the bound `queues`; None if pushes wake none."""
         ...
 
     def next_ids(self, message: Table, prefix: str, schema: str | None) -> Executable:

@@ -39,9 +39,40 @@ from sqlalchemy.schema import CreateSchema, ExecutableDDLElement
 from sqlalchemy.sql.base import Executable
 from sqlalchemy.types import TypeEngine
 
+from duerow.clock import span
 from duerow.errors import ConfigurationError, Conflict, DuerowError, SchemaOutdated, StoreRefused, StoreUnavailable
 from duerow.store import Capabilities, Record
 from duerow.stores.sql.dialects.base import JsonText, const
+
+_SEPARATOR = "\x1f"
+
+
+def _array_of(name: str, kind: TypeEngine[Any]) -> ColumnElement[Any]:
+    """Return a bound array literal as an array."""
+    return cast(cast(bindparam(name, type_=Text()), Text), ARRAY(kind))
+
+
+def _literal(values: Sequence[Any]) -> str:
+    """Return values as the text of a PostgreSQL array."""
+    if all(type(value) is int for value in values):
+        return "{" + ",".join(map(str, values)) + "}"
+    if all(type(value) is str for value in values):
+        joined = _SEPARATOR.join(values)
+        if joined.count(_SEPARATOR) == len(values) - 1:
+            return '{"' + _escaped(joined).replace(_SEPARATOR, '","') + '"}'
+    return "{" + ",".join(map(_element, values)) + "}"
+
+
+def _element(value: Any) -> str:
+    if value is None:
+        return "NULL"
+    text = f"{span(value)} microseconds" if isinstance(value, timedelta) else str(value)
+    return f'"{_escaped(text)}"'
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"')
+
 
 CONFLICTS = {"40001", "40P01", "55P03", "23505"}
 """Serialization failure, deadlock, lock timeout; and a unique violation, which only a race can bring about."""
@@ -58,7 +89,6 @@ class PostgreSQL:
     moment: TypeEngine[Any] = DateTime(timezone=True)
     span: TypeEngine[Any] = Interval()
     json = JsonText("JSON")
-    queues_type: TypeEngine[Any] = ARRAY(Text)
     bytewise = "C"
     checks_json = False
     writes_alone = False
@@ -112,20 +142,30 @@ class PostgreSQL:
         values: list[Any] = [self.read_moment(value) if isinstance(value, datetime) else value for value in row]
         return Record(*values)
 
-    def given(self, name: str, columns: Mapping[str, TypeEngine[Any]]) -> FromClause:
-        """Return unnest of one array for each column."""
-        arrays = [
-            cast(bindparam(f"{name}_{column}", type_=ARRAY(kind)), ARRAY(kind)) for column, kind in columns.items()
+    def given(self, name: str, columns: Mapping[str, TypeEngine[Any]], alike: frozenset[str]) -> Any:
+        """Return unnest of one array for each column that differs, beside what is alike."""
+        differing = {label: kind for label, kind in columns.items() if label not in alike}
+        same = [
+            cast(bindparam(f"{name}_{label}", type_=columns[label]), columns[label]).label(label)
+            for label in columns
+            if label in alike
         ]
-        return (
-            func.unnest(*arrays)
-            .table_valued(*(column(label, kind) for label, kind in columns.items()), name=name)
-            .render_derived()
-        )
+        if not differing:
+            return select(*same).subquery(name)
+        arrays = (_array_of(f"{name}_{label}", kind) for label, kind in differing.items())
+        rows = func.unnest(*arrays).table_valued(*(column(label, kind) for label, kind in differing.items()))
+        if not same:
+            return rows.render_derived(name=name)
+        unnested = rows.render_derived(name=f"{name}_rows")
+        return select(*unnested.c, *same).select_from(unnested).subquery(name)
 
-    def pack(self, name: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> dict[str, Any]:
-        """Return one list for each column."""
-        return {f"{name}_{label}": list(values) for label, values in zip(columns, zip(*rows, strict=True), strict=True)}
+    def pack(self, name: str, columns: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
+        """Return one array literal for each column: for thousands of values far faster than any driver's own way."""
+        return {f"{name}_{label}": _literal(values) for label, values in columns.items()}
+
+    def names(self, names: Sequence[str]) -> str:
+        """Return an array literal."""
+        return _literal(names)
 
     def one_of(self, column: ColumnElement[Any], ids: Select[Any]) -> ColumnElement[bool]:
         """Return `= ANY (ARRAY(…))`: evaluated once, so its limit holds, and always served by the column's index."""
@@ -158,9 +198,9 @@ class PostgreSQL:
         )
         return func.json_build_object("type", "LeaseEnded", "message", said, type_=self.json)
 
-    def wake(self, waiting: Table, queues: ColumnElement[Any], now: ColumnElement[Any], channel: str) -> Select[Any]:
+    def wake(self, waiting: Table, now: ColumnElement[Any], channel: str) -> Select[Any]:
         """Notify only where a consumer sleeps: NOTIFY takes a lock of the whole server at commit."""
-        sleeps = waiting.c.queue == any_(cast(queues, ARRAY(Text)))
+        sleeps = waiting.c.queue == any_(_array_of("queues", Text()))
         return select(func.pg_notify(const(channel), waiting.c.queue)).where(sleeps, waiting.c.until > now)
 
     def next_ids(self, message: Table, prefix: str, schema: str | None) -> Executable:

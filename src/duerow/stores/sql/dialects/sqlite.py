@@ -49,7 +49,6 @@ class SQLite:
     moment: TypeEngine[Any] = BigInteger()
     span: TypeEngine[Any] = BigInteger()
     json = JsonText("TEXT")
-    queues_type: TypeEngine[Any] = Text()
     bytewise = "BINARY"
     checks_json = True
     writes_alone = True
@@ -101,18 +100,32 @@ class SQLite:
                 values[place] = moment(values[place])
         return Record(*values)
 
-    def given(self, name: str, columns: Mapping[str, TypeEngine[Any]]) -> FromClause:
-        """Return the members of one JSON array of arrays."""
+    def given(self, name: str, columns: Mapping[str, TypeEngine[Any]], alike: frozenset[str]) -> Any:
+        """Return the members of one JSON array, each an array of what differs, beside what is alike."""
+        differing = [label for label in columns if label not in alike]
+        same = [bindparam(f"{name}_{label}", type_=columns[label]).label(label) for label in columns if label in alike]
+        if not differing:
+            return select(*same).subquery(name)
         rows = func.json_each(bindparam(name, type_=Text())).table_valued(column("value", Text()), name=f"{name}_rows")
-        parts = (
-            func.json_extract(rows.c.value, const(f"$[{place}]"), type_=kind).label(label)
-            for place, (label, kind) in enumerate(columns.items())
-        )
-        return select(*parts).select_from(rows).subquery(name)
+        parts: list[Any] = [
+            func.json_extract(rows.c.value, const(f"$[{place}]"), type_=columns[label]).label(label)
+            for place, label in enumerate(differing)
+        ]
+        if len(differing) == 1:
+            parts = [rows.c.value.label(differing[0])]
+        return select(*parts, *same).select_from(rows).subquery(name)
 
-    def pack(self, name: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> dict[str, Any]:
-        """Return the rows as JSON text."""
-        return {name: _encode(rows).decode()}
+    def pack(self, name: str, columns: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
+        """Return the columns that differ as JSON text; a single one needs no arrays within the array."""
+        if not columns:
+            return {}
+        if len(columns) == 1:
+            return {name: _encode(next(iter(columns.values()))).decode()}
+        return {name: _encode(list(zip(*columns.values(), strict=True))).decode()}
+
+    def names(self, names: Sequence[str]) -> str:
+        """Nothing asks for names: pushes wake nobody."""
+        raise AssertionError("pushes into SQLite wake nobody")
 
     def one_of(self, column: ColumnElement[Any], ids: Select[Any]) -> ColumnElement[bool]:
         """Return `IN (SELECT …)`, which SQLite evaluates once."""
@@ -145,7 +158,7 @@ class SQLite:
         )
         return func.json_object("type", "LeaseEnded", "message", said, type_=self.json)
 
-    def wake(self, waiting: Table, queues: ColumnElement[Any], now: ColumnElement[Any], channel: str) -> None:
+    def wake(self, waiting: Table, now: ColumnElement[Any], channel: str) -> None:
         """Nothing to do: consumers watch the file's data version."""
         return
 
