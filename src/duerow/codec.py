@@ -34,7 +34,7 @@ _decode = msgspec.json.Decoder().decode
 _decode_failure = msgspec.json.Decoder(Failure).decode
 
 
-class Encoded(msgspec.Struct, frozen=True):
+class Encoded(msgspec.Struct, frozen=True, gc=False):
     """A payload as a store keeps it: the name of its type, and its JSON text with sorted keys."""
 
     kind: str

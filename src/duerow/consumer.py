@@ -6,7 +6,9 @@ import os
 import secrets
 import socket
 
+_HOST = socket.gethostname()
+
 
 def new_claim(worker: str = "-") -> str:
     """Return a name for one reserve call, unique everywhere: host:pid:worker/claim."""
-    return f"{socket.gethostname()}:{os.getpid()}:{worker}/{secrets.token_hex(6)}"
+    return f"{_HOST}:{os.getpid()}:{worker}/{secrets.token_hex(6)}"

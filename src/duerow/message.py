@@ -26,7 +26,11 @@ _LONGEST = timedelta(days=365_000)
 _KEY_CHARACTERS, _KEY_BYTES = 255, 512
 
 
-class Failure(msgspec.Struct, frozen=True):
+# Values without cycles are kept out of Python's garbage collection (`gc=False`), which would look at each of a batch
+# again and again: a third of a worker's time. What may hold an exception, and so a traceback, is not.
+
+
+class Failure(msgspec.Struct, frozen=True, gc=False):
     """Why an attempt failed: the error's type, the message of its whole cause chain, a bounded traceback."""
 
     type: str
@@ -34,7 +38,7 @@ class Failure(msgspec.Struct, frozen=True):
     traceback: str | None = None
 
 
-class Message(msgspec.Struct, frozen=True):
+class Message(msgspec.Struct, frozen=True, gc=False):
     """What a consumer is handed: a frozen value.
 
     Attributes:
@@ -75,7 +79,7 @@ class Message(msgspec.Struct, frozen=True):
     last_error: Failure | None
 
 
-class Draft(msgspec.Struct, frozen=True):
+class Draft(msgspec.Struct, frozen=True, gc=False):
     """A message to be pushed.
 
     Args:
@@ -95,7 +99,7 @@ class Draft(msgspec.Struct, frozen=True):
     queue: str | None = msgspec.field(default=None)
 
 
-class Pushed(msgspec.Struct, frozen=True):
+class Pushed(msgspec.Struct, frozen=True, gc=False):
     """What became of a push: the id of the message, and whether it was created, updated or ignored."""
 
     id: int

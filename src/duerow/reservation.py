@@ -9,14 +9,14 @@ import msgspec
 from duerow.message import Message
 
 
-class Receipt(msgspec.Struct, frozen=True):
+class Receipt(msgspec.Struct, frozen=True, gc=False):
     """Proves a reservation: it is good as long as the message still carries this token."""
 
     id: int
     token: int
 
 
-class Reservation(msgspec.Struct, frozen=True):
+class Reservation(msgspec.Struct, frozen=True, gc=False):
     """One message, lent to one consumer until a time.
 
     Attributes:

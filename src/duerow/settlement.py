@@ -21,7 +21,7 @@ MAX_FAILURE: Final = 4_000
 """Characters of a cause chain that are kept."""
 
 
-class Commit(msgspec.Struct, frozen=True):
+class Commit(msgspec.Struct, frozen=True, gc=False):
     """The message is done and leaves the queue.
 
     Args:
@@ -45,11 +45,11 @@ class Rollback(msgspec.Struct, frozen=True):
     error: BaseException | Failure | str | None = None
 
 
-class Release(msgspec.Struct, frozen=True):
+class Release(msgspec.Struct, frozen=True, gc=False):
     """The message was not started: due time, place and attempts become what they were before the reservation."""
 
 
-class Move(msgspec.Struct, frozen=True):
+class Move(msgspec.Struct, frozen=True, gc=False):
     """The message goes on to another queue, in the one write that ends this turn.
 
     Args:

@@ -41,7 +41,7 @@ class Capabilities:
     wakes_consumers: bool = True
 
 
-class Entry(msgspec.Struct, frozen=True):
+class Entry(msgspec.Struct, frozen=True, gc=False):
     """A message to be pushed, encoded. At most one of `due` and `delay` is given; neither: due at once."""
 
     queue: str
@@ -53,7 +53,7 @@ class Entry(msgspec.Struct, frozen=True):
     delay: timedelta | None
 
 
-class Record(msgspec.Struct, frozen=True):
+class Record(msgspec.Struct, frozen=True, gc=False):
     """A message as it is kept, with payload, headers and last error as JSON text; fields as in `Message`."""
 
     id: int
@@ -74,39 +74,39 @@ class Record(msgspec.Struct, frozen=True):
     last_error: str | None
 
 
-class Reserved(msgspec.Struct, frozen=True):
+class Reserved(msgspec.Struct, frozen=True, gc=False):
     """What a reserve lent: records oldest first, with `due_at` as it was in line; and how many were buried instead."""
 
     records: list[Record]
     buried: int
 
 
-class Committed(msgspec.Struct, frozen=True):
+class Committed(msgspec.Struct, frozen=True, gc=False):
     """The message leaves the queue; `then` is pushed in the same transaction."""
 
     then: tuple[Entry, ...] = ()
 
 
-class RolledBack(msgspec.Struct, frozen=True):
+class RolledBack(msgspec.Struct, frozen=True, gc=False):
     """The attempt failed: status `error`, due at now + delay; None keeps the error that is recorded."""
 
     delay: timedelta
     error: str | None
 
 
-class Buried(msgspec.Struct, frozen=True):
+class Buried(msgspec.Struct, frozen=True, gc=False):
     """Given up: status `dead`, no due time; None keeps the error that is recorded."""
 
     error: str | None
 
 
-class Released(msgspec.Struct, frozen=True):
+class Released(msgspec.Struct, frozen=True, gc=False):
     """Not started: due again at `due_at`, its place before the reservation, with one attempt less."""
 
     due_at: datetime
 
 
-class Moved(msgspec.Struct, frozen=True):
+class Moved(msgspec.Struct, frozen=True, gc=False):
     """The message goes to another queue: attempts 0, status `new`, no error, no lease.
 
     Attributes:
@@ -134,7 +134,7 @@ class Moved(msgspec.Struct, frozen=True):
 End = Committed | RolledBack | Buried | Released | Moved
 
 
-class Turn(msgspec.Struct, frozen=True):
+class Turn(msgspec.Struct, frozen=True, gc=False):
     """A reservation's receipt and how its turn ends."""
 
     receipt: Receipt
@@ -148,7 +148,7 @@ class Refused(msgspec.Struct, frozen=True):
     error: DuerowError
 
 
-class Query(msgspec.Struct, frozen=True):
+class Query(msgspec.Struct, frozen=True, gc=False):
     """Which messages of a queue to read; all that is given must hold.
 
     Attributes:
@@ -169,7 +169,7 @@ class Query(msgspec.Struct, frozen=True):
     limit: int = 100
 
 
-class Removal(msgspec.Struct, frozen=True):
+class Removal(msgspec.Struct, frozen=True, gc=False):
     """What a remove did: the ids that are gone, and those left because a lease on them runs, with their holders."""
 
     removed: list[int]

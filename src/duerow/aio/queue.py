@@ -52,7 +52,7 @@ POLL_WOKEN: Final = timedelta(seconds=5)
 POLL_ALONE: Final = timedelta(seconds=1)
 
 
-class Reservation(core.Reservation, frozen=True):
+class Reservation(core.Reservation, frozen=True, gc=False):
     """One message, lent to this consumer until a time; settle it here or through its queue.
 
     Attributes:

@@ -145,9 +145,10 @@ class Raw:
             await self._psycopg("BEGIN", None)
 
     async def _psycopg(self, text: str, values: Any) -> Any:
-        from psycopg.rows import tuple_row
+        import psycopg
 
-        cursor = self.raw.cursor(row_factory=tuple_row, binary=True)
+        cursor: Any = psycopg.AsyncCursor(self.raw, row_factory=psycopg.rows.tuple_row)
+        cursor.format = psycopg.pq.Format.BINARY
         await cursor.execute(text, values)
         return await cursor.fetchall() if cursor.description else []
 

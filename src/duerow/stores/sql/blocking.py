@@ -207,11 +207,18 @@ class Joined:
 
 
 def _cursor(raw: Any) -> Any:
-    """Return a cursor that gives plain tuples, whatever the connection's own row factory is."""
-    if driver_of(raw) == "psycopg":
-        from psycopg.rows import tuple_row
+    """Return a cursor that gives plain tuples, whatever the connection's own cursors and row factory are."""
+    driver = driver_of(raw)
+    if driver == "psycopg":
+        import psycopg
 
-        return raw.cursor(row_factory=tuple_row, binary=True)
+        cursor: Any = psycopg.Cursor(raw, row_factory=psycopg.rows.tuple_row)
+        cursor.format = psycopg.pq.Format.BINARY
+        return cursor
+    if driver == "psycopg2":
+        from psycopg2.extensions import cursor as plain_cursor
+
+        return raw.cursor(cursor_factory=plain_cursor)
     cursor = raw.cursor()
     if isinstance(raw, sqlite3.Connection):
         cursor.row_factory = None
