@@ -530,8 +530,10 @@ class SqlStore:
 
     def count(self, queue: str) -> Plan[dict[Status, int]]:
         """Count messages by status; see Store.count."""
-        rows = yield self._step(self.statements.count, {"queue_in": queue})
-        return {status: number for status, number in rows}
+        counts: dict[Status, int] = {}
+        for status, number in (yield self._step(self.statements.count, {"queue_in": queue})):
+            counts[status] = counts.get(status, 0) + number
+        return counts
 
     def queues(self) -> Plan[list[str]]:
         """List the queues that have messages; see Store.queues."""

@@ -26,6 +26,7 @@ from sqlalchemy import (
     null,
     or_,
     select,
+    union_all,
     update,
 )
 from sqlalchemy.sql.base import Executable
@@ -411,10 +412,14 @@ class Statements:
 
     @cached_property
     def count(self) -> Statement:
-        """Count a queue's rows by status."""
+        """Count a queue's rows by status: those in line and those at rest, each by its own index."""
         columns = self.message.c
-        rows = select(columns.status, func.count()).where(columns.queue == self._bound("queue_in", Text()))
-        return Statement(rows.group_by(columns.status))
+        of_queue = columns.queue == self._bound("queue_in", Text())
+        parts = [
+            select(columns.status, func.count().label("number")).where(of_queue, part).group_by(columns.status)
+            for part in (columns.due_at.is_not(None), columns.due_at.is_(None))
+        ]
+        return Statement(union_all(*parts))
 
     @cached_property
     def queue_after(self) -> Statement:

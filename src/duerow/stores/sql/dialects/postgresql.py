@@ -185,18 +185,18 @@ class PostgreSQL:
 
     def ended_lease(self, message: Table, attempts: ColumnElement[Any]) -> ColumnElement[Any]:
         """Return the failure of the attempt whose lease ended unsettled, as JSON text."""
-        ended = func.to_char(func.timezone("UTC", message.c.leased_until), "YYYY-MM-DD HH24:MI:SS")
+        ended = func.to_char(func.timezone(const("UTC"), message.c.leased_until), const("YYYY-MM-DD HH24:MI:SS"))
         said = func.concat(
-            "lease of ",
+            const("lease of "),
             message.c.leased_by,
-            " ended at ",
+            const(" ended at "),
             ended,
-            " UTC, attempt ",
+            const(" UTC, attempt "),
             message.c.attempts,
-            " of ",
-            func.coalesce(cast(attempts, Text), "any number"),
+            const(" of "),
+            func.coalesce(cast(attempts, Text), const("any number")),
         )
-        return func.json_build_object("type", "LeaseEnded", "message", said, type_=self.json)
+        return func.json_build_object(const("type"), const("LeaseEnded"), const("message"), said, type_=self.json)
 
     def wake(self, waiting: Table, now: ColumnElement[Any], channel: str) -> Select[Any]:
         """Notify only where a consumer sleeps: NOTIFY takes a lock of the whole server at commit."""

@@ -145,18 +145,20 @@ class SQLite:
 
     def ended_lease(self, message: Table, attempts: ColumnElement[Any]) -> ColumnElement[Any]:
         """Return the failure of the attempt whose lease ended unsettled, as JSON text."""
-        ended = func.strftime("%Y-%m-%d %H:%M:%S", message.c.leased_until.op("/")(const(1_000_000)), "unixepoch")
+        ended = func.strftime(
+            const("%Y-%m-%d %H:%M:%S"), message.c.leased_until.op("/")(const(1_000_000)), const("unixepoch")
+        )
         said = (
             cast(const("lease of "), Text)
             .concat(message.c.leased_by)
-            .concat(" ended at ")
+            .concat(const(" ended at "))
             .concat(ended)
-            .concat(" UTC, attempt ")
+            .concat(const(" UTC, attempt "))
             .concat(cast(message.c.attempts, Text))
-            .concat(" of ")
-            .concat(func.coalesce(cast(attempts, Text), "any number"))
+            .concat(const(" of "))
+            .concat(func.coalesce(cast(attempts, Text), const("any number")))
         )
-        return func.json_object("type", "LeaseEnded", "message", said, type_=self.json)
+        return func.json_object(const("type"), const("LeaseEnded"), const("message"), said, type_=self.json)
 
     def wake(self, waiting: Table, now: ColumnElement[Any], channel: str) -> None:
         """Nothing to do: consumers watch the file's data version."""

@@ -1,0 +1,8 @@
+-- Make held messages that nobody has due earlier, if the given time is; return whose time changed.
+UPDATE duerow_message
+SET due_at=coalesce(given.due, statement_timestamp() + given.delay, statement_timestamp())
+FROM unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[]), CAST(CAST(:given_due::VARCHAR AS TEXT) AS TIMESTAMP
+    WITH TIME ZONE[]), CAST(CAST(:given_delay::VARCHAR AS TEXT) AS INTERVAL[])) AS given(id, due, delay)
+WHERE duerow_message.id = given.id AND duerow_message.leased_by IS NULL AND duerow_message.due_at >
+    coalesce(given.due, statement_timestamp() + given.delay, statement_timestamp())
+RETURNING duerow_message.id

@@ -1,0 +1,11 @@
+-- Read the rows whose token matches, locked against changes where rows can be.
+SELECT duerow_message.id, duerow_message.queue, CAST(duerow_message.payload AS TEXT) AS payload, duerow_message.kind,
+    duerow_message.key, CAST(duerow_message.headers AS TEXT) AS headers, duerow_message.status, duerow_message.due_at,
+    duerow_message.first_due_at, duerow_message.attempts, duerow_message.token, duerow_message.leased_by,
+    duerow_message.leased_until, duerow_message.created_at, duerow_message.last_attempt_at,
+    CAST(duerow_message.last_error AS TEXT) AS last_error
+FROM unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[]), CAST(CAST(:given_token::VARCHAR AS TEXT) AS BIGINT[]))
+    AS given(id, token)
+JOIN duerow_message ON duerow_message.id = given.id AND CASE WHEN (duerow_message.token = given.token) THEN true ELSE
+    false END
+FOR UPDATE OF duerow_message

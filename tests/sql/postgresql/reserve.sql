@@ -1,0 +1,30 @@
+-- Lend the oldest due rows: leased until now + lease, or dead if their attempts are used up.
+UPDATE duerow_message
+SET status=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= :attempts_in::INTEGER)
+    THEN 'dead' ELSE duerow_message.status END, due_at=CASE WHEN (duerow_message.leased_until IS NOT NULL AND
+    duerow_message.attempts >= :attempts_in::INTEGER) THEN NULL ELSE statement_timestamp() + :lease END,
+    place_at=duerow_message.due_at, attempts=(duerow_message.attempts + CASE WHEN (duerow_message.leased_until IS NOT
+    NULL AND duerow_message.attempts >= :attempts_in::INTEGER) THEN 0 ELSE 1 END), token=(duerow_message.token + 1),
+    leased_by=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= :attempts_in::INTEGER)
+    THEN NULL ELSE :consumer::VARCHAR END, leased_until=CASE WHEN (duerow_message.leased_until IS NOT NULL AND
+    duerow_message.attempts >= :attempts_in::INTEGER) THEN NULL ELSE statement_timestamp() + :lease END,
+    last_attempt_at=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >=
+    :attempts_in::INTEGER) THEN duerow_message.last_attempt_at ELSE statement_timestamp() END, last_error=CASE WHEN
+    (duerow_message.leased_until IS NOT NULL) THEN json_build_object('type', 'LeaseEnded', 'message', concat('lease of
+    ', duerow_message.leased_by, ' ended at ', to_char(timezone('UTC', duerow_message.leased_until), 'YYYY-MM-DD
+    HH24:MI:SS'), ' UTC, attempt ', duerow_message.attempts, ' of ', coalesce(CAST(:attempts_in::INTEGER AS TEXT),
+    'any number'))) ELSE duerow_message.last_error END
+WHERE duerow_message.id = ANY (array((SELECT duerow_message.id
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in::VARCHAR AND duerow_message.due_at <= statement_timestamp()
+ORDER BY duerow_message.due_at, duerow_message.id
+LIMIT :limit_in::INTEGER
+FOR UPDATE SKIP LOCKED)))
+RETURNING duerow_message.id, CAST(duerow_message.payload AS TEXT) AS payload, duerow_message.kind, duerow_message.key,
+    CAST(duerow_message.headers AS TEXT) AS headers, duerow_message.status, duerow_message.created_at,
+    nullif(duerow_message.first_due_at, duerow_message.created_at) AS nullif_1, nullif(duerow_message.place_at,
+    duerow_message.first_due_at) AS nullif_2, duerow_message.attempts, duerow_message.token,
+    duerow_message.leased_until, CAST(duerow_message.last_error AS TEXT) AS last_error, (SELECT
+    min(duerow_message.due_at) AS min_1
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in::VARCHAR AND duerow_message.due_at <= statement_timestamp()) AS anon_1

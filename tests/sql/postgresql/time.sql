@@ -1,0 +1,2 @@
+-- Read the time.
+SELECT statement_timestamp() AS statement_timestamp_1

@@ -1,0 +1,7 @@
+-- Count a queue's rows by status: those in line and those at rest, each by its own index.
+SELECT duerow_message.status, count(*) AS number
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in AND duerow_message.due_at IS NOT NULL GROUP BY duerow_message.status UNION ALL
+    SELECT duerow_message.status, count(*) AS number
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in AND duerow_message.due_at IS NULL GROUP BY duerow_message.status

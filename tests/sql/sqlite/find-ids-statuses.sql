@@ -1,0 +1,15 @@
+-- Read messages of a queue by the filters named: ids, keys, statuses, due, after_id; `by_id` sets the
+-- order.
+SELECT duerow_message.id, duerow_message.queue, duerow_message.payload AS payload, duerow_message.kind,
+    duerow_message."key", duerow_message.headers AS headers, duerow_message.status, duerow_message.due_at,
+    duerow_message.first_due_at, duerow_message.attempts, duerow_message.token, duerow_message.leased_by,
+    duerow_message.leased_until, duerow_message.created_at, duerow_message.last_attempt_at, duerow_message.last_error
+    AS last_error
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in AND duerow_message.id IN (SELECT ids.value
+FROM (SELECT ids_rows.value AS value
+FROM json_each(:ids) AS ids_rows) AS ids) AND duerow_message.status IN (SELECT statuses.value
+FROM (SELECT statuses_rows.value AS value
+FROM json_each(:statuses) AS statuses_rows) AS statuses)
+ORDER BY duerow_message.due_at ASC NULLS LAST, duerow_message.id
+LIMIT :limit_in OFFSET :param_1

@@ -1,0 +1,11 @@
+-- Read the live messages that hold the given keys, locked against changes where rows can be.
+SELECT duerow_message.id, duerow_message.queue, duerow_message.payload AS payload, duerow_message.kind,
+    duerow_message."key", duerow_message.headers AS headers, duerow_message.status, duerow_message.due_at,
+    duerow_message.first_due_at, duerow_message.attempts, duerow_message.token, duerow_message.leased_by,
+    duerow_message.leased_until, duerow_message.created_at, duerow_message.last_attempt_at, duerow_message.last_error
+    AS last_error
+FROM (SELECT json_extract(given_rows.value, '$[0]') AS queue, json_extract(given_rows.value, '$[1]') AS "key"
+FROM json_each(:given) AS given_rows) AS given
+JOIN duerow_message ON duerow_message.queue = given.queue AND duerow_message."key" = given."key" AND
+    duerow_message.status IN ('new', 'error')
+ORDER BY duerow_message.queue, duerow_message."key"

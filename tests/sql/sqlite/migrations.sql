@@ -1,0 +1,36 @@
+CREATE TABLE IF NOT EXISTS duerow_schema (
+	version INTEGER NOT NULL, 
+	name TEXT, 
+	PRIMARY KEY (version)
+);
+
+CREATE TABLE duerow_message (
+	id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, 
+	queue TEXT COLLATE "BINARY" NOT NULL, 
+	"key" TEXT COLLATE "BINARY", 
+	kind TEXT NOT NULL, 
+	payload TEXT NOT NULL, 
+	headers TEXT, 
+	status TEXT NOT NULL, 
+	due_at BIGINT, 
+	place_at BIGINT, 
+	first_due_at BIGINT NOT NULL, 
+	attempts INTEGER NOT NULL, 
+	token BIGINT NOT NULL, 
+	leased_by TEXT, 
+	leased_until BIGINT, 
+	created_at BIGINT NOT NULL, 
+	last_attempt_at BIGINT, 
+	last_error TEXT, 
+	CHECK (json_valid(payload)), 
+	CHECK (status IN ('new', 'error', 'done', 'dead'))
+);
+
+CREATE INDEX duerow_message_due ON duerow_message (queue, due_at, id) WHERE due_at IS NOT NULL;
+
+CREATE INDEX duerow_message_resting ON duerow_message (queue, id) WHERE due_at IS NULL;
+
+CREATE UNIQUE INDEX duerow_message_key ON duerow_message (queue, "key") WHERE key IS NOT NULL AND status IN ('new', 'error');
+
+INSERT INTO duerow_schema (version, name) VALUES (1, '0001 messages');
+

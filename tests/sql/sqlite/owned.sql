@@ -1,0 +1,9 @@
+-- Read the rows whose token matches, locked against changes where rows can be.
+SELECT duerow_message.id, duerow_message.queue, duerow_message.payload AS payload, duerow_message.kind,
+    duerow_message."key", duerow_message.headers AS headers, duerow_message.status, duerow_message.due_at,
+    duerow_message.first_due_at, duerow_message.attempts, duerow_message.token, duerow_message.leased_by,
+    duerow_message.leased_until, duerow_message.created_at, duerow_message.last_attempt_at, duerow_message.last_error
+    AS last_error
+FROM (SELECT json_extract(given_rows.value, '$[0]') AS id, json_extract(given_rows.value, '$[1]') AS token
+FROM json_each(:given) AS given_rows) AS given
+JOIN duerow_message ON duerow_message.id = given.id AND duerow_message.token = given.token

@@ -1,0 +1,11 @@
+-- Take the oldest due rows away; each comes with the oldest due time, as in `reserve`, and with the
+-- time.
+DELETE
+FROM duerow_message
+WHERE duerow_message.id IN (SELECT duerow_message.id
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in AND duerow_message.due_at <= :now
+ORDER BY duerow_message.due_at, duerow_message.id
+LIMIT :limit_in OFFSET :param_1)
+RETURNING id, queue, payload AS payload, kind, "key", headers AS headers, status, due_at, first_due_at, attempts,
+    token, leased_by, leased_until, created_at, last_attempt_at, last_error AS last_error, :now AS anon_1

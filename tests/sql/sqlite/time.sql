@@ -1,0 +1,2 @@
+-- Read the time.
+SELECT :now AS anon_1

@@ -1,0 +1,39 @@
+"""A change of any statement is seen in review."""
+
+from __future__ import annotations
+
+import sqlite3
+
+import pytest
+
+from tests.sql.texts import FOLDER, wanted
+
+WANTED = wanted()
+
+
+@pytest.mark.parametrize("name", WANTED)
+def test_what_the_database_reads_is_what_was_reviewed(name: str) -> None:
+    path = FOLDER / name
+    assert path.exists(), f"{name} has not been reviewed yet: run python -m tests.sql and read it"
+    assert path.read_text() == WANTED[name], f"{name} has changed: run python -m tests.sql and read the difference"
+
+
+def test_no_text_is_kept_of_a_statement_that_is_gone() -> None:
+    assert {f"{path.parent.name}/{path.name}" for path in FOLDER.glob("*/*.sql")} == set(WANTED)
+
+
+@pytest.mark.parametrize("name", [name for name in WANTED if name.startswith("sqlite/") and "migrations" not in name])
+def test_sqlite_serves_each_statement_without_scanning_the_messages(name: str) -> None:
+    if name in ("sqlite/hold.sql", "sqlite/time.sql", "sqlite/next_ids.sql"):
+        return  # they read no messages
+    database = sqlite3.connect(":memory:")
+    database.executescript(WANTED["sqlite/migrations.sql"])
+    plan = [row[3] for row in database.execute(f"EXPLAIN QUERY PLAN {WANTED[name]}", _Anything())]
+    assert not [line for line in plan if line.startswith("SCAN duerow_message")], plan
+
+
+class _Anything(dict[str, object]):
+    """A value for every placeholder."""
+
+    def __missing__(self, name: str) -> object:
+        return "[]" if name in ("given", "ids", "keys", "statuses") else 1

@@ -1,0 +1,70 @@
+"""The statements of each dialect as text that a person can read."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import textwrap
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Dialect
+from sqlalchemy.dialects import postgresql, sqlite
+
+from duerow.stores.sql.dialects.postgresql import PostgreSQL
+from duerow.stores.sql.dialects.sqlite import SQLite
+from duerow.stores.sql.plans import SqlStore
+from duerow.stores.sql.statements import OverRows, Statement, Statements
+
+FOLDER = Path(__file__).parent
+CLAUSES = re.compile(r"\s+(FROM|WHERE|SET|VALUES|RETURNING|ORDER BY|ON CONFLICT|FOR UPDATE|LIMIT|JOIN|USING)\b")
+DIALECTS: dict[str, tuple[Any, Dialect]] = {
+    "postgresql": (PostgreSQL(), postgresql.dialect(paramstyle="named")),
+    "sqlite": (SQLite(), sqlite.dialect(paramstyle="named")),
+}
+WITH_PARAMETER = {
+    "reserve": [True, False],
+    "pop": [True, False],
+    "find": [("ids", "statuses"), ("due",), ("by_id", "after_id")],
+}
+
+
+def wanted() -> dict[str, str]:
+    """Return the text of every statement, by the name of its file."""
+    texts = {}
+    for name, (ours, dialect) in DIALECTS.items():
+        store = SqlStore(ours, "duerow_", None, None)
+        for verb, statement in statements(store.statements).items():
+            texts[f"{name}/{verb}.sql"] = text(getattr(Statements, verb.partition("-")[0]), statement, dialect)
+        texts[f"{name}/migrations.sql"] = store.migration_sql()
+    return texts
+
+
+def statements(of: Statements) -> dict[str, Statement]:
+    """Return every statement by its name; one over rows as for rows that differ in all columns."""
+    found: dict[str, Statement] = {}
+    for name, member in vars(Statements).items():
+        if name in WITH_PARAMETER:
+            for parameter in WITH_PARAMETER[name]:
+                label = "from_floor" if parameter is True else "" if parameter is False else "-".join(parameter)
+                found[f"{name}-{label}".rstrip("-")] = getattr(of, name)(parameter)
+        elif isinstance(member, cached_property):
+            statement = getattr(of, name, None) if name != "note_waiting" or of.wake is not None else None
+            if isinstance(statement, OverRows):
+                statement = statement.alike(frozenset())
+            if isinstance(statement, Statement):
+                found[name] = statement
+    return found
+
+
+def text(member: Any, statement: Statement, dialect: Dialect) -> str:
+    """Return a statement with its purpose as a comment, one clause on a line."""
+    purpose = inspect.getdoc(getattr(member, "func", getattr(member, "__wrapped__", member))) or ""
+    comment = "".join(f"-- {line}\n" for line in textwrap.wrap(purpose.partition("\n\n")[0], 100))
+    element: Any = statement.element
+    written = CLAUSES.sub(r"\n\1", re.sub(r"\s+", " ", str(element.compile(dialect=dialect))))
+    wrapped = "\n".join(
+        textwrap.fill(line, 118, subsequent_indent="    ", break_long_words=False) for line in written.splitlines()
+    )
+    return f"{comment}{wrapped}\n"
