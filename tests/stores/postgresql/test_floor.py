@@ -1,0 +1,90 @@
+"""Nothing waits long for the lower bound at which PostgreSQL's claims start."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+
+import psycopg
+import pytest
+
+import duerow
+from duerow import Draft
+from duerow.stores.sql import floor
+from duerow.testing.conformance.fixtures import Place
+
+SECOND = timedelta(seconds=1)
+
+
+@pytest.fixture
+def monotonic(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The seconds of the process as the floor sees them, to be moved."""
+    seconds = [1000.0]
+    monkeypatch.setattr(floor, "time", type("Time", (), {"monotonic": staticmethod(lambda: seconds[0])}))
+    return seconds
+
+
+@pytest.fixture
+def queue(place: Place) -> Iterator[duerow.Queue]:
+    with duerow.connect(place.url, **place.settings) as database:
+        yield database.queue("mail")
+
+
+def push_late(queue: duerow.Queue, url: str, due: datetime, meanwhile: list[Draft]) -> None:
+    """Push from a transaction that commits only after later messages were pushed and lent."""
+    with closing(psycopg.connect(url)) as connection:
+        queue.push("late", due=due, within=connection)
+        queue.push_many(meanwhile)
+        assert len(queue.reserve_many(5)) == 5
+        assert len(queue.reserve_many(5)) == 5
+        connection.commit()
+
+
+def test_a_message_committed_late_below_the_floor_is_lent_before_the_queue_is_called_empty(
+    queue: duerow.Queue, place: Place, monotonic: list[float]
+) -> None:
+    now = datetime.now(UTC)
+    push_late(queue, place.url, now - 10 * SECOND, [Draft(n, due=now - 5 * SECOND) for n in range(10)])
+    assert [lent.message.payload for lent in queue.reserve_many(5)] == ["late"]
+
+
+def test_a_message_committed_late_below_the_floor_waits_half_a_second_at_most_in_a_busy_queue(
+    place: Place, monotonic: list[float]
+) -> None:
+    with (
+        duerow.connect(place.url, **place.settings) as consumers,
+        duerow.connect(place.url, **place.settings) as others,
+    ):
+        busy, now = consumers.queue("mail"), datetime.now(UTC)
+        with closing(psycopg.connect(place.url)) as connection:
+            others.queue("mail").push("late", due=now - 10 * SECOND, within=connection)
+            others.queue("mail").push_many([Draft(n, due=now - 5 * SECOND + n * SECOND / 50) for n in range(100)])
+            for _ in range(10):
+                assert len(busy.reserve_many(5)) == 5
+            connection.commit()
+        above = [lent.message.payload for lent in busy.reserve_many(5)]
+        monotonic[0] += floor.LOOK_BELOW
+        below = [lent.message.payload for lent in busy.reserve_many(5)]
+    assert "late" not in above, "the floor was not in use, so this test shows nothing"
+    assert below[0] == "late"
+
+
+def test_a_message_pushed_below_the_floor_by_the_same_process_is_lent_next(
+    queue: duerow.Queue, monotonic: list[float]
+) -> None:
+    now = datetime.now(UTC)
+    queue.push_many([Draft(n, due=now - 5 * SECOND) for n in range(20)])
+    assert len(queue.reserve_many(5)) == len(queue.reserve_many(5)) == 5
+    queue.push("below", due=now - 60 * SECOND)
+    assert queue.reserve_many(1)[0].message.payload == "below"
+
+
+def test_a_message_given_back_below_the_floor_is_lent_next(queue: duerow.Queue, monotonic: list[float]) -> None:
+    now = datetime.now(UTC)
+    queue.push("first", due=now - 60 * SECOND)
+    queue.push_many([Draft(n, due=now - 5 * SECOND) for n in range(20)])
+    first = queue.reserve_many(5)[0]
+    assert len(queue.reserve_many(5)) == 5
+    first.release()
+    assert queue.reserve_many(1)[0].message.payload == "first"
