@@ -23,6 +23,9 @@ from duerow.shift import Shift
 PATIENCE: Final = 5.0
 """Seconds that the last settlements may take once the handlers have ended."""
 
+LAST_WORDS: Final = 1.0
+"""Seconds in which those whose time is up may say what they leave undone."""
+
 FETCHER: Final = "fetcher"
 SETTLER: Final = "settler"
 
@@ -101,6 +104,7 @@ class Supervising:
         yield from self._let_settlements_end(monotonic() + PATIENCE)
         shift.gave_up = True
         yield AllChanged()
+        yield from self._let_settlements_end(monotonic() + LAST_WORDS)
         if self._failure is not None:
             raise self._failure
 

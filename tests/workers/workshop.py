@@ -77,12 +77,14 @@ class Workshop:
     Attributes:
         url, settings: what `connect` is given, by the worker and by the test.
         db, queue: the test's own blocking handle.
+        workers_url: what the worker's `connect` is given instead, if it is to be told apart.
         prepare: called with the worker's own database before it begins; tests break it there.
     """
 
     kind: str
     url: str
     settings: dict[str, Any] = field(default_factory=dict)
+    workers_url: str | None = None
     prepare: Callable[[Any], None] = lambda db: None
 
     def __post_init__(self) -> None:
@@ -163,7 +165,7 @@ class _InThread:
 
 class _Blocking(_InThread):
     def run(self, until: Any) -> None:
-        with duerow.connect(self.shop.url, **self.shop.settings) as db:
+        with duerow.connect(self.shop.workers_url or self.shop.url, **self.shop.settings) as db:
             self.shop.prepare(db)
             self.worker = Worker(db.queue("mail", **self.queue), blocking(self.handler), **self.terms)
             self.made.set()
@@ -175,7 +177,7 @@ class _Async(_InThread):
         asyncio.run(self._run(until))
 
     async def _run(self, until: Any) -> None:
-        async with await aio.connect(self.shop.url, **self.shop.settings) as db:
+        async with await aio.connect(self.shop.workers_url or self.shop.url, **self.shop.settings) as db:
             self.shop.prepare(db)
             self.worker = AsyncWorker(db.queue("mail", **self.queue), self.handler, **self.terms)
             self.made.set()

@@ -1,0 +1,224 @@
+"""A worker outlives a database that comes and goes, and says so."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from datetime import timedelta
+from typing import Any
+
+import psycopg
+import pytest
+
+from duerow import Draft, Message, fixed
+from duerow.errors import ConfigurationError, StoreUnavailable
+from tests.workers.workshop import Gate, Workshop, eventually
+
+Fault = Callable[[], Exception | None]
+
+
+def failing(faults: Iterator[Exception | None], after: bool = False) -> Callable[[Any], None]:
+    """Return what makes a database's connections fail as the faults say, one for each, before or after its work."""
+
+    def prepare(db: Any) -> None:
+        opened = db.connections.open
+
+        def strike() -> None:
+            if (fault := next(faults, None)) is not None:
+                raise fault
+
+        @contextmanager
+        def open_blocking() -> Iterator[Any]:
+            if not after:
+                strike()
+            with opened() as execute:
+                yield execute
+            if after:
+                strike()
+
+        @asynccontextmanager
+        async def open_async() -> Any:
+            if not after:
+                strike()
+            async with opened() as execute:
+                yield execute
+            if after:
+                strike()
+
+        is_async = type(db).__module__.startswith("duerow.aio")
+        db.connections.open = open_async if is_async else open_blocking
+
+    return prepare
+
+
+def seldom(fault: Callable[[], Exception], every: int, times: int) -> Iterator[Exception | None]:
+    """One fault in so many connections, so many times."""
+    for _ in range(times):
+        yield from [None] * (every - 1)
+        yield fault()
+
+
+def unreachable() -> Exception:
+    return StoreUnavailable("the server is being restarted")
+
+
+def cut_off() -> Exception:
+    return StoreUnavailable("the connection broke", outcome="unknown")
+
+
+@pytest.mark.parametrize("batch", [1, 5])
+@pytest.mark.parametrize("every", [1, 2, 3])
+def test_nothing_is_lost_or_done_twice_while_the_database_cannot_be_reached(
+    shop: Workshop, batch: int, every: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    shop.queue.push_many([Draft(number) for number in range(20)])
+    seen: list[int] = []
+    shop.prepare = failing(seldom(unreachable, every, 4))
+
+    async def handle(message: Message) -> None:
+        seen.append(message.payload)
+
+    shop.work(handle, "empty", batch=batch)
+    assert sorted(seen) == list(range(20))
+    assert shop.queue.count() == 0
+    told = [record for record in caplog.records if "is being restarted" in record.message]
+    assert told
+    assert {record.levelno for record in told} == {logging.WARNING}
+
+
+@pytest.mark.parametrize("batch", [1, 5])
+def test_a_settlement_of_unknown_outcome_is_told_and_left_to_the_lease(
+    shop: Workshop, batch: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    shop.queue.push("hello")
+    # After the work: a claim, then a settlement whose answer is lost, then the look at what became of it.
+    shop.prepare = failing(iter([None, cut_off()]), after=True)
+    seen: list[int] = []
+
+    async def handle(message: Message) -> None:
+        seen.append(message.attempts)
+
+    shop.work(handle, "empty", batch=batch)
+    assert seen == [1]
+    assert shop.queue.count() == 0
+    assert [record.message for record in caplog.records if "cannot tell whether 1 of mail" in record.message]
+
+
+def test_a_claim_whose_answer_is_lost_is_made_good_by_the_lease(shop: Workshop) -> None:
+    shop.queue.push("hello")
+    shop.prepare = failing(iter([cut_off()]), after=True)
+    seen: list[int] = []
+
+    async def handle(message: Message) -> None:
+        seen.append(message.attempts)
+
+    shop.work(handle, "empty", lease=timedelta(milliseconds=200))
+    assert seen == [2]
+
+
+def test_a_stop_during_an_outage_is_bounded_and_leaves_the_rest_to_the_lease(
+    shop: Workshop, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("duerow.supervising.PATIENCE", 0.05)
+    shop.queue.push("hello")
+    begun, gate = Gate(), Gate()
+    broken: list[Exception] = []
+
+    def faults() -> Iterator[Exception | None]:
+        while True:
+            yield unreachable() if broken else None
+
+    shop.prepare = failing(faults())
+
+    async def handle(message: Message) -> None:
+        begun.open()
+        await gate.passed()
+
+    running = shop.start(handle)
+    begun.block()
+    broken.append(unreachable())
+    gate.open()
+    eventually(lambda: [record for record in caplog.records if "cannot settle on mail" in record.message])
+    running.stop()
+    running.join()
+    (message,) = shop.queue.find()
+    assert message.leased_by is not None
+    eventually(lambda: [record for record in caplog.records if "stopped before 1 of mail" in record.message])
+
+
+@pytest.mark.parametrize("working", [0, 1, 2])
+def test_what_trying_again_does_not_cure_ends_the_worker(shop: Workshop, working: int) -> None:
+    shop.queue.push("hello")
+
+    def faults() -> Iterator[Exception | None]:
+        yield from [None] * working  # the claim, the settlement
+        while True:
+            yield ConfigurationError("no such table")
+
+    shop.prepare = failing(faults())
+
+    async def handle(message: Message) -> None:
+        raise ValueError("again")
+
+    with pytest.raises(ConfigurationError, match="no such table"):
+        shop.work(handle, "empty", retry=fixed(timedelta(0)))
+
+
+def test_a_worker_that_cannot_hear_polls_and_listens_again(shop: Workshop, caplog: pytest.LogCaptureFixture) -> None:
+    deaf = iter([unreachable(), unreachable()])
+
+    def prepare(db: Any) -> None:
+        listen = db.connections.listen
+
+        def listen_blocking(queues: Any) -> Any:
+            if (fault := next(deaf, None)) is not None:
+                raise fault
+            return listen(queues)
+
+        async def listen_async(queues: Any) -> Any:
+            return await listen_blocking(queues)
+
+        db.connections.listen = listen_async if shop.is_async else listen_blocking
+
+    shop.prepare = prepare
+    seen: list[str] = []
+
+    async def handle(message: Message) -> None:
+        seen.append(message.payload)
+
+    running = shop.start(handle)
+    shop.queue.push("while it is deaf")
+    eventually(lambda: seen == ["while it is deaf"])
+    eventually(lambda: next(deaf, None) is None)
+    shop.queue.push("when it hears")
+    eventually(lambda: len(seen) == 2)
+    running.stop()
+    running.join()
+    assert len([record for record in caplog.records if "cannot hear of pushes" in record.message]) <= 1
+
+
+def test_cut_connections_lose_nothing(postgresql_url: str, kind: str, request: pytest.FixtureRequest) -> None:
+    name = f"cut_{kind}"
+    shop = Workshop(kind, postgresql_url, {"prefix": f"{name}_"}, f"{postgresql_url}?application_name={name}")
+    request.addfinalizer(shop.close)
+    shop.queue.push_many([Draft(number) for number in range(2_000)])
+    seen: list[int] = []
+    halves = [Gate(), Gate()]
+
+    async def handle(message: Message) -> None:
+        seen.append(message.payload)
+        if len(seen) in (500, 1_500):
+            halves[len(seen) // 1_000].open()
+
+    running = shop.start(handle, "empty", batch=50, concurrency=3, lease=timedelta(seconds=1))
+    cut = 0
+    with psycopg.connect(postgresql_url, autocommit=True) as operator:
+        for half in halves:
+            half.block()
+            terminate = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = %s"
+            cut += len(operator.execute(terminate, (name,)).fetchall())
+    running.join()
+    assert cut > 0
+    assert set(seen) == set(range(2_000))
+    assert shop.queue.count() == 0
