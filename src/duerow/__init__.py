@@ -6,6 +6,7 @@ from duerow.retry import RetryPolicy, exponential, fixed, limited
 from duerow.settlement import Bury, Commit, Move, Release, Retry, Rollback
 from duerow.sync.database import Database, connect
 from duerow.sync.queue import Queue, Reservation
+from duerow.sync.worker import Worker
 
 __all__ = [
     "Bury",
@@ -23,6 +24,7 @@ __all__ = [
     "Retry",
     "RetryPolicy",
     "Rollback",
+    "Worker",
     "connect",
     "exponential",
     "fixed",
