@@ -24,6 +24,7 @@ DIALECTS: dict[str, tuple[Any, Dialect]] = {
     "sqlite": (SQLite(), sqlite.dialect(paramstyle="named")),
 }
 WITH_PARAMETER = {
+    "insert_one": [frozenset(), frozenset(("key", "headers", "due", "delay"))],
     "reserve": [True, False],
     "pop": [True, False],
     "find": [("ids", "statuses"), ("due",), ("by_id", "after_id")],
@@ -47,7 +48,7 @@ def statements(of: Statements) -> dict[str, Statement]:
     for name, member in vars(Statements).items():
         if name in WITH_PARAMETER:
             for parameter in WITH_PARAMETER[name]:
-                label = "from_floor" if parameter is True else "" if parameter is False else "-".join(parameter)
+                label = "from_floor" if parameter is True else "" if parameter is False else "-".join(sorted(parameter))
                 found[f"{name}-{label}".rstrip("-")] = getattr(of, name)(parameter)
         elif isinstance(member, cached_property):
             statement = getattr(of, name, None) if name != "note_waiting" or of.wake is not None else None

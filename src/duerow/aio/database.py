@@ -119,12 +119,21 @@ class Database:
         """
         if within is not None:
             return await arun(plan(), self.connections.join(within))
+        try:
+            async with self.connections.open() as execute:
+                return await arun(plan(), execute)
+        except Conflict:
+            return await self._again(plan)
+
+    async def _again(self, plan: Callable[[], Plan[T]]) -> T:
+        """Carry out a plan that lost once: out of the way of the winner, and a last time whatever comes of it."""
         for pause in _pauses():
+            await asyncio.sleep(pause)
             try:
                 async with self.connections.open() as execute:
                     return await arun(plan(), execute)
             except Conflict:
-                await asyncio.sleep(pause)
+                continue
         async with self.connections.open() as execute:
             return await arun(plan(), execute)
 
@@ -142,6 +151,6 @@ class Database:
 
 
 def _pauses() -> Iterator[float]:
-    """Seconds to wait after each lost try but the last: doubling from 2 ms up to half a second, spread evenly."""
-    for tried in range(TRIES - 1):
+    """Seconds to wait before each further try but the last: doubling from 2 ms up to half a second, spread evenly."""
+    for tried in range(TRIES - 2):
         yield random.uniform(0.5, 1.0) * min(0.002 * 2**tried, 0.5)  # noqa: S311 - spreads load, guards nothing

@@ -120,12 +120,21 @@ class Database:
         """
         if within is not None:
             return run(plan(), self.connections.join(within))
+        try:
+            with self.connections.open() as execute:
+                return run(plan(), execute)
+        except Conflict:
+            return self._again(plan)
+
+    def _again(self, plan: Callable[[], Plan[T]]) -> T:
+        """Carry out a plan that lost once: out of the way of the winner, and a last time whatever comes of it."""
         for pause in _pauses():
+            time.sleep(pause)
             try:
                 with self.connections.open() as execute:
                     return run(plan(), execute)
             except Conflict:
-                time.sleep(pause)
+                continue
         with self.connections.open() as execute:
             return run(plan(), execute)
 
@@ -143,6 +152,6 @@ class Database:
 
 
 def _pauses() -> Iterator[float]:
-    """Seconds to wait after each lost try but the last: doubling from 2 ms up to half a second, spread evenly."""
-    for tried in range(TRIES - 1):
+    """Seconds to wait before each further try but the last: doubling from 2 ms up to half a second, spread evenly."""
+    for tried in range(TRIES - 2):
         yield random.uniform(0.5, 1.0) * min(0.002 * 2**tried, 0.5)  # noqa: S311 - spreads load, guards nothing

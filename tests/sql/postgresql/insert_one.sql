@@ -1,13 +1,8 @@
 -- Add one message and return its id; nothing if a live message holds the key. Wakes who sleeps.
 INSERT INTO duerow_message (queue, key, kind, payload, headers, status, due_at, first_due_at, attempts, token,
     created_at)
-VALUES (:queue_in::VARCHAR, :key_in::VARCHAR, :kind_in::VARCHAR, CAST(:payload_in::VARCHAR AS JSON),
-    CAST(:headers_in::VARCHAR AS JSON), 'new', coalesce(:due_in::TIMESTAMP WITH TIME ZONE, statement_timestamp() +
-    :delay_in, statement_timestamp()), coalesce(:due_in::TIMESTAMP WITH TIME ZONE, statement_timestamp() + :delay_in,
-    statement_timestamp()), 0, 0, statement_timestamp())
-ON CONFLICT (queue, key)
-WHERE key IS NOT NULL AND status IN ('new', 'error') DO NOTHING
+VALUES (:queue_in::VARCHAR, NULL, :kind_in::VARCHAR, CAST(:payload_in::VARCHAR AS JSON), CAST(NULL AS JSON), 'new',
+    statement_timestamp(), statement_timestamp(), 0, 0, statement_timestamp())
 RETURNING duerow_message.id, (SELECT pg_notify('duerow_wake', duerow_waiting.queue) AS pg_notify_1
 FROM duerow_waiting
-WHERE duerow_waiting.queue = ANY (CAST(CAST(:queues::VARCHAR AS TEXT) AS TEXT[])) AND duerow_waiting.until >
-    statement_timestamp()) AS anon_1
+WHERE duerow_waiting.queue = :queue_in::VARCHAR AND duerow_waiting.until > statement_timestamp()) AS anon_1

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sqlite3
+import threading
+import time
+import weakref
+from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import Connection, Engine
 from sqlalchemy.orm import Session
@@ -23,10 +28,17 @@ from duerow.stores.sql.caller import (
     unwrapped,
 )
 from duerow.stores.sql.dialects.base import Dialect
+from duerow.stores.sql.engines import RESTED
 from duerow.stores.sql.errors import explained, is_lost
 from duerow.stores.sql.listening import DataVersionListener, NotifyListener, SilentListener
 from duerow.stores.sql.plans import SqlStore
 from duerow.stores.sql.texts import Texts, driver_texts
+
+AT_HAND: Final = 4
+"""How many connections are kept at hand, besides those that rest in the pool."""
+
+_abandoned: list[Any] = []
+"""Connections of the parent process, kept so that nothing of them is closed by a child."""
 
 
 class BlockingConnections:
@@ -43,33 +55,54 @@ class BlockingConnections:
         self.dialect = store.dialect
         self._texts = Texts(engine.dialect, raw=True)
         self._callers_texts: dict[str, Texts] = {}
+        self._begin_anew()
+        _anew_after_fork(self)
 
-    @contextmanager
-    def open(self) -> Iterator[Execute]:
+    def _begin_anew(self) -> None:
+        # The connection used last is kept at hand: to ask the pool costs a third of a push.
+        self._at_hand: deque[Link] = deque()
+        # SQLite lets one transaction write at a time. Threads of a process that wait for each other here go on at
+        # once; its own way of waiting is to sleep for ever longer.
+        self._writing = threading.Lock() if self.dialect.writes_alone else None
+
+    def open(self) -> Opened:
         """Lend a connection; see Connections.open."""
+        return Opened(self)
+
+    def take(self) -> Link:
+        """Return a connection: one at hand that was used just now, else one from the pool."""
+        while self._at_hand:
+            try:
+                link = self._at_hand.pop()
+            except IndexError:  # another thread was faster
+                break
+            if time.monotonic() - link.used < RESTED:
+                return link
+            link.lent.close()  # back to the pool, which tries it out before it lends it again
         try:
             lent = self.engine.raw_connection()
         except Exception as error:
             raise (explained(self.dialect, error) or error) from error
-        execute = Raw(lent.driver_connection, self.dialect, self._texts)
-        try:
-            yield execute
-            execute.commit()
-        except BaseException as error:
-            self._give_up(lent, execute, error)
-            raise
-        lent.close()
+        return Link(lent, Raw(lent.driver_connection, self.dialect, self._texts, self._writing))
 
-    def _give_up(self, lent: Any, execute: Raw, error: BaseException) -> None:
+    def rest(self, link: Link) -> None:
+        """Take a connection back whose work is done."""
+        if self.own and len(self._at_hand) < AT_HAND:
+            link.used = time.monotonic()
+            self._at_hand.append(link)
+        else:
+            link.lent.close()
+
+    def give_up(self, link: Link, error: BaseException) -> None:
         """Roll back; a connection that is broken is not lent again, nor are those that rest beside it."""
-        broken = is_lost(error) or not execute.rolled_back()
+        undone = link.execute.rolled_back()
+        broken = is_lost(error) or not undone
         with contextlib.suppress(Exception):  # what is thrown away need not close well
             if broken:
-                lent.invalidate()
-                if self.own:
-                    self.engine.dispose()
+                link.lent.invalidate()
+                self.close()
             else:
-                lent.close()
+                self.rest(link)
 
     def join(self, within: Any) -> Execute:
         """Use the caller's transaction; see Connections.join."""
@@ -116,33 +149,85 @@ class BlockingConnections:
 
     def close(self) -> None:
         """Close the connections at rest, if the engine is duerow's own."""
+        while self._at_hand:
+            with contextlib.suppress(IndexError):  # another thread was faster
+                self._at_hand.pop().lent.close()
         if self.own:
             self.engine.dispose()
 
 
-class Raw:
-    """Hands steps to a driver's connection: nothing stands between, since this is the hot path."""
+class Link:
+    """A connection of the pool, and what hands steps to it."""
 
-    def __init__(self, raw: Any, dialect: Dialect, texts: Texts) -> None:
-        self.raw, self.dialect, self.texts = raw, dialect, texts
-        self.begun = False
+    __slots__ = ("execute", "lent", "used")
+
+    def __init__(self, lent: Any, execute: Raw) -> None:
+        self.lent, self.execute = lent, execute
+        self.used = 0.0
+
+
+class Opened:
+    """A connection for the length of a block: committed at its end, rolled back on an exception."""
+
+    __slots__ = ("connections", "link")
+
+    def __init__(self, connections: BlockingConnections) -> None:
+        self.connections = connections
+
+    def __enter__(self) -> Execute:
+        self.link = self.connections.take()
+        return self.link.execute
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        if error is not None:
+            self.connections.give_up(self.link, error)
+            return
+        try:
+            self.link.execute.commit()
+        except BaseException as failed:
+            self.connections.give_up(self.link, failed)
+            raise
+        self.connections.rest(self.link)
+
+
+class Raw:
+    """Hands steps to a driver's connection: nothing stands between, since this is the hot path.
+
+    Args:
+        raw: the driver's connection.
+        dialect: which database it is.
+        texts: the statements as its driver takes them.
+        writing: held from the first write of a transaction to its end, where only one may write at a time.
+    """
+
+    def __init__(self, raw: Any, dialect: Dialect, texts: Texts, writing: threading.Lock | None = None) -> None:
+        self.raw, self.dialect, self.texts, self.writing = raw, dialect, texts, writing
+        self.begun = self._holds = False
         self._cursor = _cursor(raw)
+        self._other_text = isinstance(raw, sqlite3.Connection) and raw.text_factory is not str
 
     def __call__(self, step: Any) -> Any:
         """Carry out one step; BEGIN opens a transaction unless the driver does so by itself."""
+        if self.writing is not None and not self._holds and (step is BEGIN or step.statement.writes):
+            self._holds = self.writing.acquire()
         try:
             if step is BEGIN:
                 return self._begin()
             text, values = self.texts.of(step)
-            with _plain_text(self.raw):
-                self._cursor.execute(text, values)
-                return self._cursor.fetchall() if self._cursor.description else []
+            if self._other_text:
+                with _plain_text(self.raw):
+                    return self._rows(step, text, values)
+            return self._rows(step, text, values)
         except Exception as error:
             # What broke off inside a transaction has not been committed; a single step may have been.
             known = explained(self.dialect, error, unsure=not self.begun)
             if known is None or known is error:
                 raise
             raise known from error
+
+    def _rows(self, step: Any, text: str, values: Any) -> list[Any]:
+        self._cursor.execute(text, values)
+        return self._cursor.fetchall() if step.statement.returns else []
 
     def _begin(self) -> None:
         self.begun = True
@@ -157,6 +242,7 @@ class Raw:
         try:
             if self._open():
                 self.raw.commit()
+            self._ended()
         except Exception as error:
             raise (explained(self.dialect, error, unsure=True) or error) from error
 
@@ -167,10 +253,18 @@ class Raw:
                 self.raw.rollback()
         except Exception:  # it broke just now: the server rolls back, and the caller throws the connection away
             return False
+        finally:
+            self._ended()
         return True
 
     def _open(self) -> bool:
         return self.begun or not getattr(self.raw, "autocommit", False)
+
+    def _ended(self) -> None:
+        self.begun = False
+        if self._holds and self.writing is not None:
+            self._holds = False
+            self.writing.release()
 
 
 class ThroughSqlalchemy:
@@ -204,6 +298,18 @@ class Joined:
         if self.hold is not None:
             self.execute(self.hold)
         return None
+
+
+def _anew_after_fork(connections: BlockingConnections) -> None:
+    """Let a child process begin without what its parent had at hand."""
+    reference = weakref.ref(connections)
+
+    def forget() -> None:
+        if (inherited := reference()) is not None:
+            _abandoned.append(inherited._at_hand)
+            inherited._begin_anew()
+
+    os.register_at_fork(after_in_child=forget)
 
 
 def _cursor(raw: Any) -> Any:

@@ -31,7 +31,7 @@ from duerow.store import (
 from duerow.stores.sql.dialects.base import Dialect
 from duerow.stores.sql.floor import Floors
 from duerow.stores.sql.migrations import Migrations
-from duerow.stores.sql.statements import ENTRY, LENT, RECEIPT, RECORD, OverRows, Statement, Statements
+from duerow.stores.sql.statements import ENTRY, LENT, ONE, RECEIPT, RECORD, OverRows, Statement, Statements
 from duerow.stores.sql.tables import Tables
 
 T = TypeVar("T")
@@ -108,11 +108,13 @@ class SqlStore:
         return pushed
 
     def _push_one(self, entry: Entry) -> Plan[Pushed]:
-        values = {f"{name}_in": value for name, value in zip(ENTRY[1:], self._row(entry), strict=True)}
-        if self.statements.wake is not None:
-            values["queues"] = self.dialect.names([entry.queue])
+        row = dict(zip(ENTRY[1:], self._row(entry), strict=True))
+        values = {f"{name}_in": value for name, value in row.items() if value is not None}
+        statement = self.statements.insert_one(
+            frozenset(name for name, value in row.items() if value is not None and name not in ONE)
+        )
         while True:
-            rows = yield self._step(self.statements.insert_one, values)
+            rows = yield self._step(statement, values)
             if rows:
                 return Pushed(rows[0][0], "created")
             held = yield from self._holder_ids([entry])
@@ -608,7 +610,7 @@ class SqlStore:
     def _wake(self, queues: Iterable[str]) -> Plan[None]:
         names = sorted(set(queues))
         if names and self.statements.wake is not None:
-            yield self._step(self.statements.wake, {"queues": self.dialect.names(names)})
+            yield self._step(self.statements.wake, self.dialect.pack("given", {"queue": names}))
 
     def _chunks(self, items: Sequence[T], size: Callable[[T], int] | None = None) -> Iterator[Sequence[T]]:
         """Cut into pieces that one statement takes, by number and, if a size is given, by characters."""

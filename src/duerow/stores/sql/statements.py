@@ -16,6 +16,7 @@ from sqlalchemy import (
     Boolean,
     ColumnElement,
     Integer,
+    Null,
     Text,
     Update,
     and_,
@@ -39,17 +40,22 @@ from duerow.stores.sql.tables import Tables
 ENTRY: Final = ("id", "queue", "key", "kind", "payload", "headers", "due", "delay")
 """The columns of messages to be inserted, in the order of `plans`."""
 
+ONE: Final = ("queue", "kind", "payload")
+"""The columns for which every single push has a value."""
+
 RECEIPT: Final = ("id", "token")
 
 
 class Statement:
     """An SQL statement; compiled once for each driver by whoever executes it, if it is kept for more than one use."""
 
-    __slots__ = ("element", "kept")
+    __slots__ = ("element", "kept", "returns", "writes")
 
     def __init__(self, element: Executable, kept: bool = True) -> None:
         self.element = element
         self.kept = kept
+        self.writes = bool(getattr(element, "is_dml", False))
+        self.returns = not self.writes or bool(getattr(element, "returning_column_descriptions", ()))
 
 
 class OverRows:
@@ -103,12 +109,21 @@ class Statements:
 
     # Writes.
 
-    @cached_property
-    def insert_one(self) -> Statement:
-        """Add one message and return its id; nothing if a live message holds the key. Wakes who sleeps."""
-        values = {name: self._bound(f"{name}_in", kind) for name, kind in self._entry_types.items() if name != "id"}
-        added = self._ignoring(self.dialect.insert(self.message).values(self._fresh(values)))
-        woken = self._woken()
+    @lru_cache(maxsize=64)  # noqa: B019 - lives as long as the store
+    def insert_one(self, given: frozenset[str]) -> Statement:
+        """Add one message and return its id; nothing if a live message holds the key. Wakes who sleeps.
+
+        `given` names the columns that have a value besides the queue, the kind and the payload.
+        """
+        bound = {
+            name: self._bound(f"{name}_in", kind) if name in given or name in ONE else null()
+            for name, kind in self._entry_types.items()
+            if name != "id"
+        }
+        added = self.dialect.insert(self.message).values(self._fresh(bound))
+        if "key" in given:
+            added = self._ignoring(added)
+        woken = self._woken(self.tables.waiting.c.queue == bound["queue"])
         return Statement(added.returning(self.message.c.id, *([] if woken is None else [woken.scalar_subquery()])))
 
     @cached_property
@@ -385,12 +400,13 @@ class Statements:
 
     @cached_property
     def wake(self) -> Statement | None:
-        """Wake the sleeping consumers of the bound `queues`."""
-        found = self._woken()
+        """Wake the sleeping consumers of the given queues."""
+        given = self.dialect.given("given", {"queue": Text()}, frozenset())
+        found = self._woken(self.tables.waiting.c.queue.in_(select(given.c.queue)))
         return None if found is None else Statement(found)
 
-    def _woken(self) -> Any:
-        return self.dialect.wake(self.tables.waiting, self.now, self.channel)
+    def _woken(self, which: ColumnElement[bool]) -> Any:
+        return self.dialect.wake(self.tables.waiting, which, self.now, self.channel)
 
     # Reads.
 
@@ -480,6 +496,8 @@ class Statements:
 
     def _due(self, due: ColumnElement[Any], delay: ColumnElement[Any]) -> ColumnElement[Any]:
         """Return when a message is due that was pushed with a due time, a delay or neither."""
+        if isinstance(due, Null) and isinstance(delay, Null):
+            return self.now
         later = self.dialect.later(self.now, delay)
         return func.coalesce(due, later, self.now, type_=self.dialect.moment)
 

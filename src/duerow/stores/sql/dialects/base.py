@@ -115,10 +115,6 @@ class Dialect(Protocol):
         """Return the bound values of a `given` table's columns that differ from row to row."""
         ...
 
-    def names(self, names: Sequence[str]) -> Any:
-        """Return the value bound to `queues` in `wake`."""
-        ...
-
     def one_of(self, column: ColumnElement[Any], ids: Select[Any]) -> ColumnElement[bool]:
         """Return that a column is one of those that a subquery finds, evaluated once."""
         ...
@@ -139,8 +135,10 @@ class Dialect(Protocol):
         """Return the text, as codec.encode_failure writes it, of the lease that a row carries unsettled."""
         ...
 
-    def wake(self, waiting: Table, now: ColumnElement[Any], channel: str) -> Executable | None:
-        """Return the statement that wakes the sleeping consumers of the bound `queues`; None if pushes wake none."""
+    def wake(
+        self, waiting: Table, which: ColumnElement[bool], now: ColumnElement[Any], channel: str
+    ) -> Executable | None:
+        """Return the statement that wakes the sleeping consumers of some queues; None if pushes wake none."""
         ...
 
     def next_ids(self, message: Table, prefix: str, schema: str | None) -> Executable:

@@ -163,10 +163,6 @@ class PostgreSQL:
         """Return one array literal for each column: for thousands of values far faster than any driver's own way."""
         return {f"{name}_{label}": _literal(values) for label, values in columns.items()}
 
-    def names(self, names: Sequence[str]) -> str:
-        """Return an array literal."""
-        return _literal(names)
-
     def one_of(self, column: ColumnElement[Any], ids: Select[Any]) -> ColumnElement[bool]:
         """Return `= ANY (ARRAY(…))`: evaluated once, so its limit holds, and always served by the column's index."""
         return column == any_(func.array(ids.scalar_subquery(), type_=ARRAY(BigInteger)))
@@ -198,10 +194,9 @@ class PostgreSQL:
         )
         return func.json_build_object(const("type"), const("LeaseEnded"), const("message"), said, type_=self.json)
 
-    def wake(self, waiting: Table, now: ColumnElement[Any], channel: str) -> Select[Any]:
+    def wake(self, waiting: Table, which: ColumnElement[bool], now: ColumnElement[Any], channel: str) -> Select[Any]:
         """Notify only where a consumer sleeps: NOTIFY takes a lock of the whole server at commit."""
-        sleeps = waiting.c.queue == any_(_array_of("queues", Text()))
-        return select(func.pg_notify(const(channel), waiting.c.queue)).where(sleeps, waiting.c.until > now)
+        return select(func.pg_notify(const(channel), waiting.c.queue)).where(which, waiting.c.until > now)
 
     def next_ids(self, message: Table, prefix: str, schema: str | None) -> Executable:
         """Return values of the table's own sequence."""

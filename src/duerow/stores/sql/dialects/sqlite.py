@@ -123,10 +123,6 @@ class SQLite:
             return {name: _encode(next(iter(columns.values()))).decode()}
         return {name: _encode(list(zip(*columns.values(), strict=True))).decode()}
 
-    def names(self, names: Sequence[str]) -> str:
-        """Nothing asks for names: pushes wake nobody."""
-        raise AssertionError("pushes into SQLite wake nobody")
-
     def one_of(self, column: ColumnElement[Any], ids: Select[Any]) -> ColumnElement[bool]:
         """Return `IN (SELECT …)`, which SQLite evaluates once."""
         return column.in_(ids)
@@ -160,7 +156,7 @@ class SQLite:
         )
         return func.json_object(const("type"), const("LeaseEnded"), const("message"), said, type_=self.json)
 
-    def wake(self, waiting: Table, now: ColumnElement[Any], channel: str) -> None:
+    def wake(self, waiting: Table, which: ColumnElement[bool], now: ColumnElement[Any], channel: str) -> None:
         """Nothing to do: consumers watch the file's data version."""
         return
 
