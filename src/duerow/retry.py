@@ -108,7 +108,7 @@ def exponential(
         raise ConfigurationError(f"factor is {factor!r}; a delay that shrinks never ends, so it must be at least 1")
     if not 0 <= jitter <= 1:
         raise ConfigurationError(f"jitter is {jitter!r}; it is a share of the delay, from 0 to 1")
-    return Exponential(check_span("first", first), factor, check_span("maximum", maximum), jitter)
+    return Exponential(check_span("first", first), float(factor), check_span("maximum", maximum), jitter)
 
 
 def limited(limit: int, policy: RetryFunction) -> Limited:

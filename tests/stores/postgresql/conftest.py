@@ -1,4 +1,4 @@
-"""PostgreSQL, each test in a schema of its own."""
+"""PostgreSQL: one set of tables, emptied before each test."""
 
 import uuid
 from collections.abc import Iterator
@@ -8,6 +8,7 @@ import psycopg
 import pytest
 from psycopg import sql
 
+import duerow
 from duerow.testing.conformance.fixtures import Hold, Place
 from duerow.testing.faces import Face
 from tests.stores.callers import begin, parametrize
@@ -24,17 +25,32 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.fixture(scope="session")
 def superuser(postgresql_url: str) -> Iterator[psycopg.Connection]:
-    """A connection that tidies up after the tests."""
+    """A connection that looks behind the scenes, and tidies up."""
     with closing(psycopg.connect(postgresql_url, autocommit=True)) as connection:
+        connection.execute("SET client_min_messages = warning")
         yield connection
 
 
+@pytest.fixture(scope="session")
+def migrated(postgresql_url: str) -> Place:
+    """Tables that all tests of a session use one after the other: to make them takes longer than most tests."""
+    place = Place(postgresql_url, {"schema": "tested"})
+    duerow.connect(place.url, migrate=True, **place.settings).close()
+    return place
+
+
 @pytest.fixture
-def place(postgresql_url: str, superuser: psycopg.Connection) -> Iterator[Place]:
+def place(migrated: Place, superuser: psycopg.Connection) -> Place:
     """The queues of this test."""
+    superuser.execute("TRUNCATE tested.duerow_message, tested.duerow_waiting")
+    return migrated
+
+
+@pytest.fixture
+def bare_place(postgresql_url: str, superuser: psycopg.Connection) -> Iterator[Place]:
+    """A place without any tables."""
     schema = f"test_{uuid.uuid4().hex[:12]}"
     yield Place(postgresql_url, {"schema": schema})
-    superuser.execute("SET client_min_messages = warning")
     superuser.execute(sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(sql.Identifier(schema)))
 
 

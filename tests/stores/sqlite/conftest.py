@@ -1,5 +1,6 @@
 """SQLite, each test in a file of its own."""
 
+import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -7,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import duerow
 from duerow.testing.conformance.fixtures import Hold, Place
 from duerow.testing.faces import Face
 from tests.stores.callers import begin, parametrize
@@ -21,15 +23,30 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     parametrize(metafunc, WAYS)
 
 
+@pytest.fixture(scope="session")
+def migrated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file with empty tables, to be copied: to make them takes longer than most tests."""
+    file = tmp_path_factory.mktemp("migrated") / "queues.db"
+    duerow.connect(f"sqlite:///{file}", migrate=True).close()
+    return file
+
+
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    """The file of this test."""
+    """Where the file of this test is, or will be."""
     return tmp_path / "queues.db"
 
 
 @pytest.fixture
-def place(file: Path) -> Place:
+def place(migrated: Path, file: Path) -> Place:
     """The queues of this test."""
+    shutil.copyfile(migrated, file)
+    return Place(f"sqlite:///{file}")
+
+
+@pytest.fixture
+def bare_place(file: Path) -> Place:
+    """A place without any tables."""
     return Place(f"sqlite:///{file}")
 
 

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 import pytest
 
-from duerow import Commit, Draft, Move, Queue, Release, Reservation, Rollback
+from duerow import Commit, Draft, Move, Queue, Release, Reservation, Rollback, fixed
 from duerow.errors import DuplicateKey, LeaseLost
 from duerow.message import OnDuplicate
 from duerow.testing.clock import MovableClock, minutes, seconds
@@ -31,7 +31,7 @@ def race(face: Face, place: Place, clock: MovableClock, runners: Sequence[Race[T
     def run(runner: Race[T]) -> T:
         with another(face) as mine, mine.connect(place.url, clock=clock, **place.settings) as db:
             start.wait()
-            return runner(db.queue("mail"))
+            return runner(db.queue("mail", retry=fixed(seconds(0))))
 
     with ThreadPoolExecutor(len(runners)) as threads:
         return list(threads.map(run, runners))

@@ -1,0 +1,172 @@
+"""How a turn ends is decided in one place, from what the handler returned or raised."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from duerow import Bury, Commit, Draft, Failure, Message, Move, Release, Retry, Rollback, fixed, limited
+from duerow.errors import InvalidMessage, InvalidOutcome
+from duerow.settlement import MAX_FAILURE, MAX_TRACEBACK, decide, failure, merged
+
+AT = datetime(2026, 3, 1, 12, tzinfo=UTC)
+MINUTE = timedelta(minutes=1)
+POLICY = limited(3, fixed(MINUTE))
+
+
+def message(attempts=1, **changes):
+    fields = {
+        "id": 7, "queue": "mail", "payload": {"n": 1}, "kind": "json", "key": "m-1", "headers": {"a": 1, "b": 2},
+        "status": "new", "due_at": AT, "first_due_at": AT, "attempts": attempts, "token": 1, "leased_by": "me",
+        "leased_until": AT + MINUTE, "created_at": AT, "last_attempt_at": AT, "last_error": None,
+    }  # fmt: skip
+    return Message(**fields | changes)
+
+
+@pytest.mark.parametrize("outcome", [None, 0, "done", {"any": "thing"}, [], [1, 2], True])
+def test_what_is_no_settlement_is_ignored_and_the_message_is_done(outcome):
+    assert decide(message(), outcome, POLICY) == Commit()
+
+
+@pytest.mark.parametrize(
+    "outcome",
+    [Commit(), Commit("changed"), Rollback(MINUTE, "no line"), Release(), Move("billing"), Bury("no use")],
+    ids=repr,
+)
+def test_a_settlement_is_taken_as_it_is(outcome):
+    assert decide(message(attempts=100), outcome, POLICY) is outcome
+
+
+def test_a_rollback_without_a_delay_gets_that_of_the_policy():
+    assert decide(message(), Rollback(error="no line"), POLICY) == Rollback(MINUTE, "no line")
+
+
+def test_a_rollback_without_a_delay_is_buried_when_the_policy_gives_up():
+    ended = decide(message(attempts=3), Rollback(error="no line"), POLICY)
+    assert isinstance(ended, Bury)
+    assert ended.reason == "no line"
+
+
+def test_a_rollback_without_delay_or_error_is_buried_with_a_reason_all_the_same():
+    ended = decide(message(attempts=3), Rollback(), POLICY)
+    assert isinstance(ended, Bury)
+    assert "attempt 3" in ended.reason
+
+
+def test_an_exception_is_a_failed_attempt():
+    error = ValueError("no line")
+    assert decide(message(), error, POLICY) == Rollback(MINUTE, error)
+
+
+def test_the_last_attempts_exception_buries_the_message():
+    error = ValueError("no line")
+    ended = decide(message(attempts=3), error, POLICY)
+    assert isinstance(ended, Bury)
+    assert ended.reason is error
+
+
+def test_a_policy_that_gives_a_negative_delay_means_at_once():
+    assert decide(message(), ValueError(), lambda *_: -MINUTE).delay == timedelta(0)
+
+
+def test_retry_has_the_delay_of_the_handlers_choosing():
+    wish = Retry(after=timedelta(seconds=5))
+    assert decide(message(), wish, POLICY) == Rollback(timedelta(seconds=5), wish)
+
+
+def test_retry_counts_towards_the_limit_unless_it_says_otherwise():
+    assert isinstance(decide(message(attempts=3), Retry(after=MINUTE), POLICY), Bury)
+    assert decide(message(attempts=3), Retry(after=MINUTE, counts=False), POLICY).delay == MINUTE
+    assert decide(message(attempts=300), Retry(after=MINUTE), fixed(MINUTE)).delay == MINUTE
+
+
+@pytest.mark.parametrize("after", [-MINUTE, 60, None])
+def test_retry_takes_only_a_span(after):
+    with pytest.raises(InvalidMessage, match="after"):
+        Retry(after=after)
+
+
+def test_bury_may_be_raised_or_returned():
+    for outcome in (Bury("no use"), Bury(ValueError("no number"))):
+        assert decide(message(), outcome, POLICY) is outcome
+        with pytest.raises(Bury):
+            raise outcome
+
+
+def test_a_list_of_moves_makes_a_new_message_in_each_queue_and_ends_this_one():
+    ended = decide(message(), [Move("a"), Move("b", {"n": 2}, headers={"b": None, "c": 3}, delay=MINUTE)], POLICY)
+    first = Draft({"n": 1}, headers={"a": 1, "b": 2, "parent": 7}, queue="a")
+    second = Draft({"n": 2}, delay=MINUTE, headers={"a": 1, "c": 3, "parent": 7}, queue="b")
+    assert ended == Commit(then=(first, second))
+
+
+def test_a_list_that_mixes_moves_with_other_things_is_a_failed_attempt():
+    ended = decide(message(), [Move("a"), "b"], POLICY)
+    assert isinstance(ended, Rollback)
+    assert isinstance(ended.error, InvalidOutcome)
+    assert "message 7" in str(ended.error)
+    assert "'b'" in str(ended.error)
+
+
+def test_a_failure_names_the_whole_chain_of_causes_and_the_end_of_its_traceback():
+    try:
+        try:
+            raise KeyError("a")
+        except KeyError as cause:
+            raise RuntimeError("cannot send") from cause
+    except RuntimeError as error:
+        kept = failure(error)
+    assert (kept.type, kept.message) == ("RuntimeError", "RuntimeError: cannot send <- KeyError: 'a'")
+    assert kept.traceback.rstrip().endswith("RuntimeError: cannot send")
+
+
+def test_a_chain_that_bites_its_own_tail_ends():
+    first, second = ValueError("first"), ValueError("second")
+    first.__cause__, second.__cause__ = second, first
+    assert failure(first).message == "ValueError: first <- ValueError: second"
+
+
+def test_a_cause_that_was_suppressed_is_not_named():
+    def send():
+        try:
+            raise KeyError("a")
+        except KeyError:
+            raise RuntimeError("cannot send") from None
+
+    with pytest.raises(RuntimeError) as raised:
+        send()
+    assert failure(raised.value).message == "RuntimeError: cannot send"
+
+
+def test_a_failure_is_bounded():
+    def deep(level):
+        if level == 0:
+            raise ValueError("x" * 1_000_000)
+        deep(level - 1)
+
+    with pytest.raises(ValueError, match="x") as raised:
+        deep(500)
+    kept = failure(raised.value)
+    assert len(kept.message) <= MAX_FAILURE
+    assert len(kept.traceback) <= MAX_TRACEBACK
+
+
+@pytest.mark.parametrize(
+    ("error", "kept"),
+    [
+        (None, None),
+        ("no line", Failure("Error", "no line")),
+        (Failure("Busy", "no line"), Failure("Busy", "no line")),
+        (Bury("no use"), Failure("Bury", "no use")),
+        (Bury(Failure("Busy", "no line")), Failure("Busy", "no line")),
+        (Bury(ValueError("no number")), Failure("ValueError", "ValueError: no number")),
+        (ValueError(), Failure("ValueError", "ValueError")),
+    ],
+    ids=repr,
+)
+def test_whatever_says_why_becomes_a_failure(error, kept):
+    assert failure(error) == kept
+
+
+def test_merged_headers_lose_those_set_to_none():
+    assert merged({"a": 1, "b": 2}, {"b": None, "c": 3}) == {"a": 1, "c": 3}
+    assert merged({"a": 1}, None) == {"a": 1}
