@@ -51,11 +51,11 @@ class Statement:
 
     __slots__ = ("element", "kept", "returns", "writes")
 
-    def __init__(self, element: Executable, kept: bool = True) -> None:
+    def __init__(self, element: Any, kept: bool = True) -> None:
         self.element = element
         self.kept = kept
-        self.writes = bool(getattr(element, "is_dml", False))
-        self.returns = not self.writes or bool(getattr(element, "returning_column_descriptions", ()))
+        self.writes = bool(element.is_dml)
+        self.returns = element.is_select or bool(self.writes and element.returning_column_descriptions)
 
 
 class OverRows:
