@@ -1,0 +1,44 @@
+"""Look at queues and work on them from a terminal.
+
+Exit codes: 0 it worked, 1 it did not and a line says why, 2 the command was not understood.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import typer
+from sqlalchemy.exc import SQLAlchemyError
+from typer.core import TyperGroup
+
+from duerow.cli import queue, schema, worker
+from duerow.errors import DuerowError
+
+FAILED = 1
+
+
+class Commands(TyperGroup):
+    """Commands whose expected failures are a line, not a traceback."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command that was asked for."""
+        try:
+            return super().invoke(ctx)
+        except (DuerowError, SQLAlchemyError, OSError) as error:
+            typer.echo(f"duerow: {error}", err=True)
+            raise typer.Exit(FAILED) from error
+
+
+app = typer.Typer(
+    cls=Commands,
+    help=__doc__,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("migrate")(schema.migrate)
+app.command("sql")(schema.sql)
+app.command("stats")(queue.stats)
+app.command("list")(queue.list_messages)
+app.command("worker")(worker.work)

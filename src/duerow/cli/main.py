@@ -1,0 +1,20 @@
+"""The entry point of the command `duerow`; the packages that it needs come with the extra `cli`."""
+
+from __future__ import annotations
+
+import sys
+
+
+def main() -> None:
+    """Run the command."""
+    try:
+        from duerow.cli.application import app
+    except ModuleNotFoundError as error:
+        if error.name not in ("typer", "rich"):
+            raise
+        sys.exit(f"the command duerow needs the package {error.name}: pip install 'duerow[cli]'")
+    app(prog_name="duerow")
+
+
+if __name__ == "__main__":
+    main()

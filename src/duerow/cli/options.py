@@ -1,0 +1,47 @@
+"""What several commands have in common: their options, and how they print."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Annotated, Any
+
+import msgspec
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from duerow.store import Settings, find_backend
+from duerow.sync.database import Database
+
+Url = Annotated[
+    str,
+    typer.Option(
+        "--db", envvar="DUEROW_URL", metavar="URL", help="The database, such as sqlite:///app.db or postgresql://…"
+    ),
+]
+Prefix = Annotated[str, typer.Option(metavar="NAME", help="What the names of duerow's tables begin with.")]
+Schema = Annotated[str | None, typer.Option(metavar="NAME", help="The database schema that holds them.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+
+PREFIX = "duerow_"
+
+
+def unchecked(url: str, prefix: str, schema: str | None) -> Database:
+    """Open a database whose tables may be missing or of another version."""
+    return Database(*find_backend(url).open(url, Settings(prefix=prefix, schema=schema)))
+
+
+def print_json(value: object) -> None:
+    """Print a value as one line of JSON."""
+    typer.echo(msgspec.json.encode(value).decode())
+
+
+def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]], numbers: Iterable[str] = ()) -> None:
+    """Print rows under their columns; those called numbers stand to the right."""
+    table = Table()
+    for column in columns:
+        table.add_column(column, justify="right" if column in numbers else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(Text("" if cell is None else str(cell)) for cell in row))
+    Console().print(table)

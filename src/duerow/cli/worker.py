@@ -1,0 +1,157 @@
+"""The command that works on queues."""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Any, Final, Literal
+
+import msgspec
+import typer
+from rich.console import Console
+from rich.logging import RichHandler
+
+from duerow.cli.options import PREFIX, AsJson, Prefix, Schema, Url
+from duerow.errors import ConfigurationError
+from duerow.sync.database import connect
+from duerow.sync.worker import Worker
+
+SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
+
+
+def work(
+    url: Url,
+    handler: Annotated[
+        str, typer.Argument(metavar="MODULE:FUNCTION", help="Called with each message; found from this folder as well.")
+    ],
+    queues: Annotated[list[str], typer.Argument(metavar="QUEUE...", help="The queues to work on.")],
+    concurrency: Annotated[int, typer.Option(min=1, help="Handlers that run at once on each queue.")] = 1,
+    batch: Annotated[int, typer.Option(min=1, help="Messages in one claim and in one settlement.")] = 100,
+    lease: Annotated[float, typer.Option(min=0.001, help="Seconds that a claim lasts unless it is extended.")] = 60.0,
+    timeout: Annotated[float | None, typer.Option(min=0.001, help="Seconds that a handler may take.")] = None,
+    until: Annotated[
+        Literal["idle", "empty"] | None,
+        typer.Option(help="End when nothing is due now (idle), or nothing will be (empty). Default: at SIGTERM."),
+    ] = None,
+    prefix: Prefix = PREFIX,
+    schema: Schema = None,
+    as_json: AsJson = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log each message that is done as well.")] = False,
+) -> None:
+    """Hand the messages of queues to a function until SIGTERM or Ctrl-C; log what happens on standard error."""
+    _log(as_json, verbose)
+    function = find_function(handler)
+    span = None if timeout is None else timedelta(seconds=timeout)
+    with connect(url, prefix=prefix, schema=schema) as database:
+        workers = [
+            Worker(
+                database.queue(name, lease=timedelta(seconds=lease)),
+                function,
+                batch=batch,
+                concurrency=concurrency,
+                timeout=span,
+            )
+            for name in dict.fromkeys(queues)
+        ]
+        with _stopped_by_signals(workers):
+            _run_all(workers, until)
+
+
+def find_function(name: str) -> Callable[..., Any]:
+    """Return the function for MODULE:FUNCTION, from this folder or from what is installed.
+
+    Raises:
+        ConfigurationError: there is no such module or function.
+    """
+    module_name, colon, path = name.partition(":")
+    if not module_name or not colon or not path:
+        raise ConfigurationError(f"{name!r} names no function; write MODULE:FUNCTION, such as shop.orders:ship")
+    if os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())
+    try:
+        found: Any = importlib.import_module(module_name)
+    except ModuleNotFoundError as error:
+        if error.name and module_name.split(".")[0] != error.name.split(".")[0]:
+            raise  # the module is there, but lacks something itself
+        raise ConfigurationError(
+            f"there is no module {module_name!r} in this folder or among what is installed"
+        ) from error
+    for part in path.split("."):
+        if not hasattr(found, part):
+            raise ConfigurationError(f"module {module_name!r} has no function {path!r}")
+        found = getattr(found, part)
+    if not callable(found):
+        raise ConfigurationError(f"{name} is {found!r:.80}, which cannot be called")
+    function: Callable[..., Any] = found
+    return function
+
+
+def _run_all(workers: Sequence[Worker], until: Literal["idle", "empty"] | None) -> None:
+    """Run each worker in a thread of its own; if one fails, stop the others and raise its error."""
+    with ThreadPoolExecutor(len(workers), "duerow") as threads:
+        running = [threads.submit(worker.run, until) for worker in workers]
+        wait(running, return_when=FIRST_EXCEPTION)
+        if any(future.done() and future.exception() for future in running):
+            _stop(workers)
+    for future in running:
+        future.result()
+
+
+def _stop(workers: Sequence[Worker]) -> None:
+    for worker in workers:
+        worker.stop()
+
+
+@contextmanager
+def _stopped_by_signals(workers: Sequence[Worker]) -> Iterator[None]:
+    """Let the signals that ask a process to end stop the workers; asked again, these wait for no handler."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.signal(number, lambda *_: _stop(workers)) for number in SIGNALS}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _log(as_json: bool, verbose: bool) -> None:
+    handler: logging.Handler
+    if as_json:
+        handler = logging.StreamHandler()
+        handler.setFormatter(_JsonLines())
+    else:
+        handler = RichHandler(console=Console(stderr=True), show_path=False)
+    logging.basicConfig(
+        level=logging.DEBUG if verbose else logging.INFO, format="%(message)s", handlers=[handler], force=True
+    )
+
+
+class _JsonLines(logging.Formatter):
+    """Each log line as an object: when, how important, what, and the values that it speaks of."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        more = {name: value for name, value in vars(record).items() if name not in _COMMON}
+        line = {
+            "time": datetime.fromtimestamp(record.created, UTC),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+            **more,
+        }
+        if record.exc_info:
+            line["traceback"] = self.formatException(record.exc_info)
+        return msgspec.json.encode(line, enc_hook=str).decode()
+
+
+_COMMON: Final = {*vars(logging.makeLogRecord({})), "message", "asctime"}
+"""What every record has; the rest are the values given with it."""

@@ -1,0 +1,45 @@
+"""A database file, and the command to be run on it."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+import duerow
+from duerow.cli.application import app
+
+Command = Callable[..., Result]
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> str:
+    return f"sqlite:///{tmp_path / 'shop.db'}"
+
+
+@pytest.fixture
+def command(url: str) -> Command:
+    """Run a command in this process, on that database."""
+    return lambda *arguments: CliRunner().invoke(app, [*arguments], env={"DUEROW_URL": url, "COLUMNS": "200"})
+
+
+@pytest.fixture
+def database(url: str) -> Any:
+    with duerow.connect(url, migrate=True) as database:
+        yield database
+
+
+def parsed(result: Result) -> Any:
+    """Return what a command printed as JSON, having worked."""
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+def run(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """Run the command as a program of its own."""
+    program = [sys.executable, "-m", "duerow.cli.main", *arguments]
+    return subprocess.run(program, cwd=cwd, capture_output=True, text=True, check=False, timeout=60)

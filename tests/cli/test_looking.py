@@ -1,0 +1,65 @@
+"""Tables and queues seen from a terminal."""
+
+from datetime import timedelta
+
+from duerow import Database, limited
+from duerow.retry import fixed
+from tests.cli.conftest import Command, parsed
+
+
+def test_migrate_creates_the_tables_once(command: Command):
+    assert parsed(command("migrate", "--json")) == {"migrations": ["0001 messages"]}
+    assert parsed(command("migrate", "--json")) == {"migrations": []}
+    assert command("migrate").stdout == "the tables are up to date\n"
+
+
+def test_sql_prints_what_creates_the_tables_and_changes_nothing(command: Command):
+    printed = command("sql").stdout
+    assert "CREATE TABLE" in printed
+    assert parsed(command("sql", "--json"))["sql"] == printed
+    assert command("stats").exit_code == 1
+
+
+def test_stats_counts_each_queue_by_status(command: Command, database: Database):
+    orders = database.queue("orders", retry=limited(2, fixed(timedelta(hours=1))))
+    for number in range(4):
+        orders.push({"order": number})
+    orders.rollback(orders.reserve(), error="out of stock")
+    orders.bury(orders.reserve(), "no such customer")
+    database.queue("mails").push("hello")
+    assert parsed(command("stats", "--json")) == [
+        {"queue": "mails", "new": 1, "error": 0, "done": 0, "dead": 0, "all": 1},
+        {"queue": "orders", "new": 2, "error": 1, "done": 0, "dead": 1, "all": 4},
+    ]
+    assert [line["queue"] for line in parsed(command("stats", "orders", "--json"))] == ["orders"]
+    assert "orders" in command("stats").stdout
+
+
+def test_stats_says_when_there_are_no_messages(command: Command, database: Database):
+    assert command("stats").stdout == "no queue has messages\n"
+
+
+def test_list_shows_messages_a_page_at_a_time(command: Command, database: Database):
+    pushed = [database.queue("orders").push({"order": number}, key=f"o-{number}") for number in range(5)]
+    first = parsed(command("list", "orders", "--limit", "2", "--json"))
+    assert [message["payload"] for message in first] == [{"order": 0}, {"order": 1}]
+    rest = parsed(command("list", "orders", "--after", str(first[-1]["id"]), "--json"))
+    assert [message["id"] for message in rest] == [one.id for one in pushed[2:]]
+    shown = command("list", "orders", "--limit", "2").stdout
+    assert "o-1" in shown
+    assert f"--after {first[-1]['id']}" in shown
+
+
+def test_list_shows_why_a_message_is_dead(command: Command, database: Database):
+    orders = database.queue("orders")
+    orders.push({"order": 1})
+    orders.push({"order": 2})
+    orders.bury(orders.reserve(), "no such customer")
+    [dead] = parsed(command("list", "orders", "--status", "dead", "--json"))
+    assert dead["last_error"]["message"] == "no such customer"
+    assert "no such customer" in command("list", "orders", "--status", "dead").stdout
+
+
+def test_a_text_of_the_users_is_shown_as_it_is(command: Command, database: Database):
+    database.queue("orders").push("[bold]not ours[/bold]")
+    assert "[bold]not ours[/bold]" in command("list", "orders").stdout

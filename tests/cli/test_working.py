@@ -1,0 +1,83 @@
+"""Workers started from a terminal."""
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from duerow import Database
+from tests.cli.conftest import run
+
+HANDLERS = """
+from pathlib import Path
+from duerow import Bury
+
+def ship(message):
+    if message.payload == "bad":
+        raise Bury("not to be shipped")
+    Path(f"shipped-{message.queue}-{message.payload}").touch()
+
+class Shop:
+    @staticmethod
+    def ship(message):
+        ship(message)
+
+def wait_for_me(message):
+    import time
+    print("begun", flush=True)
+    time.sleep(0.3)
+    Path("waited").touch()
+"""
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    (tmp_path / "shop.py").write_text(HANDLERS)
+    return tmp_path
+
+
+def test_a_worker_hands_messages_of_several_queues_to_a_function_of_this_folder(
+    shop: Path, url: str, database: Database
+):
+    database.queue("orders").push("a")
+    database.queue("returns").push("b")
+    done = run("worker", "shop:ship", "orders", "returns", "--until", "empty", "--db", url, cwd=shop)
+    assert done.returncode == 0, done.stderr
+    assert (shop / "shipped-orders-a").exists()
+    assert (shop / "shipped-returns-b").exists()
+    assert database.queues() == []
+
+
+def test_a_worker_takes_a_function_inside_a_class(shop: Path, url: str, database: Database):
+    database.queue("orders").push("c")
+    assert run("worker", "shop:Shop.ship", "orders", "--until", "idle", "--db", url, cwd=shop).returncode == 0
+    assert (shop / "shipped-orders-c").exists()
+
+
+def test_a_worker_logs_one_object_a_line_when_asked_for_json(shop: Path, url: str, database: Database):
+    pushed = database.queue("orders").push("bad")
+    done = run("worker", "shop:ship", "orders", "--until", "idle", "--json", "--db", url, cwd=shop)
+    lines = [json.loads(line) for line in done.stderr.splitlines()]
+    [buried] = [line for line in lines if line["level"] == "error"]
+    assert (buried["message_id"], buried["queue"], buried["attempt"]) == (pushed.id, "orders", 1)
+    assert "not to be shipped" in buried["message"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_worker_that_is_told_to_end_finishes_what_it_began(
+    shop: Path, url: str, database: Database, number: signal.Signals
+):
+    for payload in range(3):
+        database.queue("orders").push(payload)
+    program = [sys.executable, "-m", "duerow.cli.main", "worker", "shop:wait_for_me", "orders", "--db", url]
+    worker = subprocess.Popen(program, cwd=shop, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    assert worker.stdout is not None
+    assert worker.stdout.readline() == "begun\n"
+    worker.send_signal(number)
+    worker.communicate(timeout=60)
+    assert worker.returncode == 0
+    assert (shop / "waited").exists()
+    assert [message.attempts for message in database.queue("orders").find()] == [0, 0]
