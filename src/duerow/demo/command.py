@@ -62,7 +62,7 @@ def demo(
 
     Exit codes: 0 all done and exact, 1 an error, 2 wrong usage, 3 the totals are not exact, 130 interrupted.
     """
-    logging.basicConfig(level=logging.INFO if verbose else logging.CRITICAL, handlers=[RichHandler(console=ASIDE)])
+    _log(verbose)
     signal.signal(signal.SIGTERM, _interrupt)
     try:
         found = _run(Job(db, ALL if everything else count, timedelta(seconds=lease), not local), page)
@@ -114,6 +114,14 @@ def _work(job: Job, database: Database, engine: Engine) -> None:
         ASIDE.print(f"Going on: {pushed:,} flights were pushed before, {recorded:,} are through the pipeline.")
     with screen.Bars(ASIDE, database, max(job.flights, pushed), recorded, alerts) as bars:
         work(job, database, engine, bars)
+
+
+def _log(verbose: bool) -> None:
+    """Show the log: all that workers do, or only what concerns more than a single text message that failed."""
+    handler = RichHandler(console=ASIDE, show_path=False)
+    if not verbose:
+        handler.addFilter(lambda line: not hasattr(line, "message_id"))
+    logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, format="%(message)s", handlers=[handler])
 
 
 def _make_room(url: str) -> None:

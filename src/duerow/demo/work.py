@@ -111,8 +111,7 @@ def _run_pipeline(job: Job, database: Database, watcher: Watcher) -> None:
     pipeline = stations.pipeline(job.lease)
     if not job.spark:
         watcher.begins("Running the pipeline in threads")
-        with ThreadPoolExecutor(1) as threads:  # not here: a worker in the main thread would take Ctrl-C for itself
-            threads.submit(pipeline.run, database, until="empty").result()
+        pipeline.run(database, until="empty")
         return
     from duerow import spark
 
