@@ -142,6 +142,11 @@ def _entering(manager: Any, run: Callable[[Awaitable[Any]], Any]) -> Iterator[An
         run(manager.__aexit__(None, None, None))
 
 
+def unwrapped(database: duerow.Database) -> duerow.Database | aio.Database:
+    """The database behind the presentation: of `duerow` or of `duerow.aio`."""
+    return cast("duerow.Database | aio.Database", _bare(database))
+
+
 @contextmanager
 def another(face: Face) -> Iterator[Face]:
     """The same kind of face, with a loop of its own if it has one: for use in another thread."""
