@@ -1,6 +1,7 @@
 """Message queues kept as rows in the database that an application already has."""
 
 from duerow.message import Draft, Failure, Message, Pushed
+from duerow.pipeline import Drop, Pipeline, Relay, Sink, Switch
 from duerow.reservation import Receipt
 from duerow.retry import RetryPolicy, exponential, fixed, limited
 from duerow.settlement import Bury, Commit, Move, Release, Retry, Rollback
@@ -13,17 +14,22 @@ __all__ = [
     "Commit",
     "Database",
     "Draft",
+    "Drop",
     "Failure",
     "Message",
     "Move",
+    "Pipeline",
     "Pushed",
     "Queue",
     "Receipt",
+    "Relay",
     "Release",
     "Reservation",
     "Retry",
     "RetryPolicy",
     "Rollback",
+    "Sink",
+    "Switch",
     "Worker",
     "connect",
     "exponential",

@@ -56,7 +56,12 @@ class _Unfit(Exception):
 
 
 def encode(payload: Any, max_bytes: int = MAX_PAYLOAD_BYTES) -> Encoded:
-    """Return the payload as its kind and canonical JSON text; raise CodecError if it would not come back the same."""
+    """Return the payload as its kind and canonical JSON text; raise CodecError if it would not come back the same.
+
+    What is encoded already is returned as it is.
+    """
+    if type(payload) is Encoded:
+        return payload
     if type(payload) is bytes:
         return Encoded(BYTES, _text(base64.b64encode(payload).decode("ascii"), "payload", max_bytes))
     _require(payload, "payload")
