@@ -20,7 +20,7 @@ import psycopg
 import duerow
 from bench.messages import QUEUE, payload
 from bench.processes import Prepared
-from duerow import Draft, Message, Worker
+from duerow import Draft, Message, Queue, Worker
 
 BATCH = 1_000
 CHUNK = 10_000
@@ -34,13 +34,16 @@ def migrate(url: str) -> None:
 
 def fill(url: str, count: int, delay: timedelta | None = None) -> list[int]:
     """Push `count` messages in chunks, due at once or after the delay; return their ids."""
-    ids: list[int] = []
     with duerow.connect(url) as db:
-        queue = db.queue(QUEUE)
-        for start in range(0, count, CHUNK):
-            numbers = range(start, min(start + CHUNK, count))
-            pushed = queue.push_many([Draft(payload(number), delay=delay) for number in numbers])
-            ids.extend(answer.id for answer in pushed)
+        return _push_in_chunks(db.queue(QUEUE), count, delay)
+
+
+def _push_in_chunks(queue: Queue, count: int, delay: timedelta | None = None) -> list[int]:
+    ids: list[int] = []
+    for start in range(0, count, CHUNK):
+        numbers = range(start, min(start + CHUNK, count))
+        pushed = queue.push_many([Draft(payload(number), delay=delay) for number in numbers])
+        ids.extend(answer.id for answer in pushed)
     return ids
 
 
@@ -65,12 +68,16 @@ def drain(url: str, **settings: Any) -> Prepared[list[int]]:
 
 def drain_by_default(url: str, **settings: Any) -> Prepared[list[int]]:
     """Handle all that is due with a worker as it comes, or with the settings given."""
+    return _drain(duerow.connect(url).queue(QUEUE), **settings)
+
+
+def _drain(queue: Queue, **settings: Any) -> Prepared[list[int]]:
     seen: list[int] = []
 
     def handle(message: Message) -> None:
         seen.append(message.id)
 
-    worker = Worker(duerow.connect(url).queue(QUEUE), handle, **settings)
+    worker = Worker(queue, handle, **settings)
 
     def run() -> list[int]:
         worker.run(until="idle")
@@ -99,13 +106,14 @@ def reserve_and_commit(url: str) -> Prepared[list[int]]:
 
 
 def push_and_drain(url: str, rounds: int, count: int) -> Prepared[list[float]]:
-    """Push and drain `count` messages again and again; return each drain's messages/s."""
-    return lambda: [_push_and_drain(url, count) for _ in range(rounds)]
+    """Push and drain `count` messages again and again, by one process; return each drain's messages/s."""
+    queue = duerow.connect(url).queue(QUEUE)
+    return lambda: [_push_and_drain(queue, count) for _ in range(rounds)]
 
 
-def _push_and_drain(url: str, count: int) -> float:
-    ids = fill(url, count)
-    run = drain(url)
+def _push_and_drain(queue: Queue, count: int) -> float:
+    ids = _push_in_chunks(queue, count)
+    run = _drain(queue, batch=BATCH, concurrency=1)
     start = time.perf_counter()
     seen = run()
     seconds = time.perf_counter() - start
