@@ -43,12 +43,12 @@ class Pace:
     def most(self) -> int:
         """Messages to hold at most: those being handled, and what can be begun within the horizon.
 
-        No more than two batches ahead, one to be handled while the other is fetched and settled. As long as nothing
-        is known of the handler, no more than can be begun at once.
+        No more than three batches ahead, so that one can be fetched and one settled while one is handled. As long as
+        nothing is known of the handler, no more than can be begun at once.
         """
         if self._average is None:
             return self._concurrency
-        ahead = 2 * self._batch
+        ahead = 3 * self._batch
         if self._average * ahead > self._horizon * self._concurrency:
             ahead = int(self._horizon * self._concurrency / self._average)
         return self._concurrency + ahead
@@ -57,7 +57,7 @@ class Pace:
         """Return how many to claim now; 0: not worth a claim before more of those in hand are settled."""
         most = self.most
         room = most - held
-        worthwhile = 1 if held < self._concurrency else max(1, min(self._batch, (most - self._concurrency) // 2))
+        worthwhile = 1 if held < self._concurrency else max(1, min(self._batch, (most - self._concurrency) // 3))
         return min(room, self._batch) if room >= worthwhile else 0
 
 

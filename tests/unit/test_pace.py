@@ -23,17 +23,18 @@ def test_nothing_is_claimed_ahead_before_the_handler_is_known() -> None:
     assert pace.room(4) == 0
 
 
-def test_fast_handlers_have_one_batch_to_work_on_while_another_is_under_way() -> None:
+def test_fast_handlers_have_a_batch_to_work_on_while_others_are_fetched_and_settled() -> None:
     pace = learned(Pace(batch=1_000, concurrency=1, lease=MINUTE), 0.000_01)
     assert pace.room(0) == 1_000
     assert pace.room(1_000) == 1_000
-    assert pace.room(1_999) == 0
+    assert pace.room(2_000) == 1_000
+    assert pace.room(2_999) == 0
 
 
 def test_claims_are_worth_their_while_unless_a_handler_has_nothing_to_do() -> None:
     pace = learned(Pace(batch=100, concurrency=4, lease=MINUTE), 0.000_01)
-    assert pace.room(150) == 0
-    assert pace.room(104) == 100
+    assert pace.room(250) == 0
+    assert pace.room(204) == 100
     assert pace.room(3) == 100
 
 
@@ -60,7 +61,7 @@ def test_messages_that_waited_long_make_a_worker_hold_fewer_until_it_is_fast_aga
 
 
 def test_a_handler_that_takes_no_time_at_all_divides_nothing_by_zero() -> None:
-    assert learned(Pace(batch=10, concurrency=1, lease=MINUTE), 0.0).most == 21
+    assert learned(Pace(batch=10, concurrency=1, lease=MINUTE), 0.0).most == 31
 
 
 def test_sleeps_double_up_to_the_longest_and_begin_anew() -> None:
