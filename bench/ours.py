@@ -12,7 +12,6 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -224,19 +223,15 @@ def resident_megabytes() -> float:
 
 
 @contextmanager
-def spark_session(cores: int, folder: Path) -> Iterator[Any]:
+def spark_session(cores: int) -> Iterator[Any]:
     """A local Spark session with as many tasks at a time as there are cores."""
-    from pyspark.sql import SparkSession
+    from duerow.spark.session import session
 
-    builder = SparkSession.builder.master(f"local[{cores},4]").appName("duerow bench")
-    builder = builder.config("spark.ui.enabled", "false").config("spark.sql.shuffle.partitions", str(cores))
-    builder = builder.config("spark.local.dir", str(folder)).config("spark.sql.warehouse.dir", str(folder))
-    session = builder.getOrCreate()
-    session.sparkContext.setLogLevel("ERROR")
+    started = session("duerow bench", cores)
     try:
-        yield session
+        yield started
     finally:
-        session.stop()
+        started.stop()
 
 
 def run_station(url: str, session: Any, output: str) -> None:

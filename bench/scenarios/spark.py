@@ -21,7 +21,7 @@ CORES = 2
 def station(context: Context) -> list[Result]:
     """A relay that hands each payload on, in local[2]; the session and its Python workers are warm."""
     size = context.size
-    with ours.spark_session(CORES, context.folder) as session:
+    with ours.spark_session(CORES) as session:
         run_station = _station(context, session)
         run_station()
         contestants = {
