@@ -1,0 +1,73 @@
+"""Processes to be killed, the databases that they work on, and a word at the end on how many were."""
+
+import multiprocessing
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+import duerow
+from duerow.testing.conformance.fixtures import Place
+
+KILLED = pytest.StashKey[Counter[str]]()
+
+Start = Callable[..., multiprocessing.Process]
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def place(request: pytest.FixtureRequest, tmp_path: Any) -> Iterator[Place]:
+    """A migrated database for one test, on each server that processes can share."""
+    if request.param == "sqlite":
+        place = Place(f"sqlite:///{tmp_path}/queues.db")
+    else:
+        place = Place(request.getfixturevalue("postgresql_url"), {"prefix": f"crash_{id(request):x}_"})
+    duerow.connect(place.url, migrate=True, **place.settings).close()
+    return place
+
+
+@pytest.fixture(scope="session")
+def processes() -> Any:
+    """Starts processes from one that has no threads and has duerow loaded already."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["tests.crash.consumer", "duerow.stores.sql"])
+    return context
+
+
+@pytest.fixture
+def start(processes: Any) -> Iterator[Start]:
+    """A function that starts a process; all have ended when the test ends."""
+    started: list[multiprocessing.Process] = []
+
+    def begin(target: Callable[..., None], *args: Any) -> multiprocessing.Process:
+        process = processes.Process(target=target, args=args, daemon=True)
+        process.start()
+        started.append(process)
+        return process
+
+    yield begin
+    for process in started:
+        if process.is_alive():
+            process.kill()
+        process.join()
+
+
+@pytest.fixture
+def count_killed(request: pytest.FixtureRequest) -> Callable[[int], None]:
+    """A function that notes how many processes this test killed, which cannot be none."""
+
+    def note(killed: int) -> None:
+        assert killed > 0, "nothing was killed, so nothing was shown"
+        request.config.stash.setdefault(KILLED, Counter())[request.node.name] += killed
+        request.node.user_properties.append(("killed", killed))
+
+    return note
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Say how many processes each test killed."""
+    killed = config.stash.get(KILLED, Counter())
+    if killed:
+        terminalreporter.section(f"{killed.total()} processes were killed")
+        for name, number in sorted(killed.items()):
+            terminalreporter.line(f"{number:4} in {name}")

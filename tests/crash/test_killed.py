@@ -1,0 +1,145 @@
+"""A consumer or producer that is killed loses no message and doubles none, wherever it is at that moment."""
+
+import random
+import signal
+import time
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+import duerow
+from duerow.testing.clock import MovableClock
+from duerow.testing.conformance.fixtures import Place
+from tests.crash.conftest import Start
+from tests.crash.consumer import DONE, WORK, Job, consume, ending, produce
+
+NUMBERS = range(60)
+
+# Where a consumer is killed; each is reached for certain.
+CONSUMING = [
+    "reserve: before",
+    "reserve: step 1",
+    "reserve: done",
+    "reserve: committed",
+    "settle: before",
+    "settle: step 1",
+    "settle: step 2",
+    "settle: step 3",
+    "settle: step 4",
+    "settle: done",
+    "settle: committed",
+]
+PRODUCING = ["push: before", "push: step 1", "push: step 2", "push: done", "push: committed"]
+
+
+def tomorrow() -> MovableClock:
+    """A time at which every lease has ended."""
+    return MovableClock(datetime.now(UTC) + timedelta(days=1))
+
+
+def push(place: Place, numbers: Sequence[int] = NUMBERS) -> list[int]:
+    """Push the numbers; return the ids."""
+    with duerow.connect(place.url, **place.settings) as database:
+        drafts = [duerow.Draft(number, key=f"n-{number}") for number in numbers]
+        return [one.id for one in database.queue(WORK).push_many(drafts)]
+
+
+def drain(place: Place) -> None:
+    """Bring the rest to its end, when all leases of the dead have ended."""
+    later = Job(place.url, place.settings)
+    with later.open(clock=tomorrow()) as database:
+        work = database.queue(WORK, retry=duerow.fixed(timedelta(0)))
+        while reservations := work.reserve_many(50):
+            assert work.settle([(one, ending(one)) for one in reservations]) == []
+        assert work.find() == []
+
+
+def check(place: Place, ids: list[int], numbers: Sequence[int] = NUMBERS) -> None:
+    """Every number is done once; those that were moved still have their id, the others have a new one."""
+    with duerow.connect(place.url, **place.settings) as database:
+        assert database.queues() == [DONE]
+        done = database.queue(DONE).find(limit=10_000)
+    assert sorted(message.payload for message in done) == list(numbers)
+    by_number = {message.payload: message.id for message in done}
+    moved = [number for number in numbers if number % 5 in (1, 3, 4)]
+    assert [by_number[number] for number in moved] == [ids[number] for number in moved]
+    assert len({message.id for message in done}) == len(numbers)
+    assert not {by_number[number] for number in numbers if number not in moved} & set(ids)
+
+
+@pytest.mark.parametrize("point", CONSUMING)
+def test_a_consumer_killed_at_this_point_loses_and_doubles_nothing(
+    place: Place, start: Start, count_killed: Callable[[int], None], point: str
+) -> None:
+    ids = push(place)
+    killed = 0
+    for nth in (1, 3):
+        process = start(consume, Job(place.url, place.settings, point, nth))
+        process.join()
+        assert process.exitcode == -signal.SIGKILL, f"{point} was not reached"
+        killed += 1
+    count_killed(killed)
+    drain(place)
+    check(place, ids)
+
+
+@pytest.mark.parametrize("point", PRODUCING)
+def test_a_producer_killed_at_this_point_has_pushed_each_batch_whole_or_not_at_all(
+    place: Place, start: Start, count_killed: Callable[[int], None], point: str
+) -> None:
+    process = start(produce, Job(place.url, place.settings, point, 3), NUMBERS)
+    process.join()
+    assert process.exitcode == -signal.SIGKILL, f"{point} was not reached"
+    count_killed(1)
+    with duerow.connect(place.url, **place.settings) as database:
+        pushed = [message.payload for message in database.queue(WORK).find(limit=1000)]
+    assert pushed == list(NUMBERS[: 30 if point == "push: committed" else 20])
+    again = start(produce, Job(place.url, place.settings), NUMBERS)
+    again.join()
+    assert again.exitcode == 0
+    with duerow.connect(place.url, **place.settings) as database:
+        assert [message.payload for message in database.queue(WORK).find(limit=1000)] == list(NUMBERS)
+
+
+def test_consumers_killed_at_any_moment_lose_and_double_nothing(
+    place: Place, start: Start, count_killed: Callable[[int], None]
+) -> None:
+    numbers = range(500)
+    ids = push(place, numbers)
+    killed = 0
+    seed = random.SystemRandom().randrange(1 << 32)
+    print(f"seed {seed}")
+    chance = random.Random(seed)
+    workers = [start(consume, Job(place.url, place.settings, batch=3)) for _ in range(3)]
+    for _ in range(12):
+        time.sleep(chance.uniform(0, 0.05))
+        victim = chance.choice(workers)
+        victim.kill()
+        victim.join()
+        killed += victim.exitcode == -signal.SIGKILL
+        workers.remove(victim)
+        workers.append(start(consume, Job(place.url, place.settings, batch=3)))
+    for worker in workers:
+        worker.kill()
+        worker.join()
+        killed += worker.exitcode == -signal.SIGKILL
+    count_killed(killed)
+    drain(place)
+    check(place, ids, numbers)
+
+
+def test_processes_that_work_side_by_side_lose_and_double_nothing(place: Place, start: Start) -> None:
+    job = Job(place.url, place.settings, batch=5)
+    producers = [start(produce, job, NUMBERS[half::2]) for half in (0, 1)]
+    consumers = [start(consume, job) for _ in range(3)]
+    for process in producers:
+        process.join()
+        assert process.exitcode == 0
+    consumers += [start(consume, job) for _ in range(2)]
+    for process in consumers:
+        process.join()
+        assert process.exitcode == 0
+    with duerow.connect(place.url, **place.settings) as database:
+        assert database.queues() == [DONE]
+        assert sorted(message.payload for message in database.queue(DONE).find(limit=1000)) == list(NUMBERS)
