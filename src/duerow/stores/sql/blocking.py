@@ -301,15 +301,24 @@ class Joined:
 
 
 def _anew_after_fork(connections: BlockingConnections) -> None:
-    """Let a child process begin without what its parent had at hand."""
+    """Let a child process begin without what its parent had at hand.
+
+    SQLite keeps the locks of a file once for the whole process, and a child inherits that record but not the locks.
+    So its connections at rest are closed before the fork: else the parent could take the write-ahead log away from
+    under the child, with what the child has written.
+    """
     reference = weakref.ref(connections)
+
+    def close() -> None:
+        if (ours := reference()) is not None and ours.dialect.name == "sqlite":
+            ours.close()
 
     def forget() -> None:
         if (inherited := reference()) is not None:
             _abandoned.append(inherited._at_hand)
             inherited._begin_anew()
 
-    os.register_at_fork(after_in_child=forget)
+    os.register_at_fork(before=close, after_in_child=forget)
 
 
 def _cursor(raw: Any) -> Any:
