@@ -1,5 +1,8 @@
 """Message queues kept as rows in the database that an application already has."""
 
+from duerow import errors
+from duerow.attempt import Attempt, current
+from duerow.errors import DuerowError, DuplicateKey, LeaseLost, MessageLeased, StoreUnavailable, TimedOut
 from duerow.message import Draft, Failure, Message, Pushed
 from duerow.pipeline import Drop, Pipeline, Relay, Sink, Switch
 from duerow.reservation import Receipt
@@ -9,30 +12,40 @@ from duerow.sync.database import Database, connect
 from duerow.sync.queue import Queue, Reservation
 from duerow.sync.worker import Worker
 
-__all__ = [
+# In the order in which a reader meets them.
+__all__ = [  # noqa: RUF022 - the order of the tutorial, not of the alphabet
+    "connect",
+    "Database",
+    "Queue",
+    "Draft",
+    "Pushed",
+    "Message",
+    "Failure",
+    "Reservation",
+    "Receipt",
+    "Worker",
+    "Retry",
     "Bury",
     "Commit",
-    "Database",
-    "Draft",
-    "Drop",
-    "Failure",
-    "Message",
-    "Move",
-    "Pipeline",
-    "Pushed",
-    "Queue",
-    "Receipt",
-    "Relay",
-    "Release",
-    "Reservation",
-    "Retry",
-    "RetryPolicy",
     "Rollback",
-    "Sink",
-    "Switch",
-    "Worker",
-    "connect",
-    "exponential",
+    "Release",
+    "Move",
+    "Attempt",
+    "current",
+    "RetryPolicy",
     "fixed",
+    "exponential",
     "limited",
+    "Pipeline",
+    "Relay",
+    "Switch",
+    "Sink",
+    "Drop",
+    "DuerowError",
+    "DuplicateKey",
+    "LeaseLost",
+    "MessageLeased",
+    "StoreUnavailable",
+    "TimedOut",
+    "errors",
 ]

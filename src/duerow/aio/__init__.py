@@ -2,5 +2,6 @@
 
 from duerow.aio.database import Database, connect
 from duerow.aio.queue import Queue, Reservation
+from duerow.aio.worker import Worker
 
-__all__ = ["Database", "Queue", "Reservation", "connect"]
+__all__ = ["Database", "Queue", "Reservation", "Worker", "connect"]
