@@ -15,7 +15,7 @@ import typer
 from rich.console import Console
 from rich.logging import RichHandler
 from rich.markup import escape
-from sqlalchemy import Engine, func, make_url, select
+from sqlalchemy import Engine, func, select
 from sqlalchemy.exc import SQLAlchemyError
 
 import duerow
@@ -70,7 +70,8 @@ def demo(
         ASIDE.print("[yellow]Interrupted.[/yellow] Run the same command again: it goes on from here.")
         raise typer.Exit(INTERRUPTED) from None
     except (DuerowError, SQLAlchemyError, OSError) as error:
-        ASIDE.print(f"[red]{type(error).__name__}[/red]: {escape(str(error))}", soft_wrap=True)
+        line = str(error).partition("\n")[0]
+        ASIDE.print(f"[red]{type(error).__name__}[/red]: {escape(line)}", soft_wrap=True)
         raise typer.Exit(FAILED) from None
     if as_json:
         typer.echo(msgspec.json.encode(found).decode())
@@ -88,17 +89,17 @@ def main() -> None:
 
 def _run(job: Job, page: Path) -> Totals:
     began = time.monotonic()
-    _make_room(job.url)
-    with duerow.connect(job.url, migrate=True) as database:
-        engine = ledger.open_engine(job.url)
-        try:
+    engine = ledger.open_engine(job.url)
+    _make_room(engine)
+    try:
+        with duerow.connect(job.url, migrate=True) as database:
             ledger.prepare(engine)
             _work(job, database, engine)
             ASIDE.print(f"[dim]Counting, after {time.monotonic() - began:.0f} s …[/dim]")
             found = totals.count(database, engine)
             report.write(page, found, engine)
-        finally:
-            engine.dispose()
+    finally:
+        engine.dispose()
     return found
 
 
@@ -124,11 +125,10 @@ def _log(verbose: bool) -> None:
     logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, format="%(message)s", handlers=[handler])
 
 
-def _make_room(url: str) -> None:
+def _make_room(engine: Engine) -> None:
     """Create the folder of an SQLite file, so that the demo needs no preparation."""
-    parsed = make_url(url)
-    if parsed.get_backend_name() == "sqlite" and parsed.database:
-        Path(parsed.database).parent.mkdir(parents=True, exist_ok=True)
+    if engine.dialect.name == "sqlite" and engine.url.database:
+        Path(engine.url.database).parent.mkdir(parents=True, exist_ok=True)
 
 
 def _interrupt(signum: int, frame: FrameType | None) -> None:

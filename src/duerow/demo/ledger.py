@@ -20,6 +20,8 @@ from sqlalchemy import (
     select,
 )
 
+from duerow.errors import ConfigurationError
+
 TABLES: Final = MetaData()
 
 PROGRESS: Final = Table(
@@ -94,11 +96,19 @@ refused; `entered` and `taken` are microseconds since 1970."""
 
 
 def open_engine(url: str) -> Engine:
-    """Return an engine for the demo's tables, as an application would have one for its own."""
-    parsed = make_url(url)
-    if parsed.get_backend_name() == "sqlite":
-        return _sqlite(create_engine(parsed, connect_args={"timeout": 60}))
-    return create_engine(parsed.set(drivername="postgresql+psycopg"))
+    """Return an engine for the demo's tables, as an application would have one for its own.
+
+    Raises:
+        ConfigurationError: the demo does not run on such a database.
+    """
+    family = url.partition(":")[0].partition("+")[0]
+    if family == "sqlite":
+        return _sqlite(create_engine(url, connect_args={"timeout": 60}))
+    if family == "postgresql":
+        return create_engine(make_url(url).set(drivername="postgresql+psycopg"))
+    raise ConfigurationError(
+        f"the demo runs on SQLite and PostgreSQL; {url!r:.80} is no URL of these, such as sqlite:///build/demo.db"
+    )
 
 
 def prepare(engine: Engine) -> None:

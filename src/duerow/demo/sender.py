@@ -35,7 +35,7 @@ LATENCY: Final = (0.010, 0.040)
 """Seconds that a call takes, from and to."""
 
 LIMIT: Final = 6
-FIRST_DELAY, LONGEST_DELAY = timedelta(milliseconds=200), timedelta(seconds=5)
+FIRST_DELAY, LONGEST_DELAY = timedelta(milliseconds=100), timedelta(seconds=5)
 
 
 class GatewayError(Exception):
@@ -94,9 +94,13 @@ def _answer(message: Message) -> str:
         return "refused"
     if message.payload["to"] in UNREACHABLE:
         return "unreachable"
-    # By chance, but the same chance every time: the demo can be compared with itself.
-    chance = zlib.crc32(f"{message.payload['line']}/{message.attempts}".encode()) % 100
-    return "busy" if message.attempts <= BUSY_CALLS and chance < BUSY_PERCENT else "accepted"
+    return "busy" if is_busy(message.payload["line"], message.attempts) else "accepted"
+
+
+def is_busy(line: int, attempt: int) -> bool:
+    """Return whether the gateway is too busy for a call: by chance, but by the same chance in every run."""
+    chance = zlib.crc32(f"{line}/{attempt}".encode()) % 100
+    return attempt <= BUSY_CALLS and chance < BUSY_PERCENT
 
 
 def _is_accepted(connection: Connection, reference: int) -> bool:
