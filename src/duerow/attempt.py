@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable
 from contextvars import ContextVar
@@ -11,6 +12,8 @@ from duerow.message import Message
 from duerow.reservation import Reservation
 
 Told = Callable[[Exception], None]
+
+_LOG: Final = logging.getLogger("duerow.worker")
 
 # Telling is rare and short, so one lock serves all attempts, which are made by the million.
 _TELLING: Final = threading.Lock()
@@ -78,7 +81,10 @@ class Attempt:
             self.error = error
             told, self._told = self._told or (), None
         for each in told:
-            each(error)
+            try:
+                each(error)
+            except Exception:  # the handler's own function: the leases of others do not depend on it
+                _LOG.exception("a function that is to be told of the end of an attempt failed")
 
 
 CURRENT: Final[ContextVar[Attempt | None]] = ContextVar("duerow_attempt", default=None)

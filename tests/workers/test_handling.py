@@ -189,14 +189,13 @@ NONSENSE = {
 
 
 @pytest.mark.parametrize("what", NONSENSE)
-@pytest.mark.parametrize("terms", WAYS[::2])
-def test_nonsense_is_a_failed_attempt_of_that_message_alone(shop: Workshop, what: str, terms: dict[str, Any]) -> None:
+def test_nonsense_is_a_failed_attempt_of_that_message_alone(shop: Workshop, what: str) -> None:
     shop.queue.push_many([Draft(number) for number in range(10)])
 
     async def handle(message: Message) -> Any:
         return NONSENSE[what]() if message.payload == 6 else None
 
-    shop.work(handle, retry=limited(2, AT_ONCE), **terms)
+    shop.work(handle, retry=limited(2, AT_ONCE))
     (message,) = shop.queue.find()
     assert (message.payload, message.status, message.attempts) == (6, "dead", 2)
     assert message.last_error is not None

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import timedelta
 
 import pytest
+from sqlalchemy.ext.asyncio import create_async_engine
 
-from duerow import Draft, Message
+import duerow
+from duerow import Draft, Message, aio
 from duerow.attempt import Attempt, current
 from duerow.errors import LeaseLost
 from tests.workers.workshop import Gate, Workshop, eventually
@@ -39,6 +42,36 @@ def test_a_handler_that_blocks_its_thread_or_loop_keeps_its_lease(shop: Workshop
     running.join()
     assert tries == [1]
     assert shop.queue.count() == 0
+
+
+def test_an_engine_whose_driver_belongs_to_one_loop_keeps_its_leases_too(postgresql_url: str) -> None:
+    url = postgresql_url.replace("postgresql:", "postgresql+asyncpg:")
+    seen: list[int] = []
+
+    async def work() -> int:
+        engine = create_async_engine(url)
+        async with await aio.connect(engine, migrate=True, prefix="asyncpg_") as db:
+            queue = db.queue("mail")
+            pushed = await queue.push("hello")
+
+            async def handle(message: Message) -> None:
+                seen.append(message.attempts)
+                with duerow.connect(postgresql_url, prefix="asyncpg_") as other:
+                    ends: set[object] = set()
+
+                    def extended_often() -> bool:
+                        ends.add(other.queue("mail").get(pushed.id).leased_until)  # type: ignore[union-attr]
+                        return len(ends) > 4
+
+                    eventually(extended_often)  # blocks the loop of the worker
+
+            await aio.Worker(queue, handle, lease=SHORT).run("empty")
+            left: int = await queue.count()
+        await engine.dispose()
+        return left
+
+    assert asyncio.run(work()) == 0
+    assert seen == [1]
 
 
 def test_what_waits_behind_a_blocked_handler_for_a_third_of_its_lease_is_given_back(shop: Workshop) -> None:
@@ -112,6 +145,16 @@ def test_what_a_handler_did_without_its_lease_is_dropped_and_told(
     assert shop.queue.count() == 0
     lost = [record for record in caplog.records if "lease lost" in record.message]
     assert [record.message_id for record in lost] == [pushed.id]  # type: ignore[attr-defined]
+
+
+def test_what_is_to_be_told_may_fail(caplog: pytest.LogCaptureFixture) -> None:
+    attempt = Attempt(None, 0.0)  # type: ignore[arg-type]
+    told = Gate()
+    attempt.when_over(lambda error: 1 // 0)  # type: ignore[arg-type]
+    attempt.when_over(lambda error: told.open())
+    attempt.tell(LeaseLost(7))
+    told.block()
+    assert [record for record in caplog.records if record.exc_info]
 
 
 def test_an_attempt_can_be_waited_with() -> None:
