@@ -10,6 +10,7 @@
     ├── LeaseLost               the receipt is stale: somebody else ended that turn
     ├── TimedOut                a handler ran longer than its timeout
     ├── InvalidOutcome          a handler or station returned something that ends no turn
+    ├── StationFailed           the tasks of a station failed on Spark again and again
     ├── SchemaOutdated          the tables are missing or older than this version: migrate
     ├── SchemaNewer             the tables were made by a newer version: upgrade duerow
     ├── QueueDraining           the queue takes no new messages
@@ -115,6 +116,10 @@ class TimedOut(DuerowError):
 
 class InvalidOutcome(DuerowError):
     """A handler or a station returned something that cannot end a turn."""
+
+
+class StationFailed(DuerowError):
+    """The tasks of a station failed on Spark, as often as Spark tries them; the cause is Spark's error."""
 
 
 class SchemaOutdated(DuerowError):

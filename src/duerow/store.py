@@ -32,12 +32,14 @@ class Capabilities:
         transactions: several messages change together or not at all (`commit(then=…)`, lists of moves).
         within: a push, pop or settlement can join the caller's own transaction.
         processes: several processes can work on it.
+        hosts: those processes may run on different hosts.
         wakes_consumers: a push wakes an idle consumer; without it consumers poll every second.
     """
 
     transactions: bool = True
     within: bool = True
     processes: bool = True
+    hosts: bool = True
     wakes_consumers: bool = True
 
 

@@ -28,7 +28,7 @@ class MemoryStore:
     """
 
     def __init__(self, transactions: bool = True) -> None:
-        self.capabilities = Capabilities(transactions=transactions, within=False, processes=False)
+        self.capabilities = Capabilities(transactions=transactions, within=False, processes=False, hosts=False)
 
     def push(self, entries: Sequence[Entry], on_duplicate: OnDuplicate) -> Plan[list[Pushed]]:
         """Add messages; see `Store.push`."""

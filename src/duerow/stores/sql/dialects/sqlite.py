@@ -45,7 +45,7 @@ class SQLite:
     """Runs in the process, so its clock is the host's; a transaction that begins by writing has the file for itself."""
 
     name = "sqlite"
-    capabilities = Capabilities()
+    capabilities = Capabilities(hosts=False)
     moment: TypeEngine[Any] = BigInteger()
     span: TypeEngine[Any] = BigInteger()
     json = JsonText("TEXT")

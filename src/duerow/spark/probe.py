@@ -1,0 +1,87 @@
+"""A first, tiny job: can the executors work on the queues? If not, say what is missing where, before anything else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any, Final
+
+from duerow.errors import ConfigurationError, NotSupported
+from duerow.sync.database import Database
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+MANY: Final = 1 << 12
+"""Rows of a frame whose partitions Spark may choose by itself."""
+
+SCHEMA: Final = "host string, problem string"
+
+
+def check_reach(spark: SparkSession, database: Database) -> None:
+    """Raise NotSupported if the executors could not reach a database of this kind, wherever they are."""
+    capabilities = database.store.capabilities
+    if not capabilities.processes:
+        raise NotSupported("queues in memory belong to one process, and Spark works in others; use a database")
+    master = spark.conf.get("spark.master", "") or ""
+    if not capabilities.hosts and not master.startswith("local"):
+        raise NotSupported(
+            f"this database is a file of this machine, and Spark runs at {master or 'another place'}: use a local[*] "
+            "master, or a database server"
+        )
+
+
+def probe(spark: SparkSession, url: str, settings: Mapping[str, Any]) -> int:
+    """Connect from every place that Spark would use; return how many tasks it runs at once.
+
+    Raises:
+        ConfigurationError: an executor lacks duerow, a driver, the tables or a way to the database; all are named.
+    """
+    frame = spark.range(0, MANY).mapInArrow(_look(url, settings, version("duerow")), SCHEMA)
+    try:
+        found = frame.collect()
+    except Exception as error:
+        raise ConfigurationError(
+            f"Spark cannot run Python functions on its executors: {last_line(error)}; each needs the driver's version "
+            "of Python, with duerow, the database's driver and pyarrow"
+        ) from error
+    problems = sorted({f"on {row.host}: {row.problem}" for row in found if row.problem})
+    if problems:
+        raise ConfigurationError(f"Spark's executors cannot work on the queues: {'; '.join(problems[:10])}")
+    return len(found)
+
+
+def _look(url: str, settings: Mapping[str, Any], ours: str) -> Callable[[Iterable[Any]], Iterator[Any]]:
+    """Return a function that Spark sends whole, since duerow may be missing where it runs."""
+
+    def look(batches: Iterable[Any]) -> Iterator[Any]:
+        import socket
+        from importlib.metadata import version
+
+        from pyarrow import RecordBatch
+
+        for _ in batches:
+            pass
+        problem = ""
+        try:
+            import duerow
+
+            if (theirs := version("duerow")) != ours:
+                problem = f"duerow is {theirs} there and {ours} here"
+            else:
+                duerow.connect(url, **settings).close()
+        except ModuleNotFoundError as error:
+            problem = f"no module {error.name}"
+        except Exception as error:
+            problem = f"{type(error).__name__}: {error}"
+        yield RecordBatch.from_pydict({"host": [socket.gethostname()], "problem": [problem]})
+
+    return look
+
+
+def last_line(error: BaseException) -> str:
+    """Return the line of an error of Spark's that says what happened: the last of the Python traceback in it."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    ends = [place for place, line in enumerate(lines) if line.startswith("at ") or "JVM stacktrace" in line]
+    lines = lines[: ends[0]] if ends else lines
+    return lines[-1][:500] if lines else type(error).__name__

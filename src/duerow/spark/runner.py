@@ -1,0 +1,229 @@
+"""Run a pipeline on Spark: for each station that has something due, a job whose tasks are consumers of its queue."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import threading
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+from duerow.errors import ConfigurationError, StationFailed
+from duerow.pace import Interval
+from duerow.pipeline import Pipeline, Station
+from duerow.shift import Until, check_count, check_until
+from duerow.spark.probe import check_reach, last_line, probe
+from duerow.spark.session import session
+from duerow.spark.task import COUNTS, SCHEMA, Access, Assignment, Tally, task
+from duerow.sync.database import Database, connect
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+CHUNK: Final = 2_000
+"""Messages that a task claims, handles and settles at once, at most."""
+
+TURN: Final = 3.0
+"""Seconds after which a task ends though more is due, so that no station waits long for a place to run."""
+
+LONGEST_SLEEP: Final = 0.5
+"""Seconds between two looks at the queues, at most."""
+
+LOG: Final = logging.getLogger("duerow.spark")
+
+Tallies = dict[str, Tally]
+
+_NOW: Final = timedelta(0)
+
+
+def run(
+    pipeline: Pipeline,
+    url: str,
+    spark: SparkSession | None = None,
+    until: Until = "empty",
+    *,
+    chunk: int = CHUNK,
+    parallelism: int | None = None,
+    stop: threading.Event | None = None,
+    **settings: Any,
+) -> Tallies:
+    """Run a pipeline on Spark; return what the tasks of each station say that they did, which is a hint.
+
+    Args:
+        pipeline: what to run.
+        url: the database, as `duerow.connect` takes it; the executors must reach it too. It travels inside the
+            pickled task and is in no plan and no setting of Spark's.
+        spark: a session, also one of Spark Connect; default: the active one, else one on this machine.
+        until: "empty" returns when no message with a due time is left in the stations' queues, which waits for
+            delayed ones and for those of others; "idle" when nothing is due now; None runs until it is stopped.
+        chunk: messages that a task claims and settles at once, at most.
+        parallelism: tasks of a station at once; default: as many as Spark runs at once.
+        stop: set it to stop: tasks end what they hold, within seconds, and no more are started.
+        settings: what else `duerow.connect` is given.
+
+    Raises:
+        ConfigurationError: an executor lacks duerow, a driver or a way to the database; a function cannot be pickled.
+        NotSupported: the database cannot be reached from where Spark runs.
+        StationFailed: a station's tasks failed again and again. What they held is due again when its lease ends.
+    """
+    with _runner(pipeline, url, spark, chunk, parallelism, settings) as runner:
+        return runner.run(check_until(until), stop or threading.Event())
+
+
+def step(
+    pipeline: Pipeline,
+    url: str,
+    spark: SparkSession | None = None,
+    *,
+    chunk: int = CHUNK,
+    parallelism: int | None = None,
+    **settings: Any,
+) -> Tallies:
+    """Run one job for each station that has something due, one after the other; arguments and errors as in `run`."""
+    with _runner(pipeline, url, spark, chunk, parallelism, settings) as runner:
+        return runner.step()
+
+
+@contextmanager
+def _runner(
+    pipeline: Pipeline,
+    url: str,
+    spark: SparkSession | None,
+    chunk: int,
+    parallelism: int | None,
+    settings: dict[str, Any],
+) -> Iterator[Runner]:
+    check_count("chunk", chunk)
+    if parallelism is not None:
+        check_count("parallelism", parallelism)
+    if not isinstance(url, str):
+        raise ConfigurationError(f"Spark takes the URL of a database, which its executors open, not {url!r:.80}")
+    with connect(url, **settings) as database:
+        spark = spark or session()
+        check_reach(spark, database)
+        places = probe(spark, url, settings)
+        yield Runner(
+            pipeline, spark, database, Access(secrets.token_hex(6), url, settings), chunk, parallelism or places
+        )
+
+
+class Runner:
+    """The driver's side of one run.
+
+    Args:
+        pipeline: what to run.
+        spark: where.
+        database: the driver's own way to the queues.
+        access: the executors' way.
+        chunk: messages that a task claims at most.
+        parallelism: tasks of a station at once.
+    """
+
+    def __init__(
+        self,
+        pipeline: Pipeline,
+        spark: SparkSession,
+        database: Database,
+        access: Access,
+        chunk: int,
+        parallelism: int,
+    ) -> None:
+        self._pipeline, self._spark, self._database = pipeline, spark, database
+        self._parallelism = parallelism
+        self._assignments = {
+            station.name: Assignment(access, station.name, _pickled(station), pipeline.max_hops, chunk, TURN)
+            for station in pipeline.stations
+        }
+        self._tallies: Tallies = {station.name: Tally() for station in pipeline.stations}
+        self._tag = f"duerow-{access.run}"
+        self._running: dict[str, Future[None]] = {}
+        self._ended = threading.Event()
+
+    def step(self) -> Tallies:
+        """Run one job for each station that has something due."""
+        for station in self._pipeline.stations:
+            if self._is_due(station):
+                self._job(station)
+        return self._tallies
+
+    def run(self, until: Until, stop: threading.Event) -> Tallies:
+        """Run jobs, those of different stations at once, until there is no more to do."""
+        interval = Interval()
+        with ThreadPoolExecutor(len(self._pipeline.stations), "duerow-station") as threads:
+            try:
+                while not stop.is_set():
+                    self._collect()
+                    if self._start(threads):
+                        interval.reset()
+                    if not self._running and self._is_over(until):
+                        break
+                    self._ended.wait(interval.next(LONGEST_SLEEP))
+                    self._ended.clear()
+            except BaseException:
+                self._spark.interruptTag(self._tag)
+                raise
+        self._collect()
+        return self._tallies
+
+    def _collect(self) -> None:
+        """Forget the jobs that have ended; raise what ended one badly."""
+        for name, job in list(self._running.items()):
+            if job.done():
+                del self._running[name]
+                job.result()
+
+    def _start(self, threads: ThreadPoolExecutor) -> bool:
+        """Start a job for each station that has something due and runs none; return whether there was one."""
+        started = False
+        for station in self._pipeline.stations:
+            if station.name not in self._running and self._is_due(station):
+                job = self._running[station.name] = threads.submit(self._job, station)
+                job.add_done_callback(lambda _: self._ended.set())
+                started = True
+        return started
+
+    def _is_over(self, until: Until) -> bool:
+        if until is None:
+            return False
+        waits = [self._due_in(station) for station in self._pipeline.stations]
+        return all(wait is None or (until == "idle" and wait > _NOW) for wait in waits)
+
+    def _is_due(self, station: Station) -> bool:
+        wait = self._due_in(station)
+        return wait is not None and wait <= _NOW
+
+    def _due_in(self, station: Station) -> timedelta | None:
+        return self._database.run(lambda: self._database.store.idle([station.name], _NOW))
+
+    def _job(self, station: Station) -> None:
+        """Run a station's tasks to their end."""
+        tasks = self._parallelism
+        LOG.debug("%s of %s: %d tasks", station, self._pipeline, tasks)
+        self._spark.addTag(self._tag)
+        work = task(self._assignments[station.name])
+        try:
+            rows = self._spark.range(0, tasks, 1, tasks).mapInArrow(work, SCHEMA).collect()
+        except Exception as error:
+            raise StationFailed(
+                f"{station} of {self._pipeline} failed on Spark: {last_line(error)}. What its tasks held is due again "
+                "when its lease ends"
+            ) from error
+        tally = self._tallies[station.name]
+        for row in rows:
+            tally.add(Tally(*(row[name] for name in COUNTS)))
+        LOG.info("%s of %s: %s", station, self._pipeline, tally)
+
+
+def _pickled(station: Station) -> bytes:
+    from pyspark import cloudpickle
+
+    try:
+        pickled: bytes = cloudpickle.dumps(station)  # type: ignore[no-untyped-call]
+    except Exception as error:
+        raise ConfigurationError(
+            f"{station}: its function cannot be sent to the executors ({error}); open files and connections inside it"
+        ) from error
+    return pickled

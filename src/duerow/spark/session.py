@@ -1,0 +1,73 @@
+"""A Spark session on this machine, for trying out, tests and small jobs; larger ones bring their own."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from duerow.errors import ConfigurationError
+from duerow.spark.java import java_home
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+TASK_ATTEMPTS: Final = 4
+"""How often a task is tried in all; Spark's own default on one machine is once."""
+
+_LOGGING: Final = Path(__file__).with_name("log4j2.properties")
+
+
+def session(app: str = "duerow", cores: int | None = None, **settings: Any) -> SparkSession:
+    """Return a session that runs on this machine: quiet, reachable from nowhere else, retrying failed tasks.
+
+    Starts Java if Spark does not run yet in this process; else the running session is returned, as it is.
+
+    Args:
+        app: the application's name.
+        cores: how many tasks run at once; default: as many as the machine has cores.
+        settings: Spark settings, with `__` for each dot: `spark__driver__memory="4g"`.
+
+    Raises:
+        ConfigurationError: PySpark is not installed, or there is no Java 17 or later.
+    """
+    try:
+        from pyspark.sql import SparkSession
+    except ModuleNotFoundError as error:
+        raise ConfigurationError(f"Spark needs the module {error.name}: pip install 'duerow[spark]'") from error
+    if (active := SparkSession.getActiveSession()) is not None:
+        return active
+    _prepare_environment()
+    builder = SparkSession.builder.master(f"local[{cores or '*'},{TASK_ATTEMPTS}]").appName(app)
+    for name, value in (
+        _settings(cores) | {name.replace("__", "."): value for name, value in settings.items()}
+    ).items():
+        builder = builder.config(name, str(value))
+    return builder.getOrCreate()
+
+
+def _prepare_environment() -> None:
+    """Set what Spark reads from the environment when it starts, unless the user has."""
+    if home := java_home():
+        os.environ["JAVA_HOME"] = home
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+
+
+def _settings(cores: int | None) -> dict[str, str]:
+    tasks = str(cores or os.cpu_count() or 1)
+    return {
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={_LOGGING.as_uri()}",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.default.parallelism": tasks,
+        "spark.sql.shuffle.partitions": tasks,
+        "spark.sql.execution.arrow.pyspark.enabled": "true",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.warehouse.dir": str(Path(tempfile.gettempdir(), "duerow-warehouse")),
+    }

@@ -1,0 +1,267 @@
+"""One task of a message station, in an executor: claim a chunk, call the function for each message, settle, again.
+
+A task is a consumer like any other. What it holds is fenced by id and token, so it needs no word from Spark: tried
+again, running twice or dead, it can neither lose a message nor send one on twice. What a killed task had claimed is
+due again when its lease ends.
+"""
+
+from __future__ import annotations
+
+import pickle
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from duerow.attempt import Attempt
+from duerow.consumer import new_claim
+from duerow.errors import LeaseLost, StoreUnavailable
+from duerow.hand import Ended
+from duerow.message import Message
+from duerow.pace import Backoff
+from duerow.pipeline import Station
+from duerow.plan import run
+from duerow.reservation import Reservation
+from duerow.settlement import Bury, Release, Rollback
+from duerow.settling import Freed, Pause, Settle, Settling
+from duerow.shift import GRACE, Shift, Terms
+from duerow.sync.database import Database, connect
+
+if TYPE_CHECKING:
+    from pyarrow import RecordBatch
+
+WORKER: Final = "spark"
+"""What `leased_by` calls the workers of a station."""
+
+FIRST: Final = 250
+"""Messages of the first claim, as long as nothing is known of the function."""
+
+HORIZON: Final = 1.0
+"""Seconds that a chunk takes at most, or a third of the lease if that is less; what is not begun then is given back."""
+
+OUTAGE: Final = 30.0
+"""Seconds for which a task waits for a database that does not answer before it fails."""
+
+APART: Final = 16
+"""Messages whose consumer died come in chunks that are smaller by this factor for each attempt."""
+
+
+class Tally(msgspec.Struct):
+    """What a task did, as far as it knows: a hint. What is true is in the database.
+
+    Attributes:
+        claimed: messages that were reserved.
+        settled: those whose turn ended with a move or as done.
+        failed: those that are to be tried again.
+        buried: those given up on.
+        released: those given back, not begun.
+        refused: those that were no longer its own when it settled them.
+    """
+
+    claimed: int = 0
+    settled: int = 0
+    failed: int = 0
+    buried: int = 0
+    released: int = 0
+    refused: int = 0
+
+    def add(self, other: Tally) -> None:
+        """Count another task's in."""
+        for name in COUNTS:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+
+
+COUNTS: Final = Tally.__struct_fields__
+
+SCHEMA: Final = ", ".join(f"{name} long" for name in COUNTS)
+"""What a task returns to the driver: counts, and never a message."""
+
+
+@dataclass(frozen=True)
+class Access:
+    """How executors reach the queues; the same for a whole run, so that they connect once.
+
+    Attributes:
+        run: names the run.
+        url: the database.
+        settings: what else `connect` is given.
+    """
+
+    run: str
+    url: str = field(compare=False, repr=False)
+    settings: Mapping[str, Any] = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """What the driver tells a task to do.
+
+    Attributes:
+        access: how to reach the queues.
+        name: the station's name.
+        pickled: the station.
+        max_hops: how many queues a message may go through.
+        chunk: messages of one claim at most.
+        seconds: after how long the task ends, though more may be due: others want to run too.
+    """
+
+    access: Access
+    name: str
+    pickled: bytes = field(compare=False, repr=False)
+    max_hops: int = field(compare=False)
+    chunk: int = field(compare=False)
+    seconds: float = field(compare=False)
+
+
+def task(assignment: Assignment) -> Callable[[Iterable[RecordBatch]], Iterator[RecordBatch]]:
+    """Return the function for `mapInArrow`; Spark's plans show it by the station's name."""
+
+    def work(batches: Iterable[RecordBatch]) -> Iterator[RecordBatch]:
+        from pyarrow import RecordBatch
+
+        for _ in batches:  # the rows only say how many tasks there are
+            pass
+        tally = _consumer(assignment).work(assignment.seconds)
+        yield RecordBatch.from_pydict({name: [getattr(tally, name)] for name in COUNTS})
+
+    work.__name__ = assignment.name
+    return work
+
+
+@lru_cache(maxsize=4)
+def _database(access: Access) -> Database:
+    """Return this process's database; Spark keeps its Python processes from task to task."""
+    return connect(access.url, **access.settings)
+
+
+@lru_cache(maxsize=32)
+def _consumer(assignment: Assignment) -> Consumer:
+    """Return this process's consumer of a station."""
+    station: Station = pickle.loads(assignment.pickled)  # noqa: S301 - from the driver, as the task itself
+    return Consumer(station, _database(assignment.access), assignment.max_hops, assignment.chunk)
+
+
+class Consumer:
+    """A station's consumer in one process.
+
+    Args:
+        station: whose function to call.
+        database: where its queue is.
+        max_hops: how many queues a message may go through.
+        chunk: messages of one claim at most.
+    """
+
+    def __init__(self, station: Station, database: Database, max_hops: int, chunk: int) -> None:
+        policy = station.policy
+        self._station, self._max_hops = station, max_hops
+        self._queue = database.queue(station.name, lease=station.lease, retry=policy)
+        # With one attempt in all, a chunk that dies must not take others with it.
+        self._chunk = 1 if policy.limit == 1 else chunk
+        self._limit = min(FIRST, self._chunk)
+        self._horizon = min(HORIZON, station.lease.total_seconds() / 3)
+        terms = Terms(
+            batch=self._chunk,
+            concurrency=1,
+            lease=station.lease,
+            retry=policy,
+            timeout=None,
+            poll=None,
+            grace=GRACE,
+            name=WORKER,
+        )
+        self._settling = Settling(Shift(station.name, terms, until=None))
+        self._patient_until = 0.0
+
+    def work(self, seconds: float) -> Tally:
+        """Work until nothing is due, or for so many seconds."""
+        tally = Tally()
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline and (reservations := self._claim()):
+            self._handle(reservations, tally)
+        return tally
+
+    def _claim(self) -> list[Reservation]:
+        outage = Backoff()
+        self._patient_until = time.monotonic() + OUTAGE
+        while True:
+            try:
+                return [*self._queue.reserve_many(self._limit, consumer=new_claim(WORKER))]
+            except StoreUnavailable:
+                self._pause(outage.next())
+
+    def _handle(self, reservations: Sequence[Reservation], tally: Tally) -> None:
+        """Call the function for as many as the horizon allows, and end all turns in one transaction."""
+        begun, others = begin_with(reservations, self._chunk, self._station.policy.limit)
+        since = time.monotonic()
+        until = since + self._horizon
+        ended: list[Ended] = []
+        for reservation in begun:
+            settlement = self._station.settlement(reservation.message, self._max_hops)
+            ended.append((Attempt(reservation, since), settlement))
+            if time.monotonic() > until:
+                break
+        self._learn(len(ended), len(begun), time.monotonic() - since)
+        unbegun = [*begun[len(ended) :], *others]
+        self._settle([*ended, *((Attempt(one, since), Release()) for one in unbegun)], tally)
+
+    def _learn(self, ended: int, begun: int, seconds: float) -> None:
+        """Claim what the function can do within the horizon; four times as many if it was quick."""
+        if seconds < self._horizon / 2:
+            self._limit = min(self._chunk, 4 * begun)
+        else:
+            self._limit = min(self._chunk, max(1, int(ended * self._horizon / seconds)))
+
+    def _settle(self, batch: list[Ended], tally: Tally) -> None:
+        self._patient_until = time.monotonic() + OUTAGE
+        run(self._settling.settle(batch), self._act)
+        tally.claimed += len(batch)
+        for attempt, settlement in batch:
+            if isinstance(attempt.error, LeaseLost):
+                tally.refused += 1
+            elif isinstance(settlement, Rollback):
+                tally.failed += 1
+            elif isinstance(settlement, Bury):
+                tally.buried += 1
+            elif isinstance(settlement, Release):
+                tally.released += 1
+            else:
+                tally.settled += 1
+
+    def _act(self, step: Settle | Pause | Freed) -> Any:
+        if isinstance(step, Settle):
+            return self._queue.settle(step.pairs)
+        if isinstance(step, Pause):
+            self._pause(step.seconds)
+        return None
+
+    def _pause(self, seconds: float) -> None:
+        if time.monotonic() > self._patient_until:
+            raise StoreUnavailable(f"the database of {self._station} has not answered for {OUTAGE:.0f} s")
+        time.sleep(seconds)
+
+
+def begin_with(
+    reservations: Sequence[Reservation], chunk: int, limit: int | None
+) -> tuple[Sequence[Reservation], Sequence[Reservation]]:
+    """Return which of a claim to begin, and which to give back.
+
+    A message whose last consumer died may be what killed it, and would kill the next one, with the whole chunk. So
+    such messages go alone, in chunks that get smaller with each attempt, and one by one at the last: what is harmless
+    gets through, and what kills is found out.
+    """
+    suspects = [one for one in reservations if _consumer_died(one.message)]
+    if not suspects:
+        return reservations, ()
+    attempt = max(one.attempt for one in suspects)
+    last = limit is not None and attempt >= limit
+    together = 1 if last else max(1, chunk // APART ** (attempt - 1))
+    begun = suspects[:together]
+    ids = {one.message.id for one in begun}
+    return begun, [one for one in reservations if one.message.id not in ids]
+
+
+def _consumer_died(message: Message) -> bool:
+    return message.last_error is not None and message.last_error.type == "LeaseEnded"
