@@ -95,9 +95,9 @@ def _queues(totals: Totals) -> Table:
 
 
 def _airlines(totals: Totals) -> Table:
-    table = Table(title="Delays", title_justify="left", caption="late = at least an hour")
-    table.add_column("airline")
-    for name in ("flights", "cancelled", "late", "late %", "minutes late on average"):
+    table = Table(title="Delays", title_justify="left", caption="late = at least an hour; mean delay in minutes")
+    table.add_column("airline", no_wrap=True)
+    for name in ("flights", "cancelled", "late", "late %", "mean delay"):
         table.add_column(name, justify="right")
     for airline in totals.airlines:
         share = f"{100 * airline.late / airline.flights:.1f}"

@@ -177,7 +177,7 @@ def _waiting(stays: Stays) -> Chart:
         )
     says = f"From the first push to the last text message there were {clock.length:.0f} seconds of work."
     if clock.pauses:
-        says += f" Dotted lines: {len(clock.pauses)} times nothing happened for a while, as after a kill."
+        says += f" Dotted: more than {PAUSE:.0f} seconds without any, while Spark started or after a kill."
     chart = figure(
         *traces,
         hovermode="x unified",
@@ -229,6 +229,7 @@ def _calls(connection: Connection, totals: Totals) -> Chart:
         if answer in answers
     ]
     first = answers["accepted"][1]
+    most = max((number for counts in answers.values() for number in counts.values()), default=1)
     return Chart(
         "How the gateway answered",
         f"{_percent(first, totals.alerts)} of the text messages were accepted at the first attempt, "
@@ -237,7 +238,7 @@ def _calls(connection: Connection, totals: Totals) -> Chart:
             *bars,
             barmode="group",
             xaxis=axis("attempt", type="category"),
-            yaxis=axis("calls", type="log", dtick=1, tickformat=",d"),
+            yaxis=axis("calls", type="log", dtick=1, tickformat=",d", range=[-0.3, np.log10(most) + 0.1]),
         ),
         height=360,
         narrow_height=380,
