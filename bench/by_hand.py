@@ -11,13 +11,6 @@ from bench.messages import QUEUE, payload_text
 from bench.processes import Prepared
 
 
-def push(url: str, count: int) -> Prepared[list[int]]:
-    """Push `count` messages, each in its own transaction."""
-    floor = open_floor(url)
-    payloads = [payload_text(number) for number in range(count)]
-    return lambda: [floor.push(QUEUE, payload) for payload in payloads]
-
-
 def push_many(url: str, count: int) -> Prepared[None]:
     """Push `count` messages in one transaction."""
     floor = open_floor(url)

@@ -46,13 +46,6 @@ def _push_in_chunks(queue: Queue, count: int, delay: timedelta | None = None) ->
     return ids
 
 
-def push(url: str, count: int) -> Prepared[list[int]]:
-    """Push `count` messages, each in its own transaction."""
-    queue = duerow.connect(url).queue(QUEUE)
-    payloads = [payload(number) for number in range(count)]
-    return lambda: [queue.push(one).id for one in payloads]
-
-
 def push_many(url: str, count: int) -> Prepared[list[int]]:
     """Push `count` messages in one call, with an answer for each."""
     queue = duerow.connect(url).queue(QUEUE)
@@ -88,20 +81,6 @@ def _drain(queue: Queue, **settings: Any) -> Prepared[list[int]]:
 def drain_singly(url: str) -> Prepared[list[int]]:
     """Handle all that is due with a worker that claims and settles one message at a time."""
     return drain(url, batch=1)
-
-
-def reserve_and_commit(url: str) -> Prepared[list[int]]:
-    """Handle all that is due by reserve and commit, one message after the other."""
-    queue = duerow.connect(url).queue(QUEUE)
-
-    def run() -> list[int]:
-        seen: list[int] = []
-        while reservation := queue.reserve():
-            seen.append(reservation.message.id)
-            queue.commit(reservation)
-        return seen
-
-    return run
 
 
 def push_and_drain(url: str, rounds: int, count: int) -> Prepared[list[float]]:

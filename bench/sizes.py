@@ -39,7 +39,7 @@ class Size:
     backlog: int
     spark: int
     memory: int
-    peer_share: float = 0.05
+    peer_share: float = 0.02
 
 
 SIZES = {

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import closing
 from typing import Any
 
 import psycopg
 
-from bench import by_hand, ours
+from bench import by_hand, ours, side_by_side
 from bench.context import Context
 from bench.databases import PostgresqlDatabase, SqliteDatabase
+from bench.floor import open_floor
+from bench.messages import payload_text
 from bench.peers import REQUIRED, Peer, peers
 from bench.processes import Prepared, together
 from bench.results import Result, against
@@ -18,6 +21,7 @@ from bench.rounds import Contestant, check_ids, interleave
 BATCH_BARS = {1: 0.5, 2: 0.6}
 SINGLY_BAR = 0.7
 SQLITE_BAR = 0.4
+FLOORS_QUEUE = "bench-floor"
 
 Prepare = Callable[..., Prepared[list[int]]]
 
@@ -58,14 +62,29 @@ def singly(context: Context) -> list[Result]:
     contestants = {
         "floor": drained(context.postgresql, by_hand.drain_singly, size.singly),
         "duerow": drained(context.postgresql, ours.drain_singly, size.singly),
-        "reserve and commit": drained(context.postgresql, ours.reserve_and_commit, size.singly),
     }
     samples = interleave(contestants, size.rounds)
-    by_face = {"duerow": samples["reserve and commit"], "floor": samples["floor"]}
+    by_turns = _settled_by_turns(context)
+    note = f"by turns in one process, blocks of {side_by_side.BLOCK}"
     return [
         against("one transaction per message, worker", samples, "floor", SINGLY_BAR, note="batch=1"),
-        against("one transaction per message, reserve and commit", by_face, "floor", SINGLY_BAR),
+        against("one transaction per message, reserve and commit", by_turns, "floor", SINGLY_BAR, note=note),
     ]
+
+
+def _settled_by_turns(context: Context) -> dict[str, list[float]]:
+    rates: dict[str, list[float]] = {"floor": [], "duerow": []}
+    for _ in range(context.size.rounds):
+        ids = context.postgresql.fill(context.size.singly)
+        with closing(open_floor(context.postgresql.url)) as floor:
+            floor.push_many(FLOORS_QUEUE, [payload_text(number) for number in range(context.size.singly)])
+        ids += context.postgresql.waiting(FLOORS_QUEUE)
+        context.postgresql.settle_down()
+        timed = together(side_by_side.settle, context.postgresql.url, context.size.singly, FLOORS_QUEUE)
+        check_ids(ids, [share.ids for share in timed.results[0].values()], "one transaction per message")
+        for name, share in timed.results[0].items():
+            rates[name].append(share.rate)
+    return rates
 
 
 def sqlite(context: Context) -> list[Result]:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from bench import by_hand, ours
+from collections.abc import Callable
+from typing import Any
+
+from bench import by_hand, ours, side_by_side
 from bench.context import Context
 from bench.databases import PostgresqlDatabase, SqliteDatabase
 from bench.processes import Prepared, together
 from bench.results import Result, against
-from bench.rounds import Contestant, interleave
+from bench.rounds import Contestant, check_ids, interleave
+from bench.sizes import Size
 
 SINGLE_BAR = 0.8
 BULK_BAR = 0.4
@@ -15,30 +19,40 @@ BULK_BAR = 0.4
 
 def single(context: Context) -> list[Result]:
     """Single pushes against prepared INSERTs of the same columns, each with its own commit."""
-    count = context.size.pushes
-    on_postgresql = _compare(context.postgresql, "push", count, context.size.rounds)
-    on_sqlite = _compare(context.sqlite, "push", count, context.size.rounds)
+    on_postgresql = _side_by_side(context.postgresql, context.size)
+    on_sqlite = _side_by_side(context.sqlite, context.size)
+    note = f"by turns in one process, blocks of {side_by_side.BLOCK}"
     return [
-        against("single push, own commit", on_postgresql, "floor", SINGLE_BAR),
-        against("SQLite: single push", on_sqlite, "floor", None),
+        against("single push, own commit", on_postgresql, "floor", SINGLE_BAR, note=note),
+        against("SQLite: single push", on_sqlite, "floor", None, note=note),
     ]
+
+
+def _side_by_side(database: PostgresqlDatabase | SqliteDatabase, size: Size) -> dict[str, list[float]]:
+    rates: dict[str, list[float]] = {"floor": [], "duerow": []}
+    for _ in range(size.rounds):
+        database.clear()
+        database.settle_down()
+        shares = together(side_by_side.push, database.url, size.pushes).results[0]
+        check_ids(database.waiting(), [share.ids for share in shares.values()], "single pushes")
+        for name, share in shares.items():
+            rates[name].append(share.rate)
+    return rates
 
 
 def bulk(context: Context) -> list[Result]:
     """One call with many messages against COPY (SQLite: executemany) of the same rows."""
     count = context.size.bulk
-    on_postgresql = _compare(context.postgresql, "push_many", count, context.size.rounds)
-    on_sqlite = _compare(context.sqlite, "push_many", count, context.size.rounds)
+    on_postgresql = _compare(context.postgresql, count, context.size.rounds)
+    on_sqlite = _compare(context.sqlite, count, context.size.rounds)
     return [
         against(f"bulk push of {count:,}", on_postgresql, "floor", BULK_BAR, note="floor: COPY, binary"),
         against(f"SQLite: bulk push of {count:,}", on_sqlite, "floor", None, note="floor: executemany"),
     ]
 
 
-def _compare(
-    database: PostgresqlDatabase | SqliteDatabase, name: str, count: int, rounds: int
-) -> dict[str, list[float]]:
-    def contestant(prepare: Prepared[Prepared[object]]) -> Contestant:
+def _compare(database: PostgresqlDatabase | SqliteDatabase, count: int, rounds: int) -> dict[str, list[float]]:
+    def contestant(prepare: Callable[[str, int], Prepared[Any]]) -> Contestant:
         def run() -> float:
             database.clear()
             database.settle_down()
@@ -48,8 +62,7 @@ def _compare(
 
         return run
 
-    sides = {"floor": getattr(by_hand, name), "duerow": getattr(ours, name)}
-    return interleave({side: contestant(prepare) for side, prepare in sides.items()}, rounds)
+    return interleave({"floor": contestant(by_hand.push_many), "duerow": contestant(ours.push_many)}, rounds)
 
 
 def _check(answered: object, stored: list[int], count: int) -> None:
