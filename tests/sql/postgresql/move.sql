@@ -1,4 +1,4 @@
--- Send rows whose token matches to another queue; return their ids.
+-- Send rows whose token matches to another queue; return their receipts.
 UPDATE duerow_message
 SET queue=given.queue, key=given.key, kind=coalesce(given.kind, duerow_message.kind),
     payload=coalesce(CAST(given.payload AS JSON), duerow_message.payload), headers=CAST(given.headers AS JSON),
@@ -12,4 +12,4 @@ FROM unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[]), CAST(CAST(:given
     TIME ZONE[]), CAST(CAST(:given_delay::VARCHAR AS TEXT) AS INTERVAL[])) AS given(id, token, queue, key, kind,
     payload, headers, due, delay)
 WHERE duerow_message.id = given.id AND CASE WHEN (duerow_message.token = given.token) THEN true ELSE false END
-RETURNING duerow_message.id
+RETURNING duerow_message.id, duerow_message.token - 1 AS anon_1

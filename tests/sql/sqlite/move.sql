@@ -1,4 +1,4 @@
--- Send rows whose token matches to another queue; return their ids.
+-- Send rows whose token matches to another queue; return their receipts.
 UPDATE duerow_message
 SET queue=given.queue, "key"=given."key", kind=coalesce(given.kind, duerow_message.kind),
     payload=coalesce(given.payload, duerow_message.payload), headers=given.headers, status='new',
@@ -12,4 +12,4 @@ FROM (SELECT json_extract(given_rows.value, '$[0]') AS id, json_extract(given_ro
     json_extract(given_rows.value, '$[8]') AS delay
 FROM json_each(:given) AS given_rows) AS given
 WHERE duerow_message.id = given.id AND duerow_message.token = given.token
-RETURNING id
+RETURNING id, token - 1 AS anon_1

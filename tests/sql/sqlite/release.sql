@@ -1,4 +1,4 @@
--- Give rows whose token matches their place in line and their attempt back; return their ids.
+-- Give rows whose token matches their place in line and their attempt back; return their receipts.
 UPDATE duerow_message
 SET due_at=given.due, attempts=(duerow_message.attempts - 1), token=(duerow_message.token + 1), leased_by=NULL,
     leased_until=NULL
@@ -6,4 +6,4 @@ FROM (SELECT json_extract(given_rows.value, '$[0]') AS id, json_extract(given_ro
     json_extract(given_rows.value, '$[2]') AS due
 FROM json_each(:given) AS given_rows) AS given
 WHERE duerow_message.id = given.id AND duerow_message.token = given.token
-RETURNING id
+RETURNING id, token - 1 AS anon_1

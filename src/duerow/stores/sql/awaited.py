@@ -55,9 +55,10 @@ class AwaitedConnections:
         await connection.close()
 
     async def _execute(self, connection: AsyncConnection) -> Raw | ThroughSqlalchemy:
-        if not self._raw:
-            return ThroughSqlalchemy(connection, self.dialect, self._texts)
         pooled = await connection.get_raw_connection()
+        if not self._raw:
+            alone = getattr(pooled.dbapi_connection, "autocommit", False) is True
+            return ThroughSqlalchemy(connection, self.dialect, self._texts, alone)
         return Raw(pooled.driver_connection, self.dialect, self._texts)
 
     async def _give_up(
@@ -120,7 +121,7 @@ class Raw:
 
     def __init__(self, raw: Any, dialect: Dialect, texts: Texts) -> None:
         self.raw, self.dialect, self.texts = raw, dialect, texts
-        self.begun = False
+        self.begun = self._by_hand = False
         self.on_sqlite = dialect.name == "sqlite"
 
     async def __call__(self, step: Any) -> Any:
@@ -137,10 +138,13 @@ class Raw:
             raise known from error
 
     async def _begin(self) -> None:
+        if self.begun:  # a plan that is part of another one
+            return
         self.begun = True
         if self.on_sqlite:
             if not self.raw.in_transaction:
                 await self._sqlite("BEGIN IMMEDIATE", {})
+                self._by_hand = True
         elif self.raw.autocommit:
             await self._psycopg("BEGIN", None)
 
@@ -170,44 +174,62 @@ class Raw:
     async def commit(self) -> None:
         """Make it last, if a transaction is open."""
         try:
-            if self._open():
+            if self._by_hand:  # in autocommit mode sqlite3's own commit() does nothing
+                await self._sqlite("COMMIT", {})
+            elif self._open():
                 await self.raw.commit()
         except Exception as error:
             raise (explained(self.dialect, error, unsure=True) or error) from error
 
     async def rolled_back(self) -> bool:
-        """Undo what is open; return whether that worked."""
+        """Undo what is open; return whether that worked and the connection is still there."""
         try:
             if self._open():
-                await self.raw.rollback()
+                await (self._sqlite("ROLLBACK", {}) if self._by_hand else self.raw.rollback())
         except Exception:  # it broke just now: the server rolls back, and the caller throws the connection away
             return False
-        return True
+        return not getattr(self.raw, "closed", False)
 
     def _open(self) -> bool:
         return bool(self.raw.in_transaction) if self.on_sqlite else self.begun or not self.raw.autocommit
 
 
 class ThroughSqlalchemy:
-    """Hands steps to an SQLAlchemy connection: the caller's, or that of an engine whose driver needs it."""
+    """Hands steps to an SQLAlchemy connection: the caller's, or that of an engine whose driver needs it.
 
-    def __init__(self, connection: AsyncConnection, dialect: Dialect, texts: Texts) -> None:
-        self.connection, self.dialect, self.texts = connection, dialect, texts
+    Args:
+        connection: the connection.
+        dialect: which database it is.
+        texts: the statements as its driver takes them.
+        alone: whether the connection commits each statement by itself, so that BEGIN must be said.
+    """
+
+    def __init__(self, connection: AsyncConnection, dialect: Dialect, texts: Texts, alone: bool = False) -> None:
+        self.connection, self.dialect, self.texts, self.alone = connection, dialect, texts, alone
+        self.begun = False
 
     async def __call__(self, step: Any) -> Any:
-        """Carry out one step; SQLAlchemy begins by itself."""
-        if step is BEGIN:
-            return None
-        text, values = self.texts.of(step)
+        """Carry out one step; SQLAlchemy begins by itself unless the connection commits each statement."""
         try:
+            if step is BEGIN:
+                return await self._begin()
+            text, values = self.texts.of(step)
             result = await self.connection.exec_driver_sql(text, values)
             return result.fetchall() if result.returns_rows else []
         except Exception as error:
-            raise (explained(self.dialect, error) or error) from error
+            unsure = self.alone and not self.begun
+            raise (explained(self.dialect, error, unsure) or error) from error
+
+    async def _begin(self) -> None:
+        if self.alone and not self.begun:
+            self.begun = True
+            await self.connection.exec_driver_sql("BEGIN")
 
     async def commit(self) -> None:
         """Make it last."""
         try:
+            if self.begun:
+                await self.connection.exec_driver_sql("COMMIT")
             await self.connection.commit()
         except Exception as error:
             raise (explained(self.dialect, error, unsure=True) or error) from error
@@ -215,6 +237,8 @@ class ThroughSqlalchemy:
     async def rolled_back(self) -> bool:
         """Undo what is open; return whether that worked."""
         try:
+            if self.begun:
+                await self.connection.exec_driver_sql("ROLLBACK")
             await self.connection.rollback()
         except Exception:  # it broke just now: the server rolls back, and the caller throws the connection away
             return False

@@ -202,8 +202,9 @@ class Raw:
 
     def __init__(self, raw: Any, dialect: Dialect, texts: Texts, writing: threading.Lock | None = None) -> None:
         self.raw, self.dialect, self.texts, self.writing = raw, dialect, texts, writing
-        self.begun = self._holds = False
+        self.begun = self._by_hand = self._holds = False
         self._cursor = _cursor(raw)
+        self._ends_all = driver_of(raw) == "psycopg"
         self._other_text = isinstance(raw, sqlite3.Connection) and raw.text_factory is not str
 
     def __call__(self, step: Any) -> Any:
@@ -230,38 +231,49 @@ class Raw:
         return self._cursor.fetchall() if step.statement.returns else []
 
     def _begin(self) -> None:
+        if self.begun:  # a plan that is part of another one
+            return
         self.begun = True
         if isinstance(self.raw, sqlite3.Connection):
             if not self.raw.in_transaction:
                 self._cursor.execute("BEGIN IMMEDIATE")
+                self._by_hand = True
         elif self.raw.autocommit:
             self._cursor.execute("BEGIN")
+            self._by_hand = not self._ends_all
 
     def commit(self) -> None:
         """Make it last, if a transaction is open."""
         try:
-            if self._open():
+            if self._by_hand:  # in autocommit mode a driver's own commit() may do nothing
+                self._cursor.execute("COMMIT")
+            elif self._open():
                 self.raw.commit()
             self._ended()
         except Exception as error:
             raise (explained(self.dialect, error, unsure=True) or error) from error
 
     def rolled_back(self) -> bool:
-        """Undo what is open; return whether that worked."""
+        """Undo what is open; return whether that worked and the connection is still there."""
         try:
             if self._open():
-                self.raw.rollback()
+                if self._by_hand:
+                    self._cursor.execute("ROLLBACK")
+                else:
+                    self.raw.rollback()
         except Exception:  # it broke just now: the server rolls back, and the caller throws the connection away
             return False
         finally:
             self._ended()
-        return True
+        return not getattr(self.raw, "closed", False)
 
     def _open(self) -> bool:
-        return self.begun or not getattr(self.raw, "autocommit", False)
+        if isinstance(self.raw, sqlite3.Connection):  # its autocommit attribute, if any, has more than two values
+            return self.raw.in_transaction
+        return self.begun or not self.raw.autocommit
 
     def _ended(self) -> None:
-        self.begun = False
+        self.begun = self._by_hand = False
         if self._holds and self.writing is not None:
             self._holds = False
             self.writing.release()

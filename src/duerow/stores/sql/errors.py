@@ -22,6 +22,8 @@ def explained(dialect: Dialect, error: BaseException, unsure: bool = False) -> D
     if isinstance(error, PoolTimeout):
         return StoreUnavailable(f"no connection became free: {error}")
     inner = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
+    if isinstance(inner, OSError):  # a driver need not wrap what its socket says
+        return StoreUnavailable(f"the database cannot be reached: {inner}", "unknown" if unsure else "none")
     found = dialect.explain(inner)
     if found is not None and unsure and is_lost(found):
         found.outcome = "unknown"  # type: ignore[attr-defined]

@@ -26,6 +26,7 @@ class _Floor:
     due_at: datetime | None = None
     looked_below: float = 0.0
     changes: int = 0
+    empty: bool = False
 
 
 @dataclass(frozen=True)
@@ -84,6 +85,23 @@ class Floors:
                     if floor.due_at is not None and due_at < floor.due_at:
                         floor.changes += 1
                         floor.looked_below = 0.0
+
+    def found_nothing(self, queue: str, start: Start) -> None:
+        """Note that a claim from the head found nothing due."""
+        if self.kept and start.due_at is None:
+            with self._lock:
+                floor = self._floors[queue]
+                floor.empty = floor.changes == start.changes
+
+    def written(self) -> None:
+        """Note that this process has written rows that may be due anywhere."""
+        for floor in list(self._floors.values()):
+            floor.empty = False
+
+    def empty_below(self, queue: str) -> datetime | None:
+        """Return a due time below which a claim has just found nothing, and this process has written nothing since."""
+        floor = self._floors.get(queue)
+        return floor.due_at if floor is not None and floor.empty else None
 
     def look_below(self, queue: str) -> None:
         """Start the queue's next claim at the head."""

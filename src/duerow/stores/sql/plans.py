@@ -97,6 +97,7 @@ class SqlStore:
 
     def push(self, entries: Sequence[Entry], on_duplicate: OnDuplicate) -> Plan[list[Pushed]]:
         """Add messages; see Store.push."""
+        self.floors.written()
         for entry in entries:
             self.floors.lower(entry.due)
         keyless = all(entry.key is None for entry in entries)
@@ -292,7 +293,7 @@ class SqlStore:
         limit: int,
         values: Mapping[str, Any],
     ) -> Plan[tuple[list[Sequence[Any]], bool]]:
-        """Take due rows from the queue's floor on; return them and whether more may be due.
+        """Take due rows from the queue's floor on; return them and whether to ask for more.
 
         `due` names the columns that tell a row's place in line: the first of them that is not null.
         """
@@ -307,9 +308,12 @@ class SqlStore:
             rows = [row[:-1] for row in rows]
         if len(rows) == limit:
             return rows, True
-        if start.due_at is not None:
-            self.floors.look_below(queue)
-        return rows, start.due_at is not None
+        if rows or start.due_at is None:
+            if not rows:
+                self.floors.found_nothing(queue, start)
+            return rows, False
+        self.floors.look_below(queue)  # before the queue is called empty
+        return rows, True
 
     # Settle.
 
@@ -333,6 +337,7 @@ class SqlStore:
             type(turn.end) is Committed and not turn.end.then for turn in turns
         ):
             return (yield from self._commit(turns))
+        self.floors.written()
         by_kind: dict[type[End], list[tuple[int, Turn]]] = {}
         used: set[Receipt] = set()
         for kind in (Committed, RolledBack, Buried, Released, Moved):
@@ -360,13 +365,14 @@ class SqlStore:
     def _commit(self, turns: Sequence[Turn]) -> Plan[list[Refused]]:
         """End turns that are all plainly done, which most are: one statement and little else."""
         receipts = sorted({(turn.receipt.id, turn.receipt.token) for turn in turns})
-        ended = {row[0] for row in (yield self._given(self.statements.commit, RECEIPT, receipts))}
+        ended = {(id, token) for id, token in (yield self._given(self.statements.commit, RECEIPT, receipts))}
         if len(ended) == len(turns):
             return []
         refused: list[Refused] = []
         for turn in turns:
-            if turn.receipt.id in ended:
-                ended.remove(turn.receipt.id)  # a receipt given twice ends one turn
+            receipt = (turn.receipt.id, turn.receipt.token)
+            if receipt in ended:
+                ended.remove(receipt)  # a receipt given twice ends one turn
             else:
                 refused.append(Refused(turn.receipt, LeaseLost(turn.receipt.id)))
         return refused
@@ -393,9 +399,9 @@ class SqlStore:
             rows = [
                 (turn.receipt.id, turn.receipt.token, *(self._ended(turn.end) if names else ())) for _, turn in chunk
             ]
-            ended = {row[0] for row in (yield self._given(statement, (*RECEIPT, *names), rows))}
+            ended = {(id, token) for id, token in (yield self._given(statement, (*RECEIPT, *names), rows))}
             for place, turn in chunk:
-                if turn.receipt.id in ended:
+                if (turn.receipt.id, turn.receipt.token) in ended:
                     refused.pop(place, None)
 
     @property
@@ -557,7 +563,12 @@ class SqlStore:
             )
         waits: list[timedelta] = []
         for name in queues:
-            wait = self.dialect.read_span((yield self._step(self.statements.due_in, {"queue_in": name}))[0][0])
+            floor = self.floors.empty_below(name)
+            bound: dict[str, Any] = {"queue_in": name}
+            if floor is not None:
+                bound["floor"] = self.dialect.write_moment(floor)
+            rows = yield self._step(self.statements.due_in(floor is not None), bound)
+            wait = self.dialect.read_span(rows[0][0])
             if wait is not None:
                 waits.append(wait)
         return min(waits, default=None)

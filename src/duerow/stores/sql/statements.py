@@ -280,20 +280,20 @@ class Statements:
 
     @cached_property
     def commit(self) -> OverRows:
-        """Take away the rows whose token matches; return their ids."""
+        """Take away the rows whose token matches; return their receipts."""
 
         def build(given: Any) -> Executable:
             return (
                 delete(self.message)
                 .where(*self.dialect.delete_matches(self.message, given))
-                .returning(self.message.c.id)
+                .returning(self.message.c.id, self.message.c.token)
             )
 
         return self._over(RECEIPT, build)
 
     @cached_property
     def roll_back(self) -> OverRows:
-        """Give rows whose token matches a new due time and an error; return their ids."""
+        """Give rows whose token matches a new due time and an error; return their receipts."""
 
         def build(given: Any) -> Executable:
             due = self.dialect.later(self.now, given.c.delay)
@@ -303,7 +303,7 @@ class Statements:
 
     @cached_property
     def bury(self) -> OverRows:
-        """Stop rows whose token matches for good, with an error; return their ids."""
+        """Stop rows whose token matches for good, with an error; return their receipts."""
 
         def build(given: Any) -> Executable:
             return self._turn(given, status=const("dead"), due_at=null(), last_error=self._kept_error(given))
@@ -312,7 +312,7 @@ class Statements:
 
     @cached_property
     def release(self) -> OverRows:
-        """Give rows whose token matches their place in line and their attempt back; return their ids."""
+        """Give rows whose token matches their place in line and their attempt back; return their receipts."""
 
         def build(given: Any) -> Executable:
             return self._turn(given, due_at=given.c.due, attempts=self.message.c.attempts - const(1))
@@ -321,7 +321,7 @@ class Statements:
 
     @cached_property
     def move(self) -> OverRows:
-        """Send rows whose token matches to another queue; return their ids."""
+        """Send rows whose token matches to another queue; return their receipts."""
         columns = self.message.c
 
         def build(given: Any) -> Executable:
@@ -344,8 +344,10 @@ class Statements:
         return self._over((*RECEIPT, *ENTRY[1:]), build)
 
     def _turn(self, given: Any, **values: Any) -> Executable:
-        """End turns: set these values, end the lease, raise the token."""
-        return self._settled(given).values(**values, **self._turned).returning(self.message.c.id)
+        """End turns: set these values, end the lease, raise the token; return the receipts that matched."""
+        columns = self.message.c
+        ended = self._settled(given).values(**values, **self._turned)
+        return ended.returning(columns.id, columns.token - const(1))
 
     def _kept_error(self, given: Any) -> ColumnElement[Any]:
         return func.coalesce(self._json(given.c.error), self.message.c.last_error)
@@ -456,14 +458,16 @@ class Statements:
         """Read the time."""
         return Statement(select(self.now))
 
-    @cached_property
-    def due_in(self) -> Statement:
-        """Read how long from now until a queue's next message is due."""
+    @lru_cache(maxsize=2)  # noqa: B019 - lives as long as the store
+    def due_in(self, from_floor: bool) -> Statement:
+        """Read how long from now until a queue's next message is due, of those from the bound `floor` on if asked."""
         columns = self.message.c
-        first = select(func.min(columns.due_at)).where(
-            columns.queue == self._bound("queue_in", Text()), columns.due_at.is_not(None)
-        )
-        return Statement(select(first.scalar_subquery() - self.now))
+        rows: list[ColumnElement[bool]] = [columns.queue == self._bound("queue_in", Text())]
+        if from_floor:  # which is of no use when the clock was set back behind it
+            rows.append(columns.due_at >= func.least(self._bound("floor", self.dialect.moment), self.now))
+        else:
+            rows.append(columns.due_at.is_not(None))
+        return Statement(select(select(func.min(columns.due_at)).where(*rows).scalar_subquery() - self.now))
 
     # Parts.
 

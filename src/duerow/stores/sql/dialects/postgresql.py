@@ -193,7 +193,8 @@ class PostgreSQL:
             const(" of "),
             func.coalesce(cast(attempts, Text), const("any number")),
         )
-        return func.json_build_object(const("type"), const("LeaseEnded"), const("message"), said, type_=self.json)
+        text = func.concat(const('{"message":'), func.to_json(said), const(',"traceback":null,"type":"LeaseEnded"}'))
+        return cast(text, self.json)
 
     def wake(self, waiting: Table, which: ColumnElement[bool], now: ColumnElement[Any], channel: str) -> Select[Any]:
         """Notify only where a consumer sleeps: NOTIFY takes a lock of the whole server at commit."""

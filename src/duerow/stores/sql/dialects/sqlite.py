@@ -21,6 +21,7 @@ from sqlalchemy import (
     column,
     func,
     literal,
+    null,
     select,
     table,
     tuple_,
@@ -154,7 +155,8 @@ class SQLite:
             .concat(const(" of "))
             .concat(func.coalesce(cast(attempts, Text), const("any number")))
         )
-        return func.json_object(const("type"), const("LeaseEnded"), const("message"), said, type_=self.json)
+        parts = (const("message"), said, const("traceback"), null(), const("type"), const("LeaseEnded"))
+        return func.json_object(*parts, type_=self.json)
 
     def wake(self, waiting: Table, which: ColumnElement[bool], now: ColumnElement[Any], channel: str) -> None:
         """Nothing to do: consumers watch the file's data version."""
