@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from datetime import timedelta
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -62,6 +62,8 @@ class Station(ABC):
     _: KW_ONLY
     retry: RetryPolicy | RetryFunction | None = None
     lease: timedelta = timedelta(minutes=1)
+    policy: RetryPolicy = field(init=False, repr=False, compare=False)
+    """What `retry` stands for."""
 
     def __post_init__(self) -> None:
         _check_name("a station", self.name)
@@ -69,16 +71,11 @@ class Station(ABC):
             raise ConfigurationError(f"{self}: its function is {self.function!r:.80}, which cannot be called")
         if is_async(self.function):
             raise ConfigurationError(f"{self}: {self.function!r:.80} is an async function; stations call plain ones")
-        object.__setattr__(self, "retry", as_policy(self.retry))
+        object.__setattr__(self, "policy", as_policy(self.retry))
         check_span(f"lease of {self}", self.lease, SHORTEST_LEASE)
 
     def __str__(self) -> str:
         return f"{type(self).__name__.lower()} {self.name!r}"
-
-    @property
-    def policy(self) -> RetryPolicy:
-        """The retry policy."""
-        return as_policy(self.retry)
 
     @property
     @abstractmethod

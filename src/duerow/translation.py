@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
+from functools import lru_cache
 from typing import Any, Final
 
 import msgspec
@@ -148,11 +149,24 @@ def _moved(message: Message, move: Move) -> Moved:
         None if encoded is None else encoded.text,
         None if encoded is None else encoded.kind,
         message.key if move.key is UNSET else check_key(move.key),
-        codec.encode_headers(merged(message.headers, move.headers) | {HOPS: hops(message) + 1}),
+        _moved_headers(message, move),
         due,
         delay,
         check_on_duplicate(move.on_duplicate),
     )
+
+
+def _moved_headers(message: Message, move: Move) -> str | None:
+    count = hops(message) + 1
+    if not move.headers and len(message.headers) == (HOPS in message.headers):
+        return _hops_alone(count)
+    return codec.encode_headers(merged(message.headers, move.headers) | {HOPS: count})
+
+
+@lru_cache(maxsize=256)
+def _hops_alone(count: int) -> str | None:
+    """Return the headers of a message that has no other; most have none."""
+    return codec.encode_headers({HOPS: count})
 
 
 def hops(message: Message) -> int:

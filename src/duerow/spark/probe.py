@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Final
+from weakref import WeakKeyDictionary
 
 from duerow.errors import ConfigurationError, NotSupported
 from duerow.sync.database import Database
@@ -16,6 +17,8 @@ MANY: Final = 1 << 12
 """Rows of a frame whose partitions Spark may choose by itself."""
 
 SCHEMA: Final = "host string, problem string"
+
+_reached: Final[WeakKeyDictionary[SparkSession, dict[str, int]]] = WeakKeyDictionary()
 
 
 def check_reach(spark: SparkSession, database: Database) -> None:
@@ -34,9 +37,15 @@ def check_reach(spark: SparkSession, database: Database) -> None:
 def probe(spark: SparkSession, url: str, settings: Mapping[str, Any]) -> int:
     """Connect from every place that Spark would use; return how many tasks it runs at once.
 
+    Done once for each session and database.
+
     Raises:
         ConfigurationError: an executor lacks duerow, a driver, the tables or a way to the database; all are named.
     """
+    reached = _reached.setdefault(spark, {})
+    what = repr((url, sorted(settings.items())))
+    if what in reached:
+        return reached[what]
     frame = spark.range(0, MANY).mapInArrow(_look(url, settings, version("duerow")), SCHEMA)
     try:
         found = frame.collect()
@@ -48,7 +57,8 @@ def probe(spark: SparkSession, url: str, settings: Mapping[str, Any]) -> int:
     problems = sorted({f"on {row.host}: {row.problem}" for row in found if row.problem})
     if problems:
         raise ConfigurationError(f"Spark's executors cannot work on the queues: {'; '.join(problems[:10])}")
-    return len(found)
+    reached[what] = len(found)
+    return reached[what]
 
 
 def _look(url: str, settings: Mapping[str, Any], ours: str) -> Callable[[Iterable[Any]], Iterator[Any]]:
