@@ -1,0 +1,107 @@
+"""A write of several steps is one, whether an engine of the user's own commits each statement by itself or not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg import sql
+from sqlalchemy import Engine, create_engine, make_url
+from sqlalchemy.ext.asyncio import create_async_engine
+
+import duerow
+import duerow.aio
+from duerow import Draft
+from duerow.errors import StoreUnavailable
+from duerow.testing.conformance.fixtures import Place
+
+LEVELS = [None, "AUTOCOMMIT", "READ COMMITTED", "SERIALIZABLE"]
+
+
+def options(level: str | None) -> dict[str, Any]:
+    return {} if level is None else {"isolation_level": level}
+
+
+@pytest.fixture(params=LEVELS)
+def level(request: pytest.FixtureRequest) -> str | None:
+    """How the user's engine ends its transactions; None: as the driver does by default."""
+    found: str | None = request.param
+    return found
+
+
+@pytest.fixture(params=["psycopg", "psycopg2"])
+def engine(request: pytest.FixtureRequest, place: Place, level: str | None) -> Iterator[Engine]:
+    """A blocking engine of the user's own."""
+    made = create_engine(make_url(place.url).set(drivername=f"postgresql+{request.param}"), **options(level))
+    yield made
+    made.dispose()
+
+
+def spoil(superuser: psycopg.Connection, place: Place) -> None:
+    """Give all messages a kind that nobody can read."""
+    message = sql.Identifier(place.settings["schema"], "duerow_message")
+    superuser.execute(sql.SQL("UPDATE {} SET kind = 'odd'").format(message))
+
+
+def seen_by_others(superuser: psycopg.Connection, place: Place) -> list[str]:
+    message = sql.Identifier(place.settings["schema"], "duerow_message")
+    return [row[0] for row in superuser.execute(sql.SQL("SELECT status FROM {} ORDER BY id").format(message))]
+
+
+def test_what_was_written_in_several_steps_is_there_for_all(
+    engine: Engine, place: Place, superuser: psycopg.Connection
+) -> None:
+    queue = duerow.connect(engine, **place.settings).queue("mail")
+    queue.push_many([Draft(1), Draft(2, key="two")])
+    assert seen_by_others(superuser, place) == ["new", "new"]
+    queue.push(3)
+    assert seen_by_others(superuser, place) == ["new", "new", "new"]
+
+
+def test_a_pop_that_cannot_be_read_is_undone_and_buried(
+    engine: Engine, place: Place, superuser: psycopg.Connection
+) -> None:
+    queue = duerow.connect(engine, **place.settings).queue("mail")
+    queue.push(1)
+    spoil(superuser, place)
+    assert queue.pop() is None
+    assert seen_by_others(superuser, place) == ["dead"]
+
+
+@pytest.mark.parametrize("driver", ["psycopg", "asyncpg"])
+async def test_so_it_is_through_an_async_engine(
+    driver: str, place: Place, level: str | None, superuser: psycopg.Connection
+) -> None:
+    engine = create_async_engine(make_url(place.url).set(drivername=f"postgresql+{driver}"), **options(level))
+    queue = (await duerow.aio.connect(engine, **place.settings)).queue("mail")
+    await queue.push_many([Draft(1), Draft(2, key="two")])
+    assert seen_by_others(superuser, place) == ["new", "new"]
+    spoil(superuser, place)
+    assert await queue.pop_many(2) == []
+    assert seen_by_others(superuser, place) == ["dead", "dead"]
+    await engine.dispose()
+
+
+@pytest.mark.parametrize("driver", ["psycopg", "asyncpg"])
+async def test_a_server_that_nobody_runs_is_an_error_of_duerows_own(driver: str) -> None:
+    engine = create_async_engine(f"postgresql+{driver}://nobody@127.0.0.1:1/none")
+    with pytest.raises(StoreUnavailable) as refused:
+        await duerow.aio.connect(engine)
+    assert refused.value.outcome == "none"
+
+
+def test_a_turn_that_pushes_several_begins_one_transaction(place: Place) -> None:
+    notices: list[str] = []
+    with duerow.connect(place.url, **place.settings) as db:
+        queue = db.queue("mail")
+        queue.push(1)
+        reservation = queue.reserve()
+        assert reservation is not None
+        with db.connections.open() as execute:
+            raw: Any = execute
+            raw.raw.add_notice_handler(lambda notice: notices.append(notice.message_primary))
+        queue.commit(reservation, then=[Draft(1, queue="mail"), Draft(2, queue="mail")])
+        assert queue.count() == 2
+    assert notices == []
