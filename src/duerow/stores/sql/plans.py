@@ -447,7 +447,10 @@ class SqlStore:
             holders = {
                 at: record.id for at, record in (yield from self._holders(_wish(turn) for _, turn in now)).items()
             }
-            awaited = {holders.get(_place(turn)) for _, turn in later if turn.receipt.id < holders.get(_place(turn), 0)}
+            # A move onto a message that moves away later in this call meets it where it still is.
+            awaited = {
+                holders.get(_place(turn)) for _, turn in pending if turn.receipt.id < holders.get(_place(turn), 0)
+            }
             ids = {turn.receipt.id for _, turn in pending}
             free: list[tuple[int, Turn]] = []
             unheld: list[tuple[int, Turn]] = []
