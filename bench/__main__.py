@@ -34,8 +34,8 @@ def main() -> int:
         server = context.server.settings() if "server" in vars(context) else {}
     report.show(results, failures)
     report.write(wanted.json, report.document(results, failures, wanted.size, server))
-    if wanted.markdown:
-        report.write(wanted.markdown, report.markdown(results))
+    if wanted.page:
+        report.write(wanted.page, report.page(wanted.page.read_text(), results, wanted.size, server))
     missed = [result for result in results if result.passed is False]
     return 1 if failures or (missed and wanted.strict) else 0
 
@@ -45,7 +45,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--only", nargs="+", choices=SCENARIOS, metavar="NAME", help=f"some of {', '.join(SCENARIOS)}")
     parser.add_argument("--size", choices=SIZES, default="full", help="smoke only has to run (default: full)")
     parser.add_argument("--json", type=Path, default=Path("bench/results.json"), help="default: bench/results.json")
-    parser.add_argument("--markdown", type=Path, help="write the table as Markdown too")
+    parser.add_argument("--page", type=Path, help="put the table into this page of the documentation as well")
     parser.add_argument("--strict", action="store_true", help="a missed bar is a failure")
     return parser.parse_args()
 

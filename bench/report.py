@@ -21,6 +21,8 @@ from rich.table import Table
 
 from bench.results import Result
 
+BEGIN, END = "<!-- the benchmark's table begins -->", "<!-- the benchmark's table ends -->"
+
 LIBRARIES = ("duerow", "sqlalchemy", "psycopg", "msgspec", "pyspark", "pgqueuer", "pgmq", "procrastinate", "asyncpg")
 
 
@@ -51,8 +53,27 @@ def bar(result: Result) -> str:
     return f"{'at most' if result.at_most else 'at least'} {result.bar:g}"
 
 
-def markdown(results: Sequence[Result]) -> str:
-    """Return the table as Markdown, for the documentation."""
+def page(text: str, results: Sequence[Result], size: str, server: Mapping[str, str]) -> str:
+    """Return a page of the documentation with this run between its two marks."""
+    before, begin, rest = text.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not end:
+        raise ValueError(f"the page has no place for a table: write {BEGIN} and {END} on lines of their own")
+    return f"{before}{begin}\n\n{_circumstances(size, server)}\n\n{_markdown(results)}\n{end}{after}"
+
+
+def _circumstances(size: str, server: Mapping[str, str]) -> str:
+    used, on = versions(), machine()
+    database = f"PostgreSQL {server['server_version']} with `synchronous_commit=on`, " if server else ""
+    return (
+        f"Measured on {datetime.now(UTC):%d %B %Y} by `{command()}` (size `{size}`): {on['cores']} cores, "
+        f"{on['memory_gb']:g} GB, {database}SQLite {used['sqlite']}, Python {used['python']}, "
+        f"psycopg {used['psycopg']}, pgqueuer {used['pgqueuer']}, pgmq {used['pgmq']}; "
+        f"an fdatasync of the disk took {on['fdatasync_microseconds']:g} µs."
+    )
+
+
+def _markdown(results: Sequence[Result]) -> str:
     lines = ["| what | duerow | beside it, same run | ratio | bar | |", "|---|---|---|---|---|---|"]
     for result in results:
         beside = "" if result.beside_value is None else f"{result.beside}: {number(result.beside_value)}"
@@ -63,11 +84,16 @@ def markdown(results: Sequence[Result]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def command() -> str:
+    """Return how this run was started."""
+    return " ".join(["python -m bench", *sys.argv[1:]])
+
+
 def document(results: Sequence[Result], failures: Mapping[str, str], size: str, server: Mapping[str, str]) -> str:
     """Return the whole run as JSON."""
     whole = {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "command": " ".join(["python -m bench", *sys.argv[1:]]),
+        "command": command(),
         "size": size,
         "machine": machine(),
         "versions": versions(),
