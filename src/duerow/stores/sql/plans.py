@@ -232,6 +232,8 @@ class SqlStore:
     def reserve(self, queue: str, limit: int, lease: timedelta, attempts: int | None, consumer: str) -> Plan[Reserved]:
         """Lend due messages; see Store.reserve."""
         values = {"attempts_in": attempts, "lease": self.dialect.write_span(lease), "consumer": consumer}
+        if self.dialect.writes_alone:  # the time is told when the wait for other writers is over, so leases are whole
+            yield BEGIN
         records: list[Record] = []
         buried, more = 0, True
         while more and len(records) < limit:
@@ -320,7 +322,7 @@ class SqlStore:
     def extend(self, receipts: Sequence[Receipt], lease: timedelta) -> Plan[dict[Receipt, datetime]]:
         """Let leases run longer; see Store.extend."""
         chunks = list(self._chunks(sorted({(receipt.id, receipt.token) for receipt in receipts})))
-        if len(chunks) > 1:
+        if len(chunks) > 1 or self.dialect.writes_alone:
             yield BEGIN
         extended: dict[Receipt, datetime] = {}
         for chunk in chunks:
