@@ -23,6 +23,7 @@ def main() -> int:
     wanted = _arguments()
     results: list[Result] = []
     failures: dict[str, str] = {}
+    on = report.machine()
     context = Context(SIZES[wanted.size], say=lambda text: print(text, file=sys.stderr, flush=True))
     with context.stack:
         for name in wanted.only or SCENARIOS:
@@ -33,9 +34,9 @@ def main() -> int:
                 failures[name] = traceback.format_exc()
         server = context.server.settings() if "server" in vars(context) else {}
     report.show(results, failures)
-    report.write(wanted.json, report.document(results, failures, wanted.size, server))
+    report.write(wanted.json, report.document(results, failures, wanted.size, on, server))
     if wanted.page:
-        report.write(wanted.page, report.page(wanted.page.read_text(), results, wanted.size, server))
+        report.write(wanted.page, report.page(wanted.page.read_text(), results, wanted.size, on, server))
     missed = [result for result in results if result.passed is False]
     return 1 if failures or (missed and wanted.strict) else 0
 

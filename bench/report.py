@@ -53,23 +53,24 @@ def bar(result: Result) -> str:
     return f"{'at most' if result.at_most else 'at least'} {result.bar:g}"
 
 
-def page(text: str, results: Sequence[Result], size: str, server: Mapping[str, str]) -> str:
+def page(text: str, results: Sequence[Result], size: str, on: Mapping[str, Any], server: Mapping[str, str]) -> str:
     """Return a page of the documentation with this run between its two marks."""
     before, begin, rest = text.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not end:
         raise ValueError(f"the page has no place for a table: write {BEGIN} and {END} on lines of their own")
-    return f"{before}{begin}\n\n{_circumstances(size, server)}\n\n{_markdown(results)}\n{end}{after}"
+    return f"{before}{begin}\n\n{_circumstances(size, on, server)}\n\n{_markdown(results)}\n{end}{after}"
 
 
-def _circumstances(size: str, server: Mapping[str, str]) -> str:
-    used, on = versions(), machine()
+def _circumstances(size: str, on: Mapping[str, Any], server: Mapping[str, str]) -> str:
+    used = versions()
     database = f"PostgreSQL {server['server_version']} with `synchronous_commit=on`, " if server else ""
     return (
         f"Measured on {datetime.now(UTC):%d %B %Y} by `{command()}` (size `{size}`): {on['cores']} cores, "
         f"{on['memory_gb']:g} GB, {database}SQLite {used['sqlite']}, Python {used['python']}, "
         f"psycopg {used['psycopg']}, pgqueuer {used['pgqueuer']}, pgmq {used['pgmq']}; "
-        f"an fdatasync of the disk took {on['fdatasync_microseconds']:g} µs."
+        f"an fdatasync of the disk took {on['fdatasync_microseconds']:g} µs, "
+        f"the load was {on['load_before']:.1f} before the run."
     )
 
 
@@ -89,13 +90,19 @@ def command() -> str:
     return " ".join(["python -m bench", *sys.argv[1:]])
 
 
-def document(results: Sequence[Result], failures: Mapping[str, str], size: str, server: Mapping[str, str]) -> str:
+def document(
+    results: Sequence[Result],
+    failures: Mapping[str, str],
+    size: str,
+    on: Mapping[str, Any],
+    server: Mapping[str, str],
+) -> str:
     """Return the whole run as JSON."""
     whole = {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "command": command(),
         "size": size,
-        "machine": machine(),
+        "machine": dict(on),
         "versions": versions(),
         "postgresql": dict(server),
         "results": [{**asdict(result), "passed": result.passed} for result in results],
