@@ -27,6 +27,7 @@ from sqlalchemy import (
     false,
     func,
     literal,
+    literal_column,
     select,
     true,
 )
@@ -65,10 +66,7 @@ def _literal(values: Sequence[Any]) -> str:
 
 
 def _element(value: Any) -> str:
-    if value is None:
-        return "NULL"
-    text = f"{span(value)} microseconds" if isinstance(value, timedelta) else str(value)
-    return f'"{_escaped(text)}"'
+    return "NULL" if value is None else f'"{_escaped(str(value))}"'
 
 
 def _escaped(text: str) -> str:
@@ -78,8 +76,12 @@ def _escaped(text: str) -> str:
 CONFLICTS = {"40001", "40P01", "55P03", "23505"}
 """Serialization failure, deadlock, lock timeout; and a unique violation, which only a race can bring about."""
 
-UNAVAILABLE = {"57P01", "57P02", "57P03", "57014", "53000", "53100", "53200", "53300", "58000", "58030"}
-"""The server stops, starts or cancels; it is out of disk, memory or connections, or met an error of the system."""
+UNAVAILABLE = {
+    *("57P01", "57P02", "57P03", "57P04", "57P05", "25P03", "57014", "25006"),
+    *("53000", "53100", "53200", "53300", "53400", "58000", "58030"),
+}
+"""The server stops, starts, cancels, ends a session for its idleness, or only reads, as a standby does; it is out of
+disk, memory or connections, or met an error of the system."""
 
 
 class PostgreSQL:
@@ -88,7 +90,7 @@ class PostgreSQL:
     name = "postgresql"
     capabilities = Capabilities()
     moment: TypeEngine[Any] = DateTime(timezone=True)
-    span: TypeEngine[Any] = Interval()
+    span: TypeEngine[Any] = BigInteger()  # microseconds: the days of an INTERVAL are as long as the session's zone says
     json = JsonText("JSON")
     bytewise = "C"
     checks_json = False
@@ -107,7 +109,8 @@ class PostgreSQL:
 
     def later(self, moment: ColumnElement[Any], span: ColumnElement[Any]) -> ColumnElement[Any]:
         """Return a moment so much later."""
-        return moment + span
+        microseconds = span.op("*", return_type=Interval())(literal_column("INTERVAL '1 microsecond'"))
+        return moment.op("+", return_type=self.moment)(microseconds)
 
     def from_text(self, text: ColumnElement[Any]) -> ColumnElement[Any]:
         """Return text cast to JSON, which also checks it."""
@@ -121,9 +124,9 @@ class PostgreSQL:
         """Return the moment as it is: drivers take aware datetimes."""
         return moment
 
-    def write_span(self, span: timedelta | None) -> timedelta | None:
-        """Return the span as it is: drivers take timedeltas."""
-        return span
+    def write_span(self, length: timedelta | None) -> int | None:
+        """Return microseconds."""
+        return None if length is None else span(length)
 
     def read_moment(self, value: Any) -> datetime | None:
         """Return the moment in UTC, whatever the session's time zone is."""
