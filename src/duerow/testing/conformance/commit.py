@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
 
 import pytest
 
@@ -93,25 +94,22 @@ def test_a_commit_whose_follower_has_a_taken_key_leaves_the_holder(db: Database,
     assert queue.count() == 0
 
 
-@pytest.mark.parametrize(
-    ("draft", "says"),
-    [
-        (Draft("bill"), "must say its queue"),
-        (Draft("bill", queue="two words"), "a queue cannot be called"),
-        (Draft({1, 2}, queue="billing"), "set"),
-        (Draft("bill", queue="billing", due=datetime(2026, 1, 1)), "no time zone"),
-        ("bill", "Draft"),
-    ],
-    ids=repr,
-)
-def test_a_commit_that_calls_for_what_cannot_be_pushed_changes_nothing(
-    db: Database, queue: Queue, draft: Draft, says: str
-) -> None:
+UNFIT: list[tuple[Any, str]] = [
+    (Draft("bill"), "must say its queue"),
+    (Draft("bill", queue="two words"), "a queue cannot be called"),
+    (Draft({1, 2}, queue="billing"), "set"),
+    (Draft("bill", queue="billing", due=datetime(2026, 1, 1)), "no time zone"),
+    ("bill", "Draft"),
+]
+
+
+def test_a_commit_that_calls_for_what_cannot_be_pushed_changes_nothing(db: Database, queue: Queue) -> None:
     queue.push("order")
     reservation = queue.reserve()
     assert reservation is not None
     before = everything(db)
-    with pytest.raises(InvalidMessage, match=says):
-        queue.commit(reservation, then=[Draft("good", queue="billing"), draft])
+    for draft, says in UNFIT:
+        with pytest.raises(InvalidMessage, match=says):
+            queue.commit(reservation, then=[Draft("good", queue="billing"), draft])
     assert everything(db) == before
     queue.commit(reservation)

@@ -44,32 +44,25 @@ def test_a_message_keeps_its_headers_when_it_fails(queue: Queue) -> None:
     assert stored(queue, pushed.id).headers == {"trace": "00-ab"}
 
 
-@pytest.mark.parametrize(
-    ("headers", "says"),
-    [
-        ({"a": None}, "'a'"),
-        ({"a": [1]}, "'a'"),
-        ({"a": {}}, "'a'"),
-        ({"a": b"1"}, "'a'"),
-        ({1: "a"}, "header 1"),
-        ({"a": float("nan")}, "nan"),
-        ({"a": 1 << 64}, "64 bits"),
-        ({"a": "\0"}, r"U\+0000"),
-        ({"a": "\ud800"}, "surrogate"),
-        ({"a": "x" * (1 << 17)}, "bytes"),
-    ],
-    ids=lambda value: repr(value)[:20],
-)
-def test_what_cannot_be_a_header_is_refused_and_nothing_is_pushed(
-    db: Database, queue: Queue, headers: dict[str, Any], says: str
-) -> None:
-    with pytest.raises(CodecError, match=says):
-        queue.push("hello", headers=headers)
-    assert everything(db) == []
+UNFIT: list[tuple[Any, str]] = [
+    ({"a": None}, "'a'"),
+    ({"a": [1]}, "'a'"),
+    ({"a": {}}, "'a'"),
+    ({"a": b"1"}, "'a'"),
+    ({1: "a"}, "header 1"),
+    ({"a": float("nan")}, "nan"),
+    ({"a": 1 << 64}, "64 bits"),
+    ({"a": "\0"}, r"U\+0000"),
+    ({"a": "\ud800"}, "surrogate"),
+    ({"a": "x" * (1 << 17)}, "bytes"),
+    ("text", "headers are names"),
+    (7, "headers are names"),
+    (["a"], "headers are names"),
+]
 
 
-@pytest.mark.parametrize("headers", ["text", 7, ["a"]])
-def test_headers_that_are_no_names_with_values_are_refused(db: Database, queue: Queue, headers: Any) -> None:
-    with pytest.raises(CodecError, match="headers"):
-        queue.push("hello", headers=headers)
+def test_what_cannot_be_a_header_is_refused_and_nothing_is_pushed(db: Database, queue: Queue) -> None:
+    for headers, says in UNFIT:
+        with pytest.raises(CodecError, match=says):
+            queue.push("hello", headers=headers)
     assert everything(db) == []
