@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 CHUNK: Final = 2_000
 """Messages that a task claims, handles and settles at once, at most."""
 
-TURN: Final = 3.0
+TURN: Final = 5.0
 """Seconds after which a task ends though more is due, so that no station waits long for a place to run."""
 
 LONGEST_SLEEP: Final = 0.5
@@ -69,8 +69,9 @@ def run(
         NotSupported: the database cannot be reached from where Spark runs.
         StationFailed: a station's tasks failed again and again. What they held is due again when its lease ends.
     """
+    check_until(until)
     with _runner(pipeline, url, spark, chunk, parallelism, settings) as runner:
-        return runner.run(check_until(until), stop or threading.Event())
+        return runner.run(until, stop or threading.Event())
 
 
 def step(

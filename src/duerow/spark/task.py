@@ -195,6 +195,8 @@ class Consumer:
     def _handle(self, reservations: Sequence[Reservation], tally: Tally) -> None:
         """Call the function for as many as the horizon allows, and end all turns in one transaction."""
         begun, others = begin_with(reservations, self._chunk, self._station.policy.limit)
+        if others:  # before anything is begun that could end this process, and their attempts with it
+            self._give_back(others, tally)
         since = time.monotonic()
         until = since + self._horizon
         ended: list[Ended] = []
@@ -204,8 +206,12 @@ class Consumer:
             if time.monotonic() > until:
                 break
         self._learn(len(ended), len(begun), time.monotonic() - since)
-        unbegun = [*begun[len(ended) :], *others]
+        unbegun = begun[len(ended) :]
         self._settle([*ended, *((Attempt(one, since), Release()) for one in unbegun)], tally)
+
+    def _give_back(self, reservations: Sequence[Reservation], tally: Tally) -> None:
+        now = time.monotonic()
+        self._settle([(Attempt(one, now), Release()) for one in reservations], tally)
 
     def _learn(self, ended: int, begun: int, seconds: float) -> None:
         """Claim what the function can do within the horizon; four times as many if it was quick."""

