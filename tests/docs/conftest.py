@@ -1,0 +1,31 @@
+"""What the examples of a page run on."""
+
+import uuid
+from collections.abc import Iterator
+from contextlib import closing
+
+import psycopg
+import pytest
+from psycopg import sql
+
+
+@pytest.fixture
+def database_address(postgresql_url: str) -> Iterator[str]:
+    """The address of an empty database of PostgreSQL for one page: user@host:port/name."""
+    name = f"docs_{uuid.uuid4().hex[:12]}"
+    with closing(psycopg.connect(postgresql_url, autocommit=True)) as superuser:
+        superuser.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+        address = postgresql_url.removeprefix("postgresql://").rpartition("/")[0]
+        yield f"{address}/{name}"
+        superuser.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+
+
+@pytest.fixture
+def spark_as_before() -> Iterator[None]:
+    """Stops the session that a page has started, so that it is no other test's."""
+    from pyspark.sql import SparkSession
+
+    before = SparkSession.getActiveSession()
+    yield
+    if before is None and (started := SparkSession.getActiveSession()) is not None:
+        started.stop()

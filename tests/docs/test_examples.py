@@ -1,0 +1,76 @@
+"""What the pages show is what happens: their examples are run, and print what stands below them."""
+
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.docs.pages import Block, blocks, name, pages
+
+WRITTEN_ADDRESS = "app@localhost/shop"
+"""Whom, where and what the pages connect to, for which a test puts a database of its own."""
+
+PAGES = [page for page in pages() if any(block.language == "python" for block in blocks(page))]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_the_examples_of_a_page_do_what_it_says(
+    page: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    request: pytest.FixtureRequest,
+):
+    shown = blocks(page)
+    wanted = any(WRITTEN_ADDRESS in block.text for block in shown)
+    address = request.getfixturevalue("database_address") if wanted else ""
+    if any("duerow.spark" in block.text for block in shown if block.language == "python"):
+        request.getfixturevalue("spark_as_before")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    scope: dict[str, Any] = {"__name__": "__main__"}
+    for number, block in enumerate(shown):
+        printed = carry_out(block, page, scope, address, capsys)
+        if number + 1 < len(shown) and (below := shown[number + 1]).language == "text":
+            assert printed == below.text, f"{page}:{below.line}"
+
+
+def carry_out(block: Block, page: Path, scope: dict[str, Any], address: str, capsys: pytest.CaptureFixture[str]) -> str:
+    """Do what a block shows; return what it prints."""
+    text = block.text.replace(WRITTEN_ADDRESS, address)
+    if block.note.startswith("file "):
+        Path(block.note.removeprefix("file ")).write_text(text)
+    elif block.language == "python":
+        # With empty lines before it, so that a traceback points into the page.
+        exec(compile("\n" * (block.line - 1) + text, page, "exec"), scope)
+    elif block.note == "run":
+        assert session(text) == text, f"{page}:{block.line}"
+    return capsys.readouterr().out
+
+
+def session(text: str) -> str:
+    """Run the commands of a console block; return the block as it turns out."""
+    commands = [line.removeprefix("$ ") for line in text.splitlines() if line.startswith("$ ")]
+    return "".join(f"$ {command}\n{output(shlex.split(command))}" for command in commands)
+
+
+def output(command: list[str]) -> str:
+    """What a command of duerow's prints on a terminal of 100 columns."""
+    assert command[0] == "duerow"
+    done = subprocess.run(
+        [sys.executable, "-m", "duerow.cli.main", *command[1:]],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+        env={"COLUMNS": "100", "PATH": "/usr/bin:/bin"},
+    )
+    assert done.returncode == 0, done.stderr
+    return "".join(f"{line.rstrip()}\n" for line in done.stdout.rstrip().splitlines())
+
+
+def test_the_pages_have_examples():
+    assert len(PAGES) > 10
