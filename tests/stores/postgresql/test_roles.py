@@ -1,0 +1,46 @@
+"""A role that may not create tables is told what somebody else must run."""
+
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+from psycopg import sql
+
+from duerow.errors import ConfigurationError
+from duerow.testing.conformance.fixtures import Place
+from duerow.testing.faces import Face
+
+
+@pytest.fixture
+def humble(postgresql_url: str, superuser: psycopg.Connection) -> Iterator[str]:
+    """The URL of a role without any rights to create."""
+    superuser.execute("DROP ROLE IF EXISTS humble")
+    superuser.execute("CREATE ROLE humble LOGIN")
+    superuser.execute("REVOKE CREATE ON SCHEMA public FROM PUBLIC")
+    yield postgresql_url.replace("//duerow@", "//humble@")
+    superuser.execute("DROP OWNED BY humble")
+    superuser.execute("DROP ROLE humble")
+
+
+def test_migrating_without_the_right_to_says_which_sql_to_hand_to_whom(face: Face, humble: str) -> None:
+    with pytest.raises(ConfigurationError, match=r"(?s)may not.*Hand this to.*CREATE TABLE") as refused:
+        face.connect(humble, migrate=True, prefix="humble_")
+    assert "humble_message" in str(refused.value)
+
+
+def test_a_role_without_that_right_works_on_tables_that_are_there(
+    face: Face, humble: str, bare_place: Place, superuser: psycopg.Connection
+) -> None:
+    face.connect(bare_place.url, migrate=True, **bare_place.settings).close()
+    schema = sql.Identifier(bare_place.settings["schema"])
+    superuser.execute(sql.SQL("GRANT USAGE ON SCHEMA {} TO humble").format(schema))
+    superuser.execute(
+        sql.SQL("GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {} TO humble").format(schema)
+    )
+    superuser.execute(sql.SQL("GRANT USAGE, SELECT ON ALL SEQUENCES IN SCHEMA {} TO humble").format(schema))
+    with face.connect(humble, migrate=True, **bare_place.settings) as database:
+        queue = database.queue("mail")
+        queue.push("hello", key="m-1")
+        with queue.reserving() as message:
+            assert message is not None
+        assert queue.count() == 0
