@@ -1,0 +1,82 @@
+"""Nothing that a user can call is missing in the reference, and no link leads nowhere."""
+
+import inspect
+import re
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer.main
+
+import duerow
+import duerow.aio
+import duerow.spark
+from duerow.cli.application import app
+from tests.docs.pages import DOCS, name, pages
+
+DIRECTIVE = re.compile(r"^::: ([\w.]+)$", re.MULTILINE)
+LINK = re.compile(r"\]\(([^)#\s]*)(?:#[^)]*)?\)")
+
+COMMANDS = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+COMMAND_PAGE = DOCS / "reference" / "command.md"
+
+
+def find(path: str) -> Any:
+    """The module, class or function that a directive names."""
+    try:
+        return import_module(path)
+    except ModuleNotFoundError:
+        module, _, member = path.rpartition(".")
+        return getattr(import_module(module), member)
+
+
+def documented() -> set[int]:
+    """The identities of all that the reference pages take in: what they name, and what is defined in a named module."""
+    found: set[int] = set()
+    for page in (DOCS / "reference").glob("*.md"):
+        for path in DIRECTIVE.findall(page.read_text()):
+            thing = find(path)
+            found.add(id(thing))
+            if inspect.ismodule(thing):
+                found |= {id(member) for member in vars(thing).values()}
+    return found
+
+
+@pytest.mark.parametrize("module", [duerow, duerow.aio, duerow.spark], ids=lambda module: module.__name__)
+def test_every_public_name_is_in_the_reference(module: Any):
+    known = documented()
+    missing = [name for name in module.__all__ if id(getattr(module, name)) not in known]
+    assert missing == []
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_is_in_the_reference_with_all_its_options(command: str):
+    section = sections(COMMAND_PAGE)[f"duerow {command}"]
+    missing = [option for option in options(COMMANDS[command]) if f"`{option}" not in section]
+    assert missing == []
+
+
+def test_the_reference_shows_no_command_that_is_not_there():
+    shown = {title.removeprefix("duerow ") for title in sections(COMMAND_PAGE) if title.startswith("duerow ")}
+    assert shown == set(COMMANDS)
+
+
+def options(command: Any) -> list[str]:
+    """How the options of a command are written in their long form, and what its arguments are called."""
+    return [
+        max(parameter.opts, key=len) if parameter.param_type_name == "option" else parameter.metavar
+        for parameter in command.params
+    ]
+
+
+def sections(page: Path) -> dict[str, str]:
+    """The sections of second order, by their titles."""
+    parts = re.split(r"^## `?([^\n`]+)`?\n", page.read_text(), flags=re.MULTILINE)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+@pytest.mark.parametrize("page", pages(), ids=name)
+def test_each_link_to_another_page_leads_to_one(page: Path):
+    targets = [target for target in LINK.findall(page.read_text()) if target and "://" not in target]
+    assert [target for target in targets if not (page.parent / target).exists()] == []
