@@ -19,7 +19,7 @@ class Block:
     Attributes:
         language: what stands behind its fence, such as python, text or console.
         text: what stands between its fences.
-        note: what a comment right above it says: `needs postgresql`, `needs spark`, `run`, or `file NAME`.
+        note: what a comment right above it says: `run` or `file NAME`.
         line: where the text begins in its page, from 1.
     """
 
