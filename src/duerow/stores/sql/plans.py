@@ -529,8 +529,13 @@ class SqlStore:
             if wanted is not None:
                 if not wanted:
                     return []
+                if name == "statuses" and query.keys is not None and set(wanted) == set(LIVE):
+                    by.append("live")
+                    continue
                 by.append(name)
                 values |= self.dialect.pack(name, {"value": wanted})
+        if query.statuses is not None and not set(query.statuses) & set(LIVE):
+            by.append("resting")
         if query.due:
             by.append("due")
         if query.after_id is not None:

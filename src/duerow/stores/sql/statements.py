@@ -17,6 +17,7 @@ from sqlalchemy import (
     ColumnElement,
     Integer,
     Null,
+    Select,
     Text,
     Update,
     and_,
@@ -160,8 +161,7 @@ class Statements:
         """Read the live messages that hold the given keys, locked against changes where rows can be."""
 
         def build(given: Any) -> Executable:
-            held = select(*self._record).join_from(given, self.message, self._held_by(given))
-            in_order = held.order_by(self.message.c.queue, self.message.c.key)
+            in_order = self._held(self._record, given).order_by(self.message.c.queue, self.message.c.key)
             return in_order.with_for_update(of=self.message)
 
         return self._over(("queue", "key"), build)
@@ -172,13 +172,13 @@ class Statements:
         columns = self.message.c
 
         def build(given: Any) -> Executable:
-            return select(columns.queue, columns.key, columns.id).join_from(given, self.message, self._held_by(given))
+            return self._held([columns.queue, columns.key, columns.id], given)
 
         return self._over(("queue", "key"), build)
 
-    def _held_by(self, given: Any) -> ColumnElement[bool]:
-        columns = self.message.c
-        return and_(columns.queue == given.c.queue, columns.key == given.c.key, self._live)
+    def _held(self, shown: Sequence[ColumnElement[Any]], given: Any) -> Select[Any]:
+        equal = self.dialect.select_equal(shown, self.message, given, ("queue", "key"))
+        return equal.where(self.message.c.key.is_not(None), self._live)
 
     @cached_property
     def replace(self) -> OverRows:
@@ -414,9 +414,16 @@ class Statements:
 
     @lru_cache(maxsize=64)  # noqa: B019 - lives as long as the store
     def find(self, by: tuple[str, ...]) -> Statement:
-        """Read messages of a queue by the filters named: ids, keys, statuses, due, after_id; `by_id` sets the order."""
+        """Read messages of a queue by the filters named: ids, keys, statuses, due, after_id; `by_id` sets the order.
+
+        `live` and `resting` are the statuses for which there is an index, by key and by id.
+        """
         columns = self.message.c
         found = select(*self._record).where(columns.queue == self._bound("queue_in", Text()))
+        if "live" in by:
+            found = found.where(columns.key.is_not(None), self._live)
+        if "resting" in by:
+            found = found.where(columns.due_at.is_(None))
         for name, column in (("ids", columns.id), ("keys", columns.key), ("statuses", columns.status)):
             if name in by:
                 given = self.dialect.given(name, {"value": column.type}, frozenset())

@@ -123,6 +123,12 @@ class Dialect(Protocol):
         """Return that a row to be deleted has the id and the token of one of the given receipts."""
         ...
 
+    def select_equal(
+        self, shown: Sequence[ColumnElement[Any]], table: Table, given: FromClause, names: Sequence[str]
+    ) -> Select[Any]:
+        """Return a query for the rows of a table that are equal to one of the given rows in the columns named."""
+        ...
+
     def same(self, ours: ColumnElement[Any], theirs: ColumnElement[Any]) -> ColumnElement[bool]:
         """Return that two tokens are equal, in a form that does not mislead the planner."""
         ...

@@ -19,6 +19,7 @@ from sqlalchemy import (
     Table,
     TableClause,
     Text,
+    and_,
     any_,
     bindparam,
     case,
@@ -174,6 +175,12 @@ class PostgreSQL:
     def delete_matches(self, message: Table, given: FromClause) -> list[ColumnElement[bool]]:
         """Return a join, which is looked up by primary key from the given rows."""
         return [message.c.id == given.c.id, self.same(message.c.token, given.c.token)]
+
+    def select_equal(
+        self, shown: Sequence[ColumnElement[Any]], table: Table, given: FromClause, names: Sequence[str]
+    ) -> Select[Any]:
+        """Return a join."""
+        return select(*shown).join_from(given, table, and_(*(table.c[name] == given.c[name] for name in names)))
 
     def same(self, ours: ColumnElement[Any], theirs: ColumnElement[Any]) -> ColumnElement[bool]:
         """Hide the comparison in a CASE: tokens of waiting rows are all alike, which would mislead the planner."""

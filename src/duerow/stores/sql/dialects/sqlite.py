@@ -132,6 +132,13 @@ class SQLite:
         """Return that the pair is one of the given, since a DELETE cannot join."""
         return [tuple_(message.c.id, message.c.token).in_(select(given.c.id, given.c.token))]
 
+    def select_equal(
+        self, shown: Sequence[ColumnElement[Any]], table: Table, given: FromClause, names: Sequence[str]
+    ) -> Select[Any]:
+        """Return that the tuple is one of the given: in a join SQLite would read the given rows for each of a queue."""
+        wanted = select(*(given.c[name] for name in names))
+        return select(*shown).where(tuple_(*(table.c[name] for name in names)).in_(wanted))
+
     def same(self, ours: ColumnElement[Any], theirs: ColumnElement[Any]) -> ColumnElement[bool]:
         """Return that they are equal."""
         return ours == theirs

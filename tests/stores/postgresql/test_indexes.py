@@ -1,0 +1,43 @@
+"""What is looked up by key or by status can be found by an index, however many messages a queue has."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import psycopg
+import pytest
+from sqlalchemy import make_url
+
+from duerow.message import LIVE
+from duerow.store import Query
+from duerow.stores.sql.dialects.postgresql import PostgreSQL
+from duerow.stores.sql.plans import SqlStore
+from duerow.stores.sql.texts import Texts
+from duerow.testing.conformance.fixtures import Place
+
+TEXTS = Texts(make_url("postgresql+psycopg://").get_dialect()(), raw=True)
+
+
+def plan(superuser: psycopg.Connection, step: Any) -> str:
+    """Return the plan that PostgreSQL makes when a scan of the table is its last resort."""
+    text, values = TEXTS.of(step)
+    with superuser.transaction():
+        superuser.execute("SET LOCAL enable_seqscan = off")
+        return "\n".join(row[0] for row in superuser.execute("EXPLAIN " + text, values))
+
+
+@pytest.fixture
+def store(place: Place) -> SqlStore:
+    return SqlStore(PostgreSQL(), "duerow_", place.settings["schema"], None)
+
+
+def test_live_messages_are_looked_up_by_their_keys(store: SqlStore, superuser: psycopg.Connection) -> None:
+    found = plan(superuser, next(store.find(Query("mail", keys=("a", "b"), statuses=LIVE))))
+    assert "duerow_message_key" in found
+    assert "Seq Scan" not in found
+
+
+def test_the_dead_are_found_among_what_rests(store: SqlStore, superuser: psycopg.Connection) -> None:
+    found = plan(superuser, next(store.find(Query("mail", statuses=("dead",), by_id=True))))
+    assert "duerow_message_resting" in found
+    assert "Seq Scan" not in found

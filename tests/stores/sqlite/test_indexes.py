@@ -1,0 +1,43 @@
+"""What is looked up by key or by status is found by an index, however many messages a queue has."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from typing import Any
+
+import pytest
+from sqlalchemy.dialects import sqlite
+
+from duerow.message import LIVE
+from duerow.store import Query
+from duerow.stores.sql.dialects.sqlite import SQLite
+from duerow.stores.sql.plans import SqlStore
+from duerow.stores.sql.texts import Texts
+from duerow.testing.conformance.fixtures import Place
+
+STORE = SqlStore(SQLite(), "duerow_", None, None)
+KEYS = [("mail", "a"), ("mail", "b")]
+STEPS = {
+    "the holders of keys": STORE._given(STORE.statements.holders, ("queue", "key"), KEYS),
+    "the ids of the holders": STORE._given(STORE.statements.holder_ids, ("queue", "key"), KEYS),
+    "the holder of one key": STORE._given(STORE.statements.holder_ids, ("queue", "key"), KEYS[:1]),
+    "live messages by key": next(STORE.find(Query("mail", keys=("a", "b"), statuses=LIVE))),
+}
+
+
+def plan(place: Place, step: Any) -> str:
+    text, values = Texts(sqlite.dialect(), raw=True).of(step)
+    with closing(sqlite3.connect(place.url.removeprefix("sqlite:///"))) as connection:
+        return "\n".join(row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {text}", {"now": 0, **values}))
+
+
+@pytest.mark.parametrize("step", STEPS.values(), ids=list(STEPS))
+def test_keys_are_looked_up_in_their_index(place: Place, step: Any) -> None:
+    assert "duerow_message USING" in (found := plan(place, step))
+    assert "duerow_message_key (queue=? AND key=?)" in found
+
+
+def test_the_dead_are_found_among_what_rests(place: Place) -> None:
+    step = next(STORE.find(Query("mail", statuses=("dead",), by_id=True)))
+    assert "USING INDEX duerow_message_resting (queue=?)" in plan(place, step)
