@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import importlib.util
 import os
 import stat
@@ -15,7 +16,7 @@ from pyspark.sql import SparkSession
 
 import duerow
 from duerow import Pipeline, Sink, spark
-from duerow.errors import ConfigurationError, NotSupported, SchemaOutdated
+from duerow.errors import ConfigurationError, NotSupported, SchemaOutdated, StationFailed
 from duerow.spark import java, probe
 
 
@@ -69,6 +70,20 @@ def test_an_executor_that_can_work_has_no_problem(tmp_path: Path) -> None:
     duerow.connect(url, migrate=True).close()
     (batch,) = probe._look(url, {}, importlib.metadata.version("duerow"))([])
     assert [row["problem"] for row in batch.to_pylist()] == [""]
+
+
+def test_a_function_that_executors_cannot_load_fails_its_station_and_claims_nothing(
+    session: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "only_here.py").write_text("def function(message):\n    return None\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    function = importlib.import_module("only_here").function
+    url = f"sqlite:///{tmp_path}/queues.db"
+    with duerow.connect(url, migrate=True) as db:
+        db.queue("a").push(1)
+        with pytest.raises(StationFailed, match=r"sink 'a' of pipeline 'p' failed on Spark: .*'only_here'"):
+            spark.run(Pipeline("p", [Sink("a", function)]), url, session)
+        assert db.queue("a").peek()[0].attempts == 0
 
 
 @pytest.mark.parametrize(("name", "value"), [("chunk", 0), ("parallelism", 0), ("until", "never")])

@@ -66,8 +66,8 @@ def orders() -> Pipeline:
         "orders",
         [
             Relay("check", check, to="turn", retry=limited(2, AT_ONCE)),
-            Switch("turn", turn, to={"again": "turn", "small": "ship", "large": "end"}, retry=limited(1, AT_ONCE)),
-            Relay("ship", ship, to="shipped", retry=limited(1, AT_ONCE)),
+            Switch("turn", turn, to={"again": "turn", "small": "ship", "large": "end"}, retry=limited(2, AT_ONCE)),
+            Relay("ship", ship, to="shipped", retry=limited(2, AT_ONCE)),
             Sink("end", lambda message: None),
         ],
         outputs=["shipped"],

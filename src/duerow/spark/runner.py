@@ -163,6 +163,8 @@ class Runner:
                         break
                     self._ended.wait(interval.next(LONGEST_SLEEP))
                     self._ended.clear()
+            except Exception:
+                raise  # the other stations' tasks end what they hold, and settle it
             except BaseException:
                 self._spark.interruptTag(self._tag)
                 raise
