@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from types import TracebackType
@@ -116,9 +117,14 @@ def _run_pipeline(job: Job, database: Database, watcher: Watcher) -> None:
     from duerow import spark
 
     watcher.begins("Starting Spark")
-    session = spark.session(app="duerow demo")
+    # In a thread, which Ctrl-C does not interrupt: half started, Java would stay behind when we are gone.
+    with ThreadPoolExecutor(1) as threads:
+        session = threads.submit(spark.session, app="duerow demo").result()
     try:
         watcher.begins("Running the pipeline on Spark")
         spark.run(pipeline, job.url, spark=session, until="empty")
-    finally:
-        session.stop()
+    except BaseException:
+        with suppress(Exception):  # Spark may be gone already: what is raised is why
+            session.stop()
+        raise
+    session.stop()
