@@ -1,0 +1,105 @@
+"""What cannot be connected to is refused by an error that names it and says what to do."""
+
+import asyncio
+import subprocess
+import sys
+
+import pytest
+
+import duerow
+from duerow import aio
+from duerow.errors import ConfigurationError, StoreUnavailable
+
+BLOCKING, AWAITED = duerow.connect, lambda *args, **named: asyncio.run(aio.connect(*args, **named))
+
+
+@pytest.fixture(params=[BLOCKING, AWAITED], ids=["sync", "async"])
+def connect(request):
+    return request.param
+
+
+def test_an_unknown_scheme_is_named_with_those_that_are_known(connect):
+    with pytest.raises(ConfigurationError, match=r"no store for oracle://.*memory://, postgresql://, sqlite://"):
+        connect("oracle://scott@tiger")
+
+
+@pytest.mark.parametrize("target", ["", "app.db", "/var/lib/app.db", "sqlite"])
+def test_what_is_no_url_is_told_how_to_write_one(connect, target):
+    with pytest.raises(ConfigurationError, match=r"is no URL; write for example sqlite:///app\.db"):
+        connect(target)
+
+
+@pytest.mark.parametrize("target", [None, 7, object(), b"sqlite:///app.db"])
+def test_what_is_neither_url_nor_engine_is_refused(connect, target):
+    with pytest.raises(ConfigurationError, match="takes a URL or an SQLAlchemy Engine, not"):
+        connect(target)
+
+
+@pytest.mark.parametrize(
+    ("url", "module", "missing"),
+    [("postgresql://me@127.0.0.1:1/mine", "psycopg", "psycopg"), ("sqlite:///app.db", "aiosqlite", "aiosqlite")],
+)
+def test_a_missing_driver_is_named_with_what_to_install(monkeypatch, tmp_path, url, module, missing):
+    monkeypatch.chdir(tmp_path)
+    for loaded in [name for name in sys.modules if name.partition(".")[0] == module]:
+        monkeypatch.delitem(sys.modules, loaded)
+    monkeypatch.setitem(sys.modules, module, None)
+    face = AWAITED if module == "aiosqlite" else BLOCKING
+    with pytest.raises(ConfigurationError, match=rf"needs the module {missing}: pip install 'duerow\[\w+\]'"):
+        face(url)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("url", ["sqlite://", "sqlite:///", "sqlite:///:memory:"])
+def test_sqlite_in_memory_is_refused_since_connections_would_not_share_it(connect, url):
+    with pytest.raises(ConfigurationError, match="memory://"):
+        connect(url)
+
+
+def test_a_file_in_a_folder_that_is_not_there_is_no_crash(connect, tmp_path):
+    with pytest.raises(StoreUnavailable, match="SQLite cannot reach its file"):
+        connect(f"sqlite:///{tmp_path}/nowhere/app.db")
+
+
+def test_a_file_that_is_no_database_is_refused(connect, tmp_path):
+    file = tmp_path / "app.db"
+    file.write_text("This is no database, though it is long enough to be one. " * 100)
+    with pytest.raises(ConfigurationError, match="cannot use this file"):
+        connect(f"sqlite:///{file}")
+
+
+def test_a_server_that_is_not_there_is_unavailable(connect):
+    with pytest.raises(StoreUnavailable, match="PostgreSQL") as refused:
+        connect("postgresql://me@127.0.0.1:1/mine")
+    assert refused.value.outcome == "none"
+
+
+def test_an_option_that_a_store_does_not_have_is_named_with_those_that_it_has(connect, tmp_path):
+    with pytest.raises(ConfigurationError, match=r"no setting colour; it has .*synchronous"):
+        connect(f"sqlite:///{tmp_path}/app.db", colour="red")
+
+
+@pytest.mark.parametrize("options", [{"synchronous": "OFF"}, {"synchronous": "maybe"}, {"busy_timeout": "soon"}])
+def test_an_option_that_makes_no_sense_is_refused(connect, tmp_path, options):
+    with pytest.raises(ConfigurationError, match=next(iter(options))):
+        connect(f"sqlite:///{tmp_path}/app.db", migrate=True, **options)
+
+
+@pytest.mark.parametrize("prefix", ["", "1st_", "two words", "x; drop table", "é_", "p" * 31, "a.b"])
+def test_a_prefix_is_part_of_a_name(connect, tmp_path, prefix):
+    with pytest.raises(ConfigurationError, match="prefix"):
+        connect(f"sqlite:///{tmp_path}/app.db", migrate=True, prefix=prefix)
+
+
+def test_sqlite_has_no_schemas(connect, tmp_path):
+    with pytest.raises(ConfigurationError, match="no schemas"):
+        connect(f"sqlite:///{tmp_path}/app.db", migrate=True, schema="mine")
+
+
+def test_to_import_duerow_imports_no_tool_of_the_tests_and_no_driver():
+    script = (
+        "import sys, duerow, duerow.aio; "
+        "print([name for name in ('pytest', 'hypothesis', 'psycopg', 'aiosqlite', 'pyspark') if name in sys.modules])"
+    )
+    found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"
