@@ -34,7 +34,7 @@ def test_the_examples_of_a_page_do_what_it_says(
     scope: dict[str, Any] = {"__name__": "__main__"}
     for number, block in enumerate(shown):
         printed = carry_out(block, page, scope, address, capsys)
-        if number + 1 < len(shown) and (below := shown[number + 1]).language == "text":
+        if number + 1 < len(shown) and (below := shown[number + 1]).language in ("text", "mermaid"):
             assert printed == below.text, f"{page}:{below.line}"
 
 

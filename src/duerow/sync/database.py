@@ -60,7 +60,7 @@ def connect(
 
 
 class Database:
-    """The queues of one database; made by `connect`, closed at the end of its `async with` block.
+    """The queues of one database; made by `connect`, a context manager that closes it at the end.
 
     Attributes:
         store: the plans of this family of databases.
