@@ -32,6 +32,9 @@ def main() -> int:
                 results += SCENARIOS[name](context)
             except Exception:
                 failures[name] = traceback.format_exc()
+            except KeyboardInterrupt:
+                failures[name] = "interrupted; what was measured before is kept"
+                break
         server = context.server.settings() if "server" in vars(context) else {}
     report.show(results, failures)
     report.write(wanted.json, report.document(results, failures, wanted.size, on, server))
