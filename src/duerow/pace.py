@@ -44,11 +44,11 @@ class Pace:
         """Messages to hold at most: those being handled, and what can be begun within the horizon.
 
         No more than three batches ahead, so that one can be fetched and one settled while one is handled. As long as
-        nothing is known of the handler, no more than can be begun at once.
+        nothing is known of the handler, and with batches of one, no more than can be begun at once.
         """
         if self._average is None:
             return self._concurrency
-        ahead = 3 * self._batch
+        ahead = 3 * self._batch if self._batch > 1 else 0
         if self._average * ahead > self._horizon * self._concurrency:
             ahead = int(self._horizon * self._concurrency / self._average)
         return self._concurrency + ahead

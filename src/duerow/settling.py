@@ -53,7 +53,8 @@ class Settling:
 
     def __init__(self, shift: Shift) -> None:
         self._shift, self._hand = shift, shift.hand
-        self._limit = max(shift.terms.batch, min(shift.terms.concurrency, MOST_AT_ONCE))
+        batch = shift.terms.batch
+        self._limit = batch if batch == 1 else max(batch, min(shift.terms.concurrency, MOST_AT_ONCE))
 
     def serve(self) -> Plan[None]:
         """Settle whatever is decided until the shift closes."""

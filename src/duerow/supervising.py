@@ -28,6 +28,7 @@ LAST_WORDS: Final = 1.0
 
 FETCHER: Final = "fetcher"
 SETTLER: Final = "settler"
+KEEPER: Final = "keeper"
 
 
 class Stop(msgspec.Struct, frozen=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import signal
 import threading
 from datetime import timedelta
@@ -117,7 +118,7 @@ def test_a_worker_runs_once_at_a_time(shop: Workshop) -> None:
     running = shop.start(handle)
     worker = eventually(lambda: running.worker)  # type: ignore[attr-defined]
     if shop.is_async:
-        eventually(lambda: worker._crew)
+        eventually(lambda: worker._handlers)
     else:
         eventually(worker._running.locked)
     run_again = (lambda: asyncio.run(worker.run("idle"))) if shop.is_async else (lambda: worker.run("idle"))
@@ -137,20 +138,23 @@ def test_no_signal_is_taken_away_for_longer_than_a_run(shop: Workshop) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_stops_a_worker_in_the_main_thread(shop: Workshop, number: signal.Signals) -> None:
+def test_a_signal_stops_a_worker_in_the_main_thread(
+    shop: Workshop, number: signal.Signals, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "duerow.worker")
     shop.queue.push_many([Draft(payload) for payload in range(10)])
+    gate = Gate()
+
+    def open_when_stopping() -> None:
+        eventually(lambda: [record for record in caplog.records if "stopping on mail" in record.message])
+        gate.open()
 
     async def handle(message: Message) -> None:
         if message.payload == 3:
-            signal.raise_signal(number) if shop.is_async else signal.pthread_kill(
-                threading.main_thread().ident or 0, number
-            )
+            signal.pthread_kill(threading.main_thread().ident or 0, number)
             await gate.passed()
 
-    gate = Gate()
-    threading.Thread(
-        target=lambda: (eventually(lambda: shop.queue.count("new") == 7), gate.open()), daemon=True
-    ).start()
+    threading.Thread(target=open_when_stopping, daemon=True).start()
     shop.work(handle, None, batch=100)
     left = shop.queue.find()
     assert [one.payload for one in left] == [4, 5, 6, 7, 8, 9]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from contextvars import ContextVar
 from datetime import timedelta
 from typing import Any
 
@@ -15,41 +16,65 @@ from duerow import Draft, Message, fixed
 from duerow.errors import ConfigurationError, StoreUnavailable
 from tests.workers.workshop import Gate, Workshop, eventually
 
-Fault = Callable[[], Exception | None]
+ASKED: ContextVar[set[str]] = ContextVar("asked")
+"""What the store was asked for on the connection that is open."""
 
 
-def failing(faults: Iterator[Exception | None], after: bool = False) -> Callable[[Any], None]:
-    """Return what makes a database's connections fail as the faults say, one for each, before or after its work."""
+def failing(faults: Iterator[Exception | None], after: str | None = None) -> Callable[[Any], None]:
+    """Return what makes a database's connections fail as the faults say, one for each that is opened.
+
+    Args:
+        faults: what each connection fails with.
+        after: fail only once the store was asked for this, and has done it.
+    """
+
+    def strike() -> None:
+        if (fault := next(faults, None)) is not None:
+            raise fault
+
+    def begin() -> None:
+        ASKED.set(set())
+        if after is None:
+            strike()
+
+    def end() -> None:
+        if after in ASKED.get():
+            strike()
 
     def prepare(db: Any) -> None:
         opened = db.connections.open
 
-        def strike() -> None:
-            if (fault := next(faults, None)) is not None:
-                raise fault
-
         @contextmanager
         def open_blocking() -> Iterator[Any]:
-            if not after:
-                strike()
+            begin()
             with opened() as execute:
                 yield execute
-            if after:
-                strike()
+            end()
 
         @asynccontextmanager
         async def open_async() -> Any:
-            if not after:
-                strike()
+            begin()
             async with opened() as execute:
                 yield execute
-            if after:
-                strike()
+            end()
 
         is_async = type(db).__module__.startswith("duerow.aio")
         db.connections.open = open_async if is_async else open_blocking
+        if after is not None:
+            note(db.store, after)
 
     return prepare
+
+
+def note(store: Any, name: str) -> None:
+    """Note on its connection that the store was asked for this."""
+    method = getattr(store, name)
+
+    def asked(*values: Any) -> Any:
+        ASKED.get().add(name)
+        return method(*values)
+
+    setattr(store, name, asked)
 
 
 def seldom(fault: Callable[[], Exception], every: int, times: int) -> Iterator[Exception | None]:
@@ -92,8 +117,7 @@ def test_a_settlement_of_unknown_outcome_is_told_and_left_to_the_lease(
     shop: Workshop, batch: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     shop.queue.push("hello")
-    # After the work: a claim, then a settlement whose answer is lost, then the look at what became of it.
-    shop.prepare = failing(iter([None, cut_off()]), after=True)
+    shop.prepare = failing(iter([cut_off()]), after="settle")
     seen: list[int] = []
 
     async def handle(message: Message) -> None:
@@ -107,7 +131,7 @@ def test_a_settlement_of_unknown_outcome_is_told_and_left_to_the_lease(
 
 def test_a_claim_whose_answer_is_lost_is_made_good_by_the_lease(shop: Workshop) -> None:
     shop.queue.push("hello")
-    shop.prepare = failing(iter([cut_off()]), after=True)
+    shop.prepare = failing(iter([cut_off()]), after="reserve")
     seen: list[int] = []
 
     async def handle(message: Message) -> None:

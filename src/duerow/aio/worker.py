@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import threading
+from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from contextlib import contextmanager, suppress
 from datetime import timedelta
@@ -28,6 +29,7 @@ from duerow.shift import GRACE, Shift, Terms, Until, check_handler, new_name
 from duerow.store import AsyncListener, Refused
 from duerow.supervising import (
     FETCHER,
+    KEEPER,
     SETTLER,
     AllChanged,
     Dismiss,
@@ -46,9 +48,6 @@ PATIENCE: Final = 1.0
 
 BREATH: Final = 0.001
 """Seconds after which a handler that never awaits lets others have the loop."""
-
-Events = asyncio.Queue[Stop | Left]
-Act = Callable[[Any], Awaitable[Any]]
 
 
 class Worker:
@@ -70,9 +69,9 @@ class Worker:
             on is due again.
         name: this worker's part of what `leased_by` says; default: a random one.
 
-    Leases are extended by a thread with an event loop and a connection of its own: a handler that blocks the loop of
-    the worker holds up the worker, but loses no lease. A blocking connection would do as well, but not every driver
-    has one, and an engine of the user's own may be asynchronous alone.
+    Only handlers run on the loop that awaits `run`. Claims, settlements and leases have a thread with an event loop and
+    connections of its own: a handler that blocks its loop loses no lease and holds up no transaction. (A blocking
+    connection would do as well, but not every driver has one, and an engine of the user's own may be async alone.)
 
     Raises:
         ConfigurationError: a setting is out of bounds (InvalidMessage: a span).
@@ -111,7 +110,7 @@ class Worker:
             name=new_name() if name is None else name,
         )
         self._stops = 0
-        self._crew: _Crew | None = None
+        self._handlers: _Handlers | None = None
         self._change = threading.Lock()
 
     async def run(self, until: Until = None) -> None:
@@ -130,20 +129,20 @@ class Worker:
             DuerowError: something that trying again does not cure, such as missing tables; what was claimed and not
                 begun has been given back.
         """
-        crew = _Crew(Shift(self._queue.name, self._terms, until), self._queue, self._handler)
+        handlers = _Handlers(Shift(self._queue.name, self._terms, until), self._queue, self._handler)
         with self._change:
-            if self._crew is not None:
+            if self._handlers is not None:
                 raise ConfigurationError("this worker runs already; make another one of the same queue")
-            self._crew = crew
+            self._handlers = handlers
             while self._stops:
                 self._stops -= 1
-                crew.stop()
+                handlers.stop()
         try:
             with _signals(self.stop):
-                await crew.work()
+                await handlers.work()
         finally:
             with self._change:
-                self._crew = None
+                self._handlers = None
 
     def stop(self) -> None:
         """Ask the worker to stop, and return at once; asked again, it waits for no handler.
@@ -151,161 +150,142 @@ class Worker:
         From any thread or handler. A worker that does not run yet will return as soon as it does.
         """
         with self._change:
-            if self._crew is None:
+            if self._handlers is None:
                 self._stops += 1
             else:
-                self._crew.stop()
+                self._handlers.stop()
 
 
-class _Crew:
-    """The tasks of one run: each carries out its plan, and tells the supervisor when it leaves."""
+class _Handlers:
+    """The tasks that run handlers, on the loop of whoever called `run`."""
 
     def __init__(self, shift: Shift, queue: Queue, handler: Callable[[Message], Any]) -> None:
-        self._shift, self._queue, self._handler = shift, queue, handler
-        self._hand = shift.hand
+        self._shift, self._hand, self._handler = shift, shift.hand, handler
         self._loop = asyncio.get_running_loop()
-        self._events: Events = asyncio.Queue()
-        self._claiming, self._settling = Claiming(shift), Settling(shift)
-        self._supervising = Supervising(shift)
-        self._wakeup = _Wakeup(shift, queue)
-        self._turn_to_claim = asyncio.Lock()
-        self._work = asyncio.Condition()
-        self._freed, self._ended, self._time_up = asyncio.Event(), asyncio.Event(), asyncio.Event()
+        self._waiting: deque[asyncio.Future[None]] = deque()
         self._tasks: set[asyncio.Task[None]] = set()
-        self._keeper = _Keeper(shift, queue, self._tell_freed_from_elsewhere, self.tell)
-        self._actions: dict[type, Act] = {
-            Reserve: self._reserve,
-            Listen: lambda step: self._wakeup.listen(),
-            NextDue: self._next_due,
-            Sleep: lambda step: self._wakeup.wait(step.seconds),
-            RoomWanted: lambda step: _await(self._freed),
-            HandOut: self._hand_out,
-            Settle: self._settle,
-            EndWanted: lambda step: _await(self._ended),
-            Freed: self._tell_freed,
-            Pause: self._pause,
-            TurnsEnded: self._tell_ended,
-            NextEvent: self._next_event,
-            Hire: self._hire,
-            Dismiss: self._dismiss,
-            AllChanged: self._tell_all,
-        }
+        self._ended: asyncio.Future[None] = self._loop.create_future()
+        self._gone: asyncio.Future[None] = self._loop.create_future()
+        self._office = _Office(shift, queue, self)
 
     async def work(self) -> None:
-        """Go to work; return when the shift has ended."""
-        supervising = self._supervising
+        """Handle until the shift has ended; cancelled, end it at once."""
+        self._office.open()
         try:
-            self._keeper.start()
-            self._start(SETTLER, self._carry_out(self._settling.serve()))
-            if not self._shift.terms.one_by_one:
-                self._start(FETCHER, self._carry_out(self._claiming.fetch()))
-            for _ in range(self._shift.terms.concurrency):
-                await self._hire(Hire())
-            await self._carry_out(supervising.watch())
-        except BaseException:
-            supervising.hurry = True
+            await asyncio.shield(self._ended)
+        except asyncio.CancelledError:
+            self.stop()
+            self.stop()
+            await asyncio.wait([self._ended])
+            self._ended.exception()  # the caller hears of the cancellation, not of what followed from it
             raise
         finally:
-            try:
-                await self._carry_out(supervising.wind_down())
-            finally:
-                await self._see_off()
-                await self._wakeup.close()
+            await self._see_off()
+            await asyncio.wait([self._gone], timeout=PATIENCE)
 
     def stop(self) -> None:
         """Begin nothing more from now on, and wind down; from any thread."""
         self._shift.over = True
-        self.tell(Stop())
+        self._office.tell(Stop())
 
-    def tell(self, event: Stop | Left) -> None:
-        """Have the supervisor look at an event; from any thread."""
-        with suppress(RuntimeError):  # the loop is closed: the run has ended
-            self._loop.call_soon_threadsafe(self._events.put_nowait, event)
+    # What the office asks for, from its own thread.
 
-    async def _carry_out(self, plan: Plan[Any]) -> Any:
-        return await arun(plan, lambda step: self._actions[type(step)](step))
+    def hire(self, slot: Slot) -> None:
+        """Start a task for this slot."""
+        self._call(self._start, slot)
 
-    # Tasks.
+    def dismiss(self, slot: Slot) -> None:
+        """Cancel the task of this slot."""
+        self._call(slot.runner.cancel)
 
-    def _start(self, role: str | Slot, body: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        self._supervising.staff.add(role)
-        task = self._loop.create_task(self._until_left(role, body), name=f"duerow-{self._queue.name}")
+    def ring(self, count: int | None) -> None:
+        """Have so many idle slots look for work, or all."""
+        self._call(self._ring, count)
+
+    def end(self, error: BaseException | None) -> None:
+        """The shift has ended, by itself or with an error."""
+        self._call(self._note_end, error)
+
+    def be_alone(self) -> None:
+        """The office has closed."""
+        self._call(self._gone.set_result, None)
+
+    def _call(self, function: Callable[..., Any], *values: Any) -> None:
+        with suppress(RuntimeError):  # the loop was closed before the shift had ended
+            self._loop.call_soon_threadsafe(function, *values)
+
+    def _start(self, slot: Slot) -> None:
+        slot.runner = task = self._loop.create_task(self._until_left(slot), name=f"duerow-{self._shift.queue}")
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-        return task
 
-    async def _until_left(self, role: str | Slot, body: Coroutine[Any, Any, None]) -> None:
-        try:
-            await body
-        except asyncio.CancelledError:
-            self._events.put_nowait(Left(role))
-            raise
-        except BaseException as error:
-            self._events.put_nowait(Left(role, error))
+    def _ring(self, count: int | None) -> None:
+        rung = 0
+        while self._waiting and (count is None or rung < count):
+            waiting = self._waiting.popleft()
+            if not waiting.done():
+                waiting.set_result(None)
+                rung += 1
+
+    def _note_end(self, error: BaseException | None) -> None:
+        if error is None:
+            self._ended.set_result(None)
         else:
-            self._events.put_nowait(Left(role))
-
-    async def _hire(self, step: Hire) -> None:
-        slot = Slot()
-        self._shift.slots.add(slot)
-        body = self._one_by_one if self._shift.terms.one_by_one else self._one_after_the_other
-        slot.runner = self._start(slot, body(slot))
-
-    async def _dismiss(self, step: Dismiss) -> None:
-        step.slot.runner.cancel()
+            self._ended.set_exception(error)
 
     async def _see_off(self) -> None:
-        """Let cancelled tasks clean up, for a moment."""
+        """Let cancelled handlers clean up, for a moment."""
         for task in self._tasks:
             task.cancel()
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=PATIENCE)
 
+    # Handlers.
+
+    async def _until_left(self, slot: Slot) -> None:
+        error: BaseException | None = None
+        try:
+            await self._one_after_the_other(slot)
+        except asyncio.CancelledError:
+            raise
+        except BaseException as failure:
+            error = failure
+        finally:
+            self._office.tell(Left(slot, error))
+
     async def _one_after_the_other(self, slot: Slot) -> None:
-        """Handle what the fetcher claims; the settler settles it."""
+        """Handle what was claimed, and leave it to be settled."""
         breathed = monotonic()
         while (attempt := await self._next(slot)) is not None:
             settlement = await self._handle(slot, attempt)
             if settlement is not None:
                 self._hand.end(attempt, settlement)
-                self._ended.set()
+                self._office.tell_ended()
             if (now := monotonic()) - breathed > BREATH:
                 breathed = now
                 await asyncio.sleep(0)
-
-    async def _one_by_one(self, slot: Slot) -> None:
-        """Claim, handle and settle one message after the other, all in this task: nothing is handed over."""
-        while not slot.abandoned:
-            async with self._turn_to_claim:
-                attempts = await self._carry_out(self._claiming.next(1))
-            if not attempts:
-                return
-            settlement = await self._handle(slot, attempts[0])
-            if settlement is not None:
-                await self._carry_out(self._settling.settle([(attempts[0], settlement)]))
-
-    # Handlers.
 
     async def _next(self, slot: Slot) -> Attempt | None:
         """Wait for a message to be handled; None when no more is to be begun here."""
         while not (self._shift.over or slot.abandoned):
             if (attempt := self._hand.next()) is not None:
                 return attempt
-            async with self._work:
-                await self._work.wait_for(lambda: self._hand.waiting or self._shift.over)
+            waiting = self._loop.create_future()
+            self._waiting.append(waiting)
+            await waiting
         return None
 
     async def _handle(self, slot: Slot, attempt: Attempt) -> Settlement | None:
         """Await the handler; return how the turn ends, or None when that was decided without it."""
         slot.begin(attempt)
         CURRENT.set(attempt)
-        outcome = await self._call(slot, attempt.message)
+        outcome = await self._call_handler(slot, attempt.message)
         self._hand.pace.note(monotonic() - slot.started)
         if not slot.end():
             return None
         return self._shift.conclude(attempt, outcome)
 
-    async def _call(self, slot: Slot, message: Message) -> Any:
+    async def _call_handler(self, slot: Slot, message: Message) -> Any:
         # In a function of its own, so that the error's traceback does not hold the frame that holds the error.
         try:
             outcome = self._handler(message)
@@ -316,6 +296,116 @@ class _Crew:
             return error
         except BaseException as error:  # whatever a handler raises is a failed attempt
             return error
+
+
+class _Office:
+    """All else: claims, settlements, leases and the watch over them, in a thread with a loop of its own.
+
+    So a handler that blocks its loop holds up no lease, no settlement, and no transaction that is under way.
+    """
+
+    def __init__(self, shift: Shift, queue: Queue, handlers: _Handlers) -> None:
+        self._shift, self._queue, self._handlers = shift, queue, handlers
+        self._hand = shift.hand
+        self._supervising = Supervising(shift)
+        self._claiming, self._settling, self._keeping = Claiming(shift), Settling(shift), Keeping(shift)
+        self._thread = threading.Thread(target=self._run, name=f"duerow-{queue.name}", daemon=True)
+        self._loop = asyncio.new_event_loop()
+        self._events: asyncio.Queue[Stop | Left] = asyncio.Queue()
+        self._freed, self._ended, self._time_up = asyncio.Event(), asyncio.Event(), asyncio.Event()
+        self._told_ended = False
+        self._wakeup = _Wakeup(shift, queue)
+        self._parts: set[asyncio.Task[None]] = set()
+        self._actions: dict[type, Callable[[Any], Awaitable[Any]]] = {
+            Reserve: self._reserve,
+            Listen: lambda step: self._wakeup.listen(),
+            NextDue: self._next_due,
+            Sleep: lambda step: self._wakeup.wait(step.seconds),
+            RoomWanted: lambda step: _await(self._freed),
+            HandOut: self._hand_out,
+            Settle: self._settle,
+            EndWanted: self._end_wanted,
+            Freed: self._tell_freed,
+            Pause: lambda step: _within(step.seconds, self._time_up.wait()),
+            Extend: self._extend,
+            TurnsEnded: self._turns_ended,
+            NextEvent: self._next_event,
+            Hire: self._hire,
+            Dismiss: self._dismiss,
+            AllChanged: self._tell_all,
+        }
+
+    def open(self) -> None:
+        """Go to work."""
+        self._thread.start()
+
+    def tell(self, event: Stop | Left) -> None:
+        """Have the supervisor look at an event; from any thread."""
+        self._call(self._events.put_nowait, event)
+
+    def tell_ended(self) -> None:
+        """Have the settler look for decided turns; from the handlers' thread, once until it does."""
+        if not self._told_ended:
+            self._told_ended = True
+            self._call(self._ended.set)
+
+    def _call(self, function: Callable[..., Any], *values: Any) -> None:
+        with suppress(RuntimeError):  # the shift has ended, and the loop is closed
+            self._loop.call_soon_threadsafe(function, *values)
+
+    def _run(self) -> None:
+        try:
+            with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
+                runner.run(self._work_and_tell())
+        finally:
+            self._handlers.be_alone()
+
+    async def _work_and_tell(self) -> None:
+        try:
+            await self._work()
+        except BaseException as error:
+            self._handlers.end(error)
+        else:
+            self._handlers.end(None)
+        for part in self._parts:
+            part.cancel()
+        await self._wakeup.close()
+        await self._queue.database.connections.close()  # those of this loop
+
+    async def _work(self) -> None:
+        supervising = self._supervising
+        try:
+            self._start(KEEPER, self._keeping.keep())
+            self._start(SETTLER, self._settling.serve())
+            self._start(FETCHER, self._claiming.fetch())
+            for _ in range(self._shift.terms.concurrency):
+                await self._hire(Hire())
+            await self._carry_out(supervising.watch())
+        except BaseException:
+            supervising.hurry = True
+            raise
+        finally:
+            await self._carry_out(supervising.wind_down())
+
+    async def _carry_out(self, plan: Plan[Any]) -> Any:
+        return await arun(plan, lambda step: self._actions[type(step)](step))
+
+    def _start(self, role: str, plan: Plan[None]) -> None:
+        if role != KEEPER:
+            self._supervising.staff.add(role)
+        part = self._loop.create_task(self._until_left(role, plan), name=f"duerow-{self._queue.name}-{role}")
+        self._parts.add(part)
+        part.add_done_callback(self._parts.discard)
+
+    async def _until_left(self, role: str, plan: Plan[None]) -> None:
+        try:
+            await self._carry_out(plan)
+        except asyncio.CancelledError:
+            raise
+        except BaseException as error:
+            self._events.put_nowait(Left(role, error))
+        else:
+            self._events.put_nowait(Left(role))
 
     # Steps.
 
@@ -329,79 +419,44 @@ class _Crew:
     async def _settle(self, step: Settle) -> list[Refused]:
         return await self._queue.settle(step.pairs)
 
+    async def _extend(self, step: Extend) -> list[Refused]:
+        return await self._queue.extend_many(step.reservations)
+
     async def _hand_out(self, step: HandOut) -> None:
-        async with self._work:
-            self._work.notify(step.count)
+        self._handlers.ring(step.count)
+
+    async def _end_wanted(self, step: EndWanted) -> None:
+        await _await(self._ended)
+        self._told_ended = False  # before the settler looks, so that nothing is overlooked
 
     async def _tell_freed(self, step: Freed) -> None:
         self._freed.set()
         if step.wake:
             self._wakeup.wake()
 
-    async def _tell_ended(self, step: TurnsEnded) -> None:
+    async def _turns_ended(self, step: TurnsEnded) -> None:
         self._ended.set()
-
-    def _tell_freed_from_elsewhere(self) -> None:
-        with suppress(RuntimeError):  # the loop is closed: the run has ended
-            self._loop.call_soon_threadsafe(self._freed.set)
-
-    async def _pause(self, step: Pause) -> None:
-        await _within(step.seconds, self._time_up.wait())
 
     async def _next_event(self, step: NextEvent) -> Stop | Left | None:
         event: Stop | Left | None = await _within(step.seconds, self._events.get())
         return event
 
+    async def _hire(self, step: Hire) -> None:
+        slot = Slot()
+        self._shift.slots.add(slot)
+        self._supervising.staff.add(slot)
+        self._handlers.hire(slot)
+
+    async def _dismiss(self, step: Dismiss) -> None:
+        self._handlers.dismiss(step.slot)
+
     async def _tell_all(self, step: AllChanged) -> None:
         self._freed.set()
         self._ended.set()
-        async with self._work:
-            self._work.notify_all()
+        self._handlers.ring(None)
         self._wakeup.wake()
         if self._shift.gave_up:
             self._time_up.set()
-            self._keeper.stop()
-
-
-class _Keeper:
-    """Keeps the leases from a thread with a loop of its own, which no handler can block."""
-
-    def __init__(
-        self, shift: Shift, queue: Queue, tell_freed: Callable[[], None], tell: Callable[[Stop | Left], None]
-    ) -> None:
-        self._shift, self._queue, self._tell_freed, self._tell = shift, queue, tell_freed, tell
-        self._time_up = threading.Event()
-
-    def start(self) -> None:
-        """Begin to keep."""
-        threading.Thread(target=self._keep, name=f"duerow-{self._queue.name}-keeper", daemon=True).start()
-
-    def stop(self) -> None:
-        """End soon; do not wait for it."""
-        self._time_up.set()
-
-    def _keep(self) -> None:
-        try:
-            asyncio.run(self._keep_leases())
-        except BaseException as error:
-            self._tell(Left("keeper", error))
-
-    async def _keep_leases(self) -> None:
-        try:
-            await arun(Keeping(self._shift).keep(), self._act)
-        finally:
-            await self._queue.database.connections.close()  # those of this loop
-
-    async def _act(self, step: Pause | Extend | Settle | Freed) -> Any:
-        match step:
-            case Pause(seconds):
-                self._time_up.wait(seconds)  # nothing else runs on this loop
-            case Extend(reservations):
-                return await self._queue.extend_many(reservations)
-            case Settle(pairs):
-                return await self._queue.settle(pairs)
-            case Freed():
-                self._tell_freed()
 
 
 class _Wakeup:

@@ -27,6 +27,7 @@ from duerow.shift import GRACE, Shift, Terms, Until, check_handler, is_async, ne
 from duerow.store import Listener
 from duerow.supervising import (
     FETCHER,
+    KEEPER,
     SETTLER,
     AllChanged,
     Dismiss,
@@ -176,7 +177,7 @@ class _Crew:
         """Go to work; return when the shift has ended."""
         supervising = self._supervising
         try:
-            self._start("keeper", lambda: self._carry_out(Keeping(self._shift).keep()))
+            self._start(KEEPER, lambda: self._carry_out(Keeping(self._shift).keep()))
             self._start(SETTLER, lambda: self._carry_out(self._settling.serve()))
             if not self._shift.terms.one_by_one:
                 self._start(FETCHER, lambda: self._carry_out(self._claiming.fetch()))
@@ -200,7 +201,7 @@ class _Crew:
 
     def _start(self, role: str | Slot, body: Callable[[], None]) -> threading.Thread:
         """Start a thread that does not keep the process alive: the end of a shift is bounded, whatever it does."""
-        if role != "keeper":
+        if role != KEEPER:
             self._supervising.staff.add(role)
         kind = "handler" if isinstance(role, Slot) else role
         name = f"duerow-{self._queue.name}-{kind}"
