@@ -46,7 +46,6 @@ async def before(url: str, settings: dict[str, Any]) -> aio.Database:
     queue = database.queue("mail")
     await queue.push("before")
     await queue.pop()
-    await database.close()
     return database
 
 

@@ -1,0 +1,111 @@
+"""The mutations: in which function of which file one piece of text becomes another."""
+
+import ast
+from dataclasses import dataclass
+from pathlib import Path
+
+STATEMENTS = "stores/sql/statements.py"
+STEPS = "stores/memory/steps.py"
+STATE = "stores/memory/state.py"
+TURNS = "stores/memory/turns.py"
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """One mistake.
+
+    Attributes:
+        says: the mistake, in words.
+        file: below src/duerow.
+        function: where it is made.
+        right, wrong: the text of the function that becomes another.
+    """
+
+    says: str
+    file: str
+    function: str
+    right: str
+    wrong: str
+
+    def applied(self, source: str) -> str:
+        """Return the file's source with the mistake; ValueError unless the text is there exactly once."""
+        lines = source.splitlines(keepends=True)
+        found = [node for node in ast.walk(ast.parse(source)) if getattr(node, "name", None) == self.function]
+        if len(found) != 1 or not isinstance(found[0], ast.FunctionDef):
+            raise ValueError(f"{self.file} has not one function {self.function}: {self.says!r} must be seeded anew")
+        start, end = found[0].lineno - 1, found[0].end_lineno
+        text = "".join(lines[start:end])
+        if text.count(self.right) != 1:
+            raise ValueError(f"{self.function} in {self.file} has not one {self.right!r}: {self.says!r} is out of date")
+        mutated = "".join(lines[:start]) + text.replace(self.right, self.wrong) + "".join(lines[end:])
+        compile(mutated, self.file, "exec")
+        return mutated
+
+    def apply(self, package: Path) -> None:
+        """Make the mistake in a copy of the package."""
+        file = package / self.file
+        file.write_text(self.applied(file.read_text()))
+
+
+DUE = "self.dialect.one_of(self.message.c.id, self._due_ids(from_floor))"
+
+SQL = [
+    Mutation("the token of a turn is not tested", STATEMENTS, "_settled", ", self._same_token(given)", ""),
+    Mutation(
+        "the newest due message comes first",
+        STATEMENTS, "_due_ids", "(columns.due_at, ", "(columns.due_at.desc(), ",
+    ),
+    Mutation("attempts are not counted", STATEMENTS, "reserve", "else_=const(1))", "else_=const(0))"),
+    Mutation(
+        "a turn that ends leaves its lease on the message",
+        STATEMENTS, "_turned", '"leased_until": null()', '"leased_until": self.message.c.leased_until',
+    ),
+    Mutation("a dead message still holds its key", STATEMENTS, "_held", ", self._live", ""),
+    Mutation(
+        "a released message is due now, not as before",
+        STATEMENTS, "release", "due_at=given.c.due", "due_at=self.now",
+    ),
+    Mutation("a moved message keeps its attempts", STATEMENTS, "move", "attempts=const(0),", ""),
+    Mutation(
+        "an extension raises the token",
+        STATEMENTS, "extend", "leased_until=until)", "leased_until=until, token=columns.token + const(1))",
+    ),
+    Mutation(
+        "the limit of attempts is one too high",
+        STATEMENTS, "reserve", "columns.attempts >= attempts", "columns.attempts > attempts",
+    ),
+    Mutation(
+        "a pop leaves the message in the queue",
+        STATEMENTS, "pop", f"delete(self.message).where({DUE})",
+        f"update(self.message).where({DUE}).values(token=self.message.c.token + const(1))",
+    ),
+]  # fmt: skip
+
+MEMORY = [
+    Mutation("the token of a turn is not tested", STEPS, "lent_on", " and record.token == receipt.token", ""),
+    Mutation(
+        "the newest due message comes first",
+        STATE, "due", "line[: bisect_right(line, (now, _AFTER_EVERY_ID))]",
+        "reversed(line[: bisect_right(line, (now, _AFTER_EVERY_ID))])",
+    ),
+    Mutation("attempts are not counted", STEPS, "_lend", "attempts=record.attempts + 1", "attempts=record.attempts"),
+    Mutation("a turn that ends leaves its lease on the message", STEPS, "settled", "unleased(record)", "record"),
+    Mutation(
+        "a key is unique only within one push",
+        STEPS, "_refuse_taken_keys", " or state.holder(entry.queue, entry.key) is not None", "",
+    ),
+    Mutation("a released message is due now, not as before", TURNS, "end_turn", "due_at=due_at,", "due_at=now,"),
+    Mutation("a message that begins anew keeps its attempts", STEPS, "begun_anew", "attempts=0,", ""),
+    Mutation(
+        "an extension raises the token",
+        STEPS, "extend", "leased_until=until)", "leased_until=until, token=record.token + 1)",
+    ),
+    Mutation(
+        "the limit of attempts is one too high",
+        STEPS, "reserve", "record.attempts >= attempts", "record.attempts > attempts",
+    ),
+    Mutation("a pop leaves the message in the queue", STEPS, "pop", "state.drop(record.id)", "pass"),
+]  # fmt: skip
+
+STORES = {"sqlite": SQL, "memory": MEMORY}
+"""On which store each list is tried."""
