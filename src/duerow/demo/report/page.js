@@ -11,7 +11,7 @@ function draw(place) {
       trace.orientation = "v"; // a narrow page has more room downwards
       trace.textfont = {size: 10};
       trace.node.pad = 56; // so that labels of thin nodes do not meet
-      layout.margin.r = 44;
+      layout.margin.r = 56;
     }
   }
   Plotly.react(place, data, layout, {responsive: true, displayModeBar: false});
