@@ -154,7 +154,9 @@ def _check(value: Any, depth: int) -> None:
         return
     if of is int:
         if not _LEAST_INTEGER <= value <= _MOST_INTEGER:
-            raise _Unfit(f"is an integer beyond 64 bits ({value:.3e}): carry it as text or by a declared type")
+            raise _Unfit(
+                f"is an integer beyond 64 bits ({value.bit_length()} bits): carry it as text or by a declared type"
+            )
     elif of is float:
         if not isfinite(value):
             raise _Unfit(f"is {value}, which JSON does not have: use null or text")

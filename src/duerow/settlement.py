@@ -10,7 +10,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import UNSET
 
-from duerow.errors import InvalidOutcome
+from duerow.errors import CodecError, ConfigurationError, InvalidOutcome
 from duerow.message import Draft, Failure, Message, OnDuplicate, Scalar, check_span
 from duerow.retry import RetryPolicy
 
@@ -138,6 +138,8 @@ def failure(error: BaseException | Failure | str | None) -> Failure | None:
         return error
     if isinstance(error, str):
         return Failure("Error", error[:MAX_FAILURE])
+    if not isinstance(error, BaseException):
+        raise InvalidOutcome(f"why it failed is told by an exception, a Failure or text, not by {error!r:.80}")
     if isinstance(error, Bury):
         inner = failure(error.reason)
         return inner if not isinstance(error.reason, str) or inner is None else Failure("Bury", inner.message)
@@ -152,6 +154,8 @@ def _failed(message: Message, error: BaseException | Failure | str | None, polic
         return Bury(
             error if error is not None else f"attempt {message.attempts} failed and the policy gives no further one"
         )
+    if not isinstance(delay, timedelta):
+        raise ConfigurationError(f"a retry policy gives a timedelta or None, not {delay!r:.80}: {policy!r:.120}")
     return Rollback(max(delay, timedelta(0)), error)
 
 
@@ -170,6 +174,8 @@ def _spread(message: Message, parts: Sequence[object], policy: RetryPolicy) -> S
 
 def merged(headers: Mapping[str, Scalar], changes: Mapping[str, Scalar | None] | None) -> dict[str, Scalar]:
     """Return headers with changes made to them; a change to None removes one."""
+    if changes is not None and not isinstance(changes, Mapping):
+        raise CodecError(f"headers are a mapping of names to scalars, not {type(changes).__name__}")
     together = {**headers, **(changes or {})}
     return {name: value for name, value in together.items() if value is not None}
 

@@ -107,6 +107,8 @@ def turn(reservation: Reservation, settlement: Settlement) -> Turn:
         InvalidOutcome: the settlement is none.
         ConfigurationError: the settlement asks for what the queue does not keep.
     """
+    if not isinstance(reservation, Reservation):
+        raise ConfigurationError(f"only what reserve() gave can be settled, not {reservation!r:.80}")
     return Turn(reservation.receipt, _end(reservation, settlement))
 
 

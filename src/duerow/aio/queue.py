@@ -6,7 +6,7 @@ import time
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final, Literal, overload
+from typing import TYPE_CHECKING, Any, Final, Literal, get_args, overload
 
 from msgspec import UNSET
 
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from duerow.aio.database import Database
 
 SHORTEST_LEASE: Final = timedelta(milliseconds=1)
+STATUSES: Final[tuple[Status, ...]] = get_args(Status)
 POLL_WOKEN: Final = timedelta(seconds=5)
 POLL_ALONE: Final = timedelta(seconds=1)
 
@@ -200,10 +201,11 @@ class Queue:
         """
         if timeout is not None and within is not None:
             raise ConfigurationError("pop(timeout=…) cannot wait inside a transaction of yours; leave one of them out")
+        wait = None if timeout is None else check_span("timeout", timeout)
         messages = await self.pop_many(1, within=within)
-        if messages or timeout is None:
+        if messages or wait is None:
             return messages[0] if messages else None
-        return await self._pop_later(check_span("timeout", timeout))
+        return await self._pop_later(wait)
 
     async def pop_many(self, n: int, *, within: Any = None) -> list[Message]:
         """Take up to n due messages out of the queue, oldest first: at most once."""
@@ -337,6 +339,8 @@ class Queue:
             LeaseLost: the message was taken over, changed, removed or settled already; nothing was changed.
             StoreUnavailable: with outcome "unknown", if the connection broke and the message is no longer ours.
         """
+        if not isinstance(then, Iterable):
+            raise ConfigurationError(f"then= takes a list of Drafts, not {then!r:.80}")
         await self._settle_one(reservation, Commit(payload, tuple(then)), within)
 
     async def rollback(
@@ -546,6 +550,8 @@ class Queue:
         self, *, status: Status | None = None, key: str | None = None, limit: int = 100, after: int | None = None
     ) -> list[Message]:
         """Return messages in the order of their ids; `after` is the last id of the page before."""
+        if status not in (None, *STATUSES):
+            raise ConfigurationError(f"find takes one of the statuses {STATUSES}, not {status!r}")
         statuses = None if status is None else (status,)
         keys = None if key is None else (_key(key),)
         return await self._find(
@@ -564,9 +570,11 @@ class Queue:
         self, status: Status | None = None, *, by: Literal["status"] | None = None
     ) -> int | dict[Status, int]:
         """Count messages: of one status, of all, or a number for each status (`by="status"`)."""
+        if by not in (None, "status") or status not in (None, *STATUSES):
+            raise ConfigurationError(f"count takes by='status' or one of the statuses {STATUSES}: {by=}, {status=}")
         counts = await self.database.run(lambda: self._store.count(self.name))
         if by is not None:
-            return {known: counts.get(known, 0) for known in ("new", "error", "done", "dead")}
+            return {known: counts.get(known, 0) for known in STATUSES}
         return sum(counts.values()) if status is None else counts.get(status, 0)
 
     async def remove(
