@@ -43,7 +43,14 @@ def totals_of(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
 def started(url: str, report: Path, *options: str) -> Iterator[subprocess.Popen[str]]:
     """Run the demo beside the test; it is killed at the end, if it is still there."""
     with (report.parent / "log").open("a") as log:
-        process = subprocess.Popen(program(url, report, *options), stdout=log, stderr=log, text=True)
+        # A shell starts background jobs, and all below them, with Ctrl-C ignored: people do not.
+        process = subprocess.Popen(
+            program(url, report, *options),
+            stdout=log,
+            stderr=log,
+            text=True,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        )
     try:
         yield process
     finally:
