@@ -518,7 +518,9 @@ class Queue:
         kept = {Receipt(record.id, record.token) for record in records}
         ours = [turn for turn in turns if turn.receipt in kept]
         refused = self.database.run(lambda: self._store.settle(ours)) if ours else []
-        unsure = [str(turn.receipt.id) for turn in turns if turn.receipt not in kept]
+        # Lost only now: the first try was carried out after all, between the look and the second try.
+        lost = {one.receipt for one in refused if isinstance(one.error, LeaseLost)}
+        unsure = [str(turn.receipt.id) for turn in turns if turn.receipt not in kept or turn.receipt in lost]
         if unsure:
             raise StoreUnavailable(
                 f"the connection broke while messages {', '.join(unsure[:20])} of queue {self.name!r} were settled; "
