@@ -124,6 +124,8 @@ def _bare(value: Any) -> Any:
     """Take the presentation off what a test hands back."""
     if isinstance(value, _Awaited):
         return value._wrapped
+    if isinstance(value, Iterator):
+        return (_bare(part) for part in value)
     if isinstance(value, list | tuple):
         return type(value)(map(_bare, value))
     return value

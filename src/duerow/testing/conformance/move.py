@@ -138,7 +138,7 @@ def test_many_are_moved_at_once_and_the_lost_ones_named(queue: Queue, other: Que
 
 def test_many_moved_at_once_stand_in_the_order_of_their_ids(queue: Queue, other: Queue) -> None:
     queue.push_many([Draft(place) for place in range(5)])
-    queue.move_many(queue.reserve_many(5)[::-1], "billing")
+    queue.move_many(reversed(queue.reserve_many(5)), "billing")
     assert [one.message.payload for one in other.reserve_many(5)] == [0, 1, 2, 3, 4]
 
 
