@@ -6,7 +6,10 @@ import logging
 import threading
 from collections.abc import Callable
 from contextvars import ContextVar
+from copy import copy
 from typing import Final
+
+import msgspec
 
 from duerow.message import Message
 from duerow.reservation import Reservation
@@ -19,27 +22,28 @@ _LOG: Final = logging.getLogger("duerow.worker")
 _TELLING: Final = threading.Lock()
 
 
-class Attempt:
+class Attempt(msgspec.Struct, gc=False, eq=False):
     """One message in the hands of a worker, from its claim until it is settled.
+
+    Kept out of Python's garbage collection, which would look at each of a batch again and again. So it may be no part
+    of a cycle: its error is never raised itself, only copies are, and the functions to be told are let go at the end.
 
     Attributes:
         reservation: the right to work on the message.
-        error: why the attempt is over before its handler ended: LeaseLost (another consumer may have the message),
-            TimedOut (the handler ran longer than the worker's timeout, or than its grace when it was stopped);
-            None while the message is the handler's own. Whatever the handler still returns changes nothing then.
         claimed_at: when it was claimed, on the monotonic clock in seconds.
         extended_at: when its lease was last begun or extended, likewise.
         finished: whether it is decided how the turn ends.
+        error: why the attempt is over before its handler ended: LeaseLost (another consumer may have the message),
+            TimedOut (the handler ran longer than the worker's timeout, or than its grace when it was stopped);
+            None while the message is the handler's own. Whatever the handler still returns changes nothing then.
     """
 
-    __slots__ = ("_told", "claimed_at", "error", "extended_at", "finished", "reservation")
-
-    def __init__(self, reservation: Reservation, now: float) -> None:
-        self.reservation = reservation
-        self.claimed_at = self.extended_at = now
-        self.finished = False
-        self.error: Exception | None = None
-        self._told: list[Told] | None = None
+    reservation: Reservation
+    claimed_at: float
+    extended_at: float
+    finished: bool = False
+    error: Exception | None = None
+    told: tuple[Told, ...] = ()
 
     @property
     def message(self) -> Message:
@@ -54,7 +58,7 @@ class Attempt:
     def check(self) -> None:
         """Raise what ended the attempt, if something did; for handlers that work in steps."""
         if self.error is not None:
-            raise self.error
+            raise copy(self.error)
 
     def when_over(self, told: Told) -> None:
         """Have a function called with the error as soon as the attempt is over; at once if it is.
@@ -63,9 +67,9 @@ class Attempt:
         """
         with _TELLING:
             if self.error is None:
-                self._told = [*(self._told or ()), told]
+                self.told = (*self.told, told)
                 return
-        told(self.error)
+        told(copy(self.error))
 
     def wait(self, seconds: float) -> bool:
         """Sleep for so many seconds, but not longer than the attempt lasts; return whether it is over."""
@@ -78,13 +82,18 @@ class Attempt:
         with _TELLING:
             if self.error is not None:
                 return
-            self.error = error
-            told, self._told = self._told or (), None
+            self.error = copy(error)
+            told, self.told = self.told, ()
         for each in told:
             try:
-                each(error)
+                each(copy(error))
             except Exception:  # the handler's own function: the leases of others do not depend on it
                 _LOG.exception("a function that is to be told of the end of an attempt failed")
+
+    def closed(self) -> None:
+        """Nothing more will happen to it; for the worker."""
+        if self.told:
+            self.told = ()
 
 
 CURRENT: Final[ContextVar[Attempt | None]] = ContextVar("duerow_attempt", default=None)

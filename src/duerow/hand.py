@@ -83,7 +83,7 @@ class Hand:
 
     def take_in(self, reservations: Iterable[Reservation], since: float) -> list[Attempt]:
         """Hold what was claimed at `since`."""
-        attempts = [Attempt(reservation, since) for reservation in reservations]
+        attempts = [Attempt(reservation, since, since) for reservation in reservations]
         self.held.update(attempts)
         return attempts
 
@@ -111,7 +111,9 @@ class Hand:
 
     def let_go(self, attempts: Iterable[Attempt]) -> None:
         """They are durably settled, or no longer ours."""
-        self.held.difference_update(attempts)
+        for attempt in attempts:
+            self.held.discard(attempt)
+            attempt.closed()
 
     def withdraw(self, attempt: Attempt) -> bool:
         """Take a message that was not begun out of the line; return whether it was still there."""

@@ -23,9 +23,11 @@ from duerow.message import (
     check_queue_name,
     check_span,
 )
-from duerow.reservation import Reservation
+from duerow.reservation import Receipt, Reservation
 from duerow.settlement import Bury, Commit, Move, Release, Rollback, Settlement, failure, merged
 from duerow.store import Buried, Committed, End, Entry, Moved, Record, Released, RolledBack, Turn
+
+_DONE: Final = Committed()
 
 HOPS: Final = "hops"
 """The header that counts how many queues a message has gone through."""
@@ -109,7 +111,9 @@ def turn(reservation: Reservation, settlement: Settlement) -> Turn:
     """
     if not isinstance(reservation, Reservation):
         raise ConfigurationError(f"only what reserve() gave can be settled, not {reservation!r:.80}")
-    return Turn(reservation.receipt, _end(reservation, settlement))
+    message = reservation.message
+    plain = type(settlement) is Commit and settlement.payload is UNSET and not settlement.then
+    return Turn(Receipt(message.id, message.token), _DONE if plain else _end(reservation, settlement))
 
 
 def _end(reservation: Reservation, settlement: Settlement) -> End:
@@ -131,8 +135,6 @@ def _end(reservation: Reservation, settlement: Settlement) -> End:
 
 
 def _committed(message: Message, commit: Commit) -> Committed:
-    if commit.payload is UNSET and not commit.then:
-        return Committed()
     if commit.payload is not UNSET:
         raise ConfigurationError(
             f"queue {message.queue!r} keeps no history, so commit(payload=…) of message {message.id} has no place to go"

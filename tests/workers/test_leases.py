@@ -148,7 +148,7 @@ def test_what_a_handler_did_without_its_lease_is_dropped_and_told(
 
 
 def test_what_is_to_be_told_may_fail(caplog: pytest.LogCaptureFixture) -> None:
-    attempt = Attempt(None, 0.0)  # type: ignore[arg-type]
+    attempt = Attempt(None, 0.0, 0.0)  # type: ignore[arg-type]
     told = Gate()
     attempt.when_over(lambda error: 1 // 0)  # type: ignore[arg-type]
     attempt.when_over(lambda error: told.open())
@@ -158,7 +158,7 @@ def test_what_is_to_be_told_may_fail(caplog: pytest.LogCaptureFixture) -> None:
 
 
 def test_an_attempt_can_be_waited_with() -> None:
-    attempt = Attempt(None, 0.0)  # type: ignore[arg-type]
+    attempt = Attempt(None, 0.0, 0.0)  # type: ignore[arg-type]
     assert not attempt.wait(0)
     attempt.tell(LeaseLost(7))
     assert attempt.wait(60)

@@ -202,16 +202,16 @@ class Consumer:
         ended: list[Ended] = []
         for reservation in begun:
             settlement = self._station.settlement(reservation.message, self._max_hops)
-            ended.append((Attempt(reservation, since), settlement))
+            ended.append((Attempt(reservation, since, since), settlement))
             if time.monotonic() > until:
                 break
         self._learn(len(ended), len(begun), time.monotonic() - since)
         unbegun = begun[len(ended) :]
-        self._settle([*ended, *((Attempt(one, since), Release()) for one in unbegun)], tally)
+        self._settle([*ended, *((Attempt(one, since, since), Release()) for one in unbegun)], tally)
 
     def _give_back(self, reservations: Sequence[Reservation], tally: Tally) -> None:
         now = time.monotonic()
-        self._settle([(Attempt(one, now), Release()) for one in reservations], tally)
+        self._settle([(Attempt(one, now, now), Release()) for one in reservations], tally)
 
     def _learn(self, ended: int, begun: int, seconds: float) -> None:
         """Claim what the function can do within the horizon; four times as many if it was quick."""

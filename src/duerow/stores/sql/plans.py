@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
+from operator import attrgetter
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -42,9 +43,11 @@ CHUNK_BYTES: Final = 8 << 20
 NOTE: Final = timedelta(seconds=10)
 """How much longer than its sleep a consumer is noted as sleeping, so that pushes begun meanwhile wake it too."""
 
-_STATUS: Final = LENT.index("status")
-_PLACE_AT: Final = tuple(LENT.index(name) for name in ("place_at", "first_due_at", "created_at"))
-_DUE_AT: Final = (RECORD.index("due_at"),)
+_CREATED_AT: Final = LENT.index("created_at")
+_DUE_AT: Final = attrgetter("due_at")
+_IN_LINE: Final = attrgetter("due_at", "id")
+
+Rows = Sequence[Sequence[Any]]
 
 Place = tuple[str, str | None]
 """A queue and a key in it."""
@@ -236,86 +239,105 @@ class SqlStore:
             yield BEGIN
         records: list[Record] = []
         buried, more = 0, True
-        while more and len(records) < limit:
-            rows, more = yield from self._take_due(
-                self.statements.reserve, _PLACE_AT, queue, limit - len(records), values
-            )
-            lent = [self._lent(row, queue, lease, consumer) for row in rows if row[_STATUS] != "dead"]
-            records += lent
-            buried += len(rows) - len(lent)
-        return Reserved(sorted(records, key=_in_line), buried)
 
-    def _lent(self, row: Sequence[Any], queue: str, lease: timedelta, consumer: str) -> Record:
-        """Return a row of LENT as a record."""
-        id, payload, kind, key, headers, status, created, first, place, attempts, token, until, error = row
-        read: Callable[[Any], Any] = self.dialect.read_moment
-        created_at, leased_until = read(created), read(until)
-        first_due_at = created_at if first is None else read(first)
-        due_at = first_due_at if place is None else read(place)
-        return Record(
-            id,
-            queue,
-            payload,
-            kind,
-            key,
-            headers,
-            status,
-            due_at,
-            first_due_at,
-            attempts,
-            token,
-            consumer,
-            leased_until,
-            created_at,
-            leased_until - lease,
-            error,
-        )
+        def lent(rows: Rows) -> list[Record]:
+            return self._lent(rows, queue, lease, consumer)
+
+        while more and len(records) < limit:
+            found, taken, more = yield from self._take_due(
+                self.statements.reserve, lent, queue, limit - len(records), values
+            )
+            records += found
+            buried += taken - len(found)
+        records.sort(key=_IN_LINE)
+        return Reserved(records, buried)
+
+    def _lent(self, rows: Rows, queue: str, lease: timedelta, consumer: str) -> list[Record]:
+        """Return the rows of LENT that were lent, not buried, as records."""
+        read = self.dialect.moment_reader(rows[0][_CREATED_AT])
+        until = last_attempt_at = None
+        records: list[Record] = []
+        # The hottest loop of all. The lease ends at the same time in all rows, and equal moments come as nulls.
+        for id, payload, kind, key, headers, status, created, first, place, attempts, token, end, error, *_ in rows:
+            if status == "dead":
+                continue
+            if until is None:
+                until = end if read is None else read(end)
+                last_attempt_at = until - lease
+            if read is not None:
+                created = read(created)
+                first = None if first is None else read(first)
+                place = None if place is None else read(place)
+            if first is None:
+                first = created
+            records.append(
+                Record(
+                    id,
+                    queue,
+                    payload,
+                    kind,
+                    key,
+                    headers,
+                    status,
+                    first if place is None else place,
+                    first,
+                    attempts,
+                    token,
+                    consumer,
+                    until,
+                    created,
+                    last_attempt_at,
+                    error,
+                )
+            )
+        return records
 
     def pop(self, queue: str, limit: int) -> Plan[list[Record]]:
         """Take due messages away; see Store.pop."""
         popped: list[Record] = []
         more = True
         while more and len(popped) < limit:
-            rows, more = yield from self._take_due(self.statements.pop, _DUE_AT, queue, limit - len(popped), {})
-            popped += [self._popped(row) for row in rows]
-        return sorted(popped, key=_in_line)
+            wanted = limit - len(popped)
+            found, _, more = yield from self._take_due(self.statements.pop, self._popped, queue, wanted, {})
+            popped += found
+        return sorted(popped, key=_IN_LINE)
 
-    def _popped(self, row: Sequence[Any]) -> Record:
-        record = self.dialect.record(row[:-1])
-        now = self.dialect.read_moment(row[-1])
-        return msgspec.structs.replace(
-            record, attempts=record.attempts + 1, last_attempt_at=now, leased_by=None, leased_until=None
-        )
+    def _popped(self, rows: Rows) -> list[Record]:
+        """Return the rows of RECORD, each followed by the time, as the records of messages handed out now."""
+        now = self.dialect.read_moment(rows[0][len(RECORD)])
+        records = [self.dialect.record(row[: len(RECORD)]) for row in rows]
+        return [
+            msgspec.structs.replace(
+                record, attempts=record.attempts + 1, last_attempt_at=now, leased_by=None, leased_until=None
+            )
+            for record in records
+        ]
 
     def _take_due(
         self,
         statement: Callable[[bool], Statement],
-        due: Sequence[int],
+        read: Callable[[Rows], list[Record]],
         queue: str,
         limit: int,
         values: Mapping[str, Any],
-    ) -> Plan[tuple[list[Sequence[Any]], bool]]:
-        """Take due rows from the queue's floor on; return them and whether to ask for more.
-
-        `due` names the columns that tell a row's place in line: the first of them that is not null.
-        """
+    ) -> Plan[tuple[list[Record], int, bool]]:
+        """Take due rows from the queue's floor on; return them as read, their number, and whether to ask for more."""
         start = self.floors.start(queue)
         bound = {**values, "queue_in": queue, "limit_in": limit}
         if start.due_at is not None:
             bound["floor"] = self.dialect.write_moment(start.due_at)
         rows = yield self._step(statement(start.due_at is not None), bound)
-        if self.floors.kept and rows:
-            oldest, newest = rows[0][-1], max(next(filter(None, (row[place] for place in due))) for row in rows)
-            self.floors.claimed(queue, start, oldest, newest)
-            rows = [row[:-1] for row in rows]
+        records = read(rows) if rows else []
+        if self.floors.kept and records:
+            self.floors.claimed(queue, start, oldest=rows[0][-1], newest=max(map(_DUE_AT, records)))
         if len(rows) == limit:
-            return rows, True
+            return records, len(rows), True
         if rows or start.due_at is None:
             if not rows:
                 self.floors.found_nothing(queue, start)
-            return rows, False
+            return records, len(rows), False
         self.floors.look_below(queue)  # before the queue is called empty
-        return rows, True
+        return records, 0, True
 
     # Settle.
 
@@ -720,10 +742,6 @@ def _same_content(holder: Record, entry: Entry, now: datetime | None) -> bool:
     asked = entry.due if entry.delay is None or now is None else now + entry.delay
     same_time = asked is None or asked == holder.first_due_at
     return same_time and (holder.payload, holder.kind) == (entry.payload, entry.kind)
-
-
-def _in_line(record: Record) -> tuple[datetime, int]:
-    return (record.due_at or record.first_due_at, record.id)
 
 
 def _by_id(item: tuple[int, Turn]) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 
@@ -94,6 +94,10 @@ class Dialect(Protocol):
 
     def read_moment(self, value: Any) -> datetime | None:
         """Return a moment as the driver gave it."""
+        ...
+
+    def moment_reader(self, value: Any) -> Callable[[Any], Any] | None:
+        """Return what turns moments such as this one, not null, into UTC datetimes; None if they are such already."""
         ...
 
     def read_span(self, value: Any) -> timedelta | None:

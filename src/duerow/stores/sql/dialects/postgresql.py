@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -135,6 +135,10 @@ class PostgreSQL:
             return value  # type: ignore[no-any-return]
         moment: datetime = value.astimezone(UTC)
         return moment
+
+    def moment_reader(self, value: Any) -> Callable[[Any], Any] | None:
+        """Return None if the driver gave this moment in UTC already."""
+        return None if value.tzinfo is UTC else self.read_moment
 
     def read_span(self, value: Any) -> timedelta | None:
         """Return the interval as it is."""

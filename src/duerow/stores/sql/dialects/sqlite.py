@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -88,6 +88,10 @@ class SQLite:
     def read_moment(self, value: Any) -> datetime | None:
         """Return the moment of so many microseconds since 1970."""
         return None if value is None else moment(value)
+
+    def moment_reader(self, value: Any) -> Callable[[Any], Any] | None:
+        """Return what counts from 1970."""
+        return moment
 
     def read_span(self, value: Any) -> timedelta | None:
         """Return the span of so many microseconds."""
