@@ -9,7 +9,7 @@ import pytest
 from tests.sql.texts import FOLDER, wanted
 
 WANTED = wanted()
-APART = {f"sqlite/{name}.sql" for name in ("hold", "time", "next_ids", "migrations", "due_in-from_floor")}
+APART = {f"sqlite/{name}.sql" for name in ("hold", "time", "next_ids", "migrations", "next_due-from_floor")}
 """What reads no messages, and what SQLite is never sent."""
 
 

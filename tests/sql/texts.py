@@ -27,7 +27,7 @@ WITH_PARAMETER = {
     "insert_one": [frozenset(), frozenset(("key", "headers", "due", "delay"))],
     "reserve": [True, False],
     "pop": [True, False],
-    "due_in": [True, False],
+    "next_due": [True, False],
     "find": [("ids", "statuses"), ("due",), ("by_id", "after_id")],
 }
 

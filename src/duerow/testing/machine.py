@@ -300,7 +300,7 @@ class StoreMachine(RuleBasedStateMachine):
                 lambda store: store.idle([name], seconds(0)),  # noqa: B023 - run at once
                 lambda store: store.idle([name], seconds(0)),  # noqa: B023 - run at once
             )
-            assert ours == theirs
+            assert ours == theirs, f"the next due time of {name} is in {ours}, not in {theirs}"
 
 
 def drive(database: Database, clock: MovableClock, runs: int = 15, steps: int = 30, seed: int | None = None) -> None:

@@ -26,7 +26,7 @@ class _Floor:
     due_at: datetime | None = None
     looked_below: float = 0.0
     changes: int = 0
-    empty: bool = False
+    nothing_before: datetime | None = None
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,7 @@ class Floors:
     def __init__(self, kept: bool) -> None:
         self.kept = kept
         self._floors: dict[str, _Floor] = {}
+        self._writes = 0
         self._lock = threading.Lock()
 
     def start(self, queue: str) -> Start:
@@ -86,22 +87,24 @@ class Floors:
                         floor.changes += 1
                         floor.looked_below = 0.0
 
-    def found_nothing(self, queue: str, start: Start) -> None:
-        """Note that a claim from the head found nothing due."""
-        if self.kept and start.due_at is None:
-            with self._lock:
-                floor = self._floors[queue]
-                floor.empty = floor.changes == start.changes
-
     def written(self) -> None:
-        """Note that this process has written rows that may be due anywhere."""
-        for floor in list(self._floors.values()):
-            floor.empty = False
+        """Note that this process is about to write rows that may be due anywhere."""
+        with self._lock:
+            self._writes += 1
+            for floor in self._floors.values():
+                floor.nothing_before = None
 
-    def empty_below(self, queue: str) -> datetime | None:
-        """Return a due time below which a claim has just found nothing, and this process has written nothing since."""
+    def nothing_before(self, queue: str) -> tuple[datetime | None, int]:
+        """Return before which time no row of a queue was due when it was last looked; and the writes until now."""
         floor = self._floors.get(queue)
-        return floor.due_at if floor is not None and floor.empty else None
+        return (None if floor is None else floor.nothing_before), self._writes
+
+    def looked(self, queue: str, earliest: datetime, writes: int) -> None:
+        """Note that no row is due before this time, unless this process has written since it was looked."""
+        if self.kept:
+            with self._lock:
+                if writes == self._writes:
+                    self._floors.setdefault(queue, _Floor()).nothing_before = earliest
 
     def look_below(self, queue: str) -> None:
         """Start the queue's next claim at the head."""

@@ -333,8 +333,6 @@ class SqlStore:
         if len(rows) == limit:
             return records, len(rows), True
         if rows or start.due_at is None:
-            if not rows:
-                self.floors.found_nothing(queue, start)
             return records, len(rows), False
         self.floors.look_below(queue)  # before the queue is called empty
         return records, 0, True
@@ -346,6 +344,7 @@ class SqlStore:
         chunks = list(self._chunks(sorted({(receipt.id, receipt.token) for receipt in receipts})))
         if len(chunks) > 1 or self.dialect.writes_alone:
             yield BEGIN
+        self.floors.written()
         extended: dict[Receipt, datetime] = {}
         for chunk in chunks:
             more = {"lease": self.dialect.write_span(lease)}
@@ -595,14 +594,16 @@ class SqlStore:
             )
         waits: list[timedelta] = []
         for name in queues:
-            floor = self.floors.empty_below(name)
+            floor, writes = self.floors.nothing_before(name)
             bound: dict[str, Any] = {"queue_in": name}
             if floor is not None:
                 bound["floor"] = self.dialect.write_moment(floor)
-            rows = yield self._step(self.statements.due_in(floor is not None), bound)
-            wait = self.dialect.read_span(rows[0][0])
-            if wait is not None:
-                waits.append(wait)
+            ((due, at),) = yield self._step(self.statements.next_due(floor is not None), bound)
+            read: Callable[[Any], Any] = self.dialect.read_moment
+            now, due_at = read(at), read(due)
+            if due_at is not None:
+                waits.append(due_at - now)
+            self.floors.looked(name, now if due_at is None else min(now, due_at), writes)
         return min(waits, default=None)
 
     # The tables.

@@ -466,15 +466,14 @@ class Statements:
         return Statement(select(self.now))
 
     @lru_cache(maxsize=2)  # noqa: B019 - lives as long as the store
-    def due_in(self, from_floor: bool) -> Statement:
-        """Read how long from now until a queue's next message is due, of those from the bound `floor` on if asked."""
+    def next_due(self, from_floor: bool) -> Statement:
+        """Read when a queue's next message is due, of those due from the bound `floor` on if asked; and the time."""
         columns = self.message.c
         rows: list[ColumnElement[bool]] = [columns.queue == self._bound("queue_in", Text())]
-        if from_floor:  # which is of no use when the clock was set back behind it
-            rows.append(columns.due_at >= func.least(self._bound("floor", self.dialect.moment), self.now))
-        else:
-            rows.append(columns.due_at.is_not(None))
-        return Statement(select(select(func.min(columns.due_at)).where(*rows).scalar_subquery() - self.now))
+        rows.append(
+            columns.due_at >= self._bound("floor", self.dialect.moment) if from_floor else columns.due_at.is_not(None)
+        )
+        return Statement(select(select(func.min(columns.due_at)).where(*rows).scalar_subquery(), self.now))
 
     # Parts.
 

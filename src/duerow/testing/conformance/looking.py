@@ -116,3 +116,17 @@ def test_the_time_until_the_next_message_is_due_is_known(db: Database, queue: Qu
     assert next_due() == minutes(5)
     clock.advance(minutes(6))
     assert next_due() == minutes(-1)
+
+
+def test_the_time_until_the_next_message_is_known_though_the_clock_was_set_back(
+    db: Database, queue: Queue, clock: MovableClock
+) -> None:
+    clock.advance(minutes(2))
+    queue.push("taken at a time that comes again")
+    queue.pop()
+    clock.advance(minutes(-1))
+    queue.push("left")
+    clock.advance(minutes(-1))
+    assert queue.pop() is None
+    clock.advance(minutes(2))
+    assert db.run(lambda: db.store.idle(["mail"], seconds(0))) == minutes(-1)

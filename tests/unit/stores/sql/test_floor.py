@@ -83,3 +83,23 @@ def test_a_claim_that_began_before_an_own_write_below_does_not_raise_the_floor(f
     floors.lower(NOON - SECOND)
     floors.claimed("mail", start, oldest=NOON + SECOND, newest=NOON + 9 * SECOND)
     assert floors.start("mail").due_at is None
+
+
+def test_what_was_found_empty_is_not_looked_at_again(floors: Floors) -> None:
+    nothing_before, writes = floors.nothing_before("mail")
+    assert nothing_before is None
+    floors.looked("mail", NOON, writes)
+    assert floors.nothing_before("mail")[0] == NOON
+
+
+def test_a_write_of_this_process_makes_it_look_at_all_again(floors: Floors) -> None:
+    floors.looked("mail", NOON, floors.nothing_before("mail")[1])
+    floors.written()
+    assert floors.nothing_before("mail")[0] is None
+
+
+def test_a_write_while_it_was_looked_counts_as_not_seen(floors: Floors) -> None:
+    writes = floors.nothing_before("mail")[1]
+    floors.written()
+    floors.looked("mail", NOON, writes)
+    assert floors.nothing_before("mail")[0] is None

@@ -100,10 +100,6 @@ class Dialect(Protocol):
         """Return what turns moments such as this one, not null, into UTC datetimes; None if they are such already."""
         ...
 
-    def read_span(self, value: Any) -> timedelta | None:
-        """Return a difference of moments as the driver gave it."""
-        ...
-
     def record(self, row: Sequence[Any]) -> Record:
         """Return a row of `statements.RECORD` as a record."""
         ...

@@ -140,10 +140,6 @@ class PostgreSQL:
         """Return None if the driver gave this moment in UTC already."""
         return None if value.tzinfo is UTC else self.read_moment
 
-    def read_span(self, value: Any) -> timedelta | None:
-        """Return the interval as it is."""
-        return value  # type: ignore[no-any-return]
-
     def record(self, row: Sequence[Any]) -> Record:
         """Return the row as a record, its moments in UTC."""
         if row[13].tzinfo is UTC:

@@ -93,10 +93,6 @@ class SQLite:
         """Return what counts from 1970."""
         return moment
 
-    def read_span(self, value: Any) -> timedelta | None:
-        """Return the span of so many microseconds."""
-        return None if value is None else timedelta(microseconds=value)
-
     def record(self, row: Sequence[Any]) -> Record:
         """Return the row as a record, its moments as datetimes."""
         values = list(row)
