@@ -1,7 +1,6 @@
 """Message queues kept as rows in the database that an application already has."""
 
 from duerow import errors
-from duerow.attempt import Attempt, current
 from duerow.errors import DuerowError, DuplicateKey, LeaseLost, MessageLeased, StoreUnavailable, TimedOut
 from duerow.message import Draft, Failure, Message, Pushed
 from duerow.pipeline import Drop, Pipeline, Relay, Sink, Switch
@@ -11,6 +10,7 @@ from duerow.settlement import Bury, Commit, Move, Release, Retry, Rollback
 from duerow.sync.database import Database, connect
 from duerow.sync.queue import Queue, Reservation
 from duerow.sync.worker import Worker
+from duerow.working.attempt import Attempt, current
 
 # In the order in which a reader meets them.
 __all__ = [  # noqa: RUF022 - the order of the tutorial, not of the alphabet

@@ -18,8 +18,8 @@ from duerow.errors import CodecError, ConfigurationError, InvalidMessage, Invali
 from duerow.message import Message, check_queue_name, check_span
 from duerow.retry import DEFAULT, RetryFunction, RetryPolicy, as_policy
 from duerow.settlement import Bury, Commit, Move, Retry, Settlement, decide
-from duerow.shift import is_async
 from duerow.translation import hops
+from duerow.working.shift import is_async
 
 if TYPE_CHECKING:
     from duerow.sync.database import Database

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from duerow import Bury, Commit, Draft, Message, Move, Retry, Rollback, fixed, limited
-from duerow.attempt import current
 from duerow.errors import InvalidOutcome
 from duerow.settlement import Settlement
+from duerow.working.attempt import current
 from tests.workers.workshop import Workshop
 
 AT_ONCE = fixed(timedelta(0))

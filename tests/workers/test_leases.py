@@ -10,8 +10,8 @@ from sqlalchemy.ext.asyncio import create_async_engine
 
 import duerow
 from duerow import Draft, Message, aio
-from duerow.attempt import Attempt, current
 from duerow.errors import LeaseLost
+from duerow.working.attempt import Attempt, current
 from tests.workers.workshop import Gate, Workshop, eventually
 
 SHORT = timedelta(milliseconds=300)

@@ -11,8 +11,8 @@ from datetime import timedelta
 import pytest
 
 from duerow import Draft, Message
-from duerow.attempt import Attempt, current
 from duerow.errors import ConfigurationError, TimedOut
+from duerow.working.attempt import Attempt, current
 from tests.workers.workshop import Gate, Workshop, eventually
 
 

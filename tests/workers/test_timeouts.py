@@ -7,8 +7,8 @@ from datetime import timedelta
 import pytest
 
 from duerow import Draft, Message, fixed, limited
-from duerow.attempt import Attempt, current
 from duerow.errors import TimedOut
+from duerow.working.attempt import Attempt, current
 from tests.workers.workshop import Gate, Workshop, eventually
 
 TIMEOUT = timedelta(milliseconds=50)

@@ -14,20 +14,20 @@ from time import monotonic
 from typing import Any, Final
 
 from duerow.aio.queue import Queue, Reservation
-from duerow.attempt import CURRENT, Attempt
-from duerow.claiming import Claiming, HandOut, Listen, NextDue, Reserve, RoomWanted, Sleep
 from duerow.consumer import new_claim
 from duerow.errors import ConfigurationError, InvalidOutcome, StoreUnavailable
-from duerow.hand import Slot
-from duerow.keeping import Extend, Keeping
 from duerow.message import Message
 from duerow.plan import Plan, arun
 from duerow.retry import RetryFunction, RetryPolicy, as_policy
 from duerow.settlement import Settlement
-from duerow.settling import EndWanted, Freed, Pause, Settle, Settling
-from duerow.shift import GRACE, Shift, Terms, Until, check_handler, new_name
 from duerow.store import AsyncListener, Refused
-from duerow.supervising import (
+from duerow.working.attempt import CURRENT, Attempt
+from duerow.working.claiming import Claiming, HandOut, Listen, NextDue, Reserve, RoomWanted, Sleep
+from duerow.working.hand import Slot
+from duerow.working.keeping import Extend, Keeping
+from duerow.working.settling import EndWanted, Freed, Pause, Settle, Settling
+from duerow.working.shift import GRACE, Shift, Terms, Until, check_handler, new_name
+from duerow.working.supervising import (
     FETCHER,
     KEEPER,
     SETTLER,

@@ -12,13 +12,13 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from duerow.errors import ConfigurationError, StationFailed
-from duerow.pace import Interval
 from duerow.pipeline import Pipeline, Station
-from duerow.shift import Until, check_count, check_until
 from duerow.spark.probe import check_reach, last_line, probe
 from duerow.spark.session import session
 from duerow.spark.task import COUNTS, SCHEMA, Access, Assignment, Tally, task
 from duerow.sync.database import Database, connect
+from duerow.working.pace import Interval
+from duerow.working.shift import Until, check_count, check_until
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -16,19 +16,19 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from duerow.attempt import Attempt
 from duerow.consumer import new_claim
 from duerow.errors import LeaseLost, StoreUnavailable
-from duerow.hand import Ended
 from duerow.message import Message
-from duerow.pace import Backoff
 from duerow.pipeline import Station
 from duerow.plan import run
 from duerow.reservation import Reservation
 from duerow.settlement import Bury, Release, Rollback
-from duerow.settling import Freed, Pause, Settle, Settling
-from duerow.shift import GRACE, Shift, Terms
 from duerow.sync.database import Database, connect
+from duerow.working.attempt import Attempt
+from duerow.working.hand import Ended
+from duerow.working.pace import Backoff
+from duerow.working.settling import Freed, Pause, Settle, Settling
+from duerow.working.shift import GRACE, Shift, Terms
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch

@@ -10,11 +10,11 @@ from typing import Any, Final, Literal
 
 from duerow.errors import ConfigurationError
 from duerow.message import Message
-from duerow.pace import Interval
 from duerow.pipeline import Pipeline, Station
 from duerow.settlement import Settlement
 from duerow.sync.database import Database
 from duerow.sync.worker import Worker
+from duerow.working.pace import Interval
 
 LONGEST_SLEEP: Final = 1.0
 """Seconds between two looks at queues whose messages are all due later."""

@@ -12,20 +12,21 @@ from time import monotonic
 from types import FrameType
 from typing import Any, Final
 
-from duerow.attempt import CURRENT, Attempt
-from duerow.claiming import Claiming, HandOut, Listen, NextDue, Reserve, RoomWanted, Sleep
 from duerow.consumer import new_claim
 from duerow.errors import ConfigurationError, StoreUnavailable
-from duerow.hand import Slot
-from duerow.keeping import Extend, Keeping
 from duerow.message import Message
 from duerow.plan import Plan, run
 from duerow.retry import RetryFunction, RetryPolicy, as_policy
 from duerow.settlement import Settlement
-from duerow.settling import EndWanted, Freed, Pause, Settle, Settling
-from duerow.shift import GRACE, Shift, Terms, Until, check_handler, is_async, new_name
 from duerow.store import Listener
-from duerow.supervising import (
+from duerow.sync.queue import Queue, Reservation
+from duerow.working.attempt import CURRENT, Attempt
+from duerow.working.claiming import Claiming, HandOut, Listen, NextDue, Reserve, RoomWanted, Sleep
+from duerow.working.hand import Slot
+from duerow.working.keeping import Extend, Keeping
+from duerow.working.settling import EndWanted, Freed, Pause, Settle, Settling
+from duerow.working.shift import GRACE, Shift, Terms, Until, check_handler, is_async, new_name
+from duerow.working.supervising import (
     FETCHER,
     KEEPER,
     SETTLER,
@@ -38,7 +39,6 @@ from duerow.supervising import (
     Supervising,
     TurnsEnded,
 )
-from duerow.sync.queue import Queue, Reservation
 
 SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 

@@ -11,14 +11,14 @@ from time import monotonic
 
 import msgspec
 
-from duerow.attempt import Attempt
 from duerow.errors import StoreUnavailable
-from duerow.pace import Backoff, Interval
 from duerow.plan import Plan
 from duerow.reservation import Reservation
 from duerow.settlement import Release
-from duerow.settling import Settle
-from duerow.shift import Shift
+from duerow.working.attempt import Attempt
+from duerow.working.pace import Backoff, Interval
+from duerow.working.settling import Settle
+from duerow.working.shift import Shift
 
 
 class Reserve(msgspec.Struct, frozen=True):

@@ -11,14 +11,14 @@ from time import monotonic
 
 import msgspec
 
-from duerow.attempt import Attempt
 from duerow.errors import LeaseLost, StoreUnavailable
-from duerow.hand import Ended
-from duerow.pace import Backoff
 from duerow.plan import Plan
 from duerow.reservation import Reservation
 from duerow.settlement import Rollback, Settlement
-from duerow.shift import Shift
+from duerow.working.attempt import Attempt
+from duerow.working.hand import Ended
+from duerow.working.pace import Backoff
+from duerow.working.shift import Shift
 
 MOST_AT_ONCE = 1_000
 """Turns in one settlement at most, however large the batches are that a worker claims."""

@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterable, Sequence
 from time import monotonic
 from typing import Any
 
-from duerow.attempt import Attempt
-from duerow.pace import Pace
 from duerow.reservation import Reservation
 from duerow.settlement import Settlement
+from duerow.working.attempt import Attempt
+from duerow.working.pace import Pace
 
 Ended = tuple[Attempt, Settlement]
 """An attempt, and how its turn ends."""

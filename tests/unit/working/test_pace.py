@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from duerow.pace import Backoff, Interval, Pace
+from duerow.working.pace import Backoff, Interval, Pace
 
 MINUTE = 60.0
 

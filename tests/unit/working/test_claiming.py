@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from duerow.claiming import Claiming, NextDue, Reserve, Sleep
 from duerow.errors import StoreUnavailable
 from duerow.plan import run
 from duerow.retry import DEFAULT
-from duerow.shift import Shift, Terms, Until
+from duerow.working.claiming import Claiming, NextDue, Reserve, Sleep
+from duerow.working.shift import Shift, Terms, Until
 
 Answers = dict[type, Callable[[Any], Any]]
 

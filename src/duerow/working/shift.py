@@ -9,14 +9,14 @@ from inspect import iscoroutinefunction
 from types import CoroutineType
 from typing import Final, Literal
 
-from duerow.attempt import Attempt
 from duerow.errors import ConfigurationError, InvalidOutcome
-from duerow.hand import Hand, Slot
-from duerow.journal import Journal
 from duerow.message import check_span
-from duerow.pace import Pace
 from duerow.retry import DEFAULT, RetryPolicy
 from duerow.settlement import Commit, Settlement, decide
+from duerow.working.attempt import Attempt
+from duerow.working.hand import Hand, Slot
+from duerow.working.journal import Journal
+from duerow.working.pace import Pace
 
 Until = Literal["idle", "empty"] | None
 

@@ -13,9 +13,9 @@ from datetime import datetime, timedelta
 from time import monotonic
 from typing import Any, Final
 
-from duerow.attempt import Attempt
-from duerow.hand import Ended
 from duerow.settlement import Bury, Release, Rollback, failure
+from duerow.working.attempt import Attempt
+from duerow.working.hand import Ended
 
 LOG: Final = logging.getLogger("duerow.worker")
 

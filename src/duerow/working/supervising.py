@@ -13,12 +13,12 @@ from typing import Final
 
 import msgspec
 
-from duerow.attempt import Attempt
 from duerow.errors import TimedOut
-from duerow.hand import Slot
 from duerow.plan import Plan
 from duerow.settlement import Release, Rollback, Settlement
-from duerow.shift import Shift
+from duerow.working.attempt import Attempt
+from duerow.working.hand import Slot
+from duerow.working.shift import Shift
 
 PATIENCE: Final = 5.0
 """Seconds that the last settlements may take once the handlers have ended."""

@@ -10,15 +10,15 @@ from time import monotonic
 
 import msgspec
 
-from duerow.attempt import Attempt
 from duerow.errors import StoreUnavailable
-from duerow.hand import Ended
-from duerow.pace import Backoff
 from duerow.plan import Plan
 from duerow.reservation import Reservation
 from duerow.settlement import Release
-from duerow.settling import Freed, Pause, Settle
-from duerow.shift import Shift
+from duerow.working.attempt import Attempt
+from duerow.working.hand import Ended
+from duerow.working.pace import Backoff
+from duerow.working.settling import Freed, Pause, Settle
+from duerow.working.shift import Shift
 
 MOST_AT_ONCE = 1_000
 """Leases in one statement."""
