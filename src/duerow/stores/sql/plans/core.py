@@ -1,0 +1,99 @@
+"""What the plans of the SQL stores are made of: steps over one row or many, cut to what a statement takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, TypeVar
+
+import msgspec
+
+from duerow.clock import Clock, HostClock
+from duerow.plan import Plan
+from duerow.store import Entry
+from duerow.stores.sql.dialects.base import Dialect
+from duerow.stores.sql.floor import Floors
+from duerow.stores.sql.migrations import Migrations
+from duerow.stores.sql.statements import OverRows, Statement, Statements
+from duerow.stores.sql.tables import Tables
+
+T = TypeVar("T")
+
+CHUNK_BYTES: Final = 8 << 20
+"""How many characters of payload one statement takes at the most."""
+
+
+class Step(msgspec.Struct, frozen=True, gc=False):
+    """One statement and its bound values; the answer is a list of rows."""
+
+    statement: Statement
+    values: Mapping[str, Any]
+
+
+class Core:
+    """What all plans of one store need; see `SqlStore` for the arguments."""
+
+    def __init__(self, dialect: Dialect, prefix: str, schema: str | None, clock: Clock | None) -> None:
+        self.dialect = dialect
+        self.capabilities = dialect.capabilities
+        self.tables = Tables(dialect, prefix, schema)
+        self.clock = clock or (None if dialect.server_clock else HostClock())
+        self.statements = Statements(self.tables, dialect, timed=self.clock is not None)
+        self.migrations = Migrations(self.tables, dialect)
+        self.floors = Floors(dialect.keeps_dead_entries)
+
+    @property
+    def hold(self) -> Step | None:
+        """The step with which the caller's own transaction begins to write, where that must come first."""
+        return Step(self.statements.hold, {}) if self.dialect.writes_alone else None
+
+    def _step(self, statement: Statement, values: Mapping[str, Any]) -> Step:
+        if self.clock is None:
+            return Step(statement, values)
+        return Step(statement, {**values, "now": self.dialect.write_moment(self.clock.now())})
+
+    def _given(
+        self,
+        statement: OverRows,
+        columns: Sequence[str],
+        rows: Sequence[Sequence[Any]],
+        more: Mapping[str, Any] | None = None,
+    ) -> Step:
+        """Return a step over rows; a column in which they are all alike is bound once."""
+        values = dict(zip(columns, zip(*rows, strict=True), strict=True))
+        alike = {name: column[0] for name, column in values.items() if column.count(column[0]) == len(rows)}
+        if len(alike) == len(columns) and len(rows) > 1:  # equal rows, but as many as are given
+            alike.popitem()
+        bound = {f"given_{name}": value for name, value in alike.items()}
+        differing = {name: column for name, column in values.items() if name not in alike}
+        return self._step(
+            statement.alike(frozenset(alike)), {**bound, **self.dialect.pack("given", differing), **(more or {})}
+        )
+
+    def _row(self, entry: Entry) -> tuple[Any, ...]:
+        """Return an entry's values for ENTRY without the id."""
+        due = None if entry.due is None else self.dialect.write_moment(entry.due)
+        delay = None if entry.delay is None else self.dialect.write_span(entry.delay)
+        return (entry.queue, entry.key, entry.kind, entry.payload, entry.headers, due, delay)
+
+    def _wake(self, queues: Iterable[str]) -> Plan[None]:
+        names = sorted(set(queues))
+        if names and self.statements.wake is not None:
+            yield self._step(self.statements.wake, self.dialect.pack("given", {"queue": names}))
+
+    def _chunks(self, items: Sequence[T], size: Callable[[T], int] | None = None) -> Iterator[Sequence[T]]:
+        """Cut into pieces that one statement takes, by number and, if a size is given, by characters."""
+        if size is None or len(items) <= 1:
+            for start in range(0, len(items), self.dialect.chunk):
+                yield items[start : start + self.dialect.chunk]
+            return
+        chunk: list[T] = []
+        characters = 0
+        for item in items:
+            length = size(item)
+            if chunk and (len(chunk) == self.dialect.chunk or characters + length > CHUNK_BYTES):
+                yield chunk
+                chunk, characters = [], 0
+            chunk.append(item)
+            characters += length
+        if chunk:
+            yield chunk

@@ -1,0 +1,199 @@
+"""Add messages: one, many without keys, many with keys in any mode."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
+
+import msgspec
+
+from duerow.errors import DuplicateKey
+from duerow.message import OnDuplicate, Pushed
+from duerow.plan import BEGIN, Plan
+from duerow.store import Entry, Record
+from duerow.stores.sql.plans.core import Core, T
+from duerow.stores.sql.statements import ENTRY, ONE, RECEIPT
+
+Place = tuple[str, str | None]
+"""A queue and a key in it."""
+
+
+class Item(msgspec.Struct, frozen=True, gc=False):
+    """An entry of a push: its place in the input and the id it gets if it is created."""
+
+    place: int
+    id: int
+    entry: Entry
+
+    @property
+    def at(self) -> Place:
+        """The queue and the key that it asks for."""
+        return (self.entry.queue, self.entry.key)
+
+
+class Pushing(Core):
+    """Plans that add messages, and look up who holds a key."""
+
+    def push(self, entries: Sequence[Entry], on_duplicate: OnDuplicate) -> Plan[list[Pushed]]:
+        """Add messages; see Store.push."""
+        self.floors.written()
+        for entry in entries:
+            self.floors.lower(entry.due)
+        keyless = all(entry.key is None for entry in entries)
+        if len(entries) == 1 and (keyless or on_duplicate == "ignore"):
+            return [(yield from self._push_one(entries[0]))]
+        yield BEGIN
+        pushed = yield from (self._push_keyless(entries) if keyless else self._push_keyed(entries, on_duplicate))
+        yield from self._wake(entry.queue for entry in entries)
+        return pushed
+
+    def _push_one(self, entry: Entry) -> Plan[Pushed]:
+        row = dict(zip(ENTRY[1:], self._row(entry), strict=True))
+        values = {f"{name}_in": value for name, value in row.items() if value is not None}
+        statement = self.statements.insert_one(
+            frozenset(name for name, value in row.items() if value is not None and name not in ONE)
+        )
+        while True:
+            rows = yield self._step(statement, values)
+            if rows:
+                return Pushed(rows[0][0], "created")
+            held = yield from self._holder_ids([entry])
+            if held:  # else the holder has gone since, and the key with it
+                return Pushed(held[entry.queue, entry.key], "ignored")
+
+    def _push_keyless(self, entries: Sequence[Entry]) -> Plan[list[Pushed]]:
+        pushed: list[Pushed] = []
+        for chunk in self._chunks(entries, _entry_size):
+            rows = yield self._given(self.statements.insert_keyless, ENTRY[1:], [self._row(entry) for entry in chunk])
+            pushed += [Pushed(id, "created") for id in sorted(row[0] for row in rows)]
+        return pushed
+
+    def _push_keyed(self, entries: Sequence[Entry], mode: OnDuplicate) -> Plan[list[Pushed]]:
+        if mode == "reject":
+            yield from self._refuse_taken(entries)
+        ids = [row[0] for row in (yield self._step(self.statements.next_ids, {"count": len(entries)}))]
+        items = [Item(place, id, entry) for place, (id, entry) in enumerate(zip(sorted(ids), entries, strict=True))]
+        pushed: dict[int, Pushed] = {}
+        for wave in _waves(items, lambda item: item.at):
+            for chunk in self._chunks(wave, lambda item: _entry_size(item.entry)):
+                yield from self._push_wave(chunk, mode, pushed)
+        return [pushed[place] for place in range(len(entries))]
+
+    def _push_wave(self, wave: Sequence[Item], mode: OnDuplicate, pushed: dict[int, Pushed]) -> Plan[None]:
+        """Push entries no two of which share a key; again for those whose key changed hands meanwhile."""
+        left = list(wave)
+        while left:
+            if mode in ("replace", "earliest"):
+                left = yield from self._change_held(left, mode, pushed)
+            created = yield from self._insert(left)
+            for item in left:
+                if item.id in created:
+                    pushed[item.place] = Pushed(item.id, "created")
+            left = [item for item in left if item.id not in created]
+            if left and mode == "reject":
+                yield from self._take_back([id for id in created] + [done.id for done in pushed.values()])
+                raise DuplicateKey(left[0].entry.queue, [str(item.entry.key) for item in left])
+            if left and mode == "ignore":
+                held = yield from self._holder_ids([item.entry for item in left])
+                for item in left:
+                    if item.at in held:
+                        pushed[item.place] = Pushed(held[item.at], "ignored")
+                left = [item for item in left if item.at not in held]
+
+    def _insert(self, items: Sequence[Item]) -> Plan[set[int]]:
+        """Add those whose key is free, and return their ids."""
+        if not items:
+            return set()
+        rows = [(item.id, *self._row(item.entry)) for item in items]
+        return {row[0] for row in (yield self._given(self.statements.insert_many, ENTRY, rows))}
+
+    def _take_back(self, ids: Sequence[int]) -> Plan[None]:
+        """Undo what this push wrote, also inside the caller's transaction: another writer took a key meanwhile."""
+        if ids:
+            yield self._given(self.statements.commit, RECEIPT, [(id, 0) for id in sorted(set(ids))])
+
+    def _change_held(self, items: Sequence[Item], mode: OnDuplicate, pushed: dict[int, Pushed]) -> Plan[list[Item]]:
+        """Replace or hasten the messages that hold a key already; return the items whose key is free."""
+        holders = yield from self._holders(item.entry for item in items)
+        held = [(item, holders[item.at]) for item in items if item.at in holders]
+        if held and mode == "earliest":
+            changed = yield from self._hasten(held)
+        elif held:
+            changed = yield from self._replace(held)
+        for item, holder in held:
+            pushed[item.place] = Pushed(holder.id, "updated" if holder.id in changed else "ignored")
+        return [item for item in items if item.at not in holders]
+
+    def _hasten(self, held: Sequence[tuple[Item, Record]]) -> Plan[set[int]]:
+        rows = [(holder.id, *self._row(item.entry)[-2:]) for item, holder in held]
+        return {row[0] for row in (yield self._given(self.statements.hasten, ("id", *ENTRY[-2:]), rows))}
+
+    def _replace(self, held: Sequence[tuple[Item, Record]]) -> Plan[set[int]]:
+        now = None
+        if any(item.entry.delay is not None for item, _ in held):
+            now = self.dialect.read_moment((yield self._step(self.statements.time, {}))[0][0])
+        changes = [(item, holder) for item, holder in held if not _same_content(holder, item.entry, now)]
+        if changes:
+            rows = [(holder.id, *self._row(item.entry)[2:]) for item, holder in changes]
+            yield self._given(self.statements.replace, ("id", *ENTRY[3:]), rows)
+        return {holder.id for _, holder in changes}
+
+    def _refuse_taken(self, entries: Sequence[Entry]) -> Plan[None]:
+        """Raise DuplicateKey, before anything is written, if keys are taken or asked for twice."""
+        held = yield from self._holder_ids(entries)
+        asked: set[Place] = set()
+        taken: dict[str, dict[str, None]] = {}
+        for entry in entries:
+            place = (entry.queue, entry.key)
+            if entry.key is not None and (place in held or place in asked):
+                taken.setdefault(entry.queue, {})[entry.key] = None
+            asked.add(place)
+        for queue, keys in taken.items():
+            raise DuplicateKey(queue, list(keys))
+
+    def _holder_ids(self, entries: Iterable[Entry]) -> Plan[dict[Place, int]]:
+        found: dict[Place, int] = {}
+        for chunk in self._chunks(_places(entries)):
+            for queue, key, id in (yield self._given(self.statements.holder_ids, ("queue", "key"), chunk)):
+                found[queue, key] = id
+        return found
+
+    def _holders(self, entries: Iterable[Entry]) -> Plan[dict[Place, Record]]:
+        found: dict[Place, Record] = {}
+        for chunk in self._chunks(_places(entries)):
+            for row in (yield self._given(self.statements.holders, ("queue", "key"), chunk)):
+                record = self.dialect.record(row)
+                found[record.queue, record.key] = record
+        return found
+
+
+def _waves(items: Iterable[T], at: Callable[[T], Place]) -> list[list[T]]:
+    """Part items so that no two of a part share a key, the first of each key first; keyless ones go along."""
+    waves: list[list[T]] = []
+    seen: dict[Place, int] = {}
+    for item in items:
+        place = at(item)
+        turn = 0 if place[1] is None else seen.get(place, 0)
+        if place[1] is not None:
+            seen[place] = turn + 1
+        if turn == len(waves):
+            waves.append([])
+        waves[turn].append(item)
+    return waves
+
+
+def _places(entries: Iterable[Entry]) -> list[Place]:
+    return sorted({(entry.queue, entry.key) for entry in entries if entry.key is not None})
+
+
+def _same_content(holder: Record, entry: Entry, now: datetime | None) -> bool:
+    """Return whether replacing the holder would change nothing: same content, untouched, and no other time asked."""
+    if holder.status != "new" or holder.due_at is None:
+        return False
+    asked = entry.due if entry.delay is None or now is None else now + entry.delay
+    same_time = asked is None or asked == holder.first_due_at
+    return same_time and (holder.payload, holder.kind) == (entry.payload, entry.kind)
+
+
+def _entry_size(entry: Entry) -> int:
+    return len(entry.payload)

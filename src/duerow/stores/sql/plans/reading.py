@@ -1,0 +1,105 @@
+"""Look at messages, remove some, and tell when the next one is due."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+from typing import Any, Final
+
+from duerow.message import LIVE, Status
+from duerow.plan import BEGIN, Plan
+from duerow.store import Query, Record, Removal
+from duerow.stores.sql.plans.core import Core
+
+NOTE: Final = timedelta(seconds=10)
+"""How much longer than its sleep a consumer is noted as sleeping, so that pushes begun meanwhile wake it too."""
+
+
+class Reading(Core):
+    """Plans that look, and what an operator removes."""
+
+    def remove(self, queue: str, ids: Sequence[int], keys: Sequence[str], even_if_leased: bool) -> Plan[Removal]:
+        """Take messages away; see Store.remove."""
+        yield BEGIN
+        found: dict[int, Record] = {}
+        queries = [Query(queue, ids=tuple(chunk), by_id=True, limit=len(chunk)) for chunk in self._chunks(ids)]
+        queries += [
+            Query(queue, keys=tuple(chunk), statuses=LIVE, by_id=True, limit=len(chunk)) for chunk in self._chunks(keys)
+        ]
+        for query in queries:
+            for record in (yield from self.find(query)):
+                found[record.id] = record
+        removed: set[int] = set()
+        for chunk in self._chunks(sorted(found)):
+            more = {"queue_in": queue, "even_if_leased": even_if_leased}
+            rows = yield self._given(self.statements.remove, ("id",), [(id,) for id in chunk], more)
+            removed.update(row[0] for row in rows)
+        left = [(id, found[id].leased_by or "a consumer") for id in sorted(found) if id not in removed]
+        return Removal(sorted(removed), left)
+
+    # Reads.
+
+    def find(self, query: Query) -> Plan[list[Record]]:
+        """Read messages; see Store.find."""
+        values: dict[str, Any] = {"queue_in": query.queue, "limit_in": query.limit}
+        by: list[str] = []
+        for name in ("ids", "keys", "statuses"):
+            wanted = getattr(query, name)
+            if wanted is not None:
+                if not wanted:
+                    return []
+                if name == "statuses" and query.keys is not None and set(wanted) == set(LIVE):
+                    by.append("live")
+                    continue
+                by.append(name)
+                values |= self.dialect.pack(name, {"value": wanted})
+        if query.statuses is not None and not set(query.statuses) & set(LIVE):
+            by.append("resting")
+        if query.due:
+            by.append("due")
+        if query.after_id is not None:
+            by.append("after_id")
+            values["after_id"] = query.after_id
+        if query.by_id:
+            by.append("by_id")
+        rows = yield self._step(self.statements.find(tuple(by)), values)
+        return [self.dialect.record(row) for row in rows]
+
+    def count(self, queue: str) -> Plan[dict[Status, int]]:
+        """Count messages by status; see Store.count."""
+        counts: dict[Status, int] = {}
+        for status, number in (yield self._step(self.statements.count, {"queue_in": queue})):
+            counts[status] = counts.get(status, 0) + number
+        return counts
+
+    def queues(self) -> Plan[list[str]]:
+        """List the queues that have messages; see Store.queues."""
+        names: list[str] = []
+        while True:
+            rows = yield self._step(self.statements.queue_after, {"queue_in": names[-1] if names else ""})
+            after = [name for name in rows[0] if name is not None]
+            if not after:
+                return names
+            names.append(min(after))
+
+    def idle(self, queues: Sequence[str], until: timedelta) -> Plan[timedelta | None]:
+        """Note that a consumer sleeps, and tell until when it may; see Store.idle."""
+        if self.statements.wake is not None:
+            note = until + NOTE
+            spans = {"span": self.dialect.write_span(note), "half": self.dialect.write_span(until + NOTE / 2)}
+            yield self._given(
+                self.statements.note_waiting, ("queue",), [(name,) for name in sorted(set(queues))], spans
+            )
+        waits: list[timedelta] = []
+        for name in queues:
+            floor, writes = self.floors.nothing_before(name)
+            bound: dict[str, Any] = {"queue_in": name}
+            if floor is not None:
+                bound["floor"] = self.dialect.write_moment(floor)
+            ((due, at),) = yield self._step(self.statements.next_due(floor is not None), bound)
+            read: Callable[[Any], Any] = self.dialect.read_moment
+            now, due_at = read(at), read(due)
+            if due_at is not None:
+                waits.append(due_at - now)
+            self.floors.looked(name, now if due_at is None else min(now, due_at), writes)
+        return min(waits, default=None)

@@ -1,0 +1,256 @@
+"""End turns, all of a call in one transaction: commits first, then other ends, then moves, then pushes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from duerow.errors import DuerowError, DuplicateKey, LeaseLost
+from duerow.plan import BEGIN, Plan
+from duerow.reservation import Receipt
+from duerow.store import Buried, Committed, End, Entry, Moved, Refused, Released, RolledBack, Turn
+from duerow.stores.sql.plans.core import CHUNK_BYTES
+from duerow.stores.sql.plans.pushing import Item, Place, Pushing
+from duerow.stores.sql.statements import ENTRY, RECEIPT, OverRows
+
+
+class Settling(Pushing):
+    """Plans that end turns, and let leases run longer."""
+
+    def extend(self, receipts: Sequence[Receipt], lease: timedelta) -> Plan[dict[Receipt, datetime]]:
+        """Let leases run longer; see Store.extend."""
+        chunks = list(self._chunks(sorted({(receipt.id, receipt.token) for receipt in receipts})))
+        if len(chunks) > 1 or self.dialect.writes_alone:
+            yield BEGIN
+        self.floors.written()
+        extended: dict[Receipt, datetime] = {}
+        for chunk in chunks:
+            more = {"lease": self.dialect.write_span(lease)}
+            for id, token, until in (yield self._given(self.statements.extend, RECEIPT, chunk, more)):
+                end = self.dialect.read_moment(until)
+                if end is not None:
+                    extended[Receipt(id, token)] = end
+        return extended
+
+    def settle(self, turns: Sequence[Turn]) -> Plan[list[Refused]]:
+        """End turns; see Store.settle. Commits take effect first, then other ends, then moves, then pushes."""
+        if len(turns) <= self.dialect.chunk and all(
+            type(turn.end) is Committed and not turn.end.then for turn in turns
+        ):
+            return (yield from self._commit(turns))
+        self.floors.written()
+        by_kind: dict[type[End], list[tuple[int, Turn]]] = {}
+        used: set[Receipt] = set()
+        for kind in (Committed, RolledBack, Buried, Released, Moved):
+            if items := _first_of(kind, turns, used):
+                by_kind[kind] = items
+        if self._takes_several(turns, len(by_kind)):
+            yield BEGIN
+        refused: dict[int, DuerowError | None] = dict.fromkeys(range(len(turns)))
+        for kind, items in by_kind.items():
+            yield from (self._move if kind is Moved else self._end)(items, kind, refused)
+        then = [
+            entry
+            for place, turn in by_kind.get(Committed, ())
+            if place not in refused and isinstance(turn.end, Committed)
+            for entry in turn.end.then
+        ]
+        if then:
+            yield from self.push(then, "ignore")
+        yield from self._wake(turn.end.to for _, turn in by_kind.get(Moved, ()) if isinstance(turn.end, Moved))
+        return [
+            Refused(turns[place].receipt, error or LeaseLost(turns[place].receipt.id))
+            for place, error in sorted(refused.items())
+        ]
+
+    def _commit(self, turns: Sequence[Turn]) -> Plan[list[Refused]]:
+        """End turns that are all plainly done, which most are: one statement and little else."""
+        receipts = sorted({(turn.receipt.id, turn.receipt.token) for turn in turns})
+        ended = {(id, token) for id, token in (yield self._given(self.statements.commit, RECEIPT, receipts))}
+        if len(ended) == len(turns):
+            return []
+        refused: list[Refused] = []
+        for turn in turns:
+            receipt = (turn.receipt.id, turn.receipt.token)
+            if receipt in ended:
+                ended.remove(receipt)  # a receipt given twice ends one turn
+            else:
+                refused.append(Refused(turn.receipt, LeaseLost(turn.receipt.id)))
+        return refused
+
+    def _takes_several(self, turns: Sequence[Turn], kinds: int) -> bool:
+        """Return whether to settle these takes more than one write."""
+        if kinds > 1 or len(turns) > self.dialect.chunk:
+            return True
+        ends = [turn.end for turn in turns if type(turn.end) is not Committed or turn.end.then]
+        return (
+            any(isinstance(end, Moved) and end.key is not None for end in ends)
+            or any(isinstance(end, Committed) and end.then for end in ends)
+            or sum(_end_size(end) for end in ends) > CHUNK_BYTES
+        )
+
+    def _end(
+        self, items: Sequence[tuple[int, Turn]], kind: type[End], refused: dict[int, DuerowError | None]
+    ) -> Plan[None]:
+        """End turns of one kind, in the order of id; what was ended is no longer refused."""
+        statement, names = self._endings[kind]
+        size = None if kind in (Committed, Released) else _turn_size
+        for chunk in self._chunks(sorted(items, key=_by_id), size):
+            # A move that met its key taken ends as done: then its own values are not asked for.
+            rows = [
+                (turn.receipt.id, turn.receipt.token, *(self._ended(turn.end) if names else ())) for _, turn in chunk
+            ]
+            ended = {(id, token) for id, token in (yield self._given(statement, (*RECEIPT, *names), rows))}
+            for place, turn in chunk:
+                if (turn.receipt.id, turn.receipt.token) in ended:
+                    refused.pop(place, None)
+
+    @property
+    def _endings(self) -> dict[type[End], tuple[OverRows, tuple[str, ...]]]:
+        """The statement for each end, and the columns that it takes besides the receipt."""
+        statements = self.statements
+        return {
+            Committed: (statements.commit, ()),
+            RolledBack: (statements.roll_back, ("delay", "error")),
+            Buried: (statements.bury, ("error",)),
+            Released: (statements.release, ("due",)),
+            Moved: (statements.move, ENTRY[1:]),
+        }
+
+    def _ended(self, end: End) -> tuple[Any, ...]:
+        """Return the values of an end, for the columns named in `_endings`."""
+        match end:
+            case RolledBack():
+                return (self.dialect.write_span(end.delay), end.error)
+            case Buried():
+                return (end.error,)
+            case Released():
+                self.floors.lower(end.due_at)
+                return (self.dialect.write_moment(end.due_at),)
+            case Moved():
+                self.floors.lower(end.due)
+                due, delay = self.dialect.write_moment(end.due), self.dialect.write_span(end.delay)
+                return (end.to, end.key, end.kind, end.payload, end.headers, due, delay)
+        return ()
+
+    def _move(
+        self, items: Sequence[tuple[int, Turn]], kind: type[End], refused: dict[int, DuerowError | None]
+    ) -> Plan[None]:
+        """Move rows as if one after the other in the order of id: most in one write, the rest behind what they need.
+
+        Where another live message holds the key in the target, do as the turn says. A free key is held for its move
+        by the same INSERT … ON CONFLICT as a push: a row is added and taken away again in this transaction, so that
+        nobody else can add one before the move, and no statement fails.
+        """
+        pending = sorted(items, key=_by_id)
+        while pending:
+            now, later = _first_at_each_place(pending)
+            holders = {
+                at: record.id for at, record in (yield from self._holders(_wish(turn) for _, turn in now)).items()
+            }
+            # A move onto a message that moves away later in this call meets it where it still is.
+            awaited = {
+                holders.get(_place(turn)) for _, turn in pending if turn.receipt.id < holders.get(_place(turn), 0)
+            }
+            ids = {turn.receipt.id for _, turn in pending}
+            free: list[tuple[int, Turn]] = []
+            unheld: list[tuple[int, Turn]] = []
+            met: list[tuple[int, Turn]] = []
+            for item in now:
+                id, holder = _by_id(item), holders.get(_place(item[1]))
+                if id in awaited or (holder is not None and holder in ids and holder < id):
+                    later.append(item)
+                elif holder is None and _target(item[1]).key is not None:
+                    unheld.append(item)
+                else:
+                    (free if holder in (None, id) else met).append(item)
+            got = yield from self._hold_keys(unheld)
+            if free or got:
+                yield from self._end([*free, *got], kind, refused)
+            for place, turn in met:
+                yield from self._meet(place, turn, refused)
+            pending = sorted([*later, *(item for item in unheld if item not in got)], key=_by_id)
+
+    def _hold_keys(self, items: Sequence[tuple[int, Turn]]) -> Plan[list[tuple[int, Turn]]]:
+        """Hold the keys of moves until the end of the transaction; return those whose key nobody took meanwhile."""
+        if not items or self.dialect.writes_alone:
+            return list(items)
+        ids = [row[0] for row in (yield self._step(self.statements.next_ids, {"count": len(items)}))]
+        held = yield from self._insert([Item(0, id, _wish(turn)) for id, (_, turn) in zip(ids, items, strict=True)])
+        yield from self._take_back(list(held))
+        return [item for id, item in zip(ids, items, strict=True) if id in held]
+
+    def _meet(self, place: int, turn: Turn, refused: dict[int, DuerowError | None]) -> Plan[None]:
+        """End a move that met another live message with its key: refuse it, or end it as done and change the other."""
+        receipt, target = turn.receipt, _target(turn)
+        owned = yield self._given(self.statements.owned, RECEIPT, [(receipt.id, receipt.token)])
+        if not owned:
+            return
+        if target.on_duplicate == "reject":
+            refused[place] = DuplicateKey(target.to, [str(target.key)])
+            return
+        yield from self._end([(place, turn)], Committed, refused)
+        if target.on_duplicate != "ignore":
+            record = self.dialect.record(owned[0])
+            payload = record.payload if target.payload is None else target.payload
+            entry = Entry(
+                target.to, target.key, target.kind or record.kind, payload, target.headers, target.due, target.delay
+            )
+            yield from self._push_wave([Item(0, 0, entry)], target.on_duplicate, {})
+
+
+def _first_of(kind: type[End], turns: Sequence[Turn], used: set[Receipt]) -> list[tuple[int, Turn]]:
+    """Return the turns that end so, with their places; a receipt that was used already ends no second turn."""
+    items: list[tuple[int, Turn]] = []
+    for place, turn in enumerate(turns):
+        if isinstance(turn.end, kind) and turn.receipt not in used:
+            used.add(turn.receipt)
+            items.append((place, turn))
+    return items
+
+
+def _target(turn: Turn) -> Moved:
+    if not isinstance(turn.end, Moved):
+        raise AssertionError(f"{turn} is no move")
+    return turn.end
+
+
+def _place(turn: Turn) -> Place:
+    """Return the queue and the key that a move goes to."""
+    return (_target(turn).to, _target(turn).key)
+
+
+def _first_at_each_place(
+    items: Sequence[tuple[int, Turn]],
+) -> tuple[list[tuple[int, Turn]], list[tuple[int, Turn]]]:
+    """Part moves into the first to each key, with all that have none, and the others."""
+    first: list[tuple[int, Turn]] = []
+    others: list[tuple[int, Turn]] = []
+    taken: set[Place] = set()
+    for item in items:
+        place = _place(item[1])
+        (others if place in taken else first).append(item)
+        if place[1] is not None:
+            taken.add(place)
+    return first, others
+
+
+def _wish(turn: Turn) -> Entry:
+    """Return a move as the push into its target that it comes to."""
+    end = _target(turn)
+    return Entry(end.to, end.key, end.kind or "json", end.payload or "null", end.headers, end.due, end.delay)
+
+
+def _by_id(item: tuple[int, Turn]) -> int:
+    return item[1].receipt.id
+
+
+def _turn_size(item: tuple[int, Turn]) -> int:
+    return _end_size(item[1].end)
+
+
+def _end_size(end: End) -> int:
+    if isinstance(end, Moved):
+        return len(end.payload or "") + len(end.headers or "")
+    return len(end.error or "") if isinstance(end, RolledBack | Buried) else 0
