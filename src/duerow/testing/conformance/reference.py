@@ -17,6 +17,7 @@ def test_a_store_does_what_the_reference_does(db: Database, clock: MovableClock)
 
 
 @pytest.mark.soak
+@pytest.mark.timeout(3600)
 def test_a_store_does_what_the_reference_does_for_a_long_time(db: Database, clock: MovableClock) -> None:
     """Runs and steps by DUEROW_SOAK_RUNS and DUEROW_SOAK_STEPS; DUEROW_SEED repeats a run, whose seed is printed."""
     seed = int(os.environ.get("DUEROW_SEED", random.SystemRandom().randrange(1 << 32)))
