@@ -51,7 +51,9 @@ def statements(of: Statements) -> dict[str, Statement]:
         if name in WITH_PARAMETER:
             for parameter in WITH_PARAMETER[name]:
                 if name == "pick":
-                    label = "-".join(said for said, is_so in zip(("grouped", "from_floor"), parameter, strict=True) if is_so)
+                    label = "-".join(
+                        said for said, is_so in zip(("grouped", "from_floor"), parameter, strict=True) if is_so
+                    )
                     found[f"{name}-{label}".rstrip("-")] = of.pick(*parameter)
                     continue
                 flag = "grouped" if name == "peek" else "from_floor"
