@@ -28,6 +28,7 @@ WITH_PARAMETER = {
     "reserve": [True, False],
     "pop": [True, False],
     "next_due": [True, False],
+    "schedules": [(), ("name",), ("due",)],
     "find": [("ids", "statuses"), ("due",), ("by_id", "after_id")],
 }
 

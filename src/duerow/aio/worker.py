@@ -40,6 +40,7 @@ from duerow.working.supervising import (
     Supervising,
     TurnsEnded,
 )
+from duerow.working.ticking import TICKER, Maintain, Ticking
 
 SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 
@@ -328,6 +329,7 @@ class _Office:
             Freed: self._tell_freed,
             Pause: lambda step: _within(step.seconds, self._time_up.wait()),
             Extend: self._extend,
+            Maintain: lambda step: self._queue.database.maintain(),
             TurnsEnded: self._turns_ended,
             NextEvent: self._next_event,
             Hire: self._hire,
@@ -376,6 +378,7 @@ class _Office:
         supervising = self._supervising
         try:
             self._start(KEEPER, self._keeping.keep())
+            self._start(TICKER, Ticking(self._shift).tick())
             self._start(SETTLER, self._settling.serve())
             self._start(FETCHER, self._claiming.fetch())
             for _ in range(self._shift.terms.concurrency):
@@ -391,7 +394,7 @@ class _Office:
         return await arun(plan, lambda step: self._actions[type(step)](step))
 
     def _start(self, role: str, plan: Plan[None]) -> None:
-        if role != KEEPER:
+        if role not in (KEEPER, TICKER):
             self._supervising.staff.add(role)
         part = self._loop.create_task(self._until_left(role, plan), name=f"duerow-{self._queue.name}-{role}")
         self._parts.add(part)

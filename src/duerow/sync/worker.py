@@ -39,6 +39,7 @@ from duerow.working.supervising import (
     Supervising,
     TurnsEnded,
 )
+from duerow.working.ticking import TICKER, Maintain, Ticking
 
 SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 
@@ -166,6 +167,7 @@ class _Crew:
             Freed: self._tell_freed,
             Pause: lambda step: self._time_up.wait(step.seconds),
             Extend: lambda step: queue.extend_many(step.reservations),
+            Maintain: lambda step: queue.database.maintain(),
             TurnsEnded: lambda step: self._ended.set(),
             NextEvent: self._next_event,
             Hire: lambda step: self._hire(),
@@ -178,6 +180,7 @@ class _Crew:
         supervising = self._supervising
         try:
             self._start(KEEPER, lambda: self._carry_out(Keeping(self._shift).keep()))
+            self._start(TICKER, lambda: self._carry_out(Ticking(self._shift).tick()))
             self._start(SETTLER, lambda: self._carry_out(self._settling.serve()))
             if not self._shift.terms.one_by_one:
                 self._start(FETCHER, lambda: self._carry_out(self._claiming.fetch()))
@@ -201,7 +204,7 @@ class _Crew:
 
     def _start(self, role: str | Slot, body: Callable[[], None]) -> threading.Thread:
         """Start a thread that does not keep the process alive: the end of a shift is bounded, whatever it does."""
-        if role != KEEPER:
+        if role not in (KEEPER, TICKER):
             self._supervising.staff.add(role)
         kind = "handler" if isinstance(role, Slot) else role
         name = f"duerow-{self._queue.name}-{kind}"

@@ -1,4 +1,4 @@
-"""What the in-memory store holds: every message by its id, and the two orders in which they are looked up."""
+"""What the in-memory store holds: every message by its id, the two orders of looking them up, and the schedules."""
 
 from __future__ import annotations
 
@@ -9,23 +9,25 @@ from datetime import datetime
 from typing import Final
 
 from duerow.message import LIVE
-from duerow.store import Record
+from duerow.store import Planned, Record
 
 _AFTER_EVERY_ID: Final = 1 << 63
 
 
 class State:
-    """The messages of one in-memory database; changed only by `put` and `drop`, each of which can be undone.
+    """One in-memory database; changed only by `put`, `drop` and `plan`, each of which can be undone.
 
     Attributes:
         records: every message by its id.
+        schedules: every schedule by its name.
     """
 
     def __init__(self) -> None:
         self.records: dict[int, Record] = {}
+        self.schedules: dict[str, Planned] = {}
         self._lines: defaultdict[str, list[tuple[datetime, int]]] = defaultdict(list)
         self._holders: dict[tuple[str, str], int] = {}
-        self._journal: list[tuple[int, Record | None]] = []
+        self._journal: list[tuple[int, Record | None] | tuple[str, Planned | None]] = []
         self._last_id = 0
 
     def next_id(self) -> int:
@@ -57,6 +59,11 @@ class State:
         """Keep no message under this id any longer."""
         self._change(id_, None)
 
+    def plan(self, name: str, schedule: Planned | None) -> None:
+        """Keep this schedule, in place of what was kept under its name; None: keep none."""
+        self._journal.append((name, self.schedules.get(name)))
+        self._replan(name, schedule)
+
     def mark(self) -> int:
         """Return a place in the journal of changes to which `undo` can go back."""
         return len(self._journal)
@@ -64,12 +71,15 @@ class State:
     def undo(self, mark: int = 0) -> None:
         """Take back every change since the mark, or all that are not kept yet."""
         while len(self._journal) > mark:
-            id_, before = self._journal.pop()
-            self._replace(id_, before)
+            undone = self._journal.pop()
+            if isinstance(undone[0], str):
+                self._replan(*undone)
+            else:
+                self._replace(*undone)
 
     def keep(self) -> set[str]:
         """Make all changes final; return the queues in which a message that nobody holds has now a due time."""
-        touched = {id_ for id_, _ in self._journal}
+        touched = {id_ for id_, _ in self._journal if isinstance(id_, int)}
         self._journal.clear()
         records = [self.records[id_] for id_ in touched if id_ in self.records]
         return {record.queue for record in records if record.due_at is not None and record.leased_by is None}
@@ -85,6 +95,12 @@ class State:
         if after is not None:
             self.records[id_] = after
             self._enter(after)
+
+    def _replan(self, name: str, schedule: Planned | None) -> None:
+        if schedule is None:
+            self.schedules.pop(name, None)
+        else:
+            self.schedules[name] = schedule
 
     def _enter(self, record: Record) -> None:
         if record.due_at is not None:
