@@ -6,7 +6,7 @@ pushed once, whoever tries.
 
 Times that a clock on the wall shows twice, or never, because it is put back or forward:
 
-- An expression for every hour (`15 * * * *`), and an interval, go by the time that passes: such days have 23 or 25 hours.
+- An expression for every hour (`15 * * * *`) and an interval go by the time that passes: such a day has 23 or 25 hours.
 - Any other one names times of the day. One that the clock skips is put off to the first moment after the gap; several
   that fall into one gap are one tick there. One that the clock shows twice ticks the first time alone.
 """
@@ -28,11 +28,14 @@ from cronsim import CronSim, CronSimError
 from duerow import codec, translation
 from duerow.clock import MICROSECOND
 from duerow.errors import ConfigurationError, DuerowError
-from duerow.message import Scalar, check_moment, check_queue_name, check_span
+from duerow.message import Scalar, check_group, check_moment, check_priority, check_queue_name, check_span
 from duerow.store import Entry, Planned, ScheduleChange, SchedulesFound
 
 Missed = Literal["skip", "once", "all"]
 """What becomes of ticks that nobody pushed in time."""
+
+Daily = time | str | Iterable[time | str]
+"""One or more times of the day, as `time(8, 30)` or "08:30"."""
 
 MISSED: Final[tuple[Missed, ...]] = get_args(Missed)
 
@@ -115,12 +118,10 @@ class Rhythm(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=F
             return tick + (end - tick) // self.every * self.every
         window = timedelta(hours=1)
         while end - window > tick:
-            *_, last = (None, *self.between(tick, end - window, end))
-            if last is not None:
+            if (last := max(self.between(tick, end - window, end), default=None)) is not None:
                 return last
             window *= 8
-        *_, last = (tick, *self.between(tick, tick, end))
-        return last
+        return max(self.between(tick, tick, end))
 
     @property
     def _zone(self) -> ZoneInfo:
@@ -140,6 +141,8 @@ class Definition(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
     kind: str
     payload: str
     headers: str | None = None
+    group: str | None = None
+    priority: int = 0
     rhythm: Rhythm
     missed: Missed = "once"
     grace: timedelta = GRACE
@@ -153,6 +156,8 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
         queue: where its messages go.
         payload: what each of them carries.
         headers: headers that each of them carries, beside `schedule` and `tick`.
+        group: the group that each of them is in, if any.
+        priority: the priority of each of them.
         cron, every, daily: when it ticks; one of them is set.
         zone: the time zone of `cron` and `daily`.
         start: no tick is earlier.
@@ -166,6 +171,8 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
     queue: str
     payload: Any
     headers: Mapping[str, Scalar]
+    group: str | None
+    priority: int
     cron: str | None
     every: timedelta | None
     daily: tuple[str, ...] | None
@@ -207,7 +214,8 @@ def check_schedule_name(name: object) -> str:
     """Return the name if a schedule may be called so, else raise ConfigurationError."""
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise ConfigurationError(
-            f"a schedule cannot be called {name!r:.120}: use 1 to 100 ASCII letters, digits and the characters _ . : / -"
+            f"a schedule cannot be called {name!r:.120}: "
+            "use 1 to 100 ASCII letters, digits and the characters _ . : / -"
         )
     return name
 
@@ -215,7 +223,7 @@ def check_schedule_name(name: object) -> str:
 def rhythm_of(
     cron: str | None = None,
     every: timedelta | None = None,
-    daily: time | str | Iterable[time | str] | None = None,
+    daily: Daily | None = None,
     zone: str | None = None,
     start: datetime | None = None,
 ) -> Rhythm:
@@ -240,13 +248,20 @@ def rhythm_of(
 
 
 def definition(
-    queue: str, payload: Any, headers: Mapping[str, Scalar] | None, rhythm: Rhythm, missed: Missed, grace: timedelta
+    queue: str,
+    payload: Any,
+    headers: Mapping[str, Scalar] | None,
+    group: str | None,
+    priority: int,
+    rhythm: Rhythm,
+    missed: Missed,
+    grace: timedelta,
 ) -> Definition:
     """Return what a schedule is to do.
 
     Raises:
         ConfigurationError: `missed` is none of its three words, or a header has the name of one that ticks set.
-        InvalidMessage: the queue's name, the payload, a header or the grace is out of bounds.
+        InvalidMessage: the queue's name, the payload, a header, the group, the priority or the grace is out of bounds.
     """
     if missed not in MISSED:
         raise ConfigurationError(f"missed cannot be {missed!r:.80}: say one of {', '.join(map(repr, MISSED))}")
@@ -260,6 +275,8 @@ def definition(
         kind=encoded.kind,
         payload=encoded.text,
         headers=encoded_headers,
+        group=check_group(group),
+        priority=check_priority(priority),
         rhythm=rhythm,
         missed=missed,
         grace=check_span("grace", grace),
@@ -344,6 +361,8 @@ def shown(known: Planned) -> Schedule:
         queue=wanted.queue,
         payload=codec.decode(wanted.kind, wanted.payload),
         headers=codec.decode_headers(wanted.headers),
+        group=wanted.group,
+        priority=wanted.priority,
         cron=wanted.rhythm.cron,
         every=wanted.rhythm.every,
         daily=wanted.rhythm.daily,
@@ -382,7 +401,10 @@ def _rhythm(known: Planned) -> Rhythm | None:
 def _entry(name: str, wanted: Definition, at: datetime) -> Entry:
     """Return the message of a tick, in line since its time."""
     headers = {**codec.decode_headers(wanted.headers), SCHEDULE: name, TICK: at.isoformat()}
-    return translation.entry(wanted.queue, codec.Encoded(wanted.kind, wanted.payload), due=at, headers=headers)
+    payload = codec.Encoded(wanted.kind, wanted.payload)
+    return translation.entry(
+        wanted.queue, payload, due=at, headers=headers, group=wanted.group, priority=wanted.priority
+    )
 
 
 def _new_version() -> int:

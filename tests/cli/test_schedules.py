@@ -12,10 +12,26 @@ from tests.cli.conftest import Command, parsed
 
 def test_a_schedule_is_added_listed_and_removed(command: Command, database: Database):
     added = parsed(
-        command("schedule", "add", "nightly", "reports", '{"kind": "sales"}', "--cron", "0 3 * * *", "--zone", "Asia/Tokyo", "--json")
+        command(
+            "schedule",
+            "add",
+            "nightly",
+            "reports",
+            '{"kind": "sales"}',
+            "--cron",
+            "0 3 * * *",
+            "--zone",
+            "Asia/Tokyo",
+            "--json",
+        )
     )
     assert (added["name"], added["queue"], added["payload"]) == ("nightly", "reports", {"kind": "sales"})
-    assert (added["cron"], added["zone"], added["missed"], added["last_at"]) == ("0 3 * * *", "Asia/Tokyo", "once", None)
+    assert (added["cron"], added["zone"], added["missed"], added["last_at"]) == (
+        "0 3 * * *",
+        "Asia/Tokyo",
+        "once",
+        None,
+    )
     assert parsed(command("schedule", "list", "--json")) == [added]
     listed = command("schedule", "list").stdout
     for shown in ("nightly", "reports", "0 3 * * *", "Asia/Tokyo", "18:00:00", "never", '{"kind":"sales"}'):
@@ -32,7 +48,12 @@ def test_intervals_and_times_of_the_day_are_added_with_all_their_terms(command: 
     )
     command("schedule", "add", "meals", "kitchen", "--daily", "18:00", "--daily", "08:30")
     meals, poll = database.schedules()
-    assert (poll.every, poll.missed, poll.grace, poll.payload) == (timedelta(minutes=10), "all", timedelta(seconds=5), None)
+    assert (poll.every, poll.missed, poll.grace, poll.payload) == (
+        timedelta(minutes=10),
+        "all",
+        timedelta(seconds=5),
+        None,
+    )
     assert (meals.daily, meals.zone) == (("08:30", "18:00"), "UTC")
     listed = command("schedule", "list").stdout
     assert "every 0:10:00" in listed

@@ -20,7 +20,6 @@ DIRECTIVE = re.compile(r"^::: ([\w.]+)$", re.MULTILINE)
 LINK = re.compile(r"\]\(([^)#\s]*)(?:#[^)]*)?\)")
 
 
-
 def commands(of: Any, called: str) -> dict[str, Any]:
     """The commands of a program by their names, those of its groups among them."""
     if not hasattr(of, "commands"):

@@ -92,7 +92,10 @@ def test_what_ticks_every_hour_ticks_whenever_a_clock_shows_one_of_its_minutes(
 @pytest.mark.parametrize("day", [date(2026, 3, 29), date(2026, 10, 25)])
 def test_two_ways_to_write_the_same_times_tick_alike(star: str, plain: str, day: date) -> None:
     start = datetime.combine(day, time(), ZoneInfo("Europe/Zagreb")).astimezone(UTC)
-    ticks = [rhythm_of(cron=cron, zone="Europe/Zagreb").between(start, start, start + timedelta(days=1)) for cron in (star, plain)]
+    ticks = [
+        rhythm_of(cron=cron, zone="Europe/Zagreb").between(start, start, start + timedelta(days=1))
+        for cron in (star, plain)
+    ]
     assert list(ticks[0]) == list(ticks[1])
 
 

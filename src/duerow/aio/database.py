@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from datetime import datetime, time, timedelta
+from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime, timedelta
 from types import TracebackType
 from typing import Any, Final, Self, TypeVar
 
@@ -17,7 +17,7 @@ from duerow.errors import Conflict, DuerowError, StoreUnavailable
 from duerow.message import Scalar
 from duerow.plan import Plan, arun
 from duerow.retry import RetryFunction, RetryPolicy
-from duerow.schedule import Maintained, Missed, Schedule
+from duerow.schedule import Daily, Maintained, Missed, Schedule
 from duerow.store import AsyncConnections, Planned, ScheduleChange, SchedulesFound, Settings, Store, find_backend
 
 T = TypeVar("T")
@@ -108,10 +108,12 @@ class Database:
         payload: Any = None,
         cron: str | None = None,
         every: timedelta | None = None,
-        daily: time | str | Iterable[time | str] | None = None,
+        daily: Daily | None = None,
         zone: str | None = None,
         start: datetime | None = None,
         headers: Mapping[str, Scalar] | None = None,
+        group: str | None = None,
+        priority: int = 0,
         missed: Missed = "once",
         grace: timedelta = planning.GRACE,
     ) -> Schedule:
@@ -120,8 +122,9 @@ class Database:
         Workers of this database push it, whatever their queue is, and so does `maintain`: one message for each tick,
         with any number of processes, due since the time of the tick, with the headers `schedule` and `tick`.
 
-        To declare it again with nothing changed changes nothing. With another `cron`, `every`, `daily`, `zone` or `start`
-        the pending tick is replaced by the first one that they give; with the same ones it stays, and carries the new content.
+        To declare it again with nothing changed changes nothing. With another `cron`, `every`, `daily`, `zone` or
+        `start` the pending tick is replaced by the first one that they give; with the same ones it stays, and carries
+        the new content.
 
         Args:
             name: unique among the schedules of the database: 1 to 100 ASCII letters, digits and . _ : / -
@@ -134,17 +137,20 @@ class Database:
             zone: the time zone of `cron` and `daily`, such as "Europe/Zagreb"; default: UTC.
             start: no tick is earlier; intervals are counted from here. An aware datetime.
             headers: names and scalars that travel with each message.
+            group: the group that the messages are in: then one is handled at a time, in the order of the ticks.
+            priority: their priority; lower ones go first.
             missed: what becomes of ticks that nobody pushed within the grace: "skip" leaves them out, "once" pushes
                 the last of them, "all" pushes each.
             grace: how late a tick may be before it counts as missed; default: a minute.
 
         Raises:
             ConfigurationError: the name, the times or `missed` cannot be, or it would never tick.
-            InvalidMessage: the queue's name, the payload, a header, the interval, the start or the grace is out of bounds.
+            InvalidMessage: the queue's name, the interval, the start, the grace, or a field of the messages is out of
+                bounds.
         """
         called = planning.check_schedule_name(name)
         rhythm = planning.rhythm_of(cron, every, daily, zone, start)
-        wanted = planning.definition(queue, payload, headers, rhythm, missed, grace)
+        wanted = planning.definition(queue, payload, headers, group, priority, rhythm, missed, grace)
         while True:
             found = await self._find_schedule(called)
             change = planning.declare(called, wanted, found)

@@ -45,11 +45,15 @@ def add(
         str | None, typer.Option(metavar="EXPRESSION", help="Minute, hour, day of the month, month, day of the week.")
     ] = None,
     every: Annotated[float | None, typer.Option(metavar="SECONDS", help="An interval.")] = None,
-    daily: Annotated[list[str] | None, typer.Option(metavar="HH:MM", help="A time of each day; may be repeated.")] = None,
+    daily: Annotated[
+        list[str] | None, typer.Option(metavar="HH:MM", help="A time of each day; may be repeated.")
+    ] = None,
     zone: Annotated[str | None, typer.Option(metavar="ZONE", help="Their time zone, such as Europe/Zagreb.")] = None,
     start: Annotated[
         str | None, typer.Option(metavar="TIME", help="No tick is earlier; as 2027-01-01T08:00+01:00.")
     ] = None,
+    group: Annotated[str | None, typer.Option(metavar="NAME", help="The group that the messages are in.")] = None,
+    priority: Annotated[int, typer.Option(metavar="N", help="Their priority; lower ones go first.")] = 0,
     missed: Annotated[Missed, typer.Option(help="What becomes of ticks that nobody pushed in time.")] = "once",
     grace: Annotated[float, typer.Option(min=0, metavar="SECONDS", help="How late a tick may be.")] = 60.0,
     prefix: Prefix = PREFIX,
@@ -67,6 +71,8 @@ def add(
             daily=daily or None,
             zone=zone,
             start=_moment(start),
+            group=group,
+            priority=priority,
             missed=missed,
             grace=_span("--grace", grace),
         )
@@ -136,7 +142,9 @@ def _payload(text: str) -> Any:
     try:
         return msgspec.json.decode(text)
     except msgspec.DecodeError as error:
-        raise ConfigurationError(f"the payload {text!r:.80} is no JSON ({error}); text needs quotes: '\"hello\"'") from error
+        raise ConfigurationError(
+            f"the payload {text!r:.80} is no JSON ({error}); text needs quotes: '\"hello\"'"
+        ) from error
 
 
 def _span(option: str, seconds: float) -> timedelta:

@@ -92,6 +92,19 @@ def test_no_tick_is_earlier_than_the_start(db: Database) -> None:
     assert db.schedule("daily", daily="08:00", start=begin + microseconds(1), queue="mail").next_at == begin + hours(24)
 
 
+def test_messages_of_a_schedule_have_its_group_and_its_priority(
+    db: Database, queue: Queue, clock: MovableClock
+) -> None:
+    queue.push("an ordinary one")
+    db.schedule("s", every=minutes(1), queue="mail", payload="tick", group="one at a time", priority=-1, missed="all")
+    clock.advance(minutes(3))
+    assert db.maintain().pushed == 3
+    assert [(one.group, one.priority) for one in queue.find()] == [(None, 0), *[("one at a time", -1)] * 3]
+    first, other = queue.reserve_many(4)
+    assert (first.message.payload, other.message.payload) == ("tick", "an ordinary one")
+    assert first.message.headers["tick"] == (START + minutes(1)).isoformat()
+
+
 def test_a_round_says_when_the_next_tick_is(db: Database, clock: MovableClock) -> None:
     assert db.maintain().next_in is None
     db.schedule("often", every=minutes(10), queue="mail")
@@ -106,7 +119,16 @@ def test_schedules_are_listed_by_their_names_with_all_that_was_declared(db: Data
     begin = START + hours(1)
     kept = [
         db.schedule("b", every=minutes(5), start=begin, queue="mail", payload=b"\x00", missed="skip"),
-        db.schedule("c", daily="23:59", zone="America/New_York", queue="billing", grace=hours(2), headers={"n": 1}),
+        db.schedule(
+            "c",
+            daily="23:59",
+            zone="America/New_York",
+            queue="billing",
+            grace=hours(2),
+            headers={"n": 1},
+            group="g",
+            priority=-3,
+        ),
         db.schedule("a", cron="*/5  * * * mon-fri", queue="mail", payload=[1.0, "ž"], missed="all"),
     ]
     assert [schedule.name for schedule in db.schedules()] == ["a", "b", "c"]
@@ -116,6 +138,8 @@ def test_schedules_are_listed_by_their_names_with_all_that_was_declared(db: Data
         queue="mail",
         payload=b"\x00",
         headers={},
+        group=None,
+        priority=0,
         cron=None,
         every=minutes(5),
         daily=None,
@@ -172,7 +196,11 @@ def test_a_time_that_the_clock_skips_ticks_right_after_the_gap(
     when: dict[str, Any] = {"cron": cron} if kind == "cron" else {"daily": skipped}
     start, end = at(zone, f"{before}T00:00"), at(zone, f"{next_day}T12:00")
     made_up(db, queue, clock, start, end, zone=zone, **when)
-    assert ticks(queue) == [at(zone, f"{before}T{skipped}"), at(zone, f"{day}T{after}"), at(zone, f"{next_day}T{skipped}")]
+    assert ticks(queue) == [
+        at(zone, f"{before}T{skipped}"),
+        at(zone, f"{day}T{after}"),
+        at(zone, f"{next_day}T{skipped}"),
+    ]
 
 
 @pytest.mark.parametrize("zone", REPEATS)
@@ -191,7 +219,9 @@ def test_a_time_that_the_clock_shows_twice_ticks_the_first_time_alone(
 
 
 @pytest.mark.parametrize("zone", ["Europe/Zagreb", "America/New_York"])
-def test_several_times_in_one_gap_tick_once_after_it(db: Database, queue: Queue, clock: MovableClock, zone: str) -> None:
+def test_several_times_in_one_gap_tick_once_after_it(
+    db: Database, queue: Queue, clock: MovableClock, zone: str
+) -> None:
     day = GAPS[zone][0]
     start, end = at(zone, f"{day}T00:00"), at(zone, f"{day}T12:00")
     made_up(db, queue, clock, start, end, cron="*/15 2 * * *", zone=zone)
@@ -337,7 +367,9 @@ def test_a_tick_and_its_message_happen_together_or_not_at_all(db: Database, queu
 # Declared anew.
 
 
-def test_to_declare_the_same_again_changes_nothing(db: Database, open_database: OpenDatabase, clock: MovableClock) -> None:
+def test_to_declare_the_same_again_changes_nothing(
+    db: Database, open_database: OpenDatabase, clock: MovableClock
+) -> None:
     def declare(db: Database) -> Schedule:
         return db.schedule("often", every=hours(24), queue="mail", payload={"a": 1, "b": 2})
 
@@ -427,7 +459,11 @@ BAD: dict[str, tuple[Call, type[DuerowError], str]] = {
         ConfigurationError,
         "no time zone 'Europe/Atlantis'",
     ),
-    "half a zone": (lambda db: db.schedule("s", queue="q", daily="08:00", zone="Europe"), ConfigurationError, "'Europe'"),
+    "half a zone": (
+        lambda db: db.schedule("s", queue="q", daily="08:00", zone="Europe"),
+        ConfigurationError,
+        "'Europe'",
+    ),
     "a path": (lambda db: db.schedule("s", queue="q", daily="08:00", zone="../x"), ConfigurationError, "no time zone"),
     "an interval's zone": (
         lambda db: db.schedule("s", queue="q", every=hours(1), zone="UTC"),
@@ -446,10 +482,20 @@ BAD: dict[str, tuple[Call, type[DuerowError], str]] = {
     "no times": (lambda db: db.schedule("s", queue="q", daily=[]), ConfigurationError, "at least one time"),
     "a number of times": (lambda db: db.schedule("s", queue="q", daily=8), ConfigurationError, "no time for daily"),  # type: ignore[arg-type]
     "no word": (lambda db: db.schedule("s", queue="q", every=hours(1), missed="never"), ConfigurationError, "'once'"),  # type: ignore[arg-type]
-    "a negative grace": (lambda db: db.schedule("s", queue="q", every=hours(1), grace=-hours(1)), InvalidMessage, "grace"),
-    "no name": (lambda db: db.schedule("", queue="q", every=hours(1)), ConfigurationError, "a schedule cannot be called"),
+    "a negative grace": (
+        lambda db: db.schedule("s", queue="q", every=hours(1), grace=-hours(1)),
+        InvalidMessage,
+        "grace",
+    ),
+    "no name": (
+        lambda db: db.schedule("", queue="q", every=hours(1)),
+        ConfigurationError,
+        "a schedule cannot be called",
+    ),
     "no queue": (lambda db: db.schedule("s", queue="a b", every=hours(1)), InvalidMessage, "queue cannot be called"),
     "no JSON": (lambda db: db.schedule("s", queue="q", every=hours(1), payload={1}), InvalidMessage, "payload"),
+    "no group": (lambda db: db.schedule("s", queue="q", every=hours(1), group=""), InvalidMessage, "group"),
+    "no priority": (lambda db: db.schedule("s", queue="q", every=hours(1), priority=99999), InvalidMessage, "priority"),
     "our header": (
         lambda db: db.schedule("s", queue="q", every=hours(1), headers={"tick": 1}),
         ConfigurationError,
