@@ -54,7 +54,7 @@ def test_a_schedule_that_cannot_tick_is_told_once_and_tried_seldom(caplog: pytes
     with caplog.at_level(logging.INFO, "duerow.worker"):
         assert pauses(lambda: done) == [LOOK] * 3
     assert [record.getMessage() for record in caplog.records] == [
-        "schedule nightly cannot tick: no such zone; it is tried again every now and then"
+        "schedule nightly cannot tick: ConfigurationError: no such zone; it is tried again every now and then"
     ]
 
 
