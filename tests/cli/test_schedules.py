@@ -81,7 +81,7 @@ def test_the_next_ticks_are_shown_in_utc_and_where_the_clock_is(command: Command
         (["add", "s", "q", "{", "--every", "60"], "is no JSON"),
         (["add", "s", "q", "--every", "0.1"], "every cannot be below"),
         (["add", "s", "q", "--every", "1e300"], "--every 1e+300"),
-        (["add", "s", "q", "--every", "60", "--grace", "nan"], "--grace nan"),
+        (["add", "s", "q", "--every", "nan"], "--every nan"),
         (["add", "s", "q", "--every", "60", "--start", "tomorrow"], "'tomorrow' is no time"),
         (["add", "s", "q", "--every", "60", "--start", "2027-01-01T00:00"], "no time zone"),
         (["remove", "s"], "there is no schedule 's'"),

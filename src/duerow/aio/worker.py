@@ -40,7 +40,7 @@ from duerow.working.supervising import (
     Supervising,
     TurnsEnded,
 )
-from duerow.working.ticking import TICKER, Maintain, Ticking
+from duerow.working.ticking import TICKER, Maintain, Rest, Ticking
 
 SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 
@@ -313,7 +313,8 @@ class _Office:
         self._thread = threading.Thread(target=self._run, name=f"duerow-{queue.name}", daemon=True)
         self._loop = asyncio.new_event_loop()
         self._events: asyncio.Queue[Stop | Left] = asyncio.Queue()
-        self._freed, self._ended, self._time_up = asyncio.Event(), asyncio.Event(), asyncio.Event()
+        self._freed, self._ended = asyncio.Event(), asyncio.Event()
+        self._over, self._time_up = asyncio.Event(), asyncio.Event()
         self._told_ended = False
         self._wakeup = _Wakeup(shift, queue)
         self._parts: set[asyncio.Task[None]] = set()
@@ -330,6 +331,7 @@ class _Office:
             Pause: lambda step: _within(step.seconds, self._time_up.wait()),
             Extend: self._extend,
             Maintain: lambda step: self._queue.database.maintain(),
+            Rest: lambda step: _within(step.seconds, self._over.wait()),
             TurnsEnded: self._turns_ended,
             NextEvent: self._next_event,
             Hire: self._hire,
@@ -394,7 +396,7 @@ class _Office:
         return await arun(plan, lambda step: self._actions[type(step)](step))
 
     def _start(self, role: str, plan: Plan[None]) -> None:
-        if role not in (KEEPER, TICKER):
+        if role != KEEPER:
             self._supervising.staff.add(role)
         part = self._loop.create_task(self._until_left(role, plan), name=f"duerow-{self._queue.name}-{role}")
         self._parts.add(part)
@@ -458,6 +460,8 @@ class _Office:
         self._ended.set()
         self._handlers.ring(None)
         self._wakeup.wake()
+        if self._shift.over:
+            self._over.set()
         if self._shift.gave_up:
             self._time_up.set()
 

@@ -39,7 +39,7 @@ from duerow.working.supervising import (
     Supervising,
     TurnsEnded,
 )
-from duerow.working.ticking import TICKER, Maintain, Ticking
+from duerow.working.ticking import TICKER, Maintain, Rest, Ticking
 
 SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 
@@ -154,7 +154,8 @@ class _Crew:
         self._wakeup = _Wakeup(shift, queue)
         self._turn_to_claim = threading.Lock()
         self._work = threading.Condition()
-        self._freed, self._ended, self._time_up = threading.Event(), threading.Event(), threading.Event()
+        self._freed, self._ended = threading.Event(), threading.Event()
+        self._over, self._time_up = threading.Event(), threading.Event()
         self._actions: dict[type, Callable[[Any], Any]] = {
             Reserve: self._reserve,
             Listen: lambda step: self._wakeup.listen(),
@@ -168,6 +169,7 @@ class _Crew:
             Pause: lambda step: self._time_up.wait(step.seconds),
             Extend: lambda step: queue.extend_many(step.reservations),
             Maintain: lambda step: queue.database.maintain(),
+            Rest: lambda step: self._over.wait(step.seconds),
             TurnsEnded: lambda step: self._ended.set(),
             NextEvent: self._next_event,
             Hire: lambda step: self._hire(),
@@ -204,7 +206,7 @@ class _Crew:
 
     def _start(self, role: str | Slot, body: Callable[[], None]) -> threading.Thread:
         """Start a thread that does not keep the process alive: the end of a shift is bounded, whatever it does."""
-        if role not in (KEEPER, TICKER):
+        if role != KEEPER:
             self._supervising.staff.add(role)
         kind = "handler" if isinstance(role, Slot) else role
         name = f"duerow-{self._queue.name}-{kind}"
@@ -304,6 +306,8 @@ class _Crew:
         with self._work:
             self._work.notify_all()
         self._wakeup.wake()
+        if self._shift.over:
+            self._over.set()
         if self._shift.gave_up:
             self._time_up.set()
 

@@ -15,7 +15,6 @@ from duerow.errors import DuerowError, StoreUnavailable
 from duerow.plan import Plan
 from duerow.schedule import Maintained
 from duerow.working.pace import Backoff
-from duerow.working.settling import Pause
 from duerow.working.shift import Shift
 
 LOOK: Final = 10.0
@@ -29,6 +28,12 @@ TICKER: Final = "ticker"
 
 class Maintain(msgspec.Struct, frozen=True):
     """Do one round of `Database.maintain`; answered with what it did."""
+
+
+class Rest(msgspec.Struct, frozen=True):
+    """Wait for so many seconds, or until the shift is over."""
+
+    seconds: float
 
 
 class Ticking:
@@ -51,7 +56,7 @@ class Ticking:
                 self._outage.reset()
                 self._tell(done.failed)
                 seconds = _until_next_look(done)
-            yield Pause(seconds)
+            yield Rest(seconds)
 
     def _tell(self, failed: Mapping[str, DuerowError]) -> None:
         """Say which schedules cannot tick: once, not at every look."""

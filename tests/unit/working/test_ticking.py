@@ -12,9 +12,8 @@ import pytest
 from duerow.errors import ConfigurationError, StoreUnavailable
 from duerow.plan import run
 from duerow.schedule import Maintained
-from duerow.working.settling import Pause
 from duerow.working.shift import Shift
-from duerow.working.ticking import BREATH, LOOK, Maintain, Ticking
+from duerow.working.ticking import BREATH, LOOK, Maintain, Rest, Ticking
 from tests.unit.working.test_claiming import a_shift
 
 
@@ -26,7 +25,7 @@ def pauses(look: Callable[[], Maintained], rounds: int = 3, shift: Shift | None 
     def carry_out(step: Any) -> Any:
         if isinstance(step, Maintain):
             return look()
-        assert isinstance(step, Pause)
+        assert isinstance(step, Rest)
         paused.append(step.seconds)
         shift.over = len(paused) == rounds
         return None
