@@ -179,6 +179,7 @@ class Taking(Core):
             records = taking.read(rows, line) if rows else []
             taking.add(records, len(rows))
             if line.grouped:
+                taking.served.update(record.group for record in records)
                 yield from self._call_up((taking.queue, group) for group in taking.gone(rows))
 
     def _picked(self, taking: _Taking, line: Line) -> Plan[dict[int, Any]]:
@@ -201,7 +202,7 @@ class Taking(Core):
             start = self.floors.start((taking.queue, line))
             bound = {**self._from(start, taking, line), "limit_in": taking.left + MORE}
             rows = yield self._step(self.statements.pick(True, start.due_at is not None), bound)
-            new = {row[0]: row for row in rows if row[0] not in seen}
+            new = {row[0]: row for row in rows if row[0] not in seen and row[2] not in taking.served}
             turn, behind = yield from self._judged(new)
             seen |= new.keys() - behind.keys()
             heads |= {id: new[id][1] for id in turn}
@@ -289,6 +290,7 @@ class _Taking:
         self.records: list[Record] = []
         self.rows = 0
         self.floored: set[Line] = set()
+        self.served: set[str | None] = set()
 
     @property
     def left(self) -> int:
