@@ -657,7 +657,8 @@ class Statements:
     @cached_property
     def next_tick(self) -> Statement:
         """Read when the next of all schedules ticks; and the time."""
-        return Statement(select(select(func.min(self.tables.schedule.c.next_at)).scalar_subquery(), self.now))
+        next_at = self.tables.schedule.c.next_at
+        return Statement(select(select(func.min(next_at)).where(next_at.is_not(None)).scalar_subquery(), self.now))
 
     @lru_cache(maxsize=4)  # noqa: B019 - lives as long as the store
     def schedules(self, by: tuple[str, ...]) -> Statement:
