@@ -380,7 +380,8 @@ def _read(known: Planned) -> Definition:
         wanted = _decode(known.definition)
     except msgspec.DecodeError as error:
         raise ConfigurationError(
-            f"schedule {known.name!r} cannot be read by this version of duerow: {error}; upgrade it, or declare it anew"
+            f"schedule {known.name!r} cannot be read by this version of duerow: {error}; "
+            "upgrade it, declare the schedule anew, or remove it"
         ) from error
     # What was fit where it was declared need not be so here: time zones come with the host.
     if wanted.rhythm.zone is not None:
