@@ -27,6 +27,7 @@ WITH_PARAMETER = {
     "insert_one": [frozenset(), frozenset(("key", "headers", "due", "delay"))],
     "reserve": [True, False],
     "pop": [True, False],
+    "schedules": [(), ("name",), ("due",)],
     "pick": [(False, False), (True, False), (True, True)],
     "peek": [True, False],
     "find": [("ids", "statuses"), ("by_id", "after_id")],

@@ -11,8 +11,20 @@ from duerow.errors import LeaseLost
 from duerow.message import OnDuplicate, Pushed, Status
 from duerow.plan import BEGIN, Plan
 from duerow.reservation import Receipt
-from duerow.store import Capabilities, Committed, Entry, Query, Record, Refused, Removal, Reserved, Turn
-from duerow.stores.memory import steps
+from duerow.store import (
+    Capabilities,
+    Committed,
+    Entry,
+    Query,
+    Record,
+    Refused,
+    Removal,
+    Reserved,
+    ScheduleChange,
+    SchedulesFound,
+    Turn,
+)
+from duerow.stores.memory import schedules, steps
 from duerow.stores.memory.state import State
 from duerow.stores.memory.turns import end_turn, in_order_of_effect, require_lone_turns
 
@@ -82,6 +94,10 @@ class MemoryStore:
         """Take messages out of the queue by id or key; see `Store.remove`."""
         return _alone(partial(steps.remove, queue=queue, ids=ids, keys=keys, even_if_leased=even_if_leased))
 
+    def set_schedule(self, change: ScheduleChange) -> Plan[bool]:
+        """Change a schedule and push what it pushes, in one step; see `Store.set_schedule`."""
+        return _alone(partial(schedules.change, change=change))
+
     def find(self, query: Query) -> Plan[list[Record]]:
         """Read messages without taking them; see `Store.find`."""
         return _alone(partial(steps.find, query=query))
@@ -101,6 +117,10 @@ class MemoryStore:
     def idle(self, queues: Sequence[str], until: timedelta) -> Plan[timedelta | None]:
         """Return how long until the next message is due; listeners hear of every push, so nothing need be noted."""
         return _alone(partial(steps.idle, queues=queues))
+
+    def schedules(self, name: str | None = None, due: bool = False) -> Plan[SchedulesFound]:
+        """Read schedules; see `Store.schedules`."""
+        return _alone(partial(schedules.find, name=name, due=due))
 
     def check(self) -> Plan[None]:
         """Find nothing amiss: there are no tables."""
