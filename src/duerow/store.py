@@ -234,6 +234,62 @@ class ScheduleChange(msgspec.Struct, frozen=True, gc=False):
     push: tuple[Entry, ...] = ()
 
 
+class Consumer(msgspec.Struct, frozen=True, gc=False):
+    """A consumer that said that it is there.
+
+    Attributes:
+        name: host:pid:worker.
+        queues: what it consumes.
+        kinds: the kinds of payloads that it knows.
+        version: its duerow's version.
+        seen_at: when it said so last.
+    """
+
+    name: str
+    queues: tuple[str, ...]
+    kinds: tuple[str, ...]
+    version: str
+    seen_at: datetime
+
+
+class Inspection(msgspec.Struct, frozen=True, gc=False):
+    """A message and what stands between it and a consumer.
+
+    Attributes:
+        now: the time.
+        record: the message.
+        blocker: the message of its group that has to leave first; None: none has to.
+        paused: whether its queue is paused.
+        consumers: all consumers that are known, of whatever queue.
+    """
+
+    now: datetime
+    record: Record
+    blocker: Record | None
+    paused: bool
+    consumers: list[Consumer]
+
+
+class Standing(msgspec.Struct, frozen=True, gc=False):
+    """How a queue stands, as numbers of its messages by what they wait for, each counted up to a cap.
+
+    Attributes:
+        ready, delayed, leased, waiting, stopped, dead: as in `duerow.watching.Stats`.
+        oldest_due_at, next_due_at: likewise.
+        paused: whether it is paused.
+    """
+
+    ready: int
+    delayed: int
+    leased: int
+    waiting: int
+    stopped: int
+    dead: int
+    oldest_due_at: datetime | None
+    next_due_at: datetime | None
+    paused: bool
+
+
 class Store(Protocol):
     """The contract. Every method returns a plan; a plan of several steps yields BEGIN first.
 
@@ -295,6 +351,18 @@ class Store(Protocol):
         """Change a schedule and push what it pushes, both or neither; False: another was faster, nothing changed."""
         ...
 
+    def pause(self, queue: str, paused: bool) -> Plan[None]:
+        """Let a queue hand out nothing from now on, or hand out again; seen by other processes within a second."""
+        ...
+
+    def note_consumer(self, name: str, queues: Sequence[str], kinds: Sequence[str], version: str) -> Plan[None]:
+        """Note that a consumer is there now; forget those not heard of for a day."""
+        ...
+
+    def purge(self, queue: str, limit: int) -> Plan[int]:
+        """Take up to `limit` messages out of the queue, whatever they are; return how many."""
+        ...
+
     # Reads.
 
     def find(self, query: Query) -> Plan[list[Record]]:
@@ -303,6 +371,14 @@ class Store(Protocol):
 
     def peek(self, queue: str, limit: int) -> Plan[list[Record]]:
         """Read up to `limit` messages that `reserve` would lend, in its order; of a group the one whose turn it is."""
+        ...
+
+    def standing(self, queue: str, cap: int | None) -> Plan[Standing]:
+        """Tell how a queue stands; count no further than `cap` of each."""
+        ...
+
+    def inspect(self, queue: str, id: int | None, key: str | None) -> Plan[Inspection | None]:
+        """Read a message by id, or a live one by key, and what stands between it and a consumer."""
         ...
 
     def count(self, queue: str) -> Plan[dict[Status, int]]:

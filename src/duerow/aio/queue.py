@@ -13,6 +13,7 @@ from msgspec import UNSET
 
 from duerow import dead_letter, translation
 from duerow import reservation as core
+from duerow.aio.operating import Operating
 from duerow.codec import MAX_PAYLOAD_BYTES
 from duerow.consumer import new_claim
 from duerow.errors import (
@@ -99,7 +100,7 @@ class Redriven(msgspec.Struct, frozen=True):
     skipped: int
 
 
-class Queue:
+class Queue(Operating):
     """A named line of messages; made by `Database.queue`.
 
     Attributes:

@@ -45,6 +45,7 @@ from duerow.reservation import Receipt
 from duerow.retry import RetryFunction, RetryPolicy, as_policy
 from duerow.settlement import Bury, Commit, Move, MoveOptions, Release, Retry, Rollback, Settlement, decide
 from duerow.store import Query, Record, Refused, Turn
+from duerow.sync.operating import Operating
 
 if TYPE_CHECKING:
     from duerow.sync.database import Database
@@ -100,7 +101,7 @@ class Redriven(msgspec.Struct, frozen=True):
     skipped: int
 
 
-class Queue:
+class Queue(Operating):
     """A named line of messages; made by `Database.queue`.
 
     Attributes:

@@ -50,6 +50,21 @@ CREATE TABLE duerow_waiting (
 
 INSERT INTO duerow_schema (version, name) VALUES (1, '0001 messages');
 
+CREATE TABLE duerow_queue (
+	name TEXT COLLATE "C" NOT NULL, 
+	paused BOOLEAN NOT NULL, 
+	PRIMARY KEY (name)
+);
+
+CREATE TABLE duerow_consumer (
+	name TEXT COLLATE "C" NOT NULL, 
+	about JSON NOT NULL, 
+	seen_at TIMESTAMP WITH TIME ZONE NOT NULL, 
+	PRIMARY KEY (name)
+);
+
+INSERT INTO duerow_schema (version, name) VALUES (2, '0002 queues');
+
 CREATE TABLE duerow_schedule (
 	name TEXT COLLATE "C" NOT NULL, 
 	definition JSON NOT NULL, 
@@ -61,5 +76,5 @@ CREATE TABLE duerow_schedule (
 
 CREATE INDEX duerow_schedule_due ON duerow_schedule (next_at) WHERE next_at IS NOT NULL;
 
-INSERT INTO duerow_schema (version, name) VALUES (2, '0003 schedules');
+INSERT INTO duerow_schema (version, name) VALUES (3, '0003 schedules');
 

@@ -43,6 +43,22 @@ CREATE UNIQUE INDEX duerow_message_turn ON duerow_message (queue, "group") WHERE
 
 INSERT INTO duerow_schema (version, name) VALUES (1, '0001 messages');
 
+CREATE TABLE duerow_queue (
+	name TEXT COLLATE "BINARY" NOT NULL, 
+	paused BOOLEAN NOT NULL, 
+	PRIMARY KEY (name)
+);
+
+CREATE TABLE duerow_consumer (
+	name TEXT COLLATE "BINARY" NOT NULL, 
+	about TEXT NOT NULL, 
+	seen_at BIGINT NOT NULL, 
+	PRIMARY KEY (name), 
+	CHECK (json_valid(about))
+);
+
+INSERT INTO duerow_schema (version, name) VALUES (2, '0002 queues');
+
 CREATE TABLE duerow_schedule (
 	name TEXT COLLATE "BINARY" NOT NULL, 
 	definition TEXT NOT NULL, 
@@ -55,5 +71,5 @@ CREATE TABLE duerow_schedule (
 
 CREATE INDEX duerow_schedule_due ON duerow_schedule (next_at) WHERE next_at IS NOT NULL;
 
-INSERT INTO duerow_schema (version, name) VALUES (2, '0003 schedules');
+INSERT INTO duerow_schema (version, name) VALUES (3, '0003 schedules');
 

@@ -15,6 +15,7 @@ from duerow.store import (
     Capabilities,
     Committed,
     Entry,
+    Inspection,
     Query,
     Record,
     Refused,
@@ -22,6 +23,7 @@ from duerow.store import (
     Reserved,
     ScheduleChange,
     SchedulesFound,
+    Standing,
     Turn,
 )
 from duerow.stores.memory import schedules, steps
@@ -101,6 +103,26 @@ class MemoryStore:
     def find(self, query: Query) -> Plan[list[Record]]:
         """Read messages without taking them; see `Store.find`."""
         return _alone(partial(steps.find, query=query))
+
+    def pause(self, queue: str, paused: bool) -> Plan[None]:
+        """Let a queue hand out nothing, or hand out again; see `Store.pause`."""
+        return _alone(partial(steps.pause, queue=queue, paused=paused))
+
+    def note_consumer(self, name: str, queues: Sequence[str], kinds: Sequence[str], version: str) -> Plan[None]:
+        """Note that a consumer is there; see `Store.note_consumer`."""
+        return _alone(partial(steps.note_consumer, name=name, queues=queues, kinds=kinds, version=version))
+
+    def purge(self, queue: str, limit: int) -> Plan[int]:
+        """Take messages away, whatever they are; see `Store.purge`."""
+        return _alone(partial(steps.purge, queue=queue, limit=limit))
+
+    def standing(self, queue: str, cap: int | None) -> Plan[Standing]:
+        """Tell how a queue stands; see `Store.standing`."""
+        return _alone(partial(steps.standing, queue=queue, cap=cap))
+
+    def inspect(self, queue: str, id: int | None, key: str | None) -> Plan[Inspection | None]:
+        """Read a message and what stands between it and a consumer; see `Store.inspect`."""
+        return _alone(partial(steps.inspect, queue=queue, id=id, key=key))
 
     def peek(self, queue: str, limit: int) -> Plan[list[Record]]:
         """Read due messages without taking them; see `Store.peek`."""

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Final
 
 from duerow.message import LIVE
-from duerow.store import Planned, Record
+from duerow.store import Consumer, Planned, Record
 
 _AFTER_EVERY_ID: Final = 1 << 63
 _BEFORE_ALL_TIMES: Final = datetime.min.replace(tzinfo=UTC)
@@ -21,6 +21,8 @@ class State:
 
     Attributes:
         records: every message by its id.
+        paused: the queues that hand nothing out.
+        consumers: those that said that they are there, by name.
         schedules: every schedule by its name.
     """
 
@@ -33,6 +35,8 @@ class State:
         self._holders: dict[tuple[str, str], int] = {}
         self._journal: list[tuple[int | None, Callable[[], None]]] = []
         self._last_id = 0
+        self.paused: set[str] = set()
+        self.consumers: dict[str, Consumer] = {}
 
     def next_id(self) -> int:
         """Return an id that no message ever had; undoing does not bring it back."""
@@ -57,6 +61,14 @@ class State:
             return True
         group = (record.queue, record.group)
         return self._groups[group][0] == record.id and self._lent.get(group, record.id) == record.id
+
+    def blocker(self, record: Record) -> Record | None:
+        """Return who of its group has to leave before a message has its turn: who is lent, else the first."""
+        if record.group is None or record.status not in LIVE or self.has_turn(record):
+            return None
+        group = (record.queue, record.group)
+        lent = self._lent.get(group, record.id)
+        return self.records[self._groups[group][0] if lent == record.id else lent]
 
     def next_due(self, queue: str) -> datetime | None:
         """Return when the first of the queue's messages whose turn it is is, or was, due; None if none has a time."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
-from itertools import groupby
+from itertools import groupby, islice
 from operator import attrgetter
 from typing import Any
 
@@ -16,7 +16,7 @@ from duerow.dead_letter import dead_letter as dead_letters
 from duerow.errors import DuplicateKey
 from duerow.message import LIVE, Failure, OnDuplicate, Outcome, Pushed, Status
 from duerow.reservation import Receipt
-from duerow.store import Entry, Query, Record, Removal, Reserved
+from duerow.store import Consumer, Entry, Inspection, Query, Record, Removal, Reserved, Standing
 from duerow.stores.memory.state import State
 
 Step = Callable[[State, datetime], Any]
@@ -138,6 +138,61 @@ def find(state: State, now: datetime, query: Query) -> list[Record]:
     return found[: query.limit]
 
 
+def pause(state: State, now: datetime, queue: str, paused: bool) -> None:
+    """Let the queue hand out nothing, or hand out again."""
+    (state.paused.add if paused else state.paused.discard)(queue)
+
+
+def note_consumer(
+    state: State, now: datetime, name: str, queues: Sequence[str], kinds: Sequence[str], version: str
+) -> None:
+    """Keep a consumer's word, and forget those of more than a day ago."""
+    state.consumers[name] = Consumer(name, tuple(queues), tuple(kinds), version, now)
+    state.consumers = {name: one for name, one in state.consumers.items() if now - one.seen_at <= timedelta(days=1)}
+
+
+def purge(state: State, now: datetime, queue: str, limit: int) -> int:
+    """Take some of the queue's messages away, whatever they are."""
+    ids = list(islice((record.id for record in state.records.values() if record.queue == queue), limit))
+    for id_ in ids:
+        state.drop(id_)
+    return len(ids)
+
+
+def standing(state: State, now: datetime, queue: str, cap: int | None) -> Standing:
+    """Go through the queue's messages and count them by what they wait for."""
+    numbers: Counter[str] = Counter()
+    dues: dict[str, list[datetime]] = {"ready": [], "later": []}
+    for record in state.records.values():
+        if record.queue != queue:
+            continue
+        if record.due_at is None:
+            numbers["dead" if record.status == "dead" else "stopped"] += 1
+        elif record.group is not None and _is_behind(state, record):
+            numbers["waiting"] += 1
+        else:
+            ready = record.due_at <= now
+            numbers["ready" if ready else "leased" if record.leased_by else "delayed"] += 1
+            dues["ready" if ready else "later"].append(record.due_at)
+    names = ("ready", "delayed", "leased", "waiting", "stopped", "dead")
+    counted = {name: numbers[name] if cap is None else min(numbers[name], cap) for name in names}
+    oldest, following = min(dues["ready"], default=None), min(dues["later"], default=None)
+    return Standing(**counted, oldest_due_at=oldest, next_due_at=following, paused=queue in state.paused)
+
+
+def inspect(state: State, now: datetime, queue: str, id: int | None, key: str | None) -> Inspection | None:
+    """Find the message, and what stands between it and a consumer."""
+    record = state.holder(queue, key) if id is None else state.records.get(id)
+    if record is None or record.queue != queue:
+        return None
+    consumers = sorted(state.consumers.values(), key=lambda one: one.name)
+    return Inspection(now, record, state.blocker(record), queue in state.paused, consumers)
+
+
+def _is_behind(state: State, record: Record) -> bool:
+    return record.leased_by is None and state.blocker(record) is not None
+
+
 def count(state: State, now: datetime, queue: str) -> dict[Status, int]:
     """Go through the messages of the queue and count them by status."""
     return dict(Counter(record.status for record in state.records.values() if record.queue == queue))
@@ -150,7 +205,7 @@ def queues(state: State, now: datetime) -> list[str]:
 
 def idle(state: State, now: datetime, queues: Sequence[str]) -> timedelta | None:
     """Return how far from now the next due time of these queues is; None when no message of them has one."""
-    dues = [due for queue in queues if (due := state.next_due(queue)) is not None]
+    dues = [due for queue in queues if queue not in state.paused and (due := state.next_due(queue)) is not None]
     return min(dues) - now if dues else None
 
 
@@ -304,6 +359,8 @@ def _in_turn(state: State, now: datetime, queue: str, attempts: int | None) -> I
     Where one is buried, the next of its group has its turn at once.
     """
     served: set[str | None] = set()
+    if queue in state.paused:
+        return
     for _, line in groupby(state.due(queue, now), key=attrgetter("priority")):
         ids = [record.id for record in line]
         for record in _still_due(state, now, ids):

@@ -34,6 +34,7 @@ class Lines:
     def __init__(self) -> None:
         self._known: dict[str, set[Line]] = {}
         self._looked: dict[str, float] = {}
+        self._paused: set[str] = set()
 
     def of(self, queue: str) -> list[Line]:
         """Return the lines of a queue, the one to be served first first."""
@@ -44,9 +45,18 @@ class Lines:
         looked = self._looked.get(queue)
         return looked is None or time.monotonic() - looked >= LOOK_AGAIN
 
-    def looked(self, queue: str) -> None:
-        """Note that all lines are known at this moment."""
+    def looked(self, queue: str, paused: bool) -> None:
+        """Note that all lines are known at this moment, and whether the queue is paused."""
         self._looked[queue] = time.monotonic()
+        self.paused(queue, paused)
+
+    def paused(self, queue: str, paused: bool) -> None:
+        """Note whether a queue hands nothing out."""
+        (self._paused.add if paused else self._paused.discard)(queue)
+
+    def is_paused(self, queue: str) -> bool:
+        """Return whether the queue was paused when it was last looked at."""
+        return queue in self._paused
 
     def add(self, queue: str, lines: Iterable[Line]) -> None:
         """Note lines that have messages, or will have."""

@@ -343,7 +343,7 @@ class Statements:
 
     @cached_property
     def further_lines(self) -> OverRows:
-        """Read the lowest priority in use between the given ones, for rows in groups or not; null: none."""
+        """Read the lowest priority in use between the given ones, in groups or not; null: none. And if it is paused."""
         columns = self.message.c
 
         def build(given: Any) -> Executable:
@@ -354,7 +354,7 @@ class Statements:
                 return found.correlate(given).scalar_subquery()
 
             found = case((given.c.grouped, lowest(True)), else_=lowest(False))
-            return select(given.c.grouped, found).select_from(given)
+            return select(given.c.grouped, found, self._paused).select_from(given)
 
         return self._over(("grouped", "low", "high"), build)
 
@@ -625,6 +625,101 @@ class Statements:
         return Statement(
             select(*(select(func.min(columns.queue)).where(after, *kind).scalar_subquery() for kind in kinds))
         )
+
+    @cached_property
+    def set_paused(self) -> Statement:
+        """Note that a queue is paused, or not."""
+        queue = self.tables.queue
+        values = {"name": self._bound("queue_in", Text()), "paused": self._bound("paused_in", Boolean())}
+        said: Any = self.dialect.insert(queue).values(values)
+        return Statement(
+            said.on_conflict_do_update(index_elements=[queue.c.name], set_={"paused": said.excluded.paused})
+        )
+
+    @cached_property
+    def note_consumer(self) -> Statement:
+        """Note that a consumer is there now."""
+        consumer = self.tables.consumer
+        about = self._json(self._bound("about_in", Text()))
+        said: Any = self.dialect.insert(consumer).values(
+            {"name": self._bound("name_in", Text()), "about": about, "seen_at": self.now}
+        )
+        new = {"about": said.excluded.about, "seen_at": said.excluded.seen_at}
+        return Statement(said.on_conflict_do_update(index_elements=[consumer.c.name], set_=new))
+
+    @cached_property
+    def forget_consumers(self) -> Statement:
+        """Forget the consumers not heard of for a day."""
+        consumer = self.tables.consumer
+        return Statement(
+            delete(consumer).where(
+                self.dialect.later(consumer.c.seen_at, self._bound("span", self.dialect.span)) < self.now
+            )
+        )
+
+    @cached_property
+    def consumers(self) -> Statement:
+        """Read the consumers that were there lately."""
+        columns = self.tables.consumer.c
+        about = self.dialect.as_text(columns.about)
+        return Statement(select(columns.name, about, columns.seen_at).order_by(columns.name))
+
+    @cached_property
+    def purge(self) -> Statement:
+        """Take some messages of a queue away, whatever they are; return their ids."""
+        columns = self.message.c
+        some = select(columns.id).where(self._of_queue).limit(self._bound("limit_in", Integer()))
+        gone = delete(self.message).where(self.dialect.one_of(columns.id, some.with_for_update(skip_locked=True)))
+        return Statement(gone.returning(columns.id))
+
+    @lru_cache(maxsize=4)  # noqa: B019 - lives as long as the store
+    def in_line(self, grouped: bool, due: bool) -> Statement:
+        """Count the rows of a line that are due, or those that are not yet, by whether they are lent, up to a number.
+
+        Each with the first due time among them.
+        """
+        columns = self.message.c
+        line = (self._of_queue, columns.priority == self._bound("priority_in", SmallInteger()), self._in_group(grouped))
+        when = columns.due_at <= self.now if due else columns.due_at > self.now
+        lent = (const(1) == const(0)) if due else columns.leased_by.is_not(None)
+        some = select(lent.label("lent"), columns.due_at).where(*line, when).order_by(columns.due_at)
+        first = some.limit(self._bound("limit_in", Integer())).subquery("first")
+        counted = select(first.c.lent, func.count(), func.min(first.c.due_at, type_=self.dialect.moment))
+        return Statement(counted.group_by(first.c.lent))
+
+    @cached_property
+    def out_of_line(self) -> Statement:
+        """Count the rows of a queue that are in no line, by what they wait for, each up to a number."""
+        columns = self.message.c
+        limit = self._bound("limit_in", Integer())
+        resting = (columns.due_at.is_(None), columns.behind_at.is_(None))
+        behind = (columns.group.is_not(None), self._live, columns.due_at.is_(None), columns.behind_at.is_not(None))
+        kinds = {
+            "dead": (*resting, ~self._live),
+            "stopped": (*resting, self._live),
+            "waiting": behind,
+        }
+        parts = []
+        for name, which in kinds.items():
+            some = select(columns.id).where(self._of_queue, *which).limit(limit).subquery(name)
+            parts.append(select(func.count()).select_from(some).scalar_subquery())
+        return Statement(select(*parts, self._paused, self.now))
+
+    @cached_property
+    def blocker(self) -> Statement:
+        """Read the message that has to leave a group before the given one: the one that is lent, else the first."""
+        columns = self.message.c
+        group = (self._of_queue, columns.group == self._bound("group_in", Text()), self._live)
+        before = or_(columns.leased_by.is_not(None), columns.id < self._bound("id_in", BigInteger()))
+        found = select(*self._record).where(*group, before, columns.id != self._bound("id_in", BigInteger()))
+        lent_first = case((columns.leased_by.is_not(None), const(0)), else_=const(1))
+        return Statement(found.order_by(lent_first, columns.id).limit(const(1)))
+
+    @property
+    def _paused(self) -> ColumnElement[Any]:
+        queue = self.tables.queue.c
+        said = select(queue.paused).where(queue.name == self._bound("queue_in", Text())).scalar_subquery()
+        return func.coalesce(said, const(1) == const(0))
 
     @cached_property
     def hold(self) -> Statement:

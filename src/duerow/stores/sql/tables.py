@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from sqlalchemy import BigInteger, Column, Integer, MetaData, SmallInteger, Table, Text
+from sqlalchemy import BigInteger, Boolean, Column, Integer, MetaData, SmallInteger, Table, Text
 
 from duerow.errors import ConfigurationError
 from duerow.stores.sql.dialects.base import Dialect
@@ -18,6 +18,8 @@ class Tables:
     Attributes:
         message: one row for each message; see the design note on the schema.
         waiting: one row for each queue for which a consumer sleeps, until when (only where pushes wake consumers).
+        queue: one row for each queue of which something was said.
+        consumer: one row for each consumer that was there lately.
         schedule: one row for each schedule, with its next tick.
         version: one row for each migration that was made.
     """
@@ -56,6 +58,16 @@ class Tables:
         )
         self.waiting = Table(
             f"{prefix}waiting", metadata, Column("queue", Text, primary_key=True), Column("until", moment)
+        )
+        self.queue = Table(
+            f"{prefix}queue", metadata, Column("name", Text, primary_key=True), Column("paused", Boolean)
+        )
+        self.consumer = Table(
+            f"{prefix}consumer",
+            metadata,
+            Column("name", Text, primary_key=True),
+            Column("about", dialect.json),
+            Column("seen_at", moment),
         )
         self.schedule = Table(
             f"{prefix}schedule",

@@ -98,9 +98,9 @@ class Core:
             gaps = self.lines.gaps(queue)
             more = {"queue_in": queue}
             rows = yield self._given(self.statements.further_lines, ("grouped", "low", "high"), gaps, more)
-            new = {Line(priority, bool(grouped)) for grouped, priority in rows if priority is not None}
+            new = {Line(priority, bool(grouped)) for grouped, priority, _ in rows if priority is not None}
             looking = bool(new)
-        self.lines.looked(queue)
+        self.lines.looked(queue, paused=bool(rows[0][2]))
 
     def _call_up(self, groups: Iterable[Group]) -> Plan[None]:
         """Give the next of each group its turn: one of them has left, or is no longer lent."""

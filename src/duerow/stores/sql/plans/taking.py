@@ -150,11 +150,14 @@ class Taking(Settling):
         if fresh:
             yield from self._look_for_lines(queue)
         known = self.lines.of(queue)
-        yield from self._take_from(taking, known)
+        if not self.lines.is_paused(queue):
+            yield from self._take_from(taking, known)
         if taking.records:
             return
         if not fresh:
             yield from self._look_for_lines(queue)
+        if self.lines.is_paused(queue):
+            return
         unseen = [line for line in self.lines.of(queue) if line in taking.floored or line not in known]
         for line in unseen:
             self.floors.look_below((queue, line))
