@@ -11,7 +11,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from duerow.codec import encode_failure
+from duerow.codec import decode_failure, encode_failure
+from duerow.dead_letter import dead_letter as dead_letters
 from duerow.errors import DuplicateKey
 from duerow.message import LIVE, Failure, OnDuplicate, Outcome, Pushed, Status
 from duerow.reservation import Receipt
@@ -61,7 +62,14 @@ def change(state: State, now: datetime, held: Record, entry: Entry, on_duplicate
 
 
 def reserve(
-    state: State, now: datetime, queue: str, limit: int, lease: timedelta, attempts: int | None, consumer: str
+    state: State,
+    now: datetime,
+    queue: str,
+    limit: int,
+    lease: timedelta,
+    attempts: int | None,
+    consumer: str,
+    dead_letter: str | None,
 ) -> Reserved:
     """Lend the first `limit` in line; those that used up their attempts in leases nobody settled are buried."""
     lent: list[Record] = []
@@ -72,7 +80,7 @@ def reserve(
         if record.leased_until is not None:
             record = replace(record, last_error=_ended_lease(record, attempts))
             if attempts is not None and record.attempts >= attempts:
-                state.put(dead(record))
+                state.put(dead(record) if dead_letter is None else _dead_letter(now, record, dead_letter))
                 buried += 1
                 continue
         lent.append(_lend(state, now, record, lease, consumer))
@@ -277,6 +285,16 @@ def _fits(record: Record, query: Query) -> bool:
         and (query.statuses is None or record.status in query.statuses)
         and (query.after_id is None or record.id > query.after_id)
     )
+
+
+def _dead_letter(now: datetime, record: Record, to: str) -> Record:
+    """Return the message as one that has gone to a dead-letter queue."""
+    why = decode_failure(record.last_error)
+    reason = "" if why is None else f"{why.type}: {why.message}"
+    letter = dead_letters(
+        to, record.queue, record.key, record.headers, record.attempts, reason, now, record.group, record.priority
+    )
+    return replace(begun_anew(record, now), queue=to, key=None, headers=letter.headers)
 
 
 def _in_turn(state: State, now: datetime, queue: str, attempts: int | None) -> Iterator[Record]:

@@ -14,6 +14,7 @@ import pytest
 from duerow import Commit, Draft, Move, Queue, Release, Reservation, Rollback, fixed
 from duerow.errors import DuplicateKey, LeaseLost
 from duerow.message import OnDuplicate
+from duerow.settlement import Settlement
 from duerow.testing.clock import MovableClock, minutes, seconds
 from duerow.testing.conformance.fixtures import Place
 from duerow.testing.faces import Face, another
@@ -201,6 +202,7 @@ def test_producers_and_consumers_of_groups_that_race_keep_the_order_of_each_and_
 ) -> None:
     """Each producer fills groups of its own, so that their order is known; consumers commit, give back and fail."""
     each, producers = 24, 2
+    endings: dict[str, Settlement] = {"commit": Commit(), "release": Release(), "fail": Rollback(seconds(0))}
     done: dict[str, list[int]] = {}
     holding: set[str] = set()
     finished = threading.Barrier(producers, timeout=120)
@@ -231,8 +233,7 @@ def test_producers_and_consumers_of_groups_that_race_keep_the_order_of_each_and_
                     if ending == "commit":
                         done.setdefault(group, []).append(one.message.payload)
                     holding.remove(group)
-                    settlement = {"commit": Commit(), "release": Release(), "fail": Rollback(seconds(0))}[ending]
-                    assert queue.settle([(one, settlement)]) == []
+                    assert queue.settle([(one, endings[ending])]) == []
 
         return drain
 
