@@ -10,6 +10,7 @@
     ├── LeaseLost               the receipt is stale: somebody else ended that turn
     ├── TimedOut                a handler ran longer than its timeout
     ├── InvalidOutcome          a handler or station returned something that ends no turn
+    ├── TransactionEnded        a handler ended the transaction that its worker ends
     ├── StationFailed           the tasks of a station failed on Spark again and again
     ├── SchemaOutdated          the tables are missing or older than this version: migrate
     ├── SchemaNewer             the tables were made by a newer version: upgrade duerow
@@ -116,6 +117,10 @@ class TimedOut(DuerowError):
 
 class InvalidOutcome(DuerowError):
     """A handler or a station returned something that cannot end a turn."""
+
+
+class TransactionEnded(DuerowError):
+    """A handler committed or rolled back the transaction that it was given, which its worker ends."""
 
 
 class StationFailed(DuerowError):

@@ -16,13 +16,12 @@ from typing import Any, Protocol
 import duerow
 from duerow import aio
 from duerow.aio.worker import Worker as AsyncWorker
-from duerow.message import Message
 from duerow.sync.worker import Worker
 
 PATIENCE = 60.0
 """Seconds after which a test that waits for something gives up; no test is right because of them."""
 
-Handler = Callable[[Message], Coroutine[Any, Any, Any]]
+Handler = Callable[..., Coroutine[Any, Any, Any]]
 
 
 class Gate:
@@ -184,11 +183,11 @@ class _Async(_InThread):
             await self.worker.run(until)
 
 
-def blocking(handler: Handler) -> Callable[[Message], Any]:
+def blocking(handler: Handler) -> Callable[..., Any]:
     """Return a plain function that runs the coroutine to its end."""
 
-    def call(message: Message) -> Any:
-        running: Awaitable[Any] = handler(message)
+    def call(*subject: Any) -> Any:
+        running: Awaitable[Any] = handler(*subject)
         try:
             running.send(None)  # type: ignore[attr-defined]
         except StopIteration as ended:

@@ -77,9 +77,35 @@ class Settling:
             if failed:
                 batch += yield from self._settle_failures(failed)
         self._hand.let_go(errors or ())
+        yield self.settled(batch)
+
+    def settled(self, batch: Sequence[Ended]) -> Freed:
+        """These turns have ended as decided: let go of them, and return what to tell whoever claims."""
         self._hand.let_go(attempt for attempt, _ in batch)
         self._shift.journal.settled(batch)
-        yield Freed(self._wakes(batch))
+        return Freed(self._wakes(batch))
+
+    def find_out(self, attempt: Attempt, error: StoreUnavailable) -> Plan[None]:
+        """The answer to a commit was lost: a turn that can still be ended as failed was not committed."""
+        failed = (attempt, self._shift.conclude(attempt, error))
+        why = (yield from self._carry_out([failed])).get(attempt)
+        if why is None:
+            yield self.settled([failed])
+            return
+        self._hand.let_go([attempt])
+        if isinstance(why, LeaseLost):
+            self._shift.journal.unknown([attempt], error)
+        elif not isinstance(why, StoreUnavailable):
+            self._shift.journal.unsettled(attempt, why)
+            raise why
+        yield Freed(self._wakes([]))
+
+    def lost(self, attempt: Attempt, error: Exception) -> Freed:
+        """A turn was refused, for good: let go of its message, and return what to tell whoever claims."""
+        attempt.tell(error)
+        self._shift.journal.lost(attempt)
+        self._hand.let_go([attempt])
+        return Freed(self._wakes([]))
 
     def _carry_out(self, batch: Sequence[Ended]) -> Plan[dict[Attempt, Exception]]:
         """Settle, for as long as it takes the database to answer; return what was refused, and why."""

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from inspect import iscoroutinefunction
 from types import CoroutineType
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
-from duerow.errors import ConfigurationError, InvalidOutcome
+from duerow.errors import ConfigurationError, InvalidOutcome, NotSupported
 from duerow.message import check_span
 from duerow.retry import DEFAULT, RetryPolicy
-from duerow.settlement import Commit, Settlement, decide
+from duerow.settlement import Commit, Move, Settlement, decide
+from duerow.store import Capabilities
 from duerow.working.attempt import Attempt
-from duerow.working.hand import Hand, Slot
+from duerow.working.hand import Ended, Hand, Slot
 from duerow.working.journal import Journal
 from duerow.working.pace import Pace
 
@@ -42,6 +44,8 @@ class Terms:
         poll: longest sleep on an idle queue; None: 5 s where pushes wake the worker, else 1 s.
         grace: how long running handlers have when the worker is stopped.
         name: the worker's part of what `leased_by` says.
+        whole_batch: whether a handler is given many messages at once.
+        transactional: whether a handler writes in the transaction that ends its message's turn.
     """
 
     batch: int
@@ -52,10 +56,18 @@ class Terms:
     poll: timedelta | None
     grace: timedelta
     name: str
+    whole_batch: bool = False
+    transactional: bool = False
 
     def __post_init__(self) -> None:
         check_count("batch", self.batch)
         check_count("concurrency", self.concurrency)
+        check_switch("whole_batch", self.whole_batch)
+        check_switch("transactional", self.transactional)
+        if self.whole_batch and self.transactional:
+            raise ConfigurationError(
+                "whole_batch and transactional do not go together: in one transaction no message could fail alone"
+            )
         check_span("grace", self.grace)
         if self.timeout is not None:
             check_span("timeout", self.timeout, _TICK)
@@ -86,7 +98,8 @@ class Shift:
 
     def __init__(self, queue: str, terms: Terms, until: Until) -> None:
         self.queue, self.terms, self.until = queue, terms, check_until(until)
-        self.hand = Hand(Pace(terms.batch, terms.concurrency, terms.lease.total_seconds()))
+        at_once = terms.concurrency * (terms.batch if terms.whole_batch else 1)
+        self.hand = Hand(Pace(terms.batch, at_once, terms.lease.total_seconds()))
         self.journal = Journal(queue, terms.name)
         self.slots: set[Slot] = set()
         self.over = self.closing = self.gave_up = False
@@ -114,15 +127,55 @@ class Shift:
         if outcome is None:
             return _DONE
         if isinstance(outcome, CoroutineType):
-            outcome.close()
-            outcome = InvalidOutcome(
-                "the handler returned a coroutine, which nobody awaits; give async functions to duerow.aio.Worker"
-            )
+            outcome = _not_awaited(outcome)
         try:
             return decide(attempt.message, outcome, self.terms.retry)
         except Exception as error:  # a policy is the user's code
             self.journal.broken_policy(attempt, error)
             return decide(attempt.message, outcome, DEFAULT)
+
+    def conclude_batch(self, batch: Sequence[Attempt], outcome: object) -> list[Ended]:
+        """Return how the turns of a batch end, by what its handler returned or raised.
+
+        None: all are done. A list or tuple with one entry for each message: None, a settlement, a list of moves or an
+        exception. An exception is the outcome of every message, and so is whatever else is no such list.
+        """
+        if isinstance(outcome, CoroutineType):
+            outcome = _not_awaited(outcome)
+        if not isinstance(outcome, list | tuple):
+            each = outcome if outcome is None or isinstance(outcome, BaseException) else _no_outcomes(batch, outcome)
+            return [(attempt, self.conclude(attempt, each)) for attempt in batch]
+        if len(outcome) != len(batch):
+            each = _no_outcomes(batch, outcome)
+            return [(attempt, self.conclude(attempt, each)) for attempt in batch]
+        pairs = zip(batch, outcome, strict=True)
+        return [(attempt, self.conclude(attempt, _entry(attempt, one))) for attempt, one in pairs]
+
+
+def _not_awaited(outcome: CoroutineType[Any, Any, Any]) -> InvalidOutcome:
+    outcome.close()
+    return InvalidOutcome(
+        "the handler returned a coroutine, which nobody awaits; give async functions to duerow.aio.Worker"
+    )
+
+
+def _no_outcomes(batch: Sequence[Attempt], outcome: object) -> InvalidOutcome:
+    what = f"{len(outcome)} outcomes" if isinstance(outcome, list | tuple) else f"{outcome!r:.80}"
+    return InvalidOutcome(
+        f"the handler of a batch of {len(batch)} returned {what}; it returns None (all are done) or a list with one "
+        "entry for each message, in their order"
+    )
+
+
+def _entry(attempt: Attempt, entry: object) -> object:
+    """Return the outcome of one message of a batch; an error for what could be a mistake."""
+    moves = isinstance(entry, list) and any(isinstance(part, Move) for part in entry)
+    if entry is None or moves or isinstance(entry, Settlement | BaseException):
+        return entry
+    return InvalidOutcome(
+        f"message {attempt.message.id}: the handler of its batch gave {entry!r:.80} as its outcome; give None (done), "
+        "a settlement, a list of moves or an exception"
+    )
 
 
 def new_name() -> str:
@@ -134,6 +187,12 @@ def check_count(name: str, count: object) -> None:
     """Raise ConfigurationError unless it is an integer of at least 1."""
     if type(count) is not int or count < 1:
         raise ConfigurationError(f"{name} is an integer of at least 1, not {count!r:.80}")
+
+
+def check_switch(name: str, switch: object) -> None:
+    """Raise ConfigurationError unless it is True or False."""
+    if not isinstance(switch, bool):
+        raise ConfigurationError(f"{name} is True or False, not {switch!r:.80}")
 
 
 def check_name(name: object) -> None:
@@ -151,6 +210,23 @@ def check_until(until: object) -> Until:
         f"until cannot be {until!r:.80}: say 'idle' (nothing is due now), 'empty' (nothing will be due), "
         "or nothing: until the worker is stopped"
     )
+
+
+def handlers_at_once(concurrency: int, transactional: bool, capabilities: Capabilities) -> int:
+    """Return how many handlers can run at once; one where a transaction lets no other one write beside it.
+
+    Raises:
+        NotSupported: the store cannot have handlers write in its transactions.
+    """
+    if transactional is not True:
+        return concurrency
+    if not capabilities.within:
+        raise NotSupported(
+            "transactional=True: this store cannot settle in a transaction that a handler writes in; use one that "
+            "keeps its messages beside your rows, such as sqlite:// or postgresql://, or leave it out"
+        )
+    check_count("concurrency", concurrency)
+    return concurrency if capabilities.parallel_writes else 1
 
 
 def is_async(handler: object) -> bool:
