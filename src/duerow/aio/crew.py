@@ -13,6 +13,7 @@ from time import monotonic
 from typing import Any, Final
 
 from duerow.aio.queue import Queue, Reservation
+from duerow.aio.queues import Queues
 from duerow.consumer import new_claim
 from duerow.errors import InvalidOutcome, StoreUnavailable
 from duerow.plan import Plan, arun
@@ -49,7 +50,7 @@ BREATH: Final = 0.001
 class Handlers:
     """The tasks that run handlers, on the loop of whoever called `run`."""
 
-    def __init__(self, shift: Shift, queue: Queue, handler: Callable[..., Any]) -> None:
+    def __init__(self, shift: Shift, queue: Queue | Queues, handler: Callable[..., Any]) -> None:
         self._shift, self._hand, self._handler = shift, shift.hand, handler
         self._loop = asyncio.get_running_loop()
         self._waiting: deque[asyncio.Future[None]] = deque()
@@ -198,7 +199,7 @@ class Office:
     So a handler that blocks its loop holds up no lease, no settlement, and no transaction that is under way.
     """
 
-    def __init__(self, shift: Shift, queue: Queue, handlers: Handlers) -> None:
+    def __init__(self, shift: Shift, queue: Queue | Queues, handlers: Handlers) -> None:
         self._shift, self._queue, self._handlers = shift, queue, handlers
         self._hand = shift.hand
         self._supervising = Supervising(shift)
@@ -315,8 +316,8 @@ class Office:
         return await self._queue.reserve_many(step.limit, consumer=new_claim(self._shift.terms.name))
 
     async def _next_due(self, step: NextDue) -> timedelta | None:
-        database, name = self._queue.database, self._queue.name
-        return await database.run(lambda: database.store.idle([name], step.sleep))
+        database, names = self._queue.database, self._shift.queues
+        return await database.run(lambda: database.store.idle(names, step.sleep))
 
     async def _settle(self, step: Settle) -> list[Refused]:
         return await self._queue.settle(step.pairs)
@@ -367,7 +368,7 @@ class Office:
 class _Wakeup:
     """Sleeps until a push, a call of `wake`, or the end of a time."""
 
-    def __init__(self, shift: Shift, queue: Queue) -> None:
+    def __init__(self, shift: Shift, queue: Queue | Queues) -> None:
         self._shift, self._queue = shift, queue
         self._possible = queue.database.store.capabilities.wakes_consumers
         self._listener: AsyncListener | None = None
@@ -378,7 +379,7 @@ class _Wakeup:
         if not self._possible or self._listener is not None or self._shift.gave_up:
             return
         try:
-            self._listener = await self._queue.database.connections.listen([self._queue.name])
+            self._listener = await self._queue.database.connections.listen(self._shift.queues)
         except StoreUnavailable as error:
             self._shift.hears_no_more(error)
         else:

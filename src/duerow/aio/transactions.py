@@ -8,6 +8,7 @@ from typing import Any
 
 from duerow.aio.crew import Handlers
 from duerow.aio.queue import Queue
+from duerow.aio.queues import Queues
 from duerow.errors import LeaseLost, StoreUnavailable
 from duerow.settlement import Release, Settlement
 from duerow.store import AsyncOwnTransaction
@@ -22,7 +23,7 @@ from duerow.working.transaction import committed_by_hand, keeps, rolled_back_by_
 class TransactionalHandlers(Handlers):
     """As `Handlers`, but a turn that ends well is settled by the handler's own task, in the handler's transaction."""
 
-    def __init__(self, shift: Shift, queue: Queue, handler: Any) -> None:
+    def __init__(self, shift: Shift, queue: Queue | Queues, handler: Any) -> None:
         super().__init__(shift, queue, handler)
         self._queue = queue
         self._settling = Settling(shift)

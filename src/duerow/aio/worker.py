@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import threading
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any, Final
@@ -13,9 +13,11 @@ from typing import Any, Final
 from duerow.aio.batches import BatchHandlers
 from duerow.aio.crew import Handlers
 from duerow.aio.queue import Queue
+from duerow.aio.queues import Queues
 from duerow.aio.transactions import TransactionalHandlers
 from duerow.errors import ConfigurationError
 from duerow.retry import RetryFunction, RetryPolicy, as_policy
+from duerow.working.queues import as_queues, dispatching, handlers_of
 from duerow.working.shift import GRACE, Shift, Terms, Until, check_handler, handlers_at_once, new_name
 
 SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
@@ -25,9 +27,10 @@ class Worker:
     """Hands the messages of a queue to a coroutine function, as tasks, and settles them as it says.
 
     Args:
-        queue: where the messages come from.
+        queue: where the messages come from; several of one database share the worker fairly.
         handler: awaited with each `Message`. What it returns is ignored, unless it is a settlement (`Commit`, `Move`,
             `Rollback`, `Bury`, `Release`, `Retry`) or a list of `Move`s. An exception is a failed attempt.
+            For several queues it may be a mapping of each queue to its handler.
         whole_batch: the handler is given lists of up to `batch` messages. It returns None (all are done) or a list
             with one entry for each: None, a settlement, a list of `Move`s or an exception. An exception that it
             raises is a failed attempt of each.
@@ -57,8 +60,8 @@ class Worker:
 
     def __init__(
         self,
-        queue: Queue,
-        handler: Callable[..., Awaitable[Any]],
+        queue: Queue | Sequence[Queue],
+        handler: Callable[..., Awaitable[Any]] | Mapping[Queue, Callable[..., Awaitable[Any]]],
         *,
         whole_batch: bool = False,
         transactional: bool = False,
@@ -71,19 +74,27 @@ class Worker:
         grace: timedelta = GRACE,
         name: str | None = None,
     ) -> None:
-        _check(queue, handler)
-        self._handler = handler
-        self._queue = queue.database.queue(
-            queue.name,
-            lease=queue.lease if lease is None else lease,
-            retry=queue.retry if retry is None else as_policy(retry),
-            max_payload_bytes=queue.max_payload_bytes,
-        )
+        queues = as_queues(queue, Queue, _ELSEWHERE)
+        handlers = handlers_of(handler, queues)
+        for one in handlers.values():
+            check_handler(one)
+        self._handler = dispatching(handlers)
+        handles = [
+            one.database.queue(
+                one.name,
+                lease=one.lease if lease is None else lease,
+                retry=one.retry if retry is None else as_policy(retry),
+                max_payload_bytes=one.max_payload_bytes,
+            )
+            for one in queues
+        ]
+        self._queue = handles[0] if len(handles) == 1 else Queues(handles, mixed=not whole_batch)
+        self._retries = {one.name: one.retry for one in handles} if len(handles) > 1 else None
         self._terms = Terms(
             batch=batch,
-            concurrency=handlers_at_once(concurrency, transactional, queue.database.store.capabilities),
-            lease=self._queue.lease,
-            retry=self._queue.retry,
+            concurrency=handlers_at_once(concurrency, transactional, self._queue.database.store.capabilities),
+            lease=min(one.lease for one in handles),
+            retry=handles[0].retry,
             timeout=timeout,
             poll=poll,
             grace=grace,
@@ -111,7 +122,7 @@ class Worker:
             DuerowError: something that trying again does not cure, such as missing tables; what was claimed and not
                 begun has been given back.
         """
-        handlers = self._handlers_of(Shift(self._queue.name, self._terms, until))
+        handlers = self._handlers_of(Shift(self._queue.name, self._terms, until, self._retries))
         with self._change:
             if self._handlers is not None:
                 raise ConfigurationError("this worker runs already; make another one of the same queue")
@@ -161,10 +172,7 @@ def _signals(stop: Callable[[], None]) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _check(queue: object, handler: object) -> None:
-    if not isinstance(queue, Queue):
-        raise ConfigurationError(
-            f"this Worker takes a queue of duerow.aio.connect(…), not {type(queue).__module__}."
-            f"{type(queue).__qualname__}; one of duerow has its own, duerow.Worker"
-        )
-    check_handler(handler)
+_ELSEWHERE: Final = (
+    "this Worker takes a queue of duerow.aio.connect(…), or a list of such, not {}; one of duerow has its own, "
+    "duerow.Worker"
+)

@@ -16,6 +16,7 @@ from duerow.plan import Plan, run
 from duerow.settlement import Settlement
 from duerow.store import Listener
 from duerow.sync.queue import Queue, Reservation
+from duerow.sync.queues import Queues
 from duerow.working.attempt import CURRENT, Attempt
 from duerow.working.claiming import Claiming, HandOut, Listen, NextDue, Reserve, RoomWanted, Sleep
 from duerow.working.hand import Slot
@@ -42,7 +43,7 @@ Events = SimpleQueue[Stop | Left]
 class Crew:
     """The threads of one run: each carries out its plan, and tells the supervisor when it leaves."""
 
-    def __init__(self, shift: Shift, queue: Queue, handler: Callable[..., Any], events: Events) -> None:
+    def __init__(self, shift: Shift, queue: Queue | Queues, handler: Callable[..., Any], events: Events) -> None:
         self._shift, self._queue, self._handler, self._events = shift, queue, handler, events
         self._hand = shift.hand
         self._claiming, self._settling = Claiming(shift), Settling(shift)
@@ -174,8 +175,8 @@ class Crew:
         return self._queue.reserve_many(step.limit, consumer=new_claim(self._shift.terms.name))
 
     def _next_due(self, step: NextDue) -> timedelta | None:
-        database, name = self._queue.database, self._queue.name
-        return database.run(lambda: database.store.idle([name], step.sleep))
+        database, names = self._queue.database, self._shift.queues
+        return database.run(lambda: database.store.idle(names, step.sleep))
 
     def _hand_out(self, step: HandOut) -> None:
         with self._work:
@@ -205,7 +206,7 @@ class Crew:
 class _Wakeup:
     """Sleeps until a push, a call of `wake`, or the end of a time."""
 
-    def __init__(self, shift: Shift, queue: Queue) -> None:
+    def __init__(self, shift: Shift, queue: Queue | Queues) -> None:
         self._shift, self._queue = shift, queue
         self._possible = queue.database.store.capabilities.wakes_consumers
         self._listener: Listener | None = None
@@ -217,7 +218,7 @@ class _Wakeup:
         if not self._possible or self._listener is not None or self._shift.gave_up:
             return
         try:
-            self._listener = self._queue.database.connections.listen([self._queue.name])
+            self._listener = self._queue.database.connections.listen(self._shift.queues)
         except StoreUnavailable as error:
             self._shift.hears_no_more(error)
         else:

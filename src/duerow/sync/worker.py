@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from queue import SimpleQueue
@@ -16,7 +16,9 @@ from duerow.retry import RetryFunction, RetryPolicy, as_policy
 from duerow.sync.batches import BatchCrew
 from duerow.sync.crew import Crew, Events
 from duerow.sync.queue import Queue
+from duerow.sync.queues import Queues
 from duerow.sync.transactions import TransactionalCrew
+from duerow.working.queues import as_queues, dispatching, handlers_of
 from duerow.working.shift import GRACE, Shift, Terms, Until, check_handler, handlers_at_once, is_async, new_name
 from duerow.working.supervising import Stop
 
@@ -27,9 +29,10 @@ class Worker:
     """Hands the messages of a queue to a function, in threads, and settles them as it says.
 
     Args:
-        queue: where the messages come from.
+        queue: where the messages come from; several of one database share the worker fairly.
         handler: called with each `Message`. What it returns is ignored, unless it is a settlement (`Commit`, `Move`,
             `Rollback`, `Bury`, `Release`, `Retry`) or a list of `Move`s. An exception is a failed attempt.
+            For several queues it may be a mapping of each queue to its handler.
         whole_batch: the handler is given lists of up to `batch` messages. It returns None (all are done) or a list
             with one entry for each: None, a settlement, a list of `Move`s or an exception. An exception that it
             raises is a failed attempt of each.
@@ -54,8 +57,8 @@ class Worker:
 
     def __init__(
         self,
-        queue: Queue,
-        handler: Callable[..., Any],
+        queue: Queue | Sequence[Queue],
+        handler: Callable[..., Any] | Mapping[Queue, Callable[..., Any]],
         *,
         whole_batch: bool = False,
         transactional: bool = False,
@@ -68,19 +71,27 @@ class Worker:
         grace: timedelta = GRACE,
         name: str | None = None,
     ) -> None:
-        _check(queue, handler)
-        self._handler = handler
-        self._queue = queue.database.queue(
-            queue.name,
-            lease=queue.lease if lease is None else lease,
-            retry=queue.retry if retry is None else as_policy(retry),
-            max_payload_bytes=queue.max_payload_bytes,
-        )
+        queues = as_queues(queue, Queue, _ELSEWHERE)
+        handlers = handlers_of(handler, queues)
+        for one in handlers.values():
+            _check(one)
+        self._handler = dispatching(handlers)
+        handles = [
+            one.database.queue(
+                one.name,
+                lease=one.lease if lease is None else lease,
+                retry=one.retry if retry is None else as_policy(retry),
+                max_payload_bytes=one.max_payload_bytes,
+            )
+            for one in queues
+        ]
+        self._queue = handles[0] if len(handles) == 1 else Queues(handles, mixed=not whole_batch)
+        self._retries = {one.name: one.retry for one in handles} if len(handles) > 1 else None
         self._terms = Terms(
             batch=batch,
-            concurrency=handlers_at_once(concurrency, transactional, queue.database.store.capabilities),
-            lease=self._queue.lease,
-            retry=self._queue.retry,
+            concurrency=handlers_at_once(concurrency, transactional, self._queue.database.store.capabilities),
+            lease=min(one.lease for one in handles),
+            retry=handles[0].retry,
             timeout=timeout,
             poll=poll,
             grace=grace,
@@ -108,7 +119,7 @@ class Worker:
             DuerowError: something that trying again does not cure, such as missing tables; what was claimed and not
                 begun has been given back.
         """
-        shift = Shift(self._queue.name, self._terms, until)
+        shift = Shift(self._queue.name, self._terms, until, self._retries)
         if not self._running.acquire(blocking=False):
             raise ConfigurationError("this worker runs already; make another one of the same queue")
         self._shift = shift
@@ -153,12 +164,13 @@ def _signals(stop: Callable[[], None]) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _check(queue: object, handler: object) -> None:
-    if not isinstance(queue, Queue):
-        raise ConfigurationError(
-            f"Worker takes a queue of duerow.connect(…), not {type(queue).__module__}.{type(queue).__qualname__}; "
-            "one of duerow.aio has its own, duerow.aio.Worker"
-        )
+_ELSEWHERE: Final = (
+    "Worker takes a queue of duerow.connect(…), or a list of such, not {}; one of duerow.aio has its own, "
+    "duerow.aio.Worker"
+)
+
+
+def _check(handler: object) -> None:
     check_handler(handler)
     if is_async(handler):
         raise ConfigurationError(f"{handler!r:.120} is an async function; give it to duerow.aio.Worker")

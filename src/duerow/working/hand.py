@@ -21,6 +21,14 @@ Ended = tuple[Attempt, Settlement]
 """An attempt, and how its turn ends."""
 
 
+def by_queue(batch: Iterable[Ended]) -> Iterable[list[Ended]]:
+    """Return decided turns apart by the queues of their messages."""
+    parts: dict[str, list[Ended]] = {}
+    for ended in batch:
+        parts.setdefault(ended[0].message.queue, []).append(ended)
+    return parts.values()
+
+
 class Slot:
     """A place for one running handler, with a thread or a task of its own, until that is given up on.
 

@@ -16,7 +16,7 @@ from duerow.plan import Plan
 from duerow.reservation import Reservation
 from duerow.settlement import Rollback, Settlement
 from duerow.working.attempt import Attempt
-from duerow.working.hand import Ended
+from duerow.working.hand import Ended, by_queue
 from duerow.working.pace import Backoff
 from duerow.working.shift import Shift
 
@@ -53,6 +53,7 @@ class Settling:
 
     def __init__(self, shift: Shift) -> None:
         self._shift, self._hand = shift, shift.hand
+        self._several = len(shift.queues) > 1
         batch = shift.terms.batch
         self._limit = batch if batch == 1 else max(batch, min(shift.terms.concurrency, MOST_AT_ONCE))
 
@@ -61,7 +62,10 @@ class Settling:
         while True:
             closing = self._shift.closing
             batch = self._hand.take_ended(self._limit)
-            if batch:
+            if batch and self._several:
+                for part in by_queue(batch):
+                    yield from self.settle(part)
+            elif batch:
                 yield from self.settle(batch)
             elif closing:
                 return

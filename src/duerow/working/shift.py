@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from inspect import iscoroutinefunction
@@ -87,6 +87,7 @@ class Shift:
     Attributes:
         terms: how it works.
         until: when it ends by itself.
+        queues: the names of the queues that it works on.
         hand: what it has claimed.
         slots: where its handlers run.
         over: nothing more may be claimed or begun.
@@ -94,10 +95,20 @@ class Shift:
         gave_up: its time is up, also for what could not be settled yet.
         hears: whether pushes wake it at the moment.
         sleeps_until: when it will next look for messages, on the monotonic clock in seconds; 0 while it is awake.
+
+    Args:
+        queue: the queue that it works on, or what its queues are called together.
+        terms: how it works.
+        until: when it ends by itself.
+        retries: the retry policy of each queue by its name, if there are several.
     """
 
-    def __init__(self, queue: str, terms: Terms, until: Until) -> None:
+    def __init__(
+        self, queue: str, terms: Terms, until: Until, retries: Mapping[str, RetryPolicy] | None = None
+    ) -> None:
         self.queue, self.terms, self.until = queue, terms, check_until(until)
+        self.queues = list(retries) if retries else [queue]
+        self._retries = retries
         at_once = terms.concurrency * (terms.batch if terms.whole_batch else 1)
         self.hand = Hand(Pace(terms.batch, at_once, terms.lease.total_seconds()))
         self.journal = Journal(queue, terms.name)
@@ -128,8 +139,9 @@ class Shift:
             return _DONE
         if isinstance(outcome, CoroutineType):
             outcome = _not_awaited(outcome)
+        policy = self._retries[attempt.message.queue] if self._retries else self.terms.retry
         try:
-            return decide(attempt.message, outcome, self.terms.retry)
+            return decide(attempt.message, outcome, policy)
         except Exception as error:  # a policy is the user's code
             self.journal.broken_policy(attempt, error)
             return decide(attempt.message, outcome, DEFAULT)
