@@ -5,7 +5,7 @@ from duerow.errors import DuerowError, DuplicateKey, LeaseLost, MessageLeased, S
 from duerow.message import Draft, Failure, Message, Pushed
 from duerow.pipeline import Drop, Pipeline, Relay, Sink, Switch
 from duerow.reservation import Receipt
-from duerow.retry import RetryPolicy, exponential, fixed, limited
+from duerow.retry import RetryPolicy, bury, by_error, exponential, fixed, limited, on, snooze
 from duerow.settlement import Bury, Commit, Move, Release, Retry, Rollback
 from duerow.sync.database import Database, connect
 from duerow.sync.queue import Queue, Reservation
@@ -36,6 +36,10 @@ __all__ = [  # noqa: RUF022 - the order of the tutorial, not of the alphabet
     "fixed",
     "exponential",
     "limited",
+    "by_error",
+    "on",
+    "bury",
+    "snooze",
     "Pipeline",
     "Relay",
     "Switch",

@@ -17,6 +17,7 @@ from duerow.aio.queues import Queues
 from duerow.aio.transactions import TransactionalHandlers
 from duerow.errors import ConfigurationError
 from duerow.retry import RetryFunction, RetryPolicy, as_policy
+from duerow.working.middleware import Middleware, around
 from duerow.working.queues import as_queues, dispatching, handlers_of
 from duerow.working.shift import GRACE, Shift, Terms, Until, check_handler, handlers_at_once, new_name
 
@@ -37,6 +38,8 @@ class Worker:
         transactional: the handler is called as `handler(message, connection)`. What it writes on the connection (an
             SQLAlchemy `AsyncConnection`) and the settlement are one transaction, so both happen once or not at all. An
             attempt that fails leaves nothing behind. On SQLite one such handler runs at a time.
+        middleware: functions around each call of the handler, the first outermost: `f(message, call_next)` returns
+            the outcome, which it has from `await call_next(message)`. For whole batches it is given the list.
         batch: most messages in one claim and in one settlement; 1: each message has its own claim and settlement,
             one after the other, and none is claimed ahead.
         concurrency: handlers that run at once, each in its own task.
@@ -65,6 +68,7 @@ class Worker:
         *,
         whole_batch: bool = False,
         transactional: bool = False,
+        middleware: Sequence[Middleware] = (),
         batch: int = 100,
         concurrency: int = 1,
         retry: RetryPolicy | RetryFunction | None = None,
@@ -78,7 +82,7 @@ class Worker:
         handlers = handlers_of(handler, queues)
         for one in handlers.values():
             check_handler(one)
-        self._handler = dispatching(handlers)
+        self._handler = around(dispatching(handlers), middleware, awaited=True)
         handles = [
             one.database.queue(
                 one.name,

@@ -18,6 +18,7 @@ from duerow.sync.crew import Crew, Events
 from duerow.sync.queue import Queue
 from duerow.sync.queues import Queues
 from duerow.sync.transactions import TransactionalCrew
+from duerow.working.middleware import Middleware, around
 from duerow.working.queues import as_queues, dispatching, handlers_of
 from duerow.working.shift import GRACE, Shift, Terms, Until, check_handler, handlers_at_once, is_async, new_name
 from duerow.working.supervising import Stop
@@ -39,6 +40,8 @@ class Worker:
         transactional: the handler is called as `handler(message, connection)`. What it writes on the connection (an
             SQLAlchemy `Connection`) and the settlement are one transaction, so both happen once or not at all. An
             attempt that fails leaves nothing behind. On SQLite one such handler runs at a time.
+        middleware: functions around each call of the handler, the first outermost: `f(message, call_next)` returns
+            the outcome, which it has from `call_next(message)`. For whole batches it is given the list.
         batch: most messages in one claim and in one settlement; 1: each message has its own claim and settlement,
             one after the other, and none is claimed ahead.
         concurrency: handlers that run at once, each in its own thread.
@@ -62,6 +65,7 @@ class Worker:
         *,
         whole_batch: bool = False,
         transactional: bool = False,
+        middleware: Sequence[Middleware] = (),
         batch: int = 100,
         concurrency: int = 1,
         retry: RetryPolicy | RetryFunction | None = None,
@@ -75,7 +79,7 @@ class Worker:
         handlers = handlers_of(handler, queues)
         for one in handlers.values():
             _check(one)
-        self._handler = dispatching(handlers)
+        self._handler = around(dispatching(handlers), middleware, awaited=False)
         handles = [
             one.database.queue(
                 one.name,
