@@ -9,6 +9,7 @@
     ├── MessageLeased           a consumer works on the message, so it was not changed
     ├── LeaseLost               the receipt is stale: somebody else ended that turn
     ├── TimedOut                a handler ran longer than its timeout
+    ├── HandlerDied             the process that ran a handler ended before the handler did
     ├── InvalidOutcome          a handler or station returned something that ends no turn
     ├── TransactionEnded        a handler ended the transaction that its worker ends
     ├── StationFailed           the tasks of a station failed on Spark again and again
@@ -113,6 +114,10 @@ class MessageLeased(DuerowError):
 
 class TimedOut(DuerowError):
     """A handler ran longer than the worker's timeout, or a blocking call waited longer than its own."""
+
+
+class HandlerDied(DuerowError):
+    """The process that ran a handler ended before the handler did: it was killed, or crashed."""
 
 
 class InvalidOutcome(DuerowError):

@@ -5,21 +5,23 @@ from __future__ import annotations
 import asyncio
 import signal
 import threading
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any, Final
 
 from duerow.aio.batches import BatchHandlers
 from duerow.aio.crew import Handlers
+from duerow.aio.processes import ProcessBatchHandlers, Processes, ProcessHandlers
 from duerow.aio.queue import Queue
 from duerow.aio.queues import Queues
 from duerow.aio.transactions import TransactionalHandlers
 from duerow.errors import ConfigurationError
 from duerow.retry import RetryFunction, RetryPolicy, as_policy
 from duerow.working.middleware import Middleware, around
+from duerow.working.processes import pickled
 from duerow.working.queues import as_queues, dispatching, handlers_of
-from duerow.working.shift import GRACE, Shift, Terms, Until, check_handler, handlers_at_once, new_name
+from duerow.working.shift import GRACE, Shift, Terms, Until, check_handler, handlers_at_once, is_async, new_name
 
 SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 
@@ -43,6 +45,9 @@ class Worker:
         batch: most messages in one claim and in one settlement; 1: each message has its own claim and settlement,
             one after the other, and none is claimed ahead.
         concurrency: handlers that run at once, each in its own task.
+        processes: run the handler in so many child processes, one message (or batch) at a time in each, instead of in
+            tasks: for work that keeps a processor busy. The handler is a plain function at the top of a module that
+            they import. A timeout kills the process; one that dies is a failed attempt (`HandlerDied`).
         retry: the delays between attempts, and their limit; default: the queue's.
         lease: how long a claim lasts; extended at a third of it for as long as a handler runs; default: the queue's.
         timeout: how long a handler may take for one message; then the attempt fails with `TimedOut` and the handler
@@ -64,13 +69,14 @@ class Worker:
     def __init__(
         self,
         queue: Queue | Sequence[Queue],
-        handler: Callable[..., Awaitable[Any]] | Mapping[Queue, Callable[..., Awaitable[Any]]],
+        handler: Callable[..., Any] | Mapping[Queue, Callable[..., Any]],
         *,
         whole_batch: bool = False,
         transactional: bool = False,
         middleware: Sequence[Middleware] = (),
         batch: int = 100,
         concurrency: int = 1,
+        processes: int | None = None,
         retry: RetryPolicy | RetryFunction | None = None,
         lease: timedelta | None = None,
         timeout: timedelta | None = None,
@@ -81,8 +87,10 @@ class Worker:
         queues = as_queues(queue, Queue, _ELSEWHERE)
         handlers = handlers_of(handler, queues)
         for one in handlers.values():
-            check_handler(one)
-        self._handler = around(dispatching(handlers), middleware, awaited=True)
+            _check(one, processes)
+        innermost = dispatching(handlers)
+        self._processes = None if processes is None else Processes(pickled(innermost))
+        self._handler = around(self._processes or innermost, middleware, awaited=True)
         handles = [
             one.database.queue(
                 one.name,
@@ -96,7 +104,9 @@ class Worker:
         self._retries = {one.name: one.retry for one in handles} if len(handles) > 1 else None
         self._terms = Terms(
             batch=batch,
-            concurrency=handlers_at_once(concurrency, transactional, self._queue.database.store.capabilities),
+            concurrency=handlers_at_once(
+                concurrency, processes, transactional, self._queue.database.store.capabilities
+            ),
             lease=min(one.lease for one in handles),
             retry=handles[0].retry,
             timeout=timeout,
@@ -142,9 +152,12 @@ class Worker:
                 self._handlers = None
 
     def _handlers_of(self, shift: Shift) -> Handlers:
-        terms = self._terms
-        kind = BatchHandlers if terms.whole_batch else TransactionalHandlers if terms.transactional else Handlers
-        return kind(shift, self._queue, self._handler)
+        terms, parts = self._terms, (shift, self._queue, self._handler)
+        if self._processes is not None:
+            return (ProcessBatchHandlers if terms.whole_batch else ProcessHandlers)(*parts, processes=self._processes)
+        return (BatchHandlers if terms.whole_batch else TransactionalHandlers if terms.transactional else Handlers)(
+            *parts
+        )
 
     def stop(self) -> None:
         """Ask the worker to stop, and return at once; asked again, it waits for no handler.
@@ -174,6 +187,12 @@ def _signals(stop: Callable[[], None]) -> Iterator[None]:
         for number, handler in before.items():
             loop.remove_signal_handler(number)
             signal.signal(number, handler)
+
+
+def _check(handler: object, processes: int | None) -> None:
+    check_handler(handler)
+    if processes is not None and is_async(handler):
+        raise ConfigurationError(f"{handler!r:.120} is an async function; processes= takes plain functions")
 
 
 _ELSEWHERE: Final = (

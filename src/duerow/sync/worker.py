@@ -15,10 +15,12 @@ from duerow.errors import ConfigurationError
 from duerow.retry import RetryFunction, RetryPolicy, as_policy
 from duerow.sync.batches import BatchCrew
 from duerow.sync.crew import Crew, Events
+from duerow.sync.processes import ProcessBatchCrew, ProcessCrew, Processes
 from duerow.sync.queue import Queue
 from duerow.sync.queues import Queues
 from duerow.sync.transactions import TransactionalCrew
 from duerow.working.middleware import Middleware, around
+from duerow.working.processes import pickled
 from duerow.working.queues import as_queues, dispatching, handlers_of
 from duerow.working.shift import GRACE, Shift, Terms, Until, check_handler, handlers_at_once, is_async, new_name
 from duerow.working.supervising import Stop
@@ -45,6 +47,9 @@ class Worker:
         batch: most messages in one claim and in one settlement; 1: each message has its own claim and settlement,
             one after the other, and none is claimed ahead.
         concurrency: handlers that run at once, each in its own thread.
+        processes: run the handler in so many child processes, one message (or batch) at a time in each, instead of in
+            threads: for work that keeps a processor busy. The handler is a plain function at the top of a module that
+            they import. A timeout kills the process; one that dies is a failed attempt (`HandlerDied`).
         retry: the delays between attempts, and their limit; default: the queue's.
         lease: how long a claim lasts; extended at a third of it for as long as a handler runs; default: the queue's.
         timeout: how long a handler may take for one message; then the attempt fails with `TimedOut`, the handler is
@@ -68,6 +73,7 @@ class Worker:
         middleware: Sequence[Middleware] = (),
         batch: int = 100,
         concurrency: int = 1,
+        processes: int | None = None,
         retry: RetryPolicy | RetryFunction | None = None,
         lease: timedelta | None = None,
         timeout: timedelta | None = None,
@@ -79,7 +85,9 @@ class Worker:
         handlers = handlers_of(handler, queues)
         for one in handlers.values():
             _check(one)
-        self._handler = around(dispatching(handlers), middleware, awaited=False)
+        innermost = dispatching(handlers)
+        self._processes = None if processes is None else Processes(pickled(innermost))
+        self._handler = around(self._processes or innermost, middleware, awaited=False)
         handles = [
             one.database.queue(
                 one.name,
@@ -93,7 +101,9 @@ class Worker:
         self._retries = {one.name: one.retry for one in handles} if len(handles) > 1 else None
         self._terms = Terms(
             batch=batch,
-            concurrency=handlers_at_once(concurrency, transactional, self._queue.database.store.capabilities),
+            concurrency=handlers_at_once(
+                concurrency, processes, transactional, self._queue.database.store.capabilities
+            ),
             lease=min(one.lease for one in handles),
             retry=handles[0].retry,
             timeout=timeout,
@@ -136,8 +146,10 @@ class Worker:
             self._running.release()
 
     def _crew(self, shift: Shift) -> Crew:
-        kind = BatchCrew if self._terms.whole_batch else TransactionalCrew if self._terms.transactional else Crew
-        return kind(shift, self._queue, self._handler, self._events)
+        terms, parts = self._terms, (shift, self._queue, self._handler, self._events)
+        if self._processes is not None:
+            return (ProcessBatchCrew if terms.whole_batch else ProcessCrew)(*parts, processes=self._processes)
+        return (BatchCrew if terms.whole_batch else TransactionalCrew if terms.transactional else Crew)(*parts)
 
     def stop(self) -> None:
         """Ask the worker to stop, and return at once; asked again, it waits for no handler.

@@ -70,14 +70,19 @@ def handlers_of(handler: object, queues: Sequence[Named]) -> dict[str, Any]:
 def dispatching(handlers: Mapping[str, Callable[..., Any]]) -> Callable[..., Any]:
     """Return one handler that calls that of the message's queue; of a batch all are of one."""
     first, *others = handlers.values()
-    if all(other is first for other in others):
-        return first
+    return first if all(other is first for other in others) else Dispatching(handlers)
 
-    def handle(subject: Any, *more: Any) -> Any:
+
+class Dispatching:
+    """A handler that calls that of the message's queue."""
+
+    def __init__(self, handlers: Mapping[str, Callable[..., Any]]) -> None:
+        self._handlers = handlers
+
+    def __call__(self, subject: Any, *more: Any) -> Any:
+        """Call it with a message or the list of a batch, and a connection if there is one."""
         message = subject[0] if isinstance(subject, list) else subject
-        return handlers[message.queue](subject, *more)
-
-    return handle
+        return self._handlers[message.queue](subject, *more)
 
 
 class Round:

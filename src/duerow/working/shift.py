@@ -224,12 +224,24 @@ def check_until(until: object) -> Until:
     )
 
 
-def handlers_at_once(concurrency: int, transactional: bool, capabilities: Capabilities) -> int:
+def handlers_at_once(concurrency: int, processes: int | None, transactional: bool, capabilities: Capabilities) -> int:
     """Return how many handlers can run at once; one where a transaction lets no other one write beside it.
 
     Raises:
+        ConfigurationError: processes are given beside something that does not go with them.
         NotSupported: the store cannot have handlers write in its transactions.
     """
+    if processes is not None:
+        check_count("processes", processes)
+        if concurrency != 1:
+            raise ConfigurationError(
+                f"processes={processes} says how many handlers run at once; leave concurrency={concurrency!r:.20} out"
+            )
+        if transactional:
+            raise ConfigurationError(
+                "processes and transactional do not go together: a connection cannot be handed to another process"
+            )
+        return processes
     if transactional is not True:
         return concurrency
     if not capabilities.within:
