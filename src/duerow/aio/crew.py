@@ -20,9 +20,10 @@ from duerow.plan import Plan, arun
 from duerow.settlement import Settlement
 from duerow.store import AsyncListener, Refused
 from duerow.working.attempt import CURRENT, Attempt
-from duerow.working.claiming import Claiming, HandOut, Listen, NextDue, Reserve, RoomWanted, Sleep
+from duerow.working.claiming import HandOut, Listen, NextDue, Reserve, RoomWanted, Sleep
 from duerow.working.hand import Slot
 from duerow.working.keeping import Extend, Keeping
+from duerow.working.rate import claiming
 from duerow.working.settling import EndWanted, Freed, Pause, Settle, Settling
 from duerow.working.shift import Shift
 from duerow.working.supervising import (
@@ -203,7 +204,7 @@ class Office:
         self._shift, self._queue, self._handlers = shift, queue, handlers
         self._hand = shift.hand
         self._supervising = Supervising(shift)
-        self._claiming, self._settling, self._keeping = Claiming(shift), Settling(shift), Keeping(shift)
+        self._claiming, self._settling, self._keeping = claiming(shift), Settling(shift), Keeping(shift)
         self._thread = threading.Thread(target=self._run, name=f"duerow-{queue.name}", daemon=True)
         self._loop = asyncio.new_event_loop()
         self._events: asyncio.Queue[Stop | Left] = asyncio.Queue()

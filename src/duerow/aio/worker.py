@@ -21,6 +21,7 @@ from duerow.retry import RetryFunction, RetryPolicy, as_policy
 from duerow.working.middleware import Middleware, around
 from duerow.working.processes import pickled
 from duerow.working.queues import as_queues, dispatching, handlers_of
+from duerow.working.rate import Rate, check_rate
 from duerow.working.shift import GRACE, Shift, Terms, Until, check_handler, handlers_at_once, is_async, new_name
 
 SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
@@ -48,6 +49,8 @@ class Worker:
         processes: run the handler in so many child processes, one message (or batch) at a time in each, instead of in
             tasks: for work that keeps a processor busy. The handler is a plain function at the top of a module that
             they import. A timeout kills the process; one that dies is a failed attempt (`HandlerDied`).
+        rate: at most so many messages in any span of this length, `(100, timedelta(minutes=1))`, by this worker; none
+            is claimed ahead then. Default: as many as there are.
         retry: the delays between attempts, and their limit; default: the queue's.
         lease: how long a claim lasts; extended at a third of it for as long as a handler runs; default: the queue's.
         timeout: how long a handler may take for one message; then the attempt fails with `TimedOut` and the handler
@@ -77,6 +80,7 @@ class Worker:
         batch: int = 100,
         concurrency: int = 1,
         processes: int | None = None,
+        rate: Rate | None = None,
         retry: RetryPolicy | RetryFunction | None = None,
         lease: timedelta | None = None,
         timeout: timedelta | None = None,
@@ -115,6 +119,7 @@ class Worker:
             name=new_name() if name is None else name,
             whole_batch=whole_batch,
             transactional=transactional,
+            rate=check_rate(rate),
         )
         self._stops = 0
         self._handlers: Handlers | None = None

@@ -18,9 +18,10 @@ from duerow.store import Listener
 from duerow.sync.queue import Queue, Reservation
 from duerow.sync.queues import Queues
 from duerow.working.attempt import CURRENT, Attempt
-from duerow.working.claiming import Claiming, HandOut, Listen, NextDue, Reserve, RoomWanted, Sleep
+from duerow.working.claiming import HandOut, Listen, NextDue, Reserve, RoomWanted, Sleep
 from duerow.working.hand import Slot
 from duerow.working.keeping import Extend, Keeping
+from duerow.working.rate import claiming
 from duerow.working.settling import EndWanted, Freed, Pause, Settle, Settling
 from duerow.working.shift import Shift
 from duerow.working.supervising import (
@@ -46,7 +47,7 @@ class Crew:
     def __init__(self, shift: Shift, queue: Queue | Queues, handler: Callable[..., Any], events: Events) -> None:
         self._shift, self._queue, self._handler, self._events = shift, queue, handler, events
         self._hand = shift.hand
-        self._claiming, self._settling = Claiming(shift), Settling(shift)
+        self._claiming, self._settling = claiming(shift), Settling(shift)
         self._supervising = Supervising(shift)
         self._wakeup = _Wakeup(shift, queue)
         self._turn_to_claim = threading.Lock()

@@ -18,7 +18,7 @@ from duerow.store import Capabilities
 from duerow.working.attempt import Attempt
 from duerow.working.hand import Ended, Hand, Slot
 from duerow.working.journal import Journal
-from duerow.working.pace import Pace
+from duerow.working.pace import BATCHES_AHEAD, Pace
 
 Until = Literal["idle", "empty"] | None
 
@@ -46,6 +46,7 @@ class Terms:
         name: the worker's part of what `leased_by` says.
         whole_batch: whether a handler is given many messages at once.
         transactional: whether a handler writes in the transaction that ends its message's turn.
+        rate: most messages in any span of a length; None: as many as there are.
     """
 
     batch: int
@@ -58,6 +59,7 @@ class Terms:
     name: str
     whole_batch: bool = False
     transactional: bool = False
+    rate: tuple[int, timedelta] | None = None
 
     def __post_init__(self) -> None:
         check_count("batch", self.batch)
@@ -110,7 +112,8 @@ class Shift:
         self.queues = list(retries) if retries else [queue]
         self._retries = retries
         at_once = terms.concurrency * (terms.batch if terms.whole_batch else 1)
-        self.hand = Hand(Pace(terms.batch, at_once, terms.lease.total_seconds()))
+        ahead = BATCHES_AHEAD if terms.rate is None else 0
+        self.hand = Hand(Pace(terms.batch, at_once, terms.lease.total_seconds(), ahead))
         self.journal = Journal(queue, terms.name)
         self.slots: set[Slot] = set()
         self.over = self.closing = self.gave_up = False
