@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, text
 from sqlalchemy.exc import DBAPIError
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncSession
+from sqlalchemy.orm import Session
 
 import duerow
 from duerow import Bury, Commit, Draft, Message, Move, Release, Retry, Rollback, aio, current, fixed, limited
@@ -191,6 +192,46 @@ def test_who_has_lost_the_lease_undoes_the_effect(shop: Workshop, effects: Effec
     assert effects.seen() == ["new"]
     assert shop.queue.count() == 0
     assert [record.message for record in caplog.records if f"lease lost on message {pushed.id}" in record.message]
+
+
+def test_who_loses_the_lease_while_the_handler_runs_undoes_the_effect(shop: Workshop, effects: Effects) -> None:
+    if shop.url.startswith("sqlite"):
+        return  # there nobody else can write meanwhile, so nobody can take the message
+    shop.queue.push("old", key="k")
+    seen: list[str] = []
+
+    async def handle(message: Message, connection: Any) -> None:
+        seen.append(message.payload)
+        await effects.write(connection, message.payload)
+        if message.payload == "old":
+            shop.queue.push("new", key="k", on_duplicate="replace")
+
+    shop.work(handle, transactional=True)
+    assert seen == ["old", "new"]
+    assert effects.seen() == ["new"]
+    assert shop.queue.count() == 0
+
+
+def test_an_orm_session_joins_the_transaction(shop: Workshop, effects: Effects) -> None:
+    shop.queue.push_many([Draft("kept"), Draft("undone")])
+
+    async def handle(message: Message, connection: Any) -> None:
+        if isinstance(connection, AsyncConnection):
+            async with AsyncSession(connection) as awaited:
+                await effects.write(awaited, message.payload)
+                await awaited.commit()
+        else:
+            with Session(connection) as session:
+                await effects.write(session, message.payload)
+                session.commit()
+        if message.payload == "undone":
+            raise ValueError("no")
+
+    shop.work(handle, transactional=True, retry=ONCE)
+    assert effects.seen() == ["kept"]
+    assert [(one.payload, one.last_error and one.last_error.type) for one in shop.queue.find()] == [
+        ("undone", "ValueError")
+    ]
 
 
 @pytest.mark.parametrize("way", ["method", "text"])

@@ -12,6 +12,7 @@ from inspect import isawaitable
 from time import monotonic
 from typing import Any, Final
 
+from duerow.aio.permits import PermitDesk
 from duerow.aio.queue import Queue, Reservation
 from duerow.aio.queues import Queues
 from duerow.consumer import new_claim
@@ -23,6 +24,7 @@ from duerow.working.attempt import CURRENT, Attempt
 from duerow.working.claiming import HandOut, Listen, NextDue, Reserve, RoomWanted, Sleep
 from duerow.working.hand import Slot
 from duerow.working.keeping import Extend, Keeping
+from duerow.working.permits import AwaitChange, Permits
 from duerow.working.rate import claiming
 from duerow.working.settling import EndWanted, Freed, Pause, Settle, Settling
 from duerow.working.shift import Shift
@@ -30,6 +32,7 @@ from duerow.working.supervising import (
     FETCHER,
     FINDER,
     KEEPER,
+    PERMITS,
     SETTLER,
     AllChanged,
     Dismiss,
@@ -209,6 +212,7 @@ class Office:
         self._loop = asyncio.new_event_loop()
         self._events: asyncio.Queue[Stop | Left] = asyncio.Queue()
         self._freed, self._ended, self._time_up = asyncio.Event(), asyncio.Event(), asyncio.Event()
+        self._changed = asyncio.Event()
         self._told_ended = False
         self._wakeup = _Wakeup(shift, queue)
         self._parts: set[asyncio.Task[None]] = set()
@@ -230,6 +234,9 @@ class Office:
             Dismiss: self._dismiss,
             AllChanged: self._tell_all,
         }
+        if shift.terms.by_permit:
+            self._actions |= PermitDesk(shift, queue.database).actions
+            self._actions[AwaitChange] = lambda step: _within(step.seconds, self._changed.wait())
 
     def open(self) -> None:
         """Go to work."""
@@ -281,6 +288,8 @@ class Office:
         try:
             self._start(KEEPER, self._keeping.keep())
             self._start(SETTLER, self._settling.serve())
+            if self._shift.terms.by_permit:
+                self._start(PERMITS, Permits(self._shift).keep())
             self._start(FETCHER, self._claiming.fetch())
             for _ in range(self._shift.terms.concurrency):
                 await self._hire(Hire())
@@ -362,6 +371,8 @@ class Office:
         self._ended.set()
         self._handlers.ring(None)
         self._wakeup.wake()
+        if self._shift.closing:
+            self._changed.set()
         if self._shift.gave_up:
             self._time_up.set()
 

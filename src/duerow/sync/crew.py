@@ -15,18 +15,21 @@ from duerow.errors import StoreUnavailable
 from duerow.plan import Plan, run
 from duerow.settlement import Settlement
 from duerow.store import Listener
+from duerow.sync.permits import PermitDesk
 from duerow.sync.queue import Queue, Reservation
 from duerow.sync.queues import Queues
 from duerow.working.attempt import CURRENT, Attempt
 from duerow.working.claiming import HandOut, Listen, NextDue, Reserve, RoomWanted, Sleep
 from duerow.working.hand import Slot
 from duerow.working.keeping import Extend, Keeping
+from duerow.working.permits import AwaitChange, Permits
 from duerow.working.rate import claiming
 from duerow.working.settling import EndWanted, Freed, Pause, Settle, Settling
 from duerow.working.shift import Shift
 from duerow.working.supervising import (
     FETCHER,
     KEEPER,
+    PERMITS,
     SETTLER,
     AllChanged,
     Dismiss,
@@ -53,6 +56,7 @@ class Crew:
         self._turn_to_claim = threading.Lock()
         self._work = threading.Condition()
         self._freed, self._ended, self._time_up = threading.Event(), threading.Event(), threading.Event()
+        self._changed = threading.Event()
         self._actions: dict[type, Callable[[Any], Any]] = {
             Reserve: self._reserve,
             Listen: lambda step: self._wakeup.listen(),
@@ -71,6 +75,9 @@ class Crew:
             Dismiss: lambda step: None,  # a thread cannot be ended, but it has been told and counts for nothing
             AllChanged: lambda step: self._tell_all(),
         }
+        if shift.terms.by_permit:
+            self._actions |= PermitDesk(shift, queue.database).actions
+            self._actions[AwaitChange] = lambda step: self._changed.wait(step.seconds)
 
     def work(self) -> None:
         """Go to work; return when the shift has ended."""
@@ -78,6 +85,8 @@ class Crew:
         try:
             self._start(KEEPER, lambda: self._carry_out(Keeping(self._shift).keep()))
             self._start(SETTLER, lambda: self._carry_out(self._settling.serve()))
+            if self._shift.terms.by_permit:
+                self._start(PERMITS, lambda: self._carry_out(Permits(self._shift).keep()))
             if not self._shift.terms.one_by_one:
                 self._start(FETCHER, lambda: self._carry_out(self._claiming.fetch()))
             for _ in range(self._shift.terms.concurrency):
@@ -200,6 +209,8 @@ class Crew:
         with self._work:
             self._work.notify_all()
         self._wakeup.wake()
+        if self._shift.closing:
+            self._changed.set()
         if self._shift.gave_up:
             self._time_up.set()
 

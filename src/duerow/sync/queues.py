@@ -1,3 +1,4 @@
+# Generated from ../aio/queues.py by tools/generate_sync.py; edit that file instead.
 """Several queues of one database, as a worker sees them: claims go round, settlements where the messages came from."""
 
 from __future__ import annotations

@@ -53,6 +53,10 @@ class Worker:
             they import. A timeout kills the process; one that dies is a failed attempt (`HandlerDied`).
         rate: at most so many messages in any span of this length, `(100, timedelta(minutes=1))`, by this worker; none
             is claimed ahead then. Default: as many as there are.
+        singleton: only one worker of these queues that says so is active at a time, in the whole cluster; when it ends
+            the next takes over within a second, or, if it died, when its lease has ended.
+        cluster_concurrency: handlers that run at once in all workers that say so, the same number in each; this worker
+            runs up to `concurrency` of them.
         retry: the delays between attempts, and their limit; default: the queue's.
         lease: how long a claim lasts; extended at a third of it for as long as a handler runs; default: the queue's.
         timeout: how long a handler may take for one message; then the attempt fails with `TimedOut`, the handler is
@@ -78,6 +82,8 @@ class Worker:
         concurrency: int = 1,
         processes: int | None = None,
         rate: Rate | None = None,
+        singleton: bool = False,
+        cluster_concurrency: int | None = None,
         retry: RetryPolicy | RetryFunction | None = None,
         lease: timedelta | None = None,
         timeout: timedelta | None = None,
@@ -117,6 +123,8 @@ class Worker:
             whole_batch=whole_batch,
             transactional=transactional,
             rate=check_rate(rate),
+            singleton=singleton,
+            cluster_concurrency=cluster_concurrency,
         )
         self._events: Events = SimpleQueue()
         self._shift: Shift | None = None

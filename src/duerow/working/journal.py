@@ -86,6 +86,10 @@ class Journal:
         text = "cannot hear of pushes to %s: %s; looking for them every now and then instead"
         LOG.warning(text, self._queue, _line(error), extra=self._extra())
 
+    def permitted(self, permits: int) -> None:
+        """The worker holds another number of permits of the cluster than before."""
+        LOG.info("holds %d permits of %s", permits, self._queue, extra=self._extra(permits=permits))
+
     def stopping(self, running: int, waiting: int) -> None:
         """The worker ends."""
         text = "stopping on %s: %d handlers are running, %d messages go back"

@@ -30,9 +30,14 @@ class Pace:
 
     def __init__(self, batch: int, concurrency: int, lease: float, ahead: int = BATCHES_AHEAD) -> None:
         self._batch, self._concurrency = batch, concurrency
-        self._ahead = ahead * batch if batch > 1 else 0
+        self._ahead = self._most_ahead = ahead * batch if batch > 1 else 0
         self._horizon = min(HORIZON, lease / 3)
         self._average: float | None = None
+
+    def allow(self, concurrency: int) -> None:
+        """Count on so many handlers from now on; on none: hold nothing."""
+        self._concurrency = concurrency
+        self._ahead = self._most_ahead if concurrency else 0
 
     def note(self, seconds: float) -> None:
         """Learn how long a handler took."""

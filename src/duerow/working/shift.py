@@ -47,6 +47,8 @@ class Terms:
         whole_batch: whether a handler is given many messages at once.
         transactional: whether a handler writes in the transaction that ends its message's turn.
         rate: most messages in any span of a length; None: as many as there are.
+        singleton: whether one such worker is active at a time, in the whole cluster.
+        cluster_concurrency: handlers that run at once in all workers of these queues; None: as many as there are.
     """
 
     batch: int
@@ -60,12 +62,21 @@ class Terms:
     whole_batch: bool = False
     transactional: bool = False
     rate: tuple[int, timedelta] | None = None
+    singleton: bool = False
+    cluster_concurrency: int | None = None
 
     def __post_init__(self) -> None:
         check_count("batch", self.batch)
         check_count("concurrency", self.concurrency)
         check_switch("whole_batch", self.whole_batch)
         check_switch("transactional", self.transactional)
+        check_switch("singleton", self.singleton)
+        if self.cluster_concurrency is not None:
+            check_count("cluster_concurrency", self.cluster_concurrency)
+            if self.singleton:
+                raise ConfigurationError(
+                    "singleton lets one worker be active, cluster_concurrency so many handlers of all: say one of them"
+                )
         if self.whole_batch and self.transactional:
             raise ConfigurationError(
                 "whole_batch and transactional do not go together: in one transaction no message could fail alone"
@@ -80,7 +91,12 @@ class Terms:
     @property
     def one_by_one(self) -> bool:
         """Whether each message has its own claim and its own settlement."""
-        return self.batch == 1
+        return self.batch == 1 and not self.by_permit
+
+    @property
+    def by_permit(self) -> bool:
+        """Whether it may only work with a permit of the cluster."""
+        return self.singleton or self.cluster_concurrency is not None
 
 
 class Shift:
@@ -111,9 +127,12 @@ class Shift:
         self.queue, self.terms, self.until = queue, terms, check_until(until)
         self.queues = list(retries) if retries else [queue]
         self._retries = retries
-        at_once = terms.concurrency * (terms.batch if terms.whole_batch else 1)
-        ahead = BATCHES_AHEAD if terms.rate is None else 0
-        self.hand = Hand(Pace(terms.batch, at_once, terms.lease.total_seconds(), ahead))
+        self._width = terms.batch if terms.whole_batch else 1
+        ahead = BATCHES_AHEAD if terms.rate is None and terms.cluster_concurrency is None else 0
+        pace = Pace(terms.batch, terms.concurrency * self._width, terms.lease.total_seconds(), ahead)
+        if terms.by_permit:
+            pace.allow(0)
+        self.hand = Hand(pace)
         self.journal = Journal(queue, terms.name)
         self.slots: set[Slot] = set()
         self.over = self.closing = self.gave_up = False
@@ -125,6 +144,11 @@ class Shift:
         """Seconds to sleep at most."""
         poll = self.terms.poll or (POLL_WOKEN if self.hears else POLL_ALONE)
         return poll.total_seconds()
+
+    def handlers_for(self, permits: int) -> int:
+        """Return how many messages may be in handlers' hands with so many permits of the cluster."""
+        handlers = self.terms.concurrency if self.terms.singleton and permits else permits
+        return handlers * self._width
 
     def hears_again(self) -> None:
         """Pushes wake the worker from now on."""

@@ -30,6 +30,7 @@ FETCHER: Final = "fetcher"
 SETTLER: Final = "settler"
 KEEPER: Final = "keeper"
 FINDER: Final = "finder"
+PERMITS: Final = "permits"
 
 
 class Stop(msgspec.Struct, frozen=True):
@@ -118,7 +119,7 @@ class Supervising:
             self._failure = self._failure or event.error
 
     def _let_handlers_end(self, deadline: float) -> Plan[None]:
-        while self.staff - {SETTLER} and not self.hurry and (left := deadline - monotonic()) > 0:
+        while self.staff - {SETTLER, PERMITS} and not self.hurry and (left := deadline - monotonic()) > 0:
             until_timeout = self._until_timeout()
             self._note((yield NextEvent(left if until_timeout is None else min(left, until_timeout))))
             yield from self._end_late_handlers()
