@@ -5,7 +5,7 @@ from duerow.errors import DuerowError, DuplicateKey, LeaseLost, MessageLeased, S
 from duerow.message import Draft, Failure, Message, Pushed
 from duerow.pipeline import Drop, Pipeline, Relay, Sink, Switch
 from duerow.reservation import Receipt
-from duerow.retry import RetryPolicy, exponential, fixed, limited
+from duerow.retry import RetryPolicy, bury, by_error, exponential, fixed, limited, on, snooze
 from duerow.schedule import Maintained, Schedule
 from duerow.settlement import Bury, Commit, Move, Release, Retry, Rollback
 from duerow.sync.database import Database, connect
@@ -37,6 +37,10 @@ __all__ = [  # noqa: RUF022 - the order of the tutorial, not of the alphabet
     "fixed",
     "exponential",
     "limited",
+    "by_error",
+    "on",
+    "bury",
+    "snooze",
     "Schedule",
     "Maintained",
     "Pipeline",

@@ -9,7 +9,9 @@
     ├── MessageLeased           a consumer works on the message, so it was not changed
     ├── LeaseLost               the receipt is stale: somebody else ended that turn
     ├── TimedOut                a handler ran longer than its timeout
+    ├── HandlerDied             the process that ran a handler ended before the handler did
     ├── InvalidOutcome          a handler or station returned something that ends no turn
+    ├── TransactionEnded        a handler ended the transaction that its worker ends
     ├── StationFailed           the tasks of a station failed on Spark again and again
     ├── SchemaOutdated          the tables are missing or older than this version: migrate
     ├── SchemaNewer             the tables were made by a newer version: upgrade duerow
@@ -114,8 +116,16 @@ class TimedOut(DuerowError):
     """A handler ran longer than the worker's timeout, or a blocking call waited longer than its own."""
 
 
+class HandlerDied(DuerowError):
+    """The process that ran a handler ended before the handler did: it was killed, or crashed."""
+
+
 class InvalidOutcome(DuerowError):
     """A handler or a station returned something that cannot end a turn."""
+
+
+class TransactionEnded(DuerowError):
+    """A handler committed or rolled back the transaction that it was given, which its worker ends."""
 
 
 class StationFailed(DuerowError):

@@ -88,6 +88,146 @@ class Limited:
         return None if attempt >= self.limit else self.policy(attempt, started_at, error)
 
 
+@dataclass(frozen=True)
+class GiveUp:
+    """Give up at once, whatever the attempt."""
+
+    limit: None = None
+
+    def __call__(self, attempt: int, started_at: datetime | None = None, error: BaseException | None = None) -> None:
+        """Return None."""
+        return
+
+
+@dataclass(frozen=True)
+class Snooze:
+    """The same delay after every failure, also beyond the limit of the policy that it is a part of."""
+
+    delay: timedelta
+    limit: None = None
+
+    def __call__(
+        self, attempt: int, started_at: datetime | None = None, error: BaseException | None = None
+    ) -> timedelta:
+        """Return the delay."""
+        return self.delay
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What to do about some kinds of errors."""
+
+    errors: tuple[type[BaseException], ...]
+    policy: RetryPolicy
+
+
+@dataclass(frozen=True)
+class ByError:
+    """The policy of the first rule that names the error, else another one, whose limit holds for all."""
+
+    rules: tuple[Rule, ...]
+    otherwise: RetryPolicy
+
+    @property
+    def limit(self) -> int | None:
+        """That of the policy for all other errors; it also counts when a consumer just dies, without an error."""
+        return self.otherwise.limit
+
+    def __call__(
+        self, attempt: int, started_at: datetime | None = None, error: BaseException | None = None
+    ) -> timedelta | None:
+        """Return what the policy for this error says; None beyond the limit, unless it has its own or snoozes."""
+        for rule in self.rules:
+            if isinstance(error, rule.errors):
+                return None if self._used_up(attempt, rule.policy) else rule.policy(attempt, started_at, error)
+        return self.otherwise(attempt, started_at, error)
+
+    def _used_up(self, attempt: int, policy: RetryPolicy) -> bool:
+        own = policy.limit is not None or isinstance(policy, Snooze)
+        return not own and self.limit is not None and attempt >= self.limit
+
+
+bury: Final = GiveUp()
+"""Give up at once: for errors that no further attempt would cure."""
+
+
+def snooze(delay: timedelta) -> Snooze:
+    """The same delay after every failure, which does not count towards the limit: for what is only not ready yet."""
+    return Snooze(check_span("delay", delay))
+
+
+def on(errors: type[BaseException] | tuple[type[BaseException], ...], policy: RetryPolicy | RetryFunction) -> Rule:
+    """What to do about errors of a type, or of one of several types: a rule for `by_error`.
+
+    Args:
+        errors: exception classes; derived ones count as well.
+        policy: `bury`, `snooze(…)`, `fixed(…)`, any other policy, or a function. One that is `limited` itself has its
+            own limit; the limit of the others is that of `by_error`.
+
+    Raises:
+        ConfigurationError: something else was given.
+    """
+    kinds = errors if isinstance(errors, tuple) else (errors,)
+    if not kinds or not all(map(_is_exception, kinds)):
+        raise ConfigurationError(f"on() takes exception classes, such as ConnectionError, not {errors!r:.80}")
+    return Rule(kinds, _checked(policy))
+
+
+def by_error(*rules: Rule, otherwise: RetryPolicy | RetryFunction | None = None) -> ByError:
+    """A policy that depends on the error: that of the first rule which names it.
+
+    Args:
+        rules: made by `on`, the first that fits counts.
+        otherwise: for all other errors, and its limit for all; default: at most 20 attempts, as ever.
+
+    Raises:
+        ConfigurationError: no rule was given, or one that can never apply since those before it name all its errors.
+    """
+    if not rules or not all(isinstance(rule, Rule) for rule in rules):
+        raise ConfigurationError(
+            f"by_error() takes rules, such as on(ConnectionError, fixed(…)), not {rules!r:.120}; the policy for all "
+            "other errors is otherwise="
+        )
+    named: tuple[type[BaseException], ...] = ()
+    for rule in rules:
+        if named and all(issubclass(kind, named) for kind in rule.errors):
+            kinds = ", ".join(kind.__qualname__ for kind in rule.errors)
+            raise ConfigurationError(
+                f"the rule for {kinds} can never apply: a rule before it names the same errors; put the narrower first"
+            )
+        named += rule.errors
+    return ByError(rules, as_policy(otherwise))
+
+
+def _is_exception(kind: object) -> bool:
+    return isinstance(kind, type) and issubclass(kind, BaseException)
+
+
+def _checked(policy: RetryPolicy | RetryFunction) -> RetryPolicy:
+    """Return a policy; a bare function is one without a limit of its own."""
+    if isinstance(policy, RetryPolicy):
+        return policy
+    if not callable(policy):
+        raise ConfigurationError(
+            f"policy is {policy!r}; give bury, snooze(…), fixed(…), exponential(…) or a function of "
+            "(attempt, started_at, error)"
+        )
+    return _Bare(policy)
+
+
+@dataclass(frozen=True)
+class _Bare:
+    """A function as a policy without a limit of its own."""
+
+    function: RetryFunction
+    limit: None = None
+
+    def __call__(
+        self, attempt: int, started_at: datetime | None = None, error: BaseException | None = None
+    ) -> timedelta | None:
+        return self.function(attempt, started_at, error)
+
+
 def fixed(delay: timedelta) -> Fixed:
     """The same delay after every failure, without end; wrap it in `limited` to give up."""
     return Fixed(check_span("delay", delay))

@@ -157,6 +157,8 @@ def failure(error: BaseException | Failure | str | None) -> Failure | None:
         return Failure("Error", error[:MAX_FAILURE])
     if not isinstance(error, BaseException):
         raise InvalidOutcome(f"why it failed is told by an exception, a Failure or text, not by {error!r:.80}")
+    if isinstance(kept := getattr(error, "duerow_failure", None), Failure):
+        return kept  # it comes from another process, where its traceback was
     if isinstance(error, Bury):
         inner = failure(error.reason)
         return inner if not isinstance(error.reason, str) or inner is None else Failure("Bury", inner.message)

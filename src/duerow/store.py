@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import msgspec
 
@@ -33,6 +33,7 @@ class Capabilities:
         within: a push, pop or settlement can join the caller's own transaction.
         processes: several processes can work on it.
         hosts: those processes may run on different hosts.
+        parallel_writes: several transactions write at a time; without it transactional handlers run one at a time.
         wakes_consumers: a push wakes an idle consumer; without it consumers poll every second.
     """
 
@@ -40,6 +41,7 @@ class Capabilities:
     within: bool = True
     processes: bool = True
     hosts: bool = True
+    parallel_writes: bool = True
     wakes_consumers: bool = True
 
 
@@ -435,6 +437,35 @@ class Listener(Protocol):
         ...
 
 
+TransactionState = Literal["open", "committed", "rolled back"]
+
+
+class OwnTransaction(Protocol):
+    """A transaction that a handler writes in, and that its worker ends.
+
+    Attributes:
+        connection: what the handler is given, and what `join` takes: an SQLAlchemy Connection.
+    """
+
+    connection: Any
+
+    def look(self) -> TransactionState:
+        """Tell whether the handler has left it open; "committed" also if that cannot be ruled out.
+
+        Raises:
+            DuerowError: the connection broke, or the database would not commit this transaction any more.
+        """
+        ...
+
+    def commit(self) -> None:
+        """Make it last, and give the connection back, whatever comes of it."""
+        ...
+
+    def roll_back(self) -> None:
+        """Undo it and give the connection back; nothing if it has ended."""
+        ...
+
+
 class Connections(Protocol):
     """The blocking way to a store's server."""
 
@@ -453,6 +484,15 @@ class Connections(Protocol):
 
         Raises:
             ConfigurationError: not a connection of this store's database, or no transaction is open on it.
+        """
+        ...
+
+    def begin(self) -> OwnTransaction:
+        """Begin a transaction for a handler, on a connection of its own.
+
+        Raises:
+            NotSupported: the store has no such transactions (`Capabilities.within`).
+            StoreUnavailable: no connection can be had.
         """
         ...
 
@@ -481,6 +521,24 @@ class AsyncListener(Protocol):
         ...
 
 
+class AsyncOwnTransaction(Protocol):
+    """As OwnTransaction, awaited; the connection is an SQLAlchemy AsyncConnection."""
+
+    connection: Any
+
+    async def look(self) -> TransactionState:
+        """As OwnTransaction.look."""
+        ...
+
+    async def commit(self) -> None:
+        """As OwnTransaction.commit."""
+        ...
+
+    async def roll_back(self) -> None:
+        """As OwnTransaction.roll_back."""
+        ...
+
+
 class AsyncConnections(Protocol):
     """The awaited way to a store's server; never blocks the loop."""
 
@@ -490,6 +548,10 @@ class AsyncConnections(Protocol):
 
     def join(self, within: Any) -> AsyncExecute:
         """As Connections.join."""
+        ...
+
+    async def begin(self) -> AsyncOwnTransaction:
+        """As Connections.begin."""
         ...
 
     async def listen(self, queues: Sequence[str]) -> AsyncListener:

@@ -1,12 +1,13 @@
 """A retry policy turns a failed attempt into a delay, or gives up."""
 
+import pickle
 from datetime import timedelta
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duerow import RetryPolicy, exponential, fixed, limited
+from duerow import RetryPolicy, bury, by_error, exponential, fixed, limited, on, snooze
 from duerow.errors import ConfigurationError, InvalidMessage
 from duerow.retry import DEFAULT, as_policy
 
@@ -108,3 +109,74 @@ def test_what_is_no_delay_is_refused(delay):
 def test_a_queue_takes_only_what_can_be_called(retry):
     with pytest.raises(ConfigurationError, match="policy"):
         as_policy(retry)
+
+
+MINUTE = timedelta(minutes=1)
+
+
+def test_the_first_rule_that_names_the_error_counts():
+    policy = by_error(
+        on(ConnectionRefusedError, fixed(HOUR)),
+        on((ConnectionError, TimeoutError), fixed(MINUTE)),
+        on(ValueError, bury),
+        otherwise=fixed(SECOND),
+    )
+    errors = [ConnectionRefusedError(), ConnectionResetError(), TimeoutError(), UnicodeError(), KeyError(), None]
+    assert [policy(1, None, error) for error in errors] == [HOUR, MINUTE, MINUTE, None, SECOND, SECOND]
+
+
+def test_the_limit_of_all_holds_for_each_rule_that_has_none_of_its_own():
+    policy = by_error(
+        on(ConnectionError, fixed(MINUTE)),
+        on(TimeoutError, limited(5, fixed(MINUTE))),
+        on(BlockingIOError, snooze(HOUR)),
+        on(KeyError, lambda attempt, started_at, error: attempt * SECOND),
+        otherwise=limited(3, fixed(SECOND)),
+    )
+    attempts = (1, 2, 3, 4, 5, 6)
+    assert policy.limit == 3
+    assert [policy(attempt, None, ConnectionError()) for attempt in attempts] == [MINUTE, MINUTE, *[None] * 4]
+    assert [policy(attempt, None, TimeoutError()) for attempt in attempts] == [*[MINUTE] * 4, None, None]
+    assert [policy(attempt, None, BlockingIOError()) for attempt in attempts] == [HOUR] * 6
+    assert [policy(attempt, None, KeyError()) for attempt in attempts] == [SECOND, 2 * SECOND, *[None] * 4]
+    assert [policy(attempt, None, OSError()) for attempt in attempts] == [SECOND, SECOND, *[None] * 4]
+
+
+def test_without_another_policy_the_default_one_holds_for_all_other_errors():
+    policy = by_error(on(ValueError, bury))
+    assert policy.otherwise == DEFAULT
+    assert policy.limit == DEFAULT.limit
+
+
+def test_a_policy_by_error_is_a_value_like_the_others():
+    def made():
+        return by_error(on(ValueError, bury), on(OSError, snooze(SECOND)), otherwise=limited(3, fixed(SECOND)))
+
+    assert isinstance(made(), RetryPolicy)
+    assert made() == made()
+    assert len({made(), made()}) == 1
+    assert as_policy(made()) == made()
+    assert by_error(on(ValueError, made()))(1, None, ValueError()) is None
+    assert pickle.loads(pickle.dumps(made())) == made()
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: on("ValueError", bury), "exception classes"),
+        (lambda: on((), bury), "exception classes"),
+        (lambda: on(ValueError(), bury), "exception classes"),
+        (lambda: on((ValueError, int), bury), "exception classes"),
+        (lambda: on(ValueError, "bury"), "policy is 'bury'"),
+        (lambda: on(ValueError, None), "policy is None"),
+        (lambda: by_error(), "takes rules"),
+        (lambda: by_error(fixed(SECOND)), "takes rules"),
+        (lambda: by_error(on(OSError, bury), on(ConnectionError, fixed(SECOND))), "ConnectionError can never apply"),
+        (lambda: by_error(on(ValueError, bury), otherwise="soon"), "policy is 'soon'"),
+        (lambda: snooze(5), "delay"),
+        (lambda: snooze(-SECOND), "delay"),
+    ],
+)
+def test_rules_that_make_no_sense_are_refused(make, said):
+    with pytest.raises((ConfigurationError, InvalidMessage), match=said):
+        make()

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from duerow import Bury, Commit, Draft, Message, Move, Retry, Rollback, fixed, limited
+from duerow import Bury, Commit, Draft, Message, Move, Retry, Rollback, bury, by_error, fixed, limited, on, snooze
 from duerow.errors import InvalidOutcome
 from duerow.settlement import Settlement
 from duerow.working.attempt import current
@@ -77,6 +77,26 @@ def test_the_queues_own_policy_holds_unless_the_worker_has_one(shop: Workshop) -
 
     shop.work(handle, queue={"retry": limited(2, AT_ONCE)})
     assert tries == [1, 2]
+
+
+def test_the_error_of_a_message_chooses_its_policy(timeless: Workshop) -> None:
+    errors = [ValueError("no"), ConnectionResetError("line"), BlockingIOError("not yet"), KeyError("other")]
+    timeless.queue.push_many([Draft(number) for number in range(len(errors))])
+    now = timeless.settings["clock"].now()
+
+    async def handle(message: Message) -> None:
+        raise errors[message.payload]
+
+    minute, hour = timedelta(minutes=1), timedelta(hours=1)
+    policy = by_error(
+        on(ValueError, bury),
+        on(ConnectionError, fixed(minute)),
+        on(BlockingIOError, snooze(hour)),
+        otherwise=limited(1, fixed(minute)),
+    )
+    timeless.work(handle, retry=policy)
+    left = {one.payload: (one.status, one.due_at) for one in timeless.queue.find()}
+    assert left == {0: ("dead", None), 1: ("dead", None), 2: ("error", now + hour), 3: ("dead", None)}
 
 
 @pytest.mark.parametrize("way", ["returned", "raised"])

@@ -16,13 +16,12 @@ from typing import Any, Protocol
 import duerow
 from duerow import aio
 from duerow.aio.worker import Worker as AsyncWorker
-from duerow.message import Message
 from duerow.sync.worker import Worker
 
 PATIENCE = 60.0
 """Seconds after which a test that waits for something gives up; no test is right because of them."""
 
-Handler = Callable[[Message], Coroutine[Any, Any, Any]]
+Handler = Callable[..., Coroutine[Any, Any, Any]]
 
 
 class Gate:
@@ -128,11 +127,24 @@ class Workshop:
 
 class _InThread:
     def __init__(self, shop: Workshop, handler: Handler, queue: dict[str, Any], terms: dict[str, Any]) -> None:
-        self.shop, self.handler, self.queue, self.terms = shop, handler, queue, terms
+        self.shop, self.handler, self.queue, self.terms = shop, handler, queue, dict(terms)
+        self.names = self.terms.pop("names", None)
+        self.queues: dict[str, Any] = {}
         self.error: BaseException | None = None
         self.worker: Any = None
         self.made = threading.Event()
         self.thread: threading.Thread | None = None
+
+    def sources(self, db: Any) -> Any:
+        """The worker's own handle of the queue, or of several if the test named them."""
+        self.queues = {name: db.queue(name, **self.queue) for name in self.names or ["mail"]}
+        return [*self.queues.values()] if self.names else self.queues["mail"]
+
+    def each(self, made: Callable[[Handler], Any]) -> Any:
+        """The handler as the worker takes it, or one for each queue."""
+        if isinstance(self.handler, dict):
+            return {self.queues[name]: made(handler) for name, handler in self.handler.items()}
+        return made(self.handler)
 
     def run(self, until: Any) -> None:
         raise NotImplementedError
@@ -167,7 +179,7 @@ class _Blocking(_InThread):
     def run(self, until: Any) -> None:
         with duerow.connect(self.shop.workers_url or self.shop.url, **self.shop.settings) as db:
             self.shop.prepare(db)
-            self.worker = Worker(db.queue("mail", **self.queue), blocking(self.handler), **self.terms)
+            self.worker = Worker(self.sources(db), self.each(blocking), **self.terms)
             self.made.set()
             self.worker.run(until)
 
@@ -179,16 +191,16 @@ class _Async(_InThread):
     async def _run(self, until: Any) -> None:
         async with await aio.connect(self.shop.workers_url or self.shop.url, **self.shop.settings) as db:
             self.shop.prepare(db)
-            self.worker = AsyncWorker(db.queue("mail", **self.queue), self.handler, **self.terms)
+            self.worker = AsyncWorker(self.sources(db), self.each(lambda handler: handler), **self.terms)
             self.made.set()
             await self.worker.run(until)
 
 
-def blocking(handler: Handler) -> Callable[[Message], Any]:
+def blocking(handler: Handler) -> Callable[..., Any]:
     """Return a plain function that runs the coroutine to its end."""
 
-    def call(message: Message) -> Any:
-        running: Awaitable[Any] = handler(message)
+    def call(*subject: Any) -> Any:
+        running: Awaitable[Any] = handler(*subject)
         try:
             running.send(None)  # type: ignore[attr-defined]
         except StopIteration as ended:

@@ -4,58 +4,59 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import timedelta
-from queue import Empty, SimpleQueue
-from time import monotonic
+from queue import SimpleQueue
 from types import FrameType
 from typing import Any, Final
 
-from duerow.consumer import new_claim
-from duerow.errors import ConfigurationError, StoreUnavailable
-from duerow.message import Message
-from duerow.plan import Plan, run
+from duerow.errors import ConfigurationError
 from duerow.retry import RetryFunction, RetryPolicy, as_policy
-from duerow.settlement import Settlement
-from duerow.store import Listener
-from duerow.sync.queue import Queue, Reservation
-from duerow.working.attempt import CURRENT, Attempt
-from duerow.working.claiming import Claiming, HandOut, Listen, NextDue, Reserve, RoomWanted, Sleep
-from duerow.working.hand import Slot
-from duerow.working.keeping import Extend, Keeping
-from duerow.working.settling import EndWanted, Freed, Pause, Settle, Settling
-from duerow.working.shift import GRACE, Shift, Terms, Until, check_handler, is_async, new_name
-from duerow.working.supervising import (
-    FETCHER,
-    KEEPER,
-    SETTLER,
-    AllChanged,
-    Dismiss,
-    Hire,
-    Left,
-    NextEvent,
-    Stop,
-    Supervising,
-    TurnsEnded,
-)
-from duerow.working.ticking import TICKER, Maintain, Rest, Ticking
+from duerow.sync.batches import BatchCrew
+from duerow.sync.crew import Crew, Events
+from duerow.sync.processes import ProcessBatchCrew, ProcessCrew, Processes
+from duerow.sync.queue import Queue
+from duerow.sync.queues import Queues
+from duerow.sync.transactions import TransactionalCrew
+from duerow.working.middleware import Middleware, around
+from duerow.working.processes import pickled
+from duerow.working.queues import as_queues, dispatching, handlers_of
+from duerow.working.rate import Rate, check_rate
+from duerow.working.shift import GRACE, Shift, Terms, Until, check_handler, handlers_at_once, is_async, new_name
+from duerow.working.supervising import Stop
 
 SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
-
-Events = SimpleQueue[Stop | Left]
 
 
 class Worker:
     """Hands the messages of a queue to a function, in threads, and settles them as it says.
 
     Args:
-        queue: where the messages come from.
+        queue: where the messages come from; several of one database share the worker fairly.
         handler: called with each `Message`. What it returns is ignored, unless it is a settlement (`Commit`, `Move`,
             `Rollback`, `Bury`, `Release`, `Retry`) or a list of `Move`s. An exception is a failed attempt.
+            For several queues it may be a mapping of each queue to its handler.
+        whole_batch: the handler is given lists of up to `batch` messages. It returns None (all are done) or a list
+            with one entry for each: None, a settlement, a list of `Move`s or an exception. An exception that it
+            raises is a failed attempt of each.
+        transactional: the handler is called as `handler(message, connection)`. What it writes on the connection (an
+            SQLAlchemy `Connection`) and the settlement are one transaction, so both happen once or not at all. An
+            attempt that fails leaves nothing behind. On SQLite one such handler runs at a time.
+        middleware: functions around each call of the handler, the first outermost: `f(message, call_next)` returns
+            the outcome, which it has from `call_next(message)`. For whole batches it is given the list.
         batch: most messages in one claim and in one settlement; 1: each message has its own claim and settlement,
             one after the other, and none is claimed ahead.
         concurrency: handlers that run at once, each in its own thread.
+        processes: run the handler in so many child processes, one message (or batch) at a time in each, instead of in
+            threads: for work that keeps a processor busy. The handler is a plain function at the top of a module that
+            they import. A timeout kills the process; one that dies is a failed attempt (`HandlerDied`).
+        rate: at most so many messages in any span of this length, `(100, timedelta(minutes=1))`, by this worker; none
+            is claimed ahead then. Default: as many as there are.
+        singleton: only one worker of these queues that says so is active at a time, in the whole cluster; when it ends
+            the next takes over within a second, or, if it died, when its lease has ended.
+        cluster_concurrency: handlers that run at once in all workers that say so, the same number in each; this worker
+            runs up to `concurrency` of them.
         retry: the delays between attempts, and their limit; default: the queue's.
         lease: how long a claim lasts; extended at a third of it for as long as a handler runs; default: the queue's.
         timeout: how long a handler may take for one message; then the attempt fails with `TimedOut`, the handler is
@@ -66,15 +67,23 @@ class Worker:
 
     Raises:
         ConfigurationError: the handler is an async function, or a setting is out of bounds (InvalidMessage: a span).
+        NotSupported: `transactional`, on a store that cannot join a transaction of yours.
     """
 
     def __init__(
         self,
-        queue: Queue,
-        handler: Callable[[Message], Any],
+        queue: Queue | Sequence[Queue],
+        handler: Callable[..., Any] | Mapping[Queue, Callable[..., Any]],
         *,
+        whole_batch: bool = False,
+        transactional: bool = False,
+        middleware: Sequence[Middleware] = (),
         batch: int = 100,
         concurrency: int = 1,
+        processes: int | None = None,
+        rate: Rate | None = None,
+        singleton: bool = False,
+        cluster_concurrency: int | None = None,
         retry: RetryPolicy | RetryFunction | None = None,
         lease: timedelta | None = None,
         timeout: timedelta | None = None,
@@ -82,24 +91,41 @@ class Worker:
         grace: timedelta = GRACE,
         name: str | None = None,
     ) -> None:
-        _check(queue, handler)
-        self._handler = handler
-        self._queue = queue.database.queue(
-            queue.name,
-            lease=queue.lease if lease is None else lease,
-            retry=queue.retry if retry is None else as_policy(retry),
-            max_payload_bytes=queue.max_payload_bytes,
-            dead_letter=queue.dead_letter,
-        )
+        queues = as_queues(queue, Queue, _ELSEWHERE)
+        handlers = handlers_of(handler, queues)
+        for one in handlers.values():
+            _check(one)
+        innermost = dispatching(handlers)
+        self._processes = None if processes is None else Processes(pickled(innermost))
+        self._handler = around(self._processes or innermost, middleware, awaited=False)
+        handles = [
+            one.database.queue(
+                one.name,
+                lease=one.lease if lease is None else lease,
+                retry=one.retry if retry is None else as_policy(retry),
+                max_payload_bytes=one.max_payload_bytes,
+                dead_letter=one.dead_letter,
+            )
+            for one in queues
+        ]
+        self._queue = handles[0] if len(handles) == 1 else Queues(handles, mixed=not whole_batch)
+        self._retries = {one.name: one.retry for one in handles} if len(handles) > 1 else None
         self._terms = Terms(
             batch=batch,
-            concurrency=concurrency,
-            lease=self._queue.lease,
-            retry=self._queue.retry,
+            concurrency=handlers_at_once(
+                concurrency, processes, transactional, self._queue.database.store.capabilities
+            ),
+            lease=min(one.lease for one in handles),
+            retry=handles[0].retry,
             timeout=timeout,
             poll=poll,
             grace=grace,
             name=new_name() if name is None else name,
+            whole_batch=whole_batch,
+            transactional=transactional,
+            rate=check_rate(rate),
+            singleton=singleton,
+            cluster_concurrency=cluster_concurrency,
         )
         self._events: Events = SimpleQueue()
         self._shift: Shift | None = None
@@ -121,17 +147,23 @@ class Worker:
             DuerowError: something that trying again does not cure, such as missing tables; what was claimed and not
                 begun has been given back.
         """
-        shift = Shift(self._queue.name, self._terms, until)
+        shift = Shift(self._queue.name, self._terms, until, self._retries)
         if not self._running.acquire(blocking=False):
             raise ConfigurationError("this worker runs already; make another one of the same queue")
         self._shift = shift
         try:
             with _signals(self.stop):
-                _Crew(shift, self._queue, self._handler, self._events).work()
+                self._crew(shift).work()
         finally:
             self._shift = None
             self._events = SimpleQueue()
             self._running.release()
+
+    def _crew(self, shift: Shift) -> Crew:
+        terms, parts = self._terms, (shift, self._queue, self._handler, self._events)
+        if self._processes is not None:
+            return (ProcessBatchCrew if terms.whole_batch else ProcessCrew)(*parts, processes=self._processes)
+        return (BatchCrew if terms.whole_batch else TransactionalCrew if terms.transactional else Crew)(*parts)
 
     def stop(self) -> None:
         """Ask the worker to stop, and return at once; asked again, it waits for no handler.
@@ -142,237 +174,6 @@ class Worker:
         if (shift := self._shift) is not None:
             shift.over = True
         self._events.put(Stop())
-
-
-class _Crew:
-    """The threads of one run: each carries out its plan, and tells the supervisor when it leaves."""
-
-    def __init__(self, shift: Shift, queue: Queue, handler: Callable[[Message], Any], events: Events) -> None:
-        self._shift, self._queue, self._handler, self._events = shift, queue, handler, events
-        self._hand = shift.hand
-        self._claiming, self._settling = Claiming(shift), Settling(shift)
-        self._supervising = Supervising(shift)
-        self._wakeup = _Wakeup(shift, queue)
-        self._turn_to_claim = threading.Lock()
-        self._work = threading.Condition()
-        self._freed, self._ended = threading.Event(), threading.Event()
-        self._over, self._time_up = threading.Event(), threading.Event()
-        self._actions: dict[type, Callable[[Any], Any]] = {
-            Reserve: self._reserve,
-            Listen: lambda step: self._wakeup.listen(),
-            NextDue: self._next_due,
-            Sleep: lambda step: self._wakeup.wait(step.seconds),
-            RoomWanted: lambda step: _await(self._freed),
-            HandOut: self._hand_out,
-            Settle: lambda step: queue.settle(step.pairs),
-            EndWanted: lambda step: _await(self._ended),
-            Freed: self._tell_freed,
-            Pause: lambda step: self._time_up.wait(step.seconds),
-            Extend: lambda step: queue.extend_many(step.reservations),
-            Maintain: lambda step: queue.database.maintain(),
-            Rest: lambda step: self._over.wait(step.seconds),
-            TurnsEnded: lambda step: self._ended.set(),
-            NextEvent: self._next_event,
-            Hire: lambda step: self._hire(),
-            Dismiss: lambda step: None,  # a thread cannot be ended, but it has been told and counts for nothing
-            AllChanged: lambda step: self._tell_all(),
-        }
-
-    def work(self) -> None:
-        """Go to work; return when the shift has ended."""
-        supervising = self._supervising
-        try:
-            self._start(KEEPER, lambda: self._carry_out(Keeping(self._shift).keep()))
-            self._start(TICKER, lambda: self._carry_out(Ticking(self._shift).tick()))
-            self._start(SETTLER, lambda: self._carry_out(self._settling.serve()))
-            if not self._shift.terms.one_by_one:
-                self._start(FETCHER, lambda: self._carry_out(self._claiming.fetch()))
-            for _ in range(self._shift.terms.concurrency):
-                self._hire()
-            self._carry_out(supervising.watch())
-        except BaseException:
-            supervising.hurry = True
-            raise
-        finally:
-            try:
-                self._carry_out(supervising.wind_down())
-            finally:
-                if not supervising.staff:  # else somebody still listens, and is left to it
-                    self._wakeup.close()
-
-    def _carry_out(self, plan: Plan[Any]) -> Any:
-        return run(plan, lambda step: self._actions[type(step)](step))
-
-    # Threads.
-
-    def _start(self, role: str | Slot, body: Callable[[], None]) -> threading.Thread:
-        """Start a thread that does not keep the process alive: the end of a shift is bounded, whatever it does."""
-        if role != KEEPER:
-            self._supervising.staff.add(role)
-        kind = "handler" if isinstance(role, Slot) else role
-        name = f"duerow-{self._queue.name}-{kind}"
-        thread = threading.Thread(target=self._until_left, args=(role, body), name=name, daemon=True)
-        thread.start()
-        return thread
-
-    def _until_left(self, role: str | Slot, body: Callable[[], None]) -> None:
-        try:
-            body()
-        except BaseException as error:  # raised again by the supervisor
-            self._events.put(Left(role, error))
-        else:
-            self._events.put(Left(role))
-
-    def _hire(self) -> None:
-        slot = Slot()
-        self._shift.slots.add(slot)
-        body = self._one_by_one if self._shift.terms.one_by_one else self._one_after_the_other
-        slot.runner = self._start(slot, lambda: body(slot))
-
-    def _one_after_the_other(self, slot: Slot) -> None:
-        """Handle what the fetcher claims; the settler settles it."""
-        while (attempt := self._next(slot)) is not None:
-            settlement = self._handle(slot, attempt)
-            if settlement is not None:
-                self._hand.end(attempt, settlement)
-                if not self._ended.is_set():
-                    self._ended.set()
-
-    def _one_by_one(self, slot: Slot) -> None:
-        """Claim, handle and settle one message after the other, all in this thread: nothing is handed over."""
-        while not slot.abandoned:
-            with self._turn_to_claim:
-                attempts = self._carry_out(self._claiming.next(1))
-            if not attempts:
-                return
-            settlement = self._handle(slot, attempts[0])
-            if settlement is not None:
-                self._carry_out(self._settling.settle([(attempts[0], settlement)]))
-
-    # Handlers.
-
-    def _next(self, slot: Slot) -> Attempt | None:
-        """Wait for a message to be handled; None when no more is to be begun here."""
-        while not (self._shift.over or slot.abandoned):
-            if (attempt := self._hand.next()) is not None:
-                return attempt
-            with self._work:
-                self._work.wait_for(lambda: self._hand.waiting or self._shift.over)
-        return None
-
-    def _handle(self, slot: Slot, attempt: Attempt) -> Settlement | None:
-        """Call the handler; return how the turn ends, or None when that was decided without it."""
-        slot.begin(attempt)
-        CURRENT.set(attempt)
-        outcome = self._call(attempt.message)
-        self._hand.pace.note(monotonic() - slot.started)
-        if not slot.end():
-            return None
-        return self._shift.conclude(attempt, outcome)
-
-    def _call(self, message: Message) -> Any:
-        # In a function of its own, so that the error's traceback does not hold the frame that holds the error.
-        try:
-            return self._handler(message)
-        except BaseException as error:  # whatever a handler raises is a failed attempt
-            return error
-
-    # Steps.
-
-    def _reserve(self, step: Reserve) -> list[Reservation]:
-        return self._queue.reserve_many(step.limit, consumer=new_claim(self._shift.terms.name))
-
-    def _next_due(self, step: NextDue) -> timedelta | None:
-        database, name = self._queue.database, self._queue.name
-        return database.run(lambda: database.store.idle([name], step.sleep))
-
-    def _hand_out(self, step: HandOut) -> None:
-        with self._work:
-            self._work.notify(step.count)
-
-    def _tell_freed(self, step: Freed) -> None:
-        self._freed.set()
-        if step.wake:
-            self._wakeup.wake()
-
-    def _next_event(self, step: NextEvent) -> Stop | Left | None:
-        try:
-            return self._events.get(timeout=step.seconds)
-        except Empty:
-            return None
-
-    def _tell_all(self) -> None:
-        self._freed.set()
-        self._ended.set()
-        with self._work:
-            self._work.notify_all()
-        self._wakeup.wake()
-        if self._shift.over:
-            self._over.set()
-        if self._shift.gave_up:
-            self._time_up.set()
-
-
-class _Wakeup:
-    """Sleeps until a push, a call of `wake`, or the end of a time."""
-
-    def __init__(self, shift: Shift, queue: Queue) -> None:
-        self._shift, self._queue = shift, queue
-        self._possible = queue.database.store.capabilities.wakes_consumers
-        self._listener: Listener | None = None
-        self._called = threading.Event()
-        self._closing = threading.Lock()
-
-    def listen(self) -> None:
-        """Hear of pushes from now on, if the store tells of them and can be reached."""
-        if not self._possible or self._listener is not None or self._shift.gave_up:
-            return
-        try:
-            self._listener = self._queue.database.connections.listen([self._queue.name])
-        except StoreUnavailable as error:
-            self._shift.hears_no_more(error)
-        else:
-            self._shift.hears_again()
-
-    def wait(self, seconds: float) -> bool:
-        """Sleep; return whether something ended it before its time."""
-        listener = self._listener
-        if listener is not None and not self._called.is_set():
-            try:
-                heard = listener.wait(seconds)
-            except StoreUnavailable as error:
-                self.close()
-                self._shift.hears_no_more(error)
-                seconds = min(seconds, self._shift.poll)
-            else:
-                return self._was_called() or heard
-        self._called.wait(seconds)
-        return self._was_called()
-
-    def wake(self) -> None:
-        """End the sleep, or the next one; from any thread."""
-        self._called.set()
-        with self._closing:
-            if self._listener is not None:
-                self._listener.wake()
-
-    def close(self) -> None:
-        """Hear nothing more; nobody may be asleep."""
-        with self._closing:
-            listener, self._listener = self._listener, None
-            if listener is not None:
-                with suppress(StoreUnavailable):  # a connection that is gone needs no closing
-                    listener.close()
-
-    def _was_called(self) -> bool:
-        called = self._called.is_set()
-        self._called.clear()
-        return called
-
-
-def _await(event: threading.Event) -> None:
-    event.wait()
-    event.clear()
 
 
 @contextmanager
@@ -393,12 +194,13 @@ def _signals(stop: Callable[[], None]) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _check(queue: object, handler: object) -> None:
-    if not isinstance(queue, Queue):
-        raise ConfigurationError(
-            f"Worker takes a queue of duerow.connect(…), not {type(queue).__module__}.{type(queue).__qualname__}; "
-            "one of duerow.aio has its own, duerow.aio.Worker"
-        )
+_ELSEWHERE: Final = (
+    "Worker takes a queue of duerow.connect(…), or a list of such, not {}; one of duerow.aio has its own, "
+    "duerow.aio.Worker"
+)
+
+
+def _check(handler: object) -> None:
     check_handler(handler)
     if is_async(handler):
         raise ConfigurationError(f"{handler!r:.120} is an async function; give it to duerow.aio.Worker")

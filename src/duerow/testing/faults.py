@@ -131,10 +131,34 @@ class _WatchedConnections:
             yield execute
         self._reached.committed()
 
+    def begin(self) -> Any:
+        return _WatchedTransaction(self._connections.begin(), self._reached)
+
+
+class _WatchedTransaction:
+    def __init__(self, own: Any, reached: _Reached) -> None:
+        self._own, self._reached = own, reached
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._own, name)
+
+    def commit(self) -> None:
+        self._own.commit()
+        self._reached.committed()
+
 
 class _WatchedAsyncConnections(_WatchedConnections):
     @asynccontextmanager
     async def open(self) -> AsyncIterator[AsyncExecute]:  # type: ignore[override]
         async with self._connections.open() as execute:
             yield execute
+        self._reached.committed()
+
+    async def begin(self) -> Any:
+        return _WatchedAsyncTransaction(await self._connections.begin(), self._reached)
+
+
+class _WatchedAsyncTransaction(_WatchedTransaction):
+    async def commit(self) -> None:  # type: ignore[override]
+        await self._own.commit()
         self._reached.committed()

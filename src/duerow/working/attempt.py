@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from copy import copy
 from typing import Final
 
 import msgspec
 
+from duerow.errors import ConfigurationError
 from duerow.message import Message
 from duerow.reservation import Reservation
 
@@ -96,10 +97,25 @@ class Attempt(msgspec.Struct, gc=False, eq=False):
             self.told = ()
 
 
-CURRENT: Final[ContextVar[Attempt | None]] = ContextVar("duerow_attempt", default=None)
-"""The attempt that this thread or task is making."""
+CURRENT: Final[ContextVar[Attempt | Mapping[int, Attempt] | None]] = ContextVar("duerow_attempt", default=None)
+"""The attempt that this thread or task is making; those of a batch by their messages' ids."""
 
 
-def current() -> Attempt | None:
-    """Return the attempt that the calling handler is making; None outside of a worker's handler."""
-    return CURRENT.get()
+def current(message: Message | None = None) -> Attempt | None:
+    """Return the attempt that the calling handler is making; None outside of a worker's handler.
+
+    Args:
+        message: one of the messages in hand. A handler of whole batches has many, and must say which; others need not.
+
+    Raises:
+        ConfigurationError: the handler has a batch in hand, and no message was given.
+    """
+    making = CURRENT.get()
+    if making is None or isinstance(making, Attempt):
+        return making if making is None or message is None or message.id == making.message.id else None
+    if message is None:
+        raise ConfigurationError(
+            f"this handler has a batch of {len(making)} in hand, each message with an attempt of its own; "
+            "say which: current(message)"
+        )
+    return making.get(message.id)

@@ -21,20 +21,30 @@ Ended = tuple[Attempt, Settlement]
 """An attempt, and how its turn ends."""
 
 
+def by_queue(batch: Iterable[Ended]) -> Iterable[list[Ended]]:
+    """Return decided turns apart by the queues of their messages."""
+    parts: dict[str, list[Ended]] = {}
+    for ended in batch:
+        parts.setdefault(ended[0].message.queue, []).append(ended)
+    return parts.values()
+
+
 class Slot:
     """A place for one running handler, with a thread or a task of its own, until that is given up on.
 
     Attributes:
-        attempt: what is being handled; None between two messages.
+        attempt: what is being handled, of a batch the first; None between two messages.
+        batch: all that is being handled, by a handler of whole batches; empty otherwise.
         started: when that began, on the monotonic clock in seconds.
         abandoned: whether its handler was given up on; it must take no further message then.
         runner: the thread or task.
     """
 
-    __slots__ = ("_ending", "abandoned", "attempt", "runner", "started")
+    __slots__ = ("_ending", "abandoned", "attempt", "batch", "runner", "started")
 
     def __init__(self) -> None:
         self.attempt: Attempt | None = None
+        self.batch: Sequence[Attempt] = ()
         self.started = 0.0
         self.abandoned = False
         self.runner: Any = None
@@ -44,6 +54,11 @@ class Slot:
         """Note what is handled from now on."""
         self.started = monotonic()  # first, so that whoever sees the attempt sees its own start
         self.attempt = attempt
+
+    def begin_batch(self, batch: Sequence[Attempt]) -> None:
+        """Note what is handled together from now on."""
+        self.batch = batch
+        self.begin(batch[0])
 
     def end(self) -> bool:
         """Return whether the handler that just ended may decide its turn: not if it was abandoned."""
@@ -94,10 +109,30 @@ class Hand:
         except IndexError:
             return None
 
+    def next_batch(self, limit: int) -> list[Attempt]:
+        """Take the next messages to be begun together: up to so many, all of one queue."""
+        batch: list[Attempt] = []
+        try:
+            while len(batch) < limit:
+                attempt = self.waiting.popleft()
+                if batch and attempt.message.queue != batch[0].message.queue:
+                    self.waiting.appendleft(attempt)
+                    break
+                batch.append(attempt)
+        except IndexError:
+            pass
+        return batch
+
     def end(self, attempt: Attempt, settlement: Settlement) -> None:
         """Note how a turn is to end."""
         attempt.finished = True
         self.ended.append((attempt, settlement))
+
+    def end_batch(self, batch: Sequence[Ended]) -> None:
+        """Note how turns are to end, all at once: so their room is free at once as well, for a batch as large."""
+        for attempt, _ in batch:
+            attempt.finished = True
+        self.ended.extend(batch)
 
     def take_ended(self, limit: int) -> list[Ended]:
         """Take up to so many decided turns to be settled; they stay in hand."""

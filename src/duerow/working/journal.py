@@ -91,6 +91,10 @@ class Journal:
         text = "schedule %s cannot tick: %s; it is tried again every now and then"
         LOG.error(text, schedule, _line(error), extra=self._extra(schedule=schedule))
 
+    def permitted(self, permits: int) -> None:
+        """The worker holds another number of permits of the cluster than before."""
+        LOG.info("holds %d permits of %s", permits, self._queue, extra=self._extra(permits=permits))
+
     def stopping(self, running: int, waiting: int) -> None:
         """The worker ends."""
         text = "stopping on %s: %d handlers are running, %d messages go back"
@@ -113,13 +117,20 @@ class Journal:
     def _one(self, level: int, text: str, attempt: Attempt, *values: Any, **more: Any) -> None:
         if LOG.isEnabledFor(level):
             message = attempt.message
-            extra = self._extra(message_id=message.id, attempt=message.attempts, key=message.key, **more)
-            LOG.log(level, text, message.id, self._queue, message.attempts, *values, extra=extra)
+            named = {"message_id": message.id, "attempt": message.attempts, "key": message.key, "queue": message.queue}
+            LOG.log(
+                level, text, message.id, message.queue, message.attempts, *values, extra=self._extra(**named, **more)
+            )
 
     def _many(self, level: int, text: str, attempts: Sequence[Attempt], *values: Any) -> None:
-        if LOG.isEnabledFor(level):
-            ids = [attempt.message.id for attempt in attempts]
-            LOG.log(level, text, len(ids), self._queue, *values, extra=self._extra(message_ids=ids, count=len(ids)))
+        if not LOG.isEnabledFor(level):
+            return
+        ids_of: dict[str, list[int]] = {}
+        for attempt in attempts:
+            ids_of.setdefault(attempt.message.queue, []).append(attempt.message.id)
+        for queue, ids in ids_of.items():
+            extra = self._extra(queue=queue, message_ids=ids, count=len(ids))
+            LOG.log(level, text, len(ids), queue, *values, extra=extra)
 
     def _extra(self, **more: Any) -> dict[str, Any]:
         return {"queue": self._queue, "worker": self._worker, **more}

@@ -8,6 +8,9 @@ from typing import Final
 HORIZON: Final = 1.0
 """Seconds of work that a worker claims ahead, at most."""
 
+BATCHES_AHEAD: Final = 3
+"""Batches that a worker claims ahead at most: one is fetched and one settled while one is handled."""
+
 WEIGHT: Final = 0.05
 """What the newest handling time counts in the moving average."""
 
@@ -22,12 +25,19 @@ class Pace:
         batch: most messages in one claim.
         concurrency: handlers that run at once.
         lease: seconds that a reservation lasts.
+        ahead: most batches that are claimed ahead.
     """
 
-    def __init__(self, batch: int, concurrency: int, lease: float) -> None:
+    def __init__(self, batch: int, concurrency: int, lease: float, ahead: int = BATCHES_AHEAD) -> None:
         self._batch, self._concurrency = batch, concurrency
+        self._ahead = self._most_ahead = ahead * batch if batch > 1 else 0
         self._horizon = min(HORIZON, lease / 3)
         self._average: float | None = None
+
+    def allow(self, concurrency: int) -> None:
+        """Count on so many handlers from now on; on none: hold nothing."""
+        self._concurrency = concurrency
+        self._ahead = self._most_ahead if concurrency else 0
 
     def note(self, seconds: float) -> None:
         """Learn how long a handler took."""
@@ -48,7 +58,7 @@ class Pace:
         """
         if self._average is None:
             return self._concurrency
-        ahead = 3 * self._batch if self._batch > 1 else 0
+        ahead = self._ahead
         if self._average * ahead > self._horizon * self._concurrency:
             ahead = int(self._horizon * self._concurrency / self._average)
         return self._concurrency + ahead

@@ -16,7 +16,7 @@ from duerow.plan import Plan
 from duerow.reservation import Reservation
 from duerow.settlement import Rollback, Settlement
 from duerow.working.attempt import Attempt
-from duerow.working.hand import Ended
+from duerow.working.hand import Ended, by_queue
 from duerow.working.pace import Backoff
 from duerow.working.shift import Shift
 
@@ -53,6 +53,7 @@ class Settling:
 
     def __init__(self, shift: Shift) -> None:
         self._shift, self._hand = shift, shift.hand
+        self._several = len(shift.queues) > 1
         batch = shift.terms.batch
         self._limit = batch if batch == 1 else max(batch, min(shift.terms.concurrency, MOST_AT_ONCE))
 
@@ -61,7 +62,10 @@ class Settling:
         while True:
             closing = self._shift.closing
             batch = self._hand.take_ended(self._limit)
-            if batch:
+            if batch and self._several:
+                for part in by_queue(batch):
+                    yield from self.settle(part)
+            elif batch:
                 yield from self.settle(batch)
             elif closing:
                 return
@@ -77,9 +81,35 @@ class Settling:
             if failed:
                 batch += yield from self._settle_failures(failed)
         self._hand.let_go(errors or ())
+        yield self.settled(batch)
+
+    def settled(self, batch: Sequence[Ended]) -> Freed:
+        """These turns have ended as decided: let go of them, and return what to tell whoever claims."""
         self._hand.let_go(attempt for attempt, _ in batch)
         self._shift.journal.settled(batch)
-        yield Freed(self._wakes(batch))
+        return Freed(self._wakes(batch))
+
+    def find_out(self, attempt: Attempt, error: StoreUnavailable) -> Plan[None]:
+        """The answer to a commit was lost: a turn that can still be ended as failed was not committed."""
+        failed = (attempt, self._shift.conclude(attempt, error))
+        why = (yield from self._carry_out([failed])).get(attempt)
+        if why is None:
+            yield self.settled([failed])
+            return
+        self._hand.let_go([attempt])
+        if isinstance(why, LeaseLost):
+            self._shift.journal.unknown([attempt], error)
+        elif not isinstance(why, StoreUnavailable):
+            self._shift.journal.unsettled(attempt, why)
+            raise why
+        yield Freed(self._wakes([]))
+
+    def lost(self, attempt: Attempt, error: Exception) -> Freed:
+        """A turn was refused, for good: let go of its message, and return what to tell whoever claims."""
+        attempt.tell(error)
+        self._shift.journal.lost(attempt)
+        self._hand.let_go([attempt])
+        return Freed(self._wakes([]))
 
     def _carry_out(self, batch: Sequence[Ended]) -> Plan[dict[Attempt, Exception]]:
         """Settle, for as long as it takes the database to answer; return what was refused, and why."""

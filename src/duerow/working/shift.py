@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from inspect import iscoroutinefunction
 from types import CoroutineType
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
-from duerow.errors import ConfigurationError, InvalidOutcome
+from duerow.errors import ConfigurationError, InvalidOutcome, NotSupported
 from duerow.message import check_span
 from duerow.retry import DEFAULT, RetryPolicy
-from duerow.settlement import Commit, Settlement, decide
+from duerow.settlement import Commit, Move, Settlement, decide
+from duerow.store import Capabilities
 from duerow.working.attempt import Attempt
-from duerow.working.hand import Hand, Slot
+from duerow.working.hand import Ended, Hand, Slot
 from duerow.working.journal import Journal
-from duerow.working.pace import Pace
+from duerow.working.pace import BATCHES_AHEAD, Pace
 
 Until = Literal["idle", "empty"] | None
 
@@ -42,6 +44,11 @@ class Terms:
         poll: longest sleep on an idle queue; None: 5 s where pushes wake the worker, else 1 s.
         grace: how long running handlers have when the worker is stopped.
         name: the worker's part of what `leased_by` says.
+        whole_batch: whether a handler is given many messages at once.
+        transactional: whether a handler writes in the transaction that ends its message's turn.
+        rate: most messages in any span of a length; None: as many as there are.
+        singleton: whether one such worker is active at a time, in the whole cluster.
+        cluster_concurrency: handlers that run at once in all workers of these queues; None: as many as there are.
     """
 
     batch: int
@@ -52,10 +59,28 @@ class Terms:
     poll: timedelta | None
     grace: timedelta
     name: str
+    whole_batch: bool = False
+    transactional: bool = False
+    rate: tuple[int, timedelta] | None = None
+    singleton: bool = False
+    cluster_concurrency: int | None = None
 
     def __post_init__(self) -> None:
         check_count("batch", self.batch)
         check_count("concurrency", self.concurrency)
+        check_switch("whole_batch", self.whole_batch)
+        check_switch("transactional", self.transactional)
+        check_switch("singleton", self.singleton)
+        if self.cluster_concurrency is not None:
+            check_count("cluster_concurrency", self.cluster_concurrency)
+            if self.singleton:
+                raise ConfigurationError(
+                    "singleton lets one worker be active, cluster_concurrency so many handlers of all: say one of them"
+                )
+        if self.whole_batch and self.transactional:
+            raise ConfigurationError(
+                "whole_batch and transactional do not go together: in one transaction no message could fail alone"
+            )
         check_span("grace", self.grace)
         if self.timeout is not None:
             check_span("timeout", self.timeout, _TICK)
@@ -66,7 +91,12 @@ class Terms:
     @property
     def one_by_one(self) -> bool:
         """Whether each message has its own claim and its own settlement."""
-        return self.batch == 1
+        return self.batch == 1 and not self.by_permit
+
+    @property
+    def by_permit(self) -> bool:
+        """Whether it may only work with a permit of the cluster."""
+        return self.singleton or self.cluster_concurrency is not None
 
 
 class Shift:
@@ -75,6 +105,7 @@ class Shift:
     Attributes:
         terms: how it works.
         until: when it ends by itself.
+        queues: the names of the queues that it works on.
         hand: what it has claimed.
         slots: where its handlers run.
         over: nothing more may be claimed or begun.
@@ -82,11 +113,26 @@ class Shift:
         gave_up: its time is up, also for what could not be settled yet.
         hears: whether pushes wake it at the moment.
         sleeps_until: when it will next look for messages, on the monotonic clock in seconds; 0 while it is awake.
+
+    Args:
+        queue: the queue that it works on, or what its queues are called together.
+        terms: how it works.
+        until: when it ends by itself.
+        retries: the retry policy of each queue by its name, if there are several.
     """
 
-    def __init__(self, queue: str, terms: Terms, until: Until) -> None:
+    def __init__(
+        self, queue: str, terms: Terms, until: Until, retries: Mapping[str, RetryPolicy] | None = None
+    ) -> None:
         self.queue, self.terms, self.until = queue, terms, check_until(until)
-        self.hand = Hand(Pace(terms.batch, terms.concurrency, terms.lease.total_seconds()))
+        self.queues = list(retries) if retries else [queue]
+        self._retries = retries
+        self._width = terms.batch if terms.whole_batch else 1
+        ahead = BATCHES_AHEAD if terms.rate is None and terms.cluster_concurrency is None else 0
+        pace = Pace(terms.batch, terms.concurrency * self._width, terms.lease.total_seconds(), ahead)
+        if terms.by_permit:
+            pace.allow(0)
+        self.hand = Hand(pace)
         self.journal = Journal(queue, terms.name)
         self.slots: set[Slot] = set()
         self.over = self.closing = self.gave_up = False
@@ -98,6 +144,11 @@ class Shift:
         """Seconds to sleep at most."""
         poll = self.terms.poll or (POLL_WOKEN if self.hears else POLL_ALONE)
         return poll.total_seconds()
+
+    def handlers_for(self, permits: int) -> int:
+        """Return how many messages may be in handlers' hands with so many permits of the cluster."""
+        handlers = self.terms.concurrency if self.terms.singleton and permits else permits
+        return handlers * self._width
 
     def hears_again(self) -> None:
         """Pushes wake the worker from now on."""
@@ -114,15 +165,56 @@ class Shift:
         if outcome is None:
             return _DONE
         if isinstance(outcome, CoroutineType):
-            outcome.close()
-            outcome = InvalidOutcome(
-                "the handler returned a coroutine, which nobody awaits; give async functions to duerow.aio.Worker"
-            )
+            outcome = _not_awaited(outcome)
+        policy = self._retries[attempt.message.queue] if self._retries else self.terms.retry
         try:
-            return decide(attempt.message, outcome, self.terms.retry)
+            return decide(attempt.message, outcome, policy)
         except Exception as error:  # a policy is the user's code
             self.journal.broken_policy(attempt, error)
             return decide(attempt.message, outcome, DEFAULT)
+
+    def conclude_batch(self, batch: Sequence[Attempt], outcome: object) -> list[Ended]:
+        """Return how the turns of a batch end, by what its handler returned or raised.
+
+        None: all are done. A list or tuple with one entry for each message: None, a settlement, a list of moves or an
+        exception. An exception is the outcome of every message, and so is whatever else is no such list.
+        """
+        if isinstance(outcome, CoroutineType):
+            outcome = _not_awaited(outcome)
+        if not isinstance(outcome, list | tuple):
+            each = outcome if outcome is None or isinstance(outcome, BaseException) else _no_outcomes(batch, outcome)
+            return [(attempt, self.conclude(attempt, each)) for attempt in batch]
+        if len(outcome) != len(batch):
+            each = _no_outcomes(batch, outcome)
+            return [(attempt, self.conclude(attempt, each)) for attempt in batch]
+        pairs = zip(batch, outcome, strict=True)
+        return [(attempt, self.conclude(attempt, _entry(attempt, one))) for attempt, one in pairs]
+
+
+def _not_awaited(outcome: CoroutineType[Any, Any, Any]) -> InvalidOutcome:
+    outcome.close()
+    return InvalidOutcome(
+        "the handler returned a coroutine, which nobody awaits; give async functions to duerow.aio.Worker"
+    )
+
+
+def _no_outcomes(batch: Sequence[Attempt], outcome: object) -> InvalidOutcome:
+    what = f"{len(outcome)} outcomes" if isinstance(outcome, list | tuple) else f"{outcome!r:.80}"
+    return InvalidOutcome(
+        f"the handler of a batch of {len(batch)} returned {what}; it returns None (all are done) or a list with one "
+        "entry for each message, in their order"
+    )
+
+
+def _entry(attempt: Attempt, entry: object) -> object:
+    """Return the outcome of one message of a batch; an error for what could be a mistake."""
+    moves = isinstance(entry, list) and any(isinstance(part, Move) for part in entry)
+    if entry is None or moves or isinstance(entry, Settlement | BaseException):
+        return entry
+    return InvalidOutcome(
+        f"message {attempt.message.id}: the handler of its batch gave {entry!r:.80} as its outcome; give None (done), "
+        "a settlement, a list of moves or an exception"
+    )
 
 
 def new_name() -> str:
@@ -134,6 +226,12 @@ def check_count(name: str, count: object) -> None:
     """Raise ConfigurationError unless it is an integer of at least 1."""
     if type(count) is not int or count < 1:
         raise ConfigurationError(f"{name} is an integer of at least 1, not {count!r:.80}")
+
+
+def check_switch(name: str, switch: object) -> None:
+    """Raise ConfigurationError unless it is True or False."""
+    if not isinstance(switch, bool):
+        raise ConfigurationError(f"{name} is True or False, not {switch!r:.80}")
 
 
 def check_name(name: object) -> None:
@@ -151,6 +249,35 @@ def check_until(until: object) -> Until:
         f"until cannot be {until!r:.80}: say 'idle' (nothing is due now), 'empty' (nothing will be due), "
         "or nothing: until the worker is stopped"
     )
+
+
+def handlers_at_once(concurrency: int, processes: int | None, transactional: bool, capabilities: Capabilities) -> int:
+    """Return how many handlers can run at once; one where a transaction lets no other one write beside it.
+
+    Raises:
+        ConfigurationError: processes are given beside something that does not go with them.
+        NotSupported: the store cannot have handlers write in its transactions.
+    """
+    if processes is not None:
+        check_count("processes", processes)
+        if concurrency != 1:
+            raise ConfigurationError(
+                f"processes={processes} says how many handlers run at once; leave concurrency={concurrency!r:.20} out"
+            )
+        if transactional:
+            raise ConfigurationError(
+                "processes and transactional do not go together: a connection cannot be handed to another process"
+            )
+        return processes
+    if transactional is not True:
+        return concurrency
+    if not capabilities.within:
+        raise NotSupported(
+            "transactional=True: this store cannot settle in a transaction that a handler writes in; use one that "
+            "keeps its messages beside your rows, such as sqlite:// or postgresql://, or leave it out"
+        )
+    check_count("concurrency", concurrency)
+    return concurrency if capabilities.parallel_writes else 1
 
 
 def is_async(handler: object) -> bool:

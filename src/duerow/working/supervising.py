@@ -29,6 +29,8 @@ LAST_WORDS: Final = 1.0
 FETCHER: Final = "fetcher"
 SETTLER: Final = "settler"
 KEEPER: Final = "keeper"
+FINDER: Final = "finder"
+PERMITS: Final = "permits"
 
 
 class Stop(msgspec.Struct, frozen=True):
@@ -117,7 +119,7 @@ class Supervising:
             self._failure = self._failure or event.error
 
     def _let_handlers_end(self, deadline: float) -> Plan[None]:
-        while self.staff - {SETTLER} and not self.hurry and (left := deadline - monotonic()) > 0:
+        while self.staff - {SETTLER, PERMITS} and not self.hurry and (left := deadline - monotonic()) > 0:
             until_timeout = self._until_timeout()
             self._note((yield NextEvent(left if until_timeout is None else min(left, until_timeout))))
             yield from self._end_late_handlers()
@@ -143,29 +145,36 @@ class Supervising:
             if monotonic() - slot.started < timeout.total_seconds() or not slot.abandon(attempt):
                 continue
             self._hand.pace.note(timeout.total_seconds())
-            error = TimedOut(
-                f"message {attempt.message.id}: its handler ran longer than the worker's timeout of {timeout}"
-            )
-            yield from self._replace(slot, attempt, error, self._shift.conclude(attempt, error))
+            for late in slot.batch or (attempt,):
+                error = TimedOut(
+                    f"message {late.message.id}: its handler ran longer than the worker's timeout of {timeout}"
+                )
+                self._end(late, error, self._shift.conclude(late, error))
+            yield from self._replace(slot)
             if not self._shift.over:
                 yield Hire()
 
     def _abandon_handlers(self) -> Plan[None]:
         """End the attempts that outlasted the grace: due again at once, whatever the policy's limit is."""
         for slot, attempt in self._running():
-            if slot.abandon(attempt):
+            if not slot.abandon(attempt):
+                continue
+            for late in slot.batch or (attempt,):
                 error = TimedOut(
-                    f"message {attempt.message.id}: its worker was stopped, and its handler did not end within the "
+                    f"message {late.message.id}: its worker was stopped, and its handler did not end within the "
                     f"grace of {self._shift.terms.grace}"
                 )
-                yield from self._replace(slot, attempt, error, Rollback(timedelta(0), error))
+                self._end(late, error, Rollback(timedelta(0), error))
+            yield from self._replace(slot)
 
     def _running(self) -> list[tuple[Slot, Attempt]]:
         return [(slot, slot.attempt) for slot in self._shift.slots.copy() if slot.attempt is not None]
 
-    def _replace(self, slot: Slot, attempt: Attempt, error: Exception, settlement: Settlement) -> Plan[None]:
+    def _end(self, attempt: Attempt, error: Exception, settlement: Settlement) -> None:
         self._hand.end(attempt, settlement)
         attempt.tell(error)
+
+    def _replace(self, slot: Slot) -> Plan[None]:
         self._shift.slots.discard(slot)
         self.staff.discard(slot)
         yield Dismiss(slot)

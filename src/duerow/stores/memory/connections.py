@@ -121,6 +121,10 @@ class MemoryConnections:
         """Refuse: there is no transaction of the caller's that this store could be part of."""
         _refuse_to_join(within)
 
+    def begin(self) -> NoReturn:
+        """Refuse: there is no connection on which a handler could write."""
+        _refuse_to_begin()
+
     def listen(self, queues: Sequence[str]) -> MemoryListener:
         """Begin to hear of pushes into these queues."""
         return MemoryListener(self._memory.audience, queues)
@@ -150,6 +154,10 @@ class AsyncMemoryConnections:
         """Refuse: there is no transaction of the caller's that this store could be part of."""
         _refuse_to_join(within)
 
+    async def begin(self) -> NoReturn:
+        """Refuse: there is no connection on which a handler could write."""
+        _refuse_to_begin()
+
     async def listen(self, queues: Sequence[str]) -> AsyncMemoryListener:
         """Begin to hear of pushes into these queues."""
         return AsyncMemoryListener(self._memory.audience, queues)
@@ -166,4 +174,11 @@ def _refuse_to_join(within: Any) -> NoReturn:
     raise NotSupported(
         f"within={within!r:.80}: the in-memory store keeps no messages in a database of yours, so it cannot join a "
         "transaction there; use the store of that database, such as sqlite:// or postgresql://"
+    )
+
+
+def _refuse_to_begin() -> NoReturn:
+    raise NotSupported(
+        "the in-memory store keeps no messages in a database of yours, so no handler can write in the transaction that "
+        "settles them; use the store of that database, such as sqlite:// or postgresql://"
     )

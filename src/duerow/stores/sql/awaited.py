@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from typing import Any
+from contextvars import Token
+from typing import Any, TypeVar
 
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, AsyncSession
 
 from duerow.plan import BEGIN, AsyncExecute
-from duerow.store import AsyncListener
+from duerow.store import AsyncListener, TransactionState
 from duerow.stores.sql.caller import DATABASES, check_open, commits_alone, driver_of, no_transaction, not_ours
 from duerow.stores.sql.dialects.base import Dialect
 from duerow.stores.sql.errors import explained, is_lost
@@ -22,6 +23,9 @@ from duerow.stores.sql.listening import (
 from duerow.stores.sql.loops import EngineOfLoop
 from duerow.stores.sql.plans import SqlStore
 from duerow.stores.sql.texts import Texts, driver_texts
+from duerow.stores.sql.transactions import INSIDE, HandlersTransaction, waits_for_itself
+
+T = TypeVar("T")
 
 
 class AwaitedConnections:
@@ -47,7 +51,7 @@ class AwaitedConnections:
                 await connection.close()
             raise (explained(self.dialect, error) or error) from error
         try:
-            yield execute
+            yield execute if INSIDE.get() is not self else Beside(execute)
             await execute.commit()
         except BaseException as error:
             await self._give_up(connection, execute, error)
@@ -93,6 +97,12 @@ class AwaitedConnections:
         if key not in self._callers_texts:
             self._callers_texts[key] = Texts(connection.dialect, raw=False)
         return self._callers_texts[key]
+
+    async def begin(self) -> AwaitedTransaction:
+        """Begin a transaction for a handler; see Connections.begin."""
+        own = AwaitedTransaction(self, self._engines.here().connect())
+        await own.begin()
+        return own
 
     async def listen(self, queues: Sequence[str]) -> AsyncListener:
         """Hear of pushes; see Connections.listen."""
@@ -243,6 +253,69 @@ class ThroughSqlalchemy:
         except Exception:  # it broke just now: the server rolls back, and the caller throws the connection away
             return False
         return True
+
+
+class AwaitedTransaction:
+    """A transaction that a handler writes in; see OwnTransaction."""
+
+    def __init__(self, connections: AwaitedConnections, connection: AsyncConnection) -> None:
+        self.connection, self._connections = connection, connections
+        self._transaction: HandlersTransaction | None = None
+        self._token: Token[object] | None = None
+
+    async def begin(self) -> None:
+        """Begin it, on a connection of its own; raises as Connections.begin."""
+        connections = self._connections
+        try:
+            await self.connection.start()
+        except Exception as error:
+            with contextlib.suppress(Exception):  # it was not opened
+                await self.connection.close()
+            raise (explained(connections.dialect, error) or error) from error
+        sync_connection = self.connection.sync_connection
+        assert sync_connection is not None  # noqa: S101 - it was opened
+        self._transaction = HandlersTransaction(sync_connection, connections.store, connections.own)
+        await self._do(HandlersTransaction.begin)
+        if connections.dialect.writes_alone:
+            self._token = INSIDE.set(connections)
+
+    async def look(self) -> TransactionState:
+        """See OwnTransaction.look."""
+        return await self._do(HandlersTransaction.look)
+
+    async def commit(self) -> None:
+        """See OwnTransaction.commit."""
+        self._leave()
+        await self._do(HandlersTransaction.commit)
+
+    async def roll_back(self) -> None:
+        """See OwnTransaction.roll_back."""
+        self._leave()
+        if self._transaction is not None and not self._transaction.ended:
+            await self._do(HandlersTransaction.roll_back)
+
+    async def _do(self, act: Callable[[HandlersTransaction], T]) -> T:
+        transaction = self._transaction
+        assert transaction is not None  # noqa: S101 - it was opened
+        return await self.connection.run_sync(lambda _: act(transaction))
+
+    def _leave(self) -> None:
+        if self._token is not None:
+            INSIDE.reset(self._token)
+            self._token = None
+
+
+class Beside:
+    """A connection beside the one of a handler that lets nobody else write: it may read."""
+
+    def __init__(self, execute: Raw | ThroughSqlalchemy) -> None:
+        self.execute = execute
+
+    async def __call__(self, step: Any) -> Any:
+        """Carry out one step, if it does not write."""
+        if step is BEGIN or step.statement.writes:
+            raise waits_for_itself()
+        return await self.execute(step)
 
 
 class Joined:

@@ -17,7 +17,7 @@ from sqlalchemy import Connection, Engine
 from sqlalchemy.orm import Session
 
 from duerow.plan import BEGIN, Execute
-from duerow.store import Listener
+from duerow.store import Listener, TransactionState
 from duerow.stores.sql.caller import (
     DATABASES,
     check_open,
@@ -33,6 +33,7 @@ from duerow.stores.sql.errors import explained, is_lost
 from duerow.stores.sql.listening import DataVersionListener, NotifyListener, SilentListener
 from duerow.stores.sql.plans import SqlStore
 from duerow.stores.sql.texts import Texts, driver_texts
+from duerow.stores.sql.transactions import INSIDE, HandlersTransaction, waits_for_itself
 
 AT_HAND: Final = 4
 """How many connections are kept at hand, besides those that rest in the pool."""
@@ -68,6 +69,11 @@ class BlockingConnections:
     def open(self) -> Opened:
         """Lend a connection; see Connections.open."""
         return Opened(self)
+
+    @property
+    def writing(self) -> threading.Lock | None:
+        """Held by whoever writes, where one transaction writes at a time."""
+        return self._writing
 
     def take(self) -> Link:
         """Return a connection: one at hand that was used just now, else one from the pool."""
@@ -128,6 +134,10 @@ class BlockingConnections:
         if key not in self._callers_texts:
             self._callers_texts[key] = Texts(connection.dialect, raw=False)
         return Joined(ThroughSqlalchemy(connection, self.dialect, self._callers_texts[key]), self.store)
+
+    def begin(self) -> BlockingTransaction:
+        """Begin a transaction for a handler; see Connections.begin."""
+        return BlockingTransaction(self)
 
     def listen(self, queues: Sequence[str]) -> Listener:
         """Hear of pushes; see Connections.listen."""
@@ -190,6 +200,51 @@ class Opened:
         self.connections.rest(self.link)
 
 
+class BlockingTransaction:
+    """A transaction that a handler writes in; see OwnTransaction."""
+
+    def __init__(self, connections: BlockingConnections) -> None:
+        self._writing = connections.writing
+        if self._writing is not None:
+            self._writing.acquire()
+        try:
+            try:
+                self.connection = connections.engine.connect()
+            except Exception as error:
+                raise (explained(connections.dialect, error) or error) from error
+            self._transaction = HandlersTransaction(self.connection, connections.store, connections.own)
+            self._transaction.begin()
+        except BaseException:
+            if self._writing is not None:
+                self._writing.release()
+            raise
+        self._token = INSIDE.set(self._writing)
+
+    def look(self) -> TransactionState:
+        """See OwnTransaction.look."""
+        return self._transaction.look()
+
+    def commit(self) -> None:
+        """See OwnTransaction.commit."""
+        try:
+            self._transaction.commit()
+        finally:
+            self._let_others_write()
+
+    def roll_back(self) -> None:
+        """See OwnTransaction.roll_back."""
+        if not self._transaction.ended:
+            try:
+                self._transaction.roll_back()
+            finally:
+                self._let_others_write()
+
+    def _let_others_write(self) -> None:
+        INSIDE.reset(self._token)
+        if self._writing is not None:
+            self._writing.release()
+
+
 class Raw:
     """Hands steps to a driver's connection: nothing stands between, since this is the hot path.
 
@@ -210,6 +265,8 @@ class Raw:
     def __call__(self, step: Any) -> Any:
         """Carry out one step; BEGIN opens a transaction unless the driver does so by itself."""
         if self.writing is not None and not self._holds and (step is BEGIN or step.statement.writes):
+            if INSIDE.get() is self.writing:
+                raise waits_for_itself()
             self._holds = self.writing.acquire()
         try:
             if step is BEGIN:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 
-from sqlalchemy import ColumnElement, FromClause, Insert, Select, Table, literal_column
+from sqlalchemy import ColumnElement, Connection, FromClause, Insert, Select, Table, literal_column
 from sqlalchemy import Dialect as SqlDialect
 from sqlalchemy.schema import ExecutableDDLElement
 from sqlalchemy.sql.base import Executable
@@ -161,6 +161,24 @@ class Dialect(Protocol):
 
     def prelude(self, schema: str | None) -> Sequence[ExecutableDDLElement]:
         """Return what must exist before the tables."""
+        ...
+
+    def mark(self, connection: Connection, mark: str, own: bool) -> None:
+        """Leave a mark in the transaction that has begun, and let a handler write as on any other connection.
+
+        Args:
+            connection: where a handler is about to write.
+            mark: hexadecimal digits, for this transaction alone.
+            own: whether the connection has the settings of duerow's own engine.
+        """
+        ...
+
+    def marked(self, connection: Connection, mark: str, own: bool) -> bool:
+        """Return whether the mark is still there, so that it is still the same transaction; once for each mark."""
+        ...
+
+    def restore(self, connection: Connection, own: bool) -> None:
+        """Have the connection as it was before the mark; its transaction has ended."""
         ...
 
     def explain(self, error: BaseException) -> DuerowError | None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import (
     ARRAY,
     BigInteger,
     ColumnElement,
+    Connection,
     DateTime,
     FromClause,
     Insert,
@@ -29,6 +30,7 @@ from sqlalchemy import (
     func,
     literal,
     literal_column,
+    null,
     select,
     true,
 )
@@ -46,8 +48,12 @@ from duerow.clock import span
 from duerow.errors import ConfigurationError, Conflict, DuerowError, SchemaOutdated, StoreRefused, StoreUnavailable
 from duerow.store import Capabilities, Record
 from duerow.stores.sql.dialects.base import JsonText, const
+from duerow.stores.sql.engines import BLIND_WAYS
 
 _SEPARATOR = "\x1f"
+
+MARK: Final = "duerow.turn"
+"""The variable that marks the transaction of a handler."""
 
 
 def _array_of(name: str, kind: TypeEngine[Any]) -> ColumnElement[Any]:
@@ -232,6 +238,20 @@ class PostgreSQL:
     def prelude(self, schema: str | None) -> Sequence[ExecutableDDLElement]:
         """Return the schema."""
         return [CreateSchema(schema, if_not_exists=True)] if schema else []
+
+    def mark(self, connection: Connection, mark: str, own: bool) -> None:
+        """Set a variable that lasts as long as the transaction; let the handler's own queries be planned freely."""
+        freely = [func.set_config(way, null(), true()) for way in (BLIND_WAYS if own else ())]
+        connection.execute(select(func.set_config(MARK, mark, true()), *freely))
+
+    def marked(self, connection: Connection, mark: str, own: bool) -> bool:
+        """Read the variable, and have the settlement that follows planned as all of ours."""
+        blindly = [func.set_config(way, const("off"), true()) for way in (BLIND_WAYS if own else ())]
+        found = connection.execute(select(func.current_setting(MARK, true()), *blindly)).scalar_one()
+        return bool(found == mark)
+
+    def restore(self, connection: Connection, own: bool) -> None:
+        """Nothing to do: what was set lasted as long as the transaction."""
 
     def explain(self, error: BaseException) -> DuerowError | None:
         """Return duerow's error for a driver's, by SQLSTATE."""

@@ -11,6 +11,7 @@ import msgspec
 from sqlalchemy import (
     BigInteger,
     ColumnElement,
+    Connection,
     FromClause,
     Insert,
     Select,
@@ -29,6 +30,7 @@ from sqlalchemy import (
 from sqlalchemy import Dialect as SqlDialect
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.dialects.sqlite import insert
+from sqlalchemy.exc import OperationalError
 from sqlalchemy.schema import ExecutableDDLElement
 from sqlalchemy.sql.base import Executable
 from sqlalchemy.types import TypeEngine
@@ -46,7 +48,7 @@ class SQLite:
     """Runs in the process, so its clock is the host's; a transaction that begins by writing has the file for itself."""
 
     name = "sqlite"
-    capabilities = Capabilities(hosts=False)
+    capabilities = Capabilities(hosts=False, parallel_writes=False)
     moment: TypeEngine[Any] = BigInteger()
     span: TypeEngine[Any] = BigInteger()
     json = JsonText("TEXT")
@@ -195,6 +197,31 @@ class SQLite:
         if schema is not None:
             raise ConfigurationError(f"SQLite has no schemas; leave schema={schema!r} out, or use prefix=")
         return []
+
+    def mark(self, connection: Connection, mark: str, own: bool) -> None:
+        """Set a savepoint, which is gone with its transaction."""
+        connection.exec_driver_sql(f"SAVEPOINT duerow_{mark}")
+        driver: Any = connection.connection.driver_connection
+        if driver.isolation_level is None:  # else what follows a rollback of the handler's own would last
+            driver.isolation_level = ""
+            connection.info["duerow_isolation_level"] = None
+
+    def marked(self, connection: Connection, mark: str, own: bool) -> bool:
+        """Release the savepoint; return whether there was one."""
+        try:
+            connection.exec_driver_sql(f"RELEASE SAVEPOINT duerow_{mark}")
+        except OperationalError as error:
+            if getattr(error.orig, "sqlite_errorcode", None) != sqlite3.SQLITE_ERROR:
+                raise
+            return False
+        return True
+
+    def restore(self, connection: Connection, own: bool) -> None:
+        """Let the connection commit each statement by itself again, if it did."""
+        if "duerow_isolation_level" in connection.info:
+            connection.connection.rollback()  # what is still open would be committed by the next line
+            driver: Any = connection.connection.driver_connection
+            driver.isolation_level = connection.info.pop("duerow_isolation_level")
 
     def explain(self, error: BaseException) -> DuerowError | None:
         """Return duerow's error for a driver's, by SQLite's result code."""

@@ -1,0 +1,47 @@
+"""Several queues of one database, as a worker sees them: claims go round, settlements where the messages came from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from duerow import reservation as core
+from duerow.aio.queue import Queue, Reservation
+from duerow.settlement import Settlement
+from duerow.store import Refused
+from duerow.working.queues import Round
+
+
+class Queues:
+    """What a worker asks of a queue, of several at once."""
+
+    def __init__(self, queues: Sequence[Queue], mixed: bool) -> None:
+        self.database = queues[0].database
+        self.name = ", ".join(queue.name for queue in queues)
+        self._by_name = {queue.name: queue for queue in queues}
+        self._round = Round(queues, mixed)
+
+    async def reserve_many(self, n: int, *, consumer: str) -> list[Reservation]:
+        """Lend up to n due messages, as many of each queue as it has and the others leave."""
+        lent: dict[str, list[Reservation]] = {}
+        for share in self._round.share(n):
+            found = await share.queue.reserve_many(share.limit, consumer=consumer)
+            share.given = len(found)
+            lent.setdefault(share.queue.name, []).extend(found)
+        return self._round.in_line(list(lent.values()))
+
+    async def settle(
+        self, pairs: Sequence[tuple[core.Reservation, Settlement]], *, within: Any = None
+    ) -> list[Refused]:
+        """End turns, those of each queue in one transaction; return the refused ones."""
+        parts: dict[str, list[tuple[core.Reservation, Settlement]]] = {}
+        for pair in pairs:
+            parts.setdefault(pair[0].message.queue, []).append(pair)
+        return [one for name, part in parts.items() for one in await self._by_name[name].settle(part, within=within)]
+
+    async def extend_many(self, reservations: Iterable[core.Reservation]) -> list[Refused]:
+        """Let leases go on, each as long as its queue's; return the refused ones."""
+        parts: dict[str, list[core.Reservation]] = {}
+        for reservation in reservations:
+            parts.setdefault(reservation.message.queue, []).append(reservation)
+        return [one for name, part in parts.items() for one in await self._by_name[name].extend_many(part)]

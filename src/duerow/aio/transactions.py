@@ -1,0 +1,97 @@
+"""The tasks of a worker whose handlers write in the transaction that ends their message's turn."""
+
+from __future__ import annotations
+
+import asyncio
+from time import monotonic
+from typing import Any
+
+from duerow.aio.crew import Handlers
+from duerow.aio.queue import Queue
+from duerow.aio.queues import Queues
+from duerow.errors import LeaseLost, StoreUnavailable
+from duerow.settlement import Release, Settlement
+from duerow.store import AsyncOwnTransaction
+from duerow.working.attempt import CURRENT, Attempt
+from duerow.working.hand import Slot
+from duerow.working.pace import Backoff
+from duerow.working.settling import Settling
+from duerow.working.shift import Shift
+from duerow.working.transaction import committed_by_hand, keeps, rolled_back_by_hand
+
+
+class TransactionalHandlers(Handlers):
+    """As `Handlers`, but a turn that ends well is settled by the handler's own task, in the handler's transaction."""
+
+    def __init__(self, shift: Shift, queue: Queue | Queues, handler: Any) -> None:
+        super().__init__(shift, queue, handler)
+        self._queue = queue
+        self._settling = Settling(shift)
+        self._outage = Backoff()
+
+    async def _handle(self, slot: Slot, attempt: Attempt) -> Settlement | None:
+        """Await the handler; return how the turn ends if it was not settled with what the handler wrote."""
+        slot.begin(attempt)
+        CURRENT.set(attempt)
+        try:
+            own = await self._queue.database.connections.begin()
+        except StoreUnavailable as error:
+            return await self._give_back(slot, error)
+        try:
+            return await self._handle_within(own, slot, attempt)
+        finally:
+            await own.roll_back()  # does nothing if it has ended; a cancelled handler leaves it open
+
+    async def _handle_within(self, own: AsyncOwnTransaction, slot: Slot, attempt: Attempt) -> Settlement | None:
+        if self._outage.failing:
+            self._outage.reset()
+            self._shift.journal.available("begin a transaction on")
+        slot.begin(attempt)  # its time begins now
+        outcome = await self._call_handler(slot, attempt.message, own.connection)
+        self._hand.pace.note(monotonic() - slot.started)
+        if not slot.end():
+            return None
+        settlement = self._shift.conclude(attempt, await self._checked(own, attempt, outcome))
+        return await self._settle_within(own, attempt, settlement) if keeps(settlement) else settlement
+
+    async def _give_back(self, slot: Slot, error: StoreUnavailable) -> Settlement | None:
+        """There is no transaction to be had: the message was not begun."""
+        seconds = self._outage.next()
+        self._shift.journal.unavailable("begin a transaction on", error, seconds)
+        await asyncio.sleep(seconds)
+        return Release() if slot.end() else None
+
+    async def _checked(self, own: AsyncOwnTransaction, attempt: Attempt, outcome: Any) -> Any:
+        """Return the outcome, or what is wrong with the transaction that the handler leaves behind."""
+        failed = isinstance(outcome, BaseException)
+        try:
+            state = await own.look()
+        except Exception as error:  # the connection broke, or the handler passed over an error of the database
+            return outcome if failed else error
+        if state == "committed":
+            return committed_by_hand(attempt.message)
+        return rolled_back_by_hand(attempt.message) if state == "rolled back" and not failed else outcome
+
+    async def _settle_within(
+        self, own: AsyncOwnTransaction, attempt: Attempt, settlement: Settlement
+    ) -> Settlement | None:
+        """End the turn in the handler's transaction; return how it ends instead if that cannot be."""
+        try:
+            refused = await self._queue.settle([(attempt.reservation, settlement)], within=own.connection)
+            if refused:
+                raise refused[0].error
+        except LeaseLost as error:
+            await own.roll_back()
+            self._office.tell_freed(self._settling.lost(attempt, error))
+            return None
+        except Exception as error:
+            return self._shift.conclude(attempt, error)
+        try:
+            await own.commit()
+        except Exception as error:
+            if not isinstance(error, StoreUnavailable) or error.outcome == "none":
+                return self._shift.conclude(attempt, error)
+            self._office.find_out(attempt, error)
+            return None
+        self._office.tell_freed(self._settling.settled([(attempt, settlement)]))
+        return None

@@ -1,0 +1,122 @@
+"""Transactions that a handler writes in and its worker ends: begun, looked at and ended on an SQLAlchemy connection."""
+
+from __future__ import annotations
+
+import secrets
+from contextlib import suppress
+from contextvars import ContextVar
+from typing import Any, Final
+
+from sqlalchemy import Connection, RootTransaction, event
+
+from duerow.errors import ConfigurationError
+from duerow.store import TransactionState
+from duerow.stores.sql.errors import explained, is_lost
+from duerow.stores.sql.plans import SqlStore
+
+INSIDE: Final[ContextVar[object]] = ContextVar("duerow_transaction", default=None)
+"""What the calling handler holds, so that it is told instead of waiting for itself."""
+
+
+def waits_for_itself() -> ConfigurationError:
+    """Return the error for a write that would wait until the transaction of its own handler has ended."""
+    return ConfigurationError(
+        "this handler's transaction has the SQLite file for itself until it ends, so a write beside it would wait for "
+        "ever; write in it: within=connection"
+    )
+
+
+class HandlersTransaction:
+    """A transaction on a connection that was just opened; the same for both faces.
+
+    Args:
+        connection: the connection, on which nothing was done yet.
+        store: whose database it is.
+        own: whether the engine is duerow's own.
+    """
+
+    def __init__(self, connection: Connection, store: SqlStore, own: bool) -> None:
+        self.connection, self.dialect, self._own = connection, store.dialect, own
+        self._hold = store.hold
+        self._mark = secrets.token_hex(8)
+        self._root: RootTransaction | None = None
+        self._committed = False
+        self.ended = False
+
+    def begin(self) -> None:
+        """Begin, so that nobody else can stand in the way later, and leave a mark that ends with the transaction."""
+        connection = self.connection
+        try:
+            if not self.dialect.writes_alone and _commits_alone(connection):
+                connection.execution_options(isolation_level="READ COMMITTED")
+            self._root = connection.begin()
+            self._hold_all()
+            self.dialect.mark(connection, self._mark, self._own)
+            event.listen(connection, "commit", self._note_commit)
+        except Exception as error:
+            self.roll_back()
+            raise (explained(self.dialect, error) or error) from error
+
+    def _hold_all(self) -> None:
+        """Where one transaction writes at a time, be that one: what begins by reading may not be let in later."""
+        connection = self.connection
+        if self._hold is None:
+            return
+        if connection.connection.driver_connection.in_transaction:  # type: ignore[union-attr]
+            connection.execute(self._hold.statement.element)
+        else:
+            connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+    def look(self) -> TransactionState:
+        """See OwnTransaction.look."""
+        if self._committed:
+            return "committed"
+        if self._root is None or not self._root.is_active:
+            return "rolled back"
+        try:
+            marked = self.dialect.marked(self.connection, self._mark, self._own)
+        except Exception as error:
+            raise (explained(self.dialect, error) or error) from error
+        return "open" if marked else "committed"
+
+    def commit(self) -> None:
+        """See OwnTransaction.commit."""
+        assert self._root is not None  # noqa: S101 - it was begun
+        try:
+            self._root.commit()
+        except BaseException as error:
+            known = explained(self.dialect, error, unsure=True)
+            self._undo(broken=is_lost(known) or not isinstance(error, Exception))
+            raise (known or error) from error
+        self._close()
+
+    def roll_back(self) -> None:
+        """See OwnTransaction.roll_back."""
+        if not self.ended:
+            self._undo(broken=False)
+
+    def _undo(self, broken: bool) -> None:
+        self.ended = True
+        with suppress(Exception):  # it broke: the server rolls back, and the connection is thrown away
+            if not broken:
+                self.connection.rollback()
+                self._close()
+                return
+        with suppress(Exception):
+            self.connection.invalidate()
+        with suppress(Exception):
+            self.connection.close()
+
+    def _close(self) -> None:
+        self.ended = True
+        self.dialect.restore(self.connection, self._own)
+        self.connection.close()
+
+    def _note_commit(self, connection: Connection) -> None:
+        self._committed = True
+
+
+def _commits_alone(connection: Connection) -> bool:
+    """Return whether the engine's connections commit each statement by themselves."""
+    driver: Any = connection.connection.dbapi_connection
+    return getattr(driver, "autocommit", False) is True

@@ -1,0 +1,93 @@
+"""The threads of a worker whose handlers run in processes: each has a child that it waits for."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from duerow.settlement import Settlement
+from duerow.sync.batches import BatchCrew
+from duerow.sync.crew import Crew
+from duerow.working.attempt import Attempt
+from duerow.working.hand import Ended, Slot
+from duerow.working.processes import Child
+from duerow.working.supervising import Dismiss
+
+
+class Processes:
+    """A handler that has the child of the calling thread do its work.
+
+    Args:
+        handler: the handler, pickled.
+    """
+
+    def __init__(self, handler: bytes) -> None:
+        self._handler = handler
+        self._mine = threading.local()
+
+    def __call__(self, subject: Any) -> Any:
+        """Hand a message, or the list of a batch, to the child."""
+        return self.mine().call(subject)
+
+    def mine(self) -> Child:
+        """Return the child of this thread."""
+        child: Child = self._mine.child
+        return child
+
+    def open(self, name: str) -> Child:
+        """Give this thread a child."""
+        self._mine.child = Child(self._handler, name)
+        return self.mine()
+
+
+class _InProcesses(Crew):
+    """Gives each handler's thread a child, and kills those whose time is up."""
+
+    def __init__(self, *args: Any, processes: Processes) -> None:
+        super().__init__(*args)
+        self._processes = processes
+        self._children: dict[Slot, Child] = {}
+        self._actions[Dismiss] = self._dismiss
+
+    def work(self) -> None:
+        """Go to work; return when the shift has ended, and all children with it."""
+        try:
+            super().work()
+        finally:
+            for child in list(self._children.values()):
+                child.kill()
+
+    def _one_after_the_other(self, slot: Slot) -> None:
+        self._with_child(slot, super()._one_after_the_other)
+
+    def _one_by_one(self, slot: Slot) -> None:
+        self._with_child(slot, super()._one_by_one)
+
+    def _with_child(self, slot: Slot, body: Any) -> None:
+        child = self._children[slot] = self._processes.open(f"duerow-{self._queue.name}")
+        try:
+            child.ready()
+            body(slot)
+        finally:
+            child.close()
+            self._children.pop(slot, None)
+
+    def _dismiss(self, step: Dismiss) -> None:
+        if (child := self._children.get(step.slot)) is not None:
+            child.kill()
+
+
+class ProcessCrew(_InProcesses):
+    """As `Crew`, with handlers in processes."""
+
+    def _handle(self, slot: Slot, attempt: Attempt) -> Settlement | None:
+        self._processes.mine().ready()  # a new one after a crash, before the handler's time begins
+        return super()._handle(slot, attempt)
+
+
+class ProcessBatchCrew(_InProcesses, BatchCrew):
+    """As `BatchCrew`, with handlers in processes."""
+
+    def _handle_batch(self, slot: Slot, batch: Any) -> list[Ended]:
+        self._processes.mine().ready()
+        return super()._handle_batch(slot, batch)

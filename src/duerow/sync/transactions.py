@@ -1,0 +1,95 @@
+"""The threads of a worker whose handlers write in the transaction that ends their message's turn."""
+
+from __future__ import annotations
+
+from time import monotonic
+from typing import Any
+
+from duerow.errors import LeaseLost, StoreUnavailable
+from duerow.message import Message
+from duerow.settlement import Release, Settlement
+from duerow.store import OwnTransaction
+from duerow.sync.crew import Crew
+from duerow.working.attempt import CURRENT, Attempt
+from duerow.working.hand import Slot
+from duerow.working.pace import Backoff
+from duerow.working.transaction import committed_by_hand, keeps, rolled_back_by_hand
+
+
+class TransactionalCrew(Crew):
+    """As `Crew`, but a turn that ends well is settled by the handler's own thread, in the handler's transaction."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self._outage = Backoff()
+
+    def _handle(self, slot: Slot, attempt: Attempt) -> Settlement | None:
+        """Call the handler; return how the turn ends if it was not settled with what the handler wrote."""
+        slot.begin(attempt)
+        CURRENT.set(attempt)
+        try:
+            own = self._queue.database.connections.begin()
+        except StoreUnavailable as error:
+            return self._give_back(slot, error)
+        try:
+            return self._handle_within(own, slot, attempt)
+        finally:
+            own.roll_back()  # does nothing if it has ended
+
+    def _handle_within(self, own: OwnTransaction, slot: Slot, attempt: Attempt) -> Settlement | None:
+        if self._outage.failing:
+            self._outage.reset()
+            self._shift.journal.available("begin a transaction on")
+        slot.begin(attempt)  # its time begins now
+        outcome = self._call_within(attempt.message, own.connection)
+        self._hand.pace.note(monotonic() - slot.started)
+        if not slot.end():
+            return None
+        settlement = self._shift.conclude(attempt, self._checked(own, attempt, outcome))
+        return self._settle_within(own, attempt, settlement) if keeps(settlement) else settlement
+
+    def _call_within(self, message: Message, connection: Any) -> Any:
+        try:
+            return self._handler(message, connection)
+        except BaseException as error:  # whatever a handler raises is a failed attempt
+            return error
+
+    def _give_back(self, slot: Slot, error: StoreUnavailable) -> Settlement | None:
+        """There is no transaction to be had: the message was not begun."""
+        seconds = self._outage.next()
+        self._shift.journal.unavailable("begin a transaction on", error, seconds)
+        self._time_up.wait(seconds)
+        return Release() if slot.end() else None
+
+    def _checked(self, own: OwnTransaction, attempt: Attempt, outcome: Any) -> Any:
+        """Return the outcome, or what is wrong with the transaction that the handler leaves behind."""
+        failed = isinstance(outcome, BaseException)
+        try:
+            state = own.look()
+        except Exception as error:  # the connection broke, or the handler passed over an error of the database
+            return outcome if failed else error
+        if state == "committed":
+            return committed_by_hand(attempt.message)
+        return rolled_back_by_hand(attempt.message) if state == "rolled back" and not failed else outcome
+
+    def _settle_within(self, own: OwnTransaction, attempt: Attempt, settlement: Settlement) -> Settlement | None:
+        """End the turn in the handler's transaction; return how it ends instead if that cannot be."""
+        try:
+            refused = self._queue.settle([(attempt.reservation, settlement)], within=own.connection)
+            if refused:
+                raise refused[0].error
+        except LeaseLost as error:
+            own.roll_back()
+            self._tell_freed(self._settling.lost(attempt, error))
+            return None
+        except Exception as error:
+            return self._shift.conclude(attempt, error)
+        try:
+            own.commit()
+        except Exception as error:
+            if not isinstance(error, StoreUnavailable) or error.outcome == "none":
+                return self._shift.conclude(attempt, error)
+            self._carry_out(self._settling.find_out(attempt, error))
+            return None
+        self._tell_freed(self._settling.settled([(attempt, settlement)]))
+        return None

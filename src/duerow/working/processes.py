@@ -1,0 +1,234 @@
+"""Handlers in processes of their own: for work that keeps a processor busy, and for what may have to be killed.
+
+Each slot of a worker has a child process. The child is started afresh, by `spawn`, so it shares nothing with the worker
+but the handler's name: it imports the handler's module and is sent one message (or batch) after the other.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import pickle
+import signal
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from multiprocessing.connection import Connection
+from types import CoroutineType
+from typing import Any, Final
+
+from duerow.errors import ConfigurationError, HandlerDied, InvalidOutcome
+from duerow.settlement import Move, Settlement, failure
+
+PATIENCE: Final = 1.0
+"""Seconds that a child may take to end by itself."""
+
+_SPAWN: Final = multiprocessing.get_context("spawn")
+_READY: Final = b"ready"
+
+
+def pickled(handler: object) -> bytes:
+    """Return a handler as a child finds it again.
+
+    Raises:
+        ConfigurationError: it cannot be found by its name.
+    """
+    try:
+        return pickle.dumps(handler)
+    except Exception as error:
+        raise ConfigurationError(
+            f"processes= takes a handler that another process can import: a function at the top of a module, not "
+            f"{handler!r:.120} ({error})"
+        ) from error
+
+
+class Child:
+    """A process that runs a handler, for one caller at a time.
+
+    Args:
+        handler: the handler, pickled.
+        name: what the process is called.
+    """
+
+    def __init__(self, handler: bytes, name: str) -> None:
+        self._handler, self._name = handler, name
+        self._process: Any = None
+        self._channel: Connection[Any, Any] | None = None
+        self._dismissed = False
+
+    @property
+    def running(self) -> bool:
+        """Whether it has the handler, as far as is known."""
+        return self._channel is not None
+
+    def ready(self) -> None:
+        """Start the process unless it runs, and wait until it has the handler; nothing once it was killed for good.
+
+        Raises:
+            ConfigurationError: the handler cannot be loaded there.
+        """
+        if self._channel is not None or self._dismissed:
+            return
+        ours, theirs = _SPAWN.Pipe()
+        self._process = _SPAWN.Process(target=_serve, args=(theirs, self._handler), name=self._name, daemon=True)
+        self._process.start()
+        theirs.close()
+        try:
+            said = ours.recv_bytes()
+        except (EOFError, OSError):
+            said = b""
+        if said == _READY:
+            self._channel = ours
+        elif not self._dismissed:
+            raise self._unfit(said.decode())
+
+    def call(self, subject: Any) -> Any:
+        """Hand a message, or the list of a batch, to the handler; return what it returns, raise what it raises.
+
+        Raises:
+            HandlerDied: the process ended before the handler did.
+        """
+        if self._channel is None:
+            raise HandlerDied("the process of the handler was ended before it was given the message")
+        try:
+            self._channel.send(subject)
+            answer = self._channel.recv_bytes()
+        except (EOFError, OSError) as error:
+            self._forget()
+            raise HandlerDied(
+                f"the process of the handler {self._how_it_ended()}; nothing tells how far it came"
+            ) from error
+        raised, outcome = pickle.loads(answer)  # noqa: S301 - what our own child has written
+        if raised:
+            raise _restored(outcome)
+        return [_restored(one) for one in outcome] if isinstance(outcome, list) else _restored(outcome)
+
+    def kill(self) -> None:
+        """End it at once and for good; from any thread."""
+        self._dismissed = True
+        if self._process is not None:
+            with suppress(ValueError):  # it was closed
+                self._process.kill()
+
+    def close(self) -> None:
+        """Let it end, for it has nothing to do; kill it if it does not."""
+        self._dismissed = True
+        self._forget()
+
+    def _forget(self) -> None:
+        channel, self._channel = self._channel, None
+        if channel is not None:
+            channel.close()
+        if self._process is not None:
+            self._process.join(PATIENCE)
+            if self._process.is_alive():
+                self._process.kill()
+                self._process.join()
+
+    def _how_it_ended(self) -> str:
+        code = self._process.exitcode
+        if code is None or code >= 0:
+            return f"ended by itself with exit code {code}"
+        with suppress(ValueError):
+            return f"was ended by {signal.Signals(-code).name}"
+        return f"was ended by signal {-code}"
+
+    def _unfit(self, said: str) -> ConfigurationError:
+        self._forget()
+        why = said or (
+            f"it {self._how_it_ended()} before it had the handler; a script that runs a worker with processes= needs "
+            "`if __name__ == '__main__':` around what it does, since they import it again"
+        )
+        return ConfigurationError(f"the handler cannot be run in a process of its own: {why}")
+
+
+# In the child.
+
+
+def _serve(channel: Connection[Any, Any], handler: bytes) -> None:
+    """Load the handler and call it with what comes, until nothing more can come."""
+    _leave_signals_to_the_worker()
+    threading.Thread(target=_end_with_the_worker, daemon=True).start()
+    try:
+        function = pickle.loads(handler)  # noqa: S301 - what our own parent has written
+    except Exception as error:
+        channel.send_bytes(f"{type(error).__qualname__}: {error}".encode())
+        return
+    channel.send_bytes(_READY)
+    while True:
+        try:
+            subject = channel.recv()
+        except EOFError:
+            return
+        channel.send_bytes(_answer(function, subject))
+
+
+def _leave_signals_to_the_worker() -> None:
+    """Ctrl-C and service managers signal all processes of a group; the worker lets handlers end within its grace.
+
+    They are caught, not ignored: what a handler starts itself would inherit that.
+    """
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: None)
+
+
+def _end_with_the_worker() -> None:
+    """A worker that was killed cannot settle what this handler does: end it."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
+def _answer(function: Callable[[Any], Any], subject: Any) -> bytes:
+    """Call the handler; return whether it raised, and the outcome, as bytes."""
+    try:
+        outcome = function(subject)
+    except BaseException as error:  # whatever a handler raises is a failed attempt
+        return pickle.dumps((True, _Carried.of(error)))
+    if isinstance(outcome, CoroutineType):
+        outcome.close()
+        return _failed("the handler returned a coroutine, which nobody awaits; processes= takes plain functions")
+    ends = isinstance(outcome, Settlement | BaseException) or (
+        isinstance(outcome, list) and any(isinstance(part, Move) for part in outcome)
+    )
+    if not ends and not isinstance(subject, list):
+        return pickle.dumps((False, None))  # it is ignored, and may be large
+    entries = list(outcome) if isinstance(outcome, list | tuple) else outcome
+    carried = [_Carried.of(one) for one in entries] if isinstance(entries, list) else _Carried.of(entries)
+    try:
+        return pickle.dumps((False, carried))
+    except Exception as error:
+        return _failed(f"the handler returned {outcome!r:.80}, which cannot be passed between processes: {error}")
+
+
+def _failed(text: str) -> bytes:
+    return pickle.dumps((True, _Carried.of(InvalidOutcome(text))))
+
+
+class _Carried:
+    """An exception on its way between processes: itself if that can be, and what is kept of it in any case."""
+
+    def __init__(self, error: bytes, kept: Any) -> None:
+        self.error, self.kept = error, kept
+
+    @staticmethod
+    def of(outcome: Any) -> Any:
+        """Return an exception packed, anything else as it is."""
+        if not isinstance(outcome, BaseException):
+            return outcome
+        try:
+            error = pickle.dumps(outcome)
+            pickle.loads(error)  # noqa: S301 - many an exception can be written and not read
+        except Exception:
+            name = type(outcome).__qualname__
+            error = pickle.dumps(InvalidOutcome(f"the handler raised {name}, which cannot be passed between processes"))
+        return _Carried(error, failure(outcome))
+
+
+def _restored(outcome: Any) -> Any:
+    if not isinstance(outcome, _Carried):
+        return outcome
+    error = pickle.loads(outcome.error)  # noqa: S301 - what our own child has written
+    error.duerow_failure = outcome.kept
+    return error

@@ -1,0 +1,30 @@
+"""Handlers that write in the transaction that ends their message's turn: what that transaction may keep."""
+
+from __future__ import annotations
+
+from duerow.errors import TransactionEnded
+from duerow.message import Message
+from duerow.settlement import Bury, Commit, Move, Settlement
+
+
+def keeps(settlement: Settlement) -> bool:
+    """Return whether a turn that ends so keeps what its handler wrote: if it is done or goes on, not if it failed."""
+    return isinstance(settlement, Commit | Move)
+
+
+def committed_by_hand(message: Message) -> Bury:
+    """Return the end of a turn whose handler may have committed: to try again could write everything twice."""
+    return Bury(
+        TransactionEnded(
+            f"message {message.id}: its handler committed the transaction that it was given, so what it wrote may "
+            "stand without the settlement; it is not tried again. Leave the end of the transaction to the worker"
+        )
+    )
+
+
+def rolled_back_by_hand(message: Message) -> TransactionEnded:
+    """Return why an attempt failed whose handler undid its own transaction and then returned as if all were well."""
+    return TransactionEnded(
+        f"message {message.id}: its handler rolled back the transaction that it was given; raise an exception instead, "
+        "or undo a part with connection.begin_nested()"
+    )

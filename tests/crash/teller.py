@@ -1,0 +1,87 @@
+"""What the processes of the transactional crash tests do: their handlers write each number down, until they are killed.
+
+The handler's write and the settlement are one transaction, so whatever happens, each number stands there exactly once.
+"""
+
+import asyncio
+from dataclasses import dataclass, field
+from datetime import timedelta
+from inspect import isawaitable
+from typing import Any
+
+from sqlalchemy import text
+
+import duerow
+from duerow import Commit, Draft, Message, aio
+from duerow.testing.faults import Hook, kill_at, watch
+
+LEASE = timedelta(milliseconds=300)
+WORK, NEXT = "work", "next"
+
+
+@dataclass(frozen=True)
+class Teller:
+    """What one process is to do.
+
+    Attributes:
+        kind: "blocking" or "async".
+        url, settings: the database.
+        point, nth: where it kills itself; "" nowhere.
+        batch: how many messages are claimed at once.
+    """
+
+    kind: str
+    url: str
+    settings: dict[str, Any] = field(default_factory=dict)
+    point: str = ""
+    nth: int = 1
+    batch: int = 7
+
+    @property
+    def table(self) -> str:
+        """Where the numbers are written down."""
+        return f"{self.settings.get('prefix', '')}told"
+
+    def hook(self) -> Hook:
+        """What is told each point."""
+        return kill_at(self.point, self.nth) if self.point else lambda point: None
+
+
+def tell(teller: Teller) -> None:
+    """Write down what is due until nothing is left."""
+    if teller.kind == "async":
+        asyncio.run(_tell_async(teller))
+        return
+    hook = teller.hook()
+    with duerow.connect(teller.url, **teller.settings) as database:
+        watch(database, hook)
+
+        def handle(message: Message, connection: Any) -> Commit:
+            connection.execute(*_written(teller, message))
+            hook("handler: written")
+            return Commit(then=(Draft(message.payload, queue=NEXT),))
+
+        duerow.Worker(_queue(database), handle, transactional=True, batch=teller.batch, concurrency=2).run("empty")
+
+
+async def _tell_async(teller: Teller) -> None:
+    hook = teller.hook()
+    async with await aio.connect(teller.url, **teller.settings) as database:
+        watch(database, hook)
+
+        async def handle(message: Message, connection: Any) -> Commit:
+            done = connection.execute(*_written(teller, message))
+            assert isawaitable(done)
+            await done
+            hook("handler: written")
+            return Commit(then=(Draft(message.payload, queue=NEXT),))
+
+        await aio.Worker(_queue(database), handle, transactional=True, batch=teller.batch, concurrency=2).run("empty")
+
+
+def _queue(database: Any) -> Any:
+    return database.queue(WORK, lease=LEASE, retry=duerow.fixed(timedelta(0)))
+
+
+def _written(teller: Teller, message: Message) -> tuple[Any, dict[str, int]]:
+    return text(f"INSERT INTO {teller.table} VALUES (:number)"), {"number": message.payload}

@@ -1,0 +1,96 @@
+"""Handlers that processes of their own import: they tell where they ran by what they send on."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import sys
+import time
+from typing import Any
+
+import duerow
+import duerow.testing.clock
+from duerow import Bury, Message, Move, Retry, current
+
+
+class Picky(Exception):
+    """An exception that can be written by pickle, and not read."""
+
+    def __init__(self, one: str, other: str) -> None:
+        super().__init__(f"{one} and {other}")
+
+
+def where(message: Message) -> Move:
+    """Send on which process this was, and whether it was a worker's own."""
+    child = multiprocessing.parent_process() is not None
+    return Move("done", {"n": message.payload, "pid": os.getpid(), "child": child, "asks": current() is None})
+
+
+def act(message: Message) -> Any:
+    """Do what the payload says."""
+    what = message.payload
+    if what == "bury":
+        return Bury("no such number")
+    if what == "retry":
+        raise Retry(duerow.testing.clock.minutes(7))
+    if what == "fail":
+        fail()
+    if what == "picky":
+        raise Picky("this", "that")
+    if what == "large":
+        return bytes(50_000_000)
+    if what == "cannot travel":
+        return Move("done", (lambda: None))
+    if what == "kill" and message.attempts == 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    if what == "exit" and message.attempts == 1:
+        os._exit(3)
+    if what == "leave":
+        sys.exit("enough")
+    if what == "signals":
+        os.kill(os.getpid(), signal.SIGTERM)
+        os.kill(os.getpid(), signal.SIGINT)
+    if what == "hang":
+        time.sleep(3600)
+    return where(message)
+
+
+def fail() -> None:
+    """Raise what another function calls for."""
+    raise ConnectionResetError("the line is gone")
+
+
+def hang_and_tell(message: Message) -> None:
+    """Write down the process's id, and hang."""
+    with open(message.payload, "w") as file:
+        file.write(str(os.getpid()))
+    time.sleep(3600)
+
+
+def halves(messages: list[Message]) -> list[Any]:
+    """Bury what is odd."""
+    if any(message.payload == "all" for message in messages):
+        raise ValueError("all of them")
+    return [Bury("odd") if message.payload % 2 else Move("done") for message in messages]
+
+
+def other(message: Message) -> Move:
+    """Be another handler than `where`."""
+    return Move("other", message.payload)
+
+
+class OnlyHere:
+    """A handler that no other process can load."""
+
+    def __call__(self, message: Message) -> None:
+        """Do nothing."""
+
+    def __reduce__(self) -> Any:
+        return _loaded, ()
+
+
+def _loaded() -> OnlyHere:
+    if multiprocessing.parent_process() is not None:
+        raise ImportError("there is no such model")
+    return OnlyHere()

@@ -1,0 +1,223 @@
+"""One worker works on several queues, fairly, each by its own rules."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import Counter
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+import duerow
+from duerow import Bury, Draft, Message, Move, aio, fixed, limited
+from duerow.errors import ConfigurationError
+from duerow.sync.worker import Worker
+from tests.workers.workshop import Gate, Workshop, eventually
+
+AT_ONCE = fixed(timedelta(0))
+THREE = ("mail", "sms", "post")
+WAYS = [
+    pytest.param({"batch": 1}, id="one-by-one"),
+    pytest.param({"batch": 10}, id="batches"),
+    pytest.param({"batch": 10, "concurrency": 3}, id="batches-in-three"),
+]
+
+
+def fill(shop: Workshop, count: int, *names: str) -> None:
+    for name in names:
+        shop.db.queue(name).push_many([Draft(f"{name} {number}") for number in range(count)])
+
+
+@pytest.mark.parametrize("terms", WAYS)
+def test_every_message_of_every_queue_is_handled_once(shop: Workshop, terms: dict[str, Any]) -> None:
+    fill(shop, 40, *THREE)
+    seen: list[str] = []
+
+    async def handle(message: Message) -> None:
+        seen.append(message.payload)
+        assert message.payload.startswith(message.queue)
+
+    shop.work(handle, "empty", names=THREE, **terms)
+    assert Counter(seen) == Counter(f"{name} {number}" for name in THREE for number in range(40))
+    assert shop.db.queues() == []
+
+
+def test_each_queue_has_its_own_handler(shop: Workshop) -> None:
+    fill(shop, 3, *THREE)
+    seen: list[tuple[str, str]] = []
+
+    def handler(name: str) -> Any:
+        async def handle(message: Message) -> None:
+            seen.append((name, message.queue))
+
+        return handle
+
+    shop.work({name: handler(name) for name in THREE}, names=THREE)  # type: ignore[arg-type]
+    assert Counter(seen) == Counter({(name, name): 3 for name in THREE})
+
+
+@pytest.mark.parametrize("batch", [1, 6])
+def test_a_queue_with_a_backlog_does_not_keep_others_waiting(shop: Workshop, batch: int) -> None:
+    fill(shop, 60, "mail")
+    fill(shop, 4, "post")
+    seen: list[str] = []
+
+    async def handle(message: Message) -> None:
+        seen.append(message.queue)
+
+    shop.work(handle, names=THREE, batch=batch)
+    assert Counter(seen) == {"mail": 60, "post": 4}
+    # Claims are made ahead; the first is of one message, since nothing is known of the handler yet.
+    assert seen[: 2 * 4 + 3].count("post") >= 3
+
+
+def test_messages_of_one_queue_keep_their_order(shop: Workshop) -> None:
+    fill(shop, 30, *THREE)
+    seen: dict[str, list[str]] = {name: [] for name in THREE}
+
+    async def handle(message: Message) -> None:
+        seen[message.queue].append(message.payload)
+
+    shop.work(handle, names=THREE, batch=7)
+    assert seen == {name: [f"{name} {number}" for number in range(30)] for name in THREE}
+
+
+def test_a_batch_is_of_one_queue(shop: Workshop) -> None:
+    fill(shop, 25, *THREE)
+    batches: list[list[str]] = []
+
+    async def handle(messages: list[Message]) -> None:
+        batches.append([message.queue for message in messages])
+
+    shop.work(handle, names=THREE, whole_batch=True, batch=10)
+    assert all(len(set(batch)) == 1 for batch in batches)
+    assert Counter(name for batch in batches for name in batch) == dict.fromkeys(THREE, 25)
+
+
+def test_each_queues_own_policy_holds(shop: Workshop) -> None:
+    fill(shop, 1, "mail", "sms")
+    tries: Counter[str] = Counter()
+
+    async def handle(message: Message) -> None:
+        tries[message.queue] += 1
+        raise ValueError
+
+    made = shop._make(handle, {}, {"names": ("mail", "sms")})
+    limits = {"mail": limited(2, AT_ONCE), "sms": limited(4, AT_ONCE)}
+    made.sources = lambda db: [db.queue(name, retry=limit) for name, limit in limits.items()]
+    made.run("idle")
+    assert tries == {"mail": 2, "sms": 4}
+
+
+def test_a_settlement_that_is_refused_fails_that_message_alone(shop: Workshop, caplog: Any) -> None:
+    caplog.set_level(logging.DEBUG, "duerow.worker")
+    shop.db.queue("billing").push("there first", key="taken")
+    shop.queue.push("a", key="taken")
+    fill(shop, 5, "sms")
+
+    async def handle(message: Message) -> Any:
+        return Move("billing") if message.queue == "mail" else None
+
+    shop.work(handle, names=("mail", "sms"), retry=limited(1, AT_ONCE))
+    (dead,) = shop.queue.find()
+    assert (dead.payload, dead.last_error and dead.last_error.type) == ("a", "DuplicateKey")
+    assert shop.db.queue("sms").count() == 0
+    lines = [record for record in caplog.records if record.name == "duerow.worker"]
+    assert {(line.queue, line.message_id) for line in lines if "buried" in line.message} == {("mail", dead.id)}
+    assert {line.queue for line in lines if line.message.startswith("fetched")} == {"mail", "sms"}
+
+
+def test_an_idle_worker_is_woken_by_a_push_into_any_of_them(shop: Workshop) -> None:
+    seen: list[str] = []
+
+    async def handle(message: Message) -> None:
+        seen.append(message.queue)
+
+    running = shop.start(handle, names=THREE, poll=timedelta(seconds=30))
+    for name in ("post", "mail", "sms"):
+        shop.db.queue(name).push("hello")
+        eventually(lambda name=name: name in seen)
+    running.stop()
+    running.join()
+    assert sorted(seen) == sorted(THREE)
+
+
+def test_leases_of_all_queues_are_kept(shop: Workshop) -> None:
+    fill(shop, 1, "mail", "sms")
+    gate, begun = Gate(), []
+
+    async def handle(message: Message) -> None:
+        begun.append(message.queue)
+        await gate.passed()
+
+    running = shop.start(handle, "empty", queue={"lease": timedelta(seconds=1)}, names=("mail", "sms"), concurrency=2)
+    eventually(lambda: len(begun) == 2)
+    ends = {name: {shop.db.queue(name).find()[0].leased_until} for name in ("mail", "sms")}
+
+    def extended() -> bool:
+        for name, seen in ends.items():
+            seen.add(shop.db.queue(name).find()[0].leased_until)
+        return all(len(seen) > 2 for seen in ends.values())
+
+    eventually(extended)
+    gate.open()
+    running.join()
+    assert sorted(begun) == ["mail", "sms"]
+
+
+def test_a_stopped_worker_gives_back_the_rest_of_every_queue(shop: Workshop) -> None:
+    fill(shop, 10, *THREE)
+    gate, begun = Gate(), []
+
+    async def handle(message: Message) -> None:
+        begun.append(message.id)
+        await gate.passed()
+
+    running = shop.start(handle, names=THREE)
+    eventually(lambda: begun)
+    running.stop()
+    gate.open()
+    running.join()
+    left = [message for name in THREE for message in shop.db.queue(name).find()]
+    assert len(left) == 30 - len(begun)
+    assert {(message.attempts, message.leased_by) for message in left} == {(0, None)}
+
+
+async def _nothing(message: Message) -> None:
+    raise AssertionError
+
+
+def test_what_cannot_be_worked_on_together_is_refused() -> None:
+    one, other = duerow.connect("memory://"), duerow.connect("memory://")
+    mail, sms = one.queue("mail"), one.queue("sms")
+    cases: list[tuple[Any, Any, str]] = [
+        ([], print, "empty list"),
+        ([mail, "sms"], print, "builtins.str"),
+        ([mail, one.queue("mail")], print, "given twice: mail"),
+        ([mail, other.queue("sms")], print, "several databases"),
+        ([mail, sms], {mail: print}, "no handler is given for the queue sms"),
+        ([mail], {mail: print, sms: print}, "given for sms, which is no queue"),
+        ([mail, sms], {mail: print, sms: "send"}, "handler"),
+        ([mail, sms], {mail: print, sms: _nothing}, "async function"),
+    ]
+    for queues, handler, said in cases:
+        with pytest.raises(ConfigurationError, match=said):
+            Worker(queues, handler)
+    awaited = asyncio.run(aio.connect("memory://")).queue("mail")
+    with pytest.raises(ConfigurationError, match=r"duerow\.Worker"):
+        aio.Worker([awaited, mail], _nothing)  # type: ignore[list-item]
+
+
+def test_nothing_is_lost_when_one_of_them_is_buried_by_its_handler(shop: Workshop) -> None:
+    fill(shop, 5, "mail", "sms")
+
+    async def bury(message: Message) -> Bury:
+        return Bury("no")
+
+    async def fine(message: Message) -> None:
+        return None
+
+    shop.work({"mail": bury, "sms": fine}, names=("mail", "sms"))  # type: ignore[arg-type]
+    assert (shop.queue.count("dead"), shop.db.queue("sms").count()) == (5, 0)
