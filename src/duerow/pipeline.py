@@ -13,7 +13,7 @@ from datetime import timedelta
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from duerow import codec
+from duerow import typed
 from duerow.errors import CodecError, ConfigurationError, InvalidMessage, InvalidOutcome
 from duerow.message import Message, check_queue_name, check_span
 from duerow.retry import DEFAULT, RetryFunction, RetryPolicy, as_policy
@@ -119,7 +119,7 @@ class Station(ABC):
     def _move(self, message: Message, to: str, payload: Any) -> Move:
         """Return the move, its payload encoded once and for all."""
         try:
-            return Move(to, codec.encode(payload))
+            return Move(to, typed.encode(payload))
         except CodecError as error:
             raise self._odd(message, payload, str(error)) from None
 

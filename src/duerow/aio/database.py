@@ -7,15 +7,17 @@ import random
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from types import TracebackType
-from typing import Any, Final, Self, TypeVar
+from typing import Any, Final, Self, TypeVar, overload
 
 from duerow.aio.queue import Queue
 from duerow.clock import Clock
 from duerow.codec import MAX_PAYLOAD_BYTES
 from duerow.errors import Conflict
+from duerow.payloads import Sealing, check_sealing
 from duerow.plan import Plan, arun
 from duerow.retry import RetryFunction, RetryPolicy
 from duerow.store import AsyncConnections, Settings, Store, find_backend
+from duerow.typed import Upgrades
 
 T = TypeVar("T")
 
@@ -30,6 +32,7 @@ async def connect(
     clock: Clock | None = None,
     prefix: str = "duerow_",
     schema: str | None = None,
+    encryption: Sealing | None = None,
     **options: Any,
 ) -> Database:
     """Open the queues of a database, and check that its tables are those of this version.
@@ -40,6 +43,7 @@ async def connect(
         clock: tells the time instead of the database; for tests.
         prefix: what the names of all tables begin with.
         schema: the database schema that holds them; None: the connection's default.
+        encryption: the keys of payloads, as a `duerow.encryption.Encryption`; default: they are written in clear text.
         options: further settings of the store, as in its reference page.
 
     Raises:
@@ -49,7 +53,7 @@ async def connect(
     """
     settings = Settings(clock, prefix, schema, options)
     store, connections = find_backend(target).aopen(target, settings)
-    database = Database(store, connections)
+    database = Database(store, connections, encryption)
     try:
         await (database.migrate() if migrate else database.run(store.check))
     except BaseException:
@@ -64,12 +68,36 @@ class Database:
     Attributes:
         store: the plans of this family of databases.
         connections: the way to its server.
+        encryption: encrypts and decrypts payloads; None: they are written in clear text.
     """
 
-    def __init__(self, store: Store, connections: AsyncConnections) -> None:
+    def __init__(self, store: Store, connections: AsyncConnections, encryption: Sealing | None = None) -> None:
         self.store = store
         self.connections = connections
+        self.encryption = check_sealing(encryption)
 
+    @overload
+    def queue(
+        self,
+        name: str,
+        *,
+        lease: timedelta = ...,
+        retry: RetryPolicy | RetryFunction | None = ...,
+        max_payload_bytes: int = ...,
+        payload: type[T],
+        upgrades: Upgrades | None = ...,
+    ) -> Queue[T]: ...
+    @overload
+    def queue(
+        self,
+        name: str,
+        *,
+        lease: timedelta = ...,
+        retry: RetryPolicy | RetryFunction | None = ...,
+        max_payload_bytes: int = ...,
+        payload: type[Any] | None = ...,
+        upgrades: Upgrades | None = ...,
+    ) -> Queue[Any]: ...
     def queue(
         self,
         name: str,
@@ -77,7 +105,9 @@ class Database:
         lease: timedelta = timedelta(minutes=1),
         retry: RetryPolicy | RetryFunction | None = None,
         max_payload_bytes: int = MAX_PAYLOAD_BYTES,
-    ) -> Queue:
+        payload: type[Any] | None = None,
+        upgrades: Upgrades | None = None,
+    ) -> Queue[Any]:
         """Return the queue of this name; nothing has to be created.
 
         Args:
@@ -85,11 +115,15 @@ class Database:
             lease: how long a reservation lasts unless it is extended.
             retry: the delays between attempts, and their limit; default: at most 20, from 1 s doubling up to 1 h.
             max_payload_bytes: the largest payload when encoded; default 1 MiB.
+            payload: the type of its payloads: a dataclass, msgspec Struct, pydantic model or TypedDict; see
+                `duerow.typed`. Default: JSON and bytes.
+            upgrades: functions that make payloads of that type of others, by kind or by older type.
 
         Raises:
             InvalidMessage: the name or the lease is out of bounds.
+            ConfigurationError: the type cannot be declared, or an upgrade is no function.
         """
-        return Queue(self, name, lease, retry, max_payload_bytes)
+        return Queue(self, name, lease, retry, max_payload_bytes, payload, upgrades)
 
     async def queues(self) -> list[str]:
         """Return the names of the queues that have messages."""

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final, Literal, get_args, overload
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, get_args, overload
 
 from msgspec import UNSET
+from typing_extensions import TypeVar
 
 from duerow import reservation as core
 from duerow import translation
-from duerow.codec import MAX_PAYLOAD_BYTES
+from duerow.codec import MAX_PAYLOAD_BYTES, Encoded
 from duerow.consumer import new_claim
 from duerow.errors import (
     CodecError,
@@ -20,6 +22,7 @@ from duerow.errors import (
     Conflict,
     DuerowError,
     InvalidMessage,
+    KeyMissing,
     LeaseLost,
     MessageLeased,
     NotSupported,
@@ -38,29 +41,39 @@ from duerow.message import (
     check_queue_name,
     check_span,
 )
+from duerow.payloads import Payloads
 from duerow.plan import BEGIN, Plan
 from duerow.reservation import Receipt
 from duerow.retry import RetryFunction, RetryPolicy, as_policy
 from duerow.settlement import Bury, Commit, Move, Release, Retry, Rollback, Settlement, decide
 from duerow.store import Query, Record, Refused, Turn
+from duerow.typed import Declared, Upgrades
 
 if TYPE_CHECKING:
     from duerow.aio.database import Database
+
+P = TypeVar("P", default=Any)
+"""The declared type of a queue's payloads; anything where none is declared."""
+
+LOG: Final = logging.getLogger("duerow.queue")
 
 SHORTEST_LEASE: Final = timedelta(milliseconds=1)
 STATUSES: Final[tuple[Status, ...]] = get_args(Status)
 POLL_WOKEN: Final = timedelta(seconds=5)
 POLL_ALONE: Final = timedelta(seconds=1)
 
+MOST_PUT_OFF: Final = 100
+"""Messages that one call puts off for want of their keys: a consumer without keys must not go through a whole queue."""
 
-class Reservation(core.Reservation, frozen=True, gc=False):
+
+class Reservation(core.Reservation[P], Generic[P], frozen=True, gc=False):
     """One message, lent to this consumer until a time; settle it here or through its queue.
 
     Attributes:
         queue: the queue that lent it.
     """
 
-    queue: Queue
+    queue: Queue[P]
 
     async def commit(self, *, payload: Any = UNSET, then: Sequence[Draft] = (), within: Any = None) -> None:
         """As Queue.commit."""
@@ -80,7 +93,7 @@ class Reservation(core.Reservation, frozen=True, gc=False):
         """As Queue.release."""
         await self.queue.release(self, within=within)
 
-    async def extend(self, lease: timedelta | None = None, *, within: Any = None) -> Reservation:
+    async def extend(self, lease: timedelta | None = None, *, within: Any = None) -> Reservation[P]:
         """As Queue.extend."""
         return await self.queue.extend(self, lease, within=within)
 
@@ -112,14 +125,16 @@ class Reservation(core.Reservation, frozen=True, gc=False):
         )
 
 
-class Queue:
-    """A named line of messages; made by `Database.queue`.
+class Queue(Generic[P]):
+    """A named line of messages; made by `Database.queue`. `Queue[Order]` is one whose payloads are declared `Order`s.
 
     Attributes:
         database: the database that holds it.
         name: its name.
         lease: how long a reservation lasts unless it is extended.
         retry: the delays between attempts, and their limit.
+        payload: the declared type of its payloads; None: JSON and bytes.
+        upgrades: functions that make payloads of that type of others.
     """
 
     def __init__(
@@ -129,13 +144,18 @@ class Queue:
         lease: timedelta = timedelta(minutes=1),
         retry: RetryPolicy | RetryFunction | None = None,
         max_payload_bytes: int = MAX_PAYLOAD_BYTES,
+        payload: type[P] | None = None,
+        upgrades: Upgrades | None = None,
     ) -> None:
         self.database = database
         self.name = check_queue_name(name)
         self.lease = check_span("lease", lease, SHORTEST_LEASE)
         self.retry = as_policy(retry)
         self.max_payload_bytes = max_payload_bytes
+        self.payload, self.upgrades = payload, upgrades
         self._store = database.store
+        self._payloads = Payloads(self.name, _declared(payload, upgrades), database.encryption)
+        self._encode, self._decode = self._payloads.encode, self._payloads.decode
 
     def __repr__(self) -> str:
         return f"<Queue {self.name!r}>"
@@ -144,7 +164,7 @@ class Queue:
 
     async def push(
         self,
-        payload: Any,
+        payload: P,
         *,
         key: str | None = None,
         due: datetime | None = None,
@@ -156,7 +176,7 @@ class Queue:
         """Add a message; return its id and whether it was created, updated or ignored.
 
         Args:
-            payload: JSON (see `duerow.codec`) or bytes.
+            payload: JSON (see `duerow.codec`) or bytes; a value of the declared type if the queue has one.
             key: unique among the queue's live messages, 1 to 255 characters.
             due: earliest moment to hand it out, an aware datetime; at most one of `due` and `delay`. Default: at once.
             delay: how long from now, by the database's clock, until it is due.
@@ -169,13 +189,13 @@ class Queue:
             InvalidMessage: a field is out of its bounds (CodecError: the payload or a header).
             DuplicateKey: the key is taken and `on_duplicate` is "reject".
         """
-        entry = translation.entry(self.name, payload, key, due, delay, headers, self.max_payload_bytes)
+        entry = translation.entry(self.name, payload, key, due, delay, headers, self.max_payload_bytes, self._encode)
         mode = check_on_duplicate(on_duplicate)
         pushed = await self.database.run(lambda: self._store.push([entry], mode), within)
         return pushed[0]
 
     async def push_many(
-        self, drafts: Iterable[Draft], *, on_duplicate: OnDuplicate = "ignore", within: Any = None
+        self, drafts: Iterable[Draft[P]], *, on_duplicate: OnDuplicate = "ignore", within: Any = None
     ) -> list[Pushed]:
         """Add messages, all or none; return the answer of each in the order given, also when two share a key.
 
@@ -184,14 +204,21 @@ class Queue:
             DuplicateKey: `on_duplicate` is "reject" and keys are taken, named all; nothing was pushed.
         """
         mode = check_on_duplicate(on_duplicate)
-        entries = [translation.draft_entry(draft, self.name, self.max_payload_bytes) for draft in drafts]
+        entries = [translation.draft_entry(draft, self.name, self.max_payload_bytes, self._encode) for draft in drafts]
         if not entries:
             return []
         return await self.database.run(lambda: self._store.push(entries, mode), within)
 
+    def encode(self, payload: P) -> Encoded:
+        """Return a payload as this queue would keep it, to be given to a `Move` or a `Draft` that goes here.
+
+        Not needed for JSON, nor for objects of a declarable type; but for a TypedDict that holds more than JSON has.
+        """
+        return self._encode(payload, self.max_payload_bytes)
+
     # Take at most once.
 
-    async def pop(self, *, timeout: timedelta | None = None, within: Any = None) -> Message | None:  # noqa: ASYNC109
+    async def pop(self, *, timeout: timedelta | None = None, within: Any = None) -> Message[P] | None:  # noqa: ASYNC109
         """Take the next due message out of the queue: at most once. None when nothing is due.
 
         Args:
@@ -207,34 +234,34 @@ class Queue:
             return messages[0] if messages else None
         return await self._pop_later(wait)
 
-    async def pop_many(self, n: int, *, within: Any = None) -> list[Message]:
+    async def pop_many(self, n: int, *, within: Any = None) -> list[Message[P]]:
         """Take up to n due messages out of the queue, oldest first: at most once."""
         limit = _count(n)
         if within is None and not self._store.capabilities.transactions:
             return await self._pop_by_lease(limit)
 
-        def take() -> Plan[list[Message]]:
+        def take() -> Plan[list[Message[P]]]:
             # Decoded before the transaction ends, so that a message that nobody can read is not lost.
             yield BEGIN
             records = yield from self._store.pop(self.name, limit)
-            return [translation.message(record) for record in records]
+            return [translation.message(record, self._decode) for record in records]
 
         try:
             return await self.database.run(take, within)
         except CodecError:
             if within is not None:
                 raise
-            reservations = await self.reserve_many(limit)  # buries those that cannot be read
+            reservations = await self.reserve_many(limit)  # buries those that cannot be read, or puts them off
             await self.release_many(reservations)
             return await self.database.run(take)
 
-    async def _pop_by_lease(self, limit: int) -> list[Message]:
+    async def _pop_by_lease(self, limit: int) -> list[Message[P]]:
         """Reserve and commit: where no transaction can be undone, a message that nobody can read is kept so."""
         reservations = await self.reserve_many(limit)
         refused = {one.receipt for one in await self.commit_many(reservations)}
         return [one.message for one in reservations if one.receipt not in refused]
 
-    async def _pop_later(self, timeout: timedelta) -> Message | None:  # noqa: ASYNC109
+    async def _pop_later(self, timeout: timedelta) -> Message[P] | None:  # noqa: ASYNC109
         deadline = time.monotonic() + timeout.total_seconds()
         poll = POLL_WOKEN if self._store.capabilities.wakes_consumers else POLL_ALONE
         listener = await self.database.connections.listen([self.name])
@@ -252,17 +279,18 @@ class Queue:
 
     # Reserve.
 
-    async def reserve(self, *, lease: timedelta | None = None, within: Any = None) -> Reservation | None:
+    async def reserve(self, *, lease: timedelta | None = None, within: Any = None) -> Reservation[P] | None:
         """Lend the next due message to this consumer until now + lease; None when nothing is due."""
         reservations = await self.reserve_many(1, lease=lease, within=within)
         return reservations[0] if reservations else None
 
     async def reserve_many(
         self, n: int, *, lease: timedelta | None = None, consumer: str | None = None, within: Any = None
-    ) -> list[Reservation]:
+    ) -> list[Reservation[P]]:
         """Lend up to n due messages to this consumer until now + lease, oldest first; no message to two consumers.
 
         A message that cannot be decoded, or whose last allowed attempt ended with its consumer, is buried instead.
+        One whose key is missing here is put off until the lease would have ended, with no attempt counted.
 
         Args:
             n: how many at most.
@@ -277,8 +305,9 @@ class Queue:
             raise NotSupported("reserve(within=…): a lease that nobody else can see is none; use pop(within=…)")
         limit, span = _count(n), self._lease(lease)
         claim = consumer or new_claim()
-        lent: list[Reservation] = []
-        while len(lent) < limit:
+        lent: list[Reservation[P]] = []
+        put_off = 0
+        while len(lent) < limit and put_off < MOST_PUT_OFF:
             wanted = limit - len(lent)
             reserved = await self.database.run(
                 lambda wanted=wanted: self._store.reserve(self.name, wanted, span, self.retry.limit, claim)  # type: ignore[misc]
@@ -288,21 +317,25 @@ class Queue:
             if not unreadable:
                 break
             await self.settle(unreadable)
+            put_off += sum(isinstance(settlement, Release) for _, settlement in unreadable)
         return lent
 
-    def _read(self, records: list[Record]) -> tuple[list[Reservation], list[tuple[core.Reservation, Settlement]]]:
-        readable: list[Reservation] = []
+    def _read(self, records: list[Record]) -> tuple[list[Reservation[P]], list[tuple[core.Reservation, Settlement]]]:
+        readable: list[Reservation[P]] = []
         unreadable: list[tuple[core.Reservation, Settlement]] = []
         for record in records:
             assert record.leased_until is not None  # noqa: S101 - the store's promise
             try:
-                readable.append(Reservation(translation.message(record), record.leased_until, self))
+                readable.append(Reservation(translation.message(record, self._decode), record.leased_until, self))
+            except KeyMissing as error:
+                LOG.warning("message %d of %s is put off: %s", record.id, self.name, error)
+                unreadable.append((translation.put_off(record), Release()))
             except CodecError as error:
                 unreadable.append((core.Reservation(translation.readable(record), record.leased_until), Bury(error)))
         return readable, unreadable
 
     @asynccontextmanager
-    async def reserving(self, *, lease: timedelta | None = None) -> AsyncIterator[Message | None]:
+    async def reserving(self, *, lease: timedelta | None = None) -> AsyncIterator[Message[P] | None]:
         """Lend the next due message for the length of a block: `async with queue.reserving() as message:`.
 
         Committed at the end; rolled back by the queue's policy on an exception, which is raised again (`Retry` and
@@ -411,8 +444,8 @@ class Queue:
         await self._settle_one(reservation, settlement, within)
 
     async def extend(
-        self, reservation: core.Reservation, lease: timedelta | None = None, *, within: Any = None
-    ) -> Reservation:
+        self, reservation: core.Reservation[P], lease: timedelta | None = None, *, within: Any = None
+    ) -> Reservation[P]:
         """Let the lease run until now + lease; return the reservation with its new end. LeaseLost as in `commit`."""
         span = self._lease(lease)
         receipt = reservation.receipt
@@ -490,7 +523,7 @@ class Queue:
         turns: list[Turn] = []
         for reservation, settlement in pairs:
             try:
-                turns.append(translation.turn(reservation, settlement))
+                turns.append(translation.turn(reservation, settlement, self._payloads))
             except DuerowError as error:
                 refused.append(Refused(reservation.receipt, error))
         if turns:
@@ -498,7 +531,7 @@ class Queue:
         return refused
 
     async def _settle_one(self, reservation: core.Reservation, settlement: Settlement, within: Any = None) -> None:
-        refused = await self._settle([translation.turn(reservation, settlement)], within)
+        refused = await self._settle([translation.turn(reservation, settlement, self._payloads)], within)
         if refused:
             error = refused[0].error
             raise LeaseLost(error.message_id, reservation.until) if isinstance(error, LeaseLost) else error
@@ -534,7 +567,7 @@ class Queue:
 
     # Look and remove.
 
-    async def peek(self, n: int = 1) -> list[Message]:
+    async def peek(self, n: int = 1) -> list[Message[P]]:
         """Return up to n messages that are due, in the order in which they would be handed out, without taking them."""
         return await self._find(Query(self.name, due=True, limit=_count(n)))
 
@@ -543,14 +576,14 @@ class Queue:
         query = Query(self.name, keys=(_key(key),), statuses=("new", "error"), limit=1)
         return bool(await self.database.run(lambda: self._store.find(query)))
 
-    async def get(self, id: int) -> Message | None:
+    async def get(self, id: int) -> Message[P] | None:
         """Return the message with this id, None if the queue has none."""
         found = await self._find(Query(self.name, ids=(id,), limit=1))
         return found[0] if found else None
 
     async def find(
         self, *, status: Status | None = None, key: str | None = None, limit: int = 100, after: int | None = None
-    ) -> list[Message]:
+    ) -> list[Message[P]]:
         """Return messages in the order of their ids; `after` is the last id of the page before."""
         if status not in (None, *STATUSES):
             raise ConfigurationError(f"find takes one of the statuses {STATUSES}, not {status!r}")
@@ -560,9 +593,9 @@ class Queue:
             Query(self.name, keys=keys, statuses=statuses, after_id=after, by_id=True, limit=_count(limit))
         )
 
-    async def _find(self, query: Query) -> list[Message]:
+    async def _find(self, query: Query) -> list[Message[P]]:
         records = await self.database.run(lambda: self._store.find(query))
-        return [translation.readable(record) for record in records]
+        return [translation.readable(record, self._decode) for record in records]
 
     @overload
     async def count(self, status: Status | None = None, *, by: None = None) -> int: ...
@@ -599,6 +632,14 @@ class Queue:
 
     def _lease(self, lease: timedelta | None) -> timedelta:
         return self.lease if lease is None else check_span("lease", lease, SHORTEST_LEASE)
+
+
+def _declared(payload: type[P] | None, upgrades: Upgrades | None) -> Declared[P] | None:
+    if payload is None:
+        if upgrades:
+            raise ConfigurationError("upgrades make payloads of the declared type of others: say payload=… as well")
+        return None
+    return Declared(payload, upgrades)
 
 
 def _count(n: object) -> int:

@@ -88,6 +88,8 @@ class Worker:
             lease=queue.lease if lease is None else lease,
             retry=queue.retry if retry is None else as_policy(retry),
             max_payload_bytes=queue.max_payload_bytes,
+            payload=queue.payload,
+            upgrades=queue.upgrades,
         )
         self._terms = Terms(
             batch=batch,

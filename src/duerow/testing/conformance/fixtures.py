@@ -17,6 +17,7 @@ import pytest
 
 from duerow import Database, Queue
 from duerow.clock import Clock
+from duerow.payloads import Sealing
 from duerow.testing.clock import MovableClock
 from duerow.testing.faces import AwaitedFace, BlockingFace, Face
 
@@ -62,8 +63,8 @@ Hold = Callable[[], AbstractContextManager[object]]
 class OpenDatabase(Protocol):
     """Opens another handle on the queues of this test, closed when the test ends."""
 
-    def __call__(self, *, clock: Clock | None = ..., migrate: bool = ...) -> Database:
-        """Connect; by default with the test's clock and migrated."""
+    def __call__(self, *, clock: Clock | None = ..., migrate: bool = ..., encryption: Sealing | None = ...) -> Database:
+        """Connect; by default with the test's clock, migrated, and without encryption."""
         ...
 
 
@@ -88,8 +89,10 @@ def open_database(face: Face, place: Place, clock: MovableClock) -> Iterator[Ope
     """A function that opens handles on the queues of this test."""
     with ExitStack() as opened:
 
-        def connect(*, clock: Clock | None = clock, migrate: bool = True) -> Database:
-            database = face.connect(place.url, clock=clock, migrate=migrate, **place.settings)
+        def connect(
+            *, clock: Clock | None = clock, migrate: bool = True, encryption: Sealing | None = None
+        ) -> Database:
+            database = face.connect(place.url, clock=clock, migrate=migrate, encryption=encryption, **place.settings)
             return opened.enter_context(database)
 
         yield connect
