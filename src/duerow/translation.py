@@ -18,8 +18,10 @@ from duerow.message import (
     Message,
     Scalar,
     check_due,
+    check_group,
     check_key,
     check_on_duplicate,
+    check_priority,
     check_queue_name,
     check_span,
 )
@@ -41,6 +43,8 @@ def entry(
     due: datetime | None = None,
     delay: timedelta | None = None,
     headers: Mapping[str, Scalar] | None = None,
+    group: str | None = None,
+    priority: int = 0,
     max_bytes: int = codec.MAX_PAYLOAD_BYTES,
     encode: Encode = codec.encode,
 ) -> Entry:
@@ -56,6 +60,8 @@ def entry(
         None if headers is None else codec.encode_headers(headers),
         due,
         delay,
+        None if group is None else check_group(group),
+        priority if priority == 0 and type(priority) is int else check_priority(priority),
     )
 
 
@@ -71,7 +77,18 @@ def draft_entry(
         queue = check_queue_name(draft.queue)
     elif draft.queue not in (None, queue):
         raise InvalidMessage(f"a draft for queue {draft.queue!r} was pushed to queue {queue!r}; push it there")
-    return entry(queue, draft.payload, draft.key, draft.due, draft.delay, draft.headers, max_bytes, encode)
+    return entry(
+        queue,
+        draft.payload,
+        draft.key,
+        draft.due,
+        draft.delay,
+        draft.headers,
+        draft.group,
+        draft.priority,
+        max_bytes,
+        encode,
+    )
 
 
 def message(record: Record, decode: Decode = codec.decode) -> Message:
@@ -83,6 +100,8 @@ def message(record: Record, decode: Decode = codec.decode) -> Message:
         record.kind,
         record.key,
         codec.decode_headers(record.headers),
+        record.group,
+        record.priority,
         record.status,
         record.due_at,
         record.first_due_at,
@@ -132,7 +151,11 @@ def turn(reservation: Reservation, settlement: Settlement, payloads: Payloads = 
         raise ConfigurationError(f"only what reserve() gave can be settled, not {reservation!r:.80}")
     message = reservation.message
     plain = type(settlement) is Commit and settlement.payload is UNSET and not settlement.then
-    return Turn(Receipt(message.id, message.token), _DONE if plain else _end(reservation, settlement, payloads))
+    return Turn(
+        Receipt(message.id, message.token),
+        _DONE if plain else _end(reservation, settlement, payloads),
+        None if message.group is None else (message.queue, message.group),
+    )
 
 
 def _end(reservation: Reservation, settlement: Settlement, payloads: Payloads) -> End:
@@ -185,6 +208,8 @@ def _moved(message: Message, move: Move, payloads: Payloads) -> Moved:
         due,
         delay,
         check_on_duplicate(move.on_duplicate),
+        message.group if move.group is UNSET else check_group(move.group),
+        message.priority if move.priority is UNSET else check_priority(move.priority),
     )
 
 
