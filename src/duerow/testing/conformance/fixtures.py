@@ -22,6 +22,22 @@ from duerow.testing.clock import MovableClock
 from duerow.testing.faces import AwaitedFace, BlockingFace, Face
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Make the suite's marks known, also where pytest-timeout is not installed."""
+    config.addinivalue_line("markers", "soak: runs for a long time; left out unless asked for with -m soak")
+    config.addinivalue_line("markers", "timeout: how long a test may run, in seconds, where pytest-timeout watches")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave long tests out unless somebody says which marks to run."""
+    if config.option.markexpr:
+        return
+    long = [item for item in items if item.get_closest_marker("soak")]
+    if long:
+        config.hook.pytest_deselected(items=long)
+        items[:] = [item for item in items if item not in long]
+
+
 @dataclass(frozen=True)
 class Place:
     """Where the queues of one test live.
