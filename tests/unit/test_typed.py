@@ -258,3 +258,32 @@ def test_text_that_is_none_of_ours_cannot_be_read_and_breaks_nothing(text: str):
         Declared(Part).decode("Part", text)
     with pytest.raises(CodecError):
         Declared(Part, {"Part": lambda plain: plain["b"]}).decode("Part", text)
+
+
+class Priced(msgspec.Struct):
+    total: Decimal
+
+
+def test_stations_hand_on_declared_values_with_their_types():
+    seen: list[Any] = []
+    total = duerow.Relay(
+        "orders", lambda message: Priced(sum(line.price for line in message.payload.lines)), to="totals", payload=Order
+    )
+    keep = duerow.Sink("totals", lambda message: seen.append(message.payload), payload=Priced)
+    pipeline = duerow.Pipeline("prices", [total, keep])
+    db = duerow.connect("memory://")
+    order = Order(
+        id=UUID(int=1),
+        placed=datetime(2026, 1, 1, tzinfo=UTC),
+        serial=1,
+        colour=Colour.RED,
+        lines=[Line(price=Decimal("1.10")), Line(price=Decimal("2.20"))],
+    )
+    db.queue("orders", payload=Order).push(order)
+    pipeline.run(db, until="empty")
+    assert seen == [Priced(Decimal("3.30"))]
+
+
+def test_a_station_cannot_declare_what_cannot_be_declared():
+    with pytest.raises(ConfigurationError, match="a declared type is a dataclass"):
+        duerow.Sink("orders", print, payload=int)
