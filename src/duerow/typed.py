@@ -103,7 +103,7 @@ class Declared(Generic[T]):
                 continue
         if kind.endswith(SEALED):
             raise codec.key_missing(text)
-        raise CodecError(self._why_not(kind, misfit)) from misfit
+        raise CodecError(self._why_not(kind, misfit)) from None  # the reason is told already
 
     def patched(self, payload: Any, patch: Any) -> Encoded:
         """Return the payload as a JSON merge patch makes it: of this kind if it still fits, else plain JSON."""

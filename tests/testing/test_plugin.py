@@ -8,6 +8,7 @@ import tomllib
 from pathlib import Path
 
 import pytest_duerow
+from tests.docs.pages import DOCS, blocks
 
 ROOT = Path(__file__).parents[2]
 
@@ -55,6 +56,13 @@ def test_another(duerow_db):
     done = run_pytest(tmp_path, "-p", "pytest_duerow")
     assert done.returncode == 0, done.stdout
     assert "2 passed" in done.stdout
+
+
+def test_the_fixtures_do_what_the_documentation_shows(tmp_path: Path):
+    [shown] = [block for block in blocks(DOCS / "how-to" / "testing.md") if block.note == "file test_shop.py"]
+    (tmp_path / "test_shop.py").write_text(shown.text)
+    done = run_pytest(tmp_path, "-p", "pytest_duerow", "-o", "asyncio_mode=auto")
+    assert "2 passed" in done.stdout, done.stdout
 
 
 def test_what_a_test_left_in_its_database_is_forgotten(tmp_path: Path):

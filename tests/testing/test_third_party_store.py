@@ -6,80 +6,35 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
+from typing import Any
 
-STORE = '''
-"""A store of somebody else's: here one that keeps everything in memory, and has one fault if its address says so."""
+from tests.docs.pages import DOCS, blocks
 
-from urllib.parse import urlsplit
+FAULT = """
 
-from duerow.stores.memory import MemoryBackend
-from duerow.stores.memory.plans import MemoryStore
-
-
-class Forgetful(MemoryStore):
+class Forgetful(ShelfStore):
     def extend(self, receipts, lease):
         return super().extend(receipts, lease * 2)
 
 
-class ShelfBackend(MemoryBackend):
-    def _own(self, opened, target):
-        store, connections = opened
-        return (Forgetful() if urlsplit(target).hostname == "faulty" else store), connections
-
-    def open(self, target, settings):
-        return self._own(super().open(target, settings), target)
-
-    def aopen(self, target, settings):
-        return self._own(super().aopen(target, settings), target)
-
-
-shelf = ShelfBackend()
-'''
-
-CONFTEST = 'pytest_plugins = ["duerow.testing.conformance.fixtures"]\n'
-
-TESTS = """
-import uuid
-
-import pytest
-
-from duerow.testing.conformance import promises
-from duerow.testing.conformance.fixtures import Place
-
-globals().update(promises())
-
-
-@pytest.fixture
-def place():
-    return Place(f"shelf://{HOST}/{uuid.uuid4().hex}")
+ShelfStore = Forgetful
 """
 
 
-def run_suite(folder: Path, host: str, asked_for: str) -> str:
-    """Put the store through the promises that are asked for; return what pytest says."""
-    installed = folder / "duerow_shelf-1.0.dist-info"
-    installed.mkdir()
-    (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: duerow-shelf\nVersion: 1.0\n")
-    (installed / "entry_points.txt").write_text("[duerow.stores]\nshelf = duerow_shelf:shelf\n")
-    (folder / "duerow_shelf.py").write_text(STORE)
-    tests = folder / "tests"
-    tests.mkdir()
-    (tests / "conftest.py").write_text(CONFTEST)
-    (tests / "test_shelf.py").write_text(TESTS.replace("{HOST}", host))
+def run_suite(folder: Path, asked_for: str, fault: str = "") -> str:
+    """Put the store of the documentation through the promises that are asked for; return what pytest says."""
+    files = {block.note.removeprefix("file "): block.text for block in blocks(DOCS / "how-to" / "write-a-store.md")}
+    for name in ("duerow_shelf.py", "conftest.py", "test_shelf.py"):
+        (folder / name).write_text(files[name])
+    with (folder / "duerow_shelf.py").open("a") as store:
+        store.write(fault)
+    install(folder, tomllib.loads(files["pyproject.toml"])["project"])
     path = os.pathsep.join([str(folder), *filter(None, [os.environ.get("PYTHONPATH")])])
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "-p",
-        "no:cacheprovider",
-        "-W",
-        "error::pytest.PytestUnknownMarkWarning",
-    ]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--strict-markers", "-c", os.devnull]
     done = subprocess.run(
-        [*command, "--rootdir", str(tests), "-k", asked_for, str(tests)],
+        [*command, "--rootdir", str(folder), "-k", asked_for, str(folder)],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": path},
         capture_output=True,
@@ -90,11 +45,23 @@ def run_suite(folder: Path, host: str, asked_for: str) -> str:
     return done.stdout + done.stderr
 
 
+def install(folder: Path, project: dict[str, Any]) -> None:
+    """Write what an installer would leave of a package: its name and its entry points."""
+    installed = folder / f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"
+    installed.mkdir()
+    (installed / "METADATA").write_text(
+        f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n"
+    )
+    groups = project["entry-points"].items()
+    lines = [f"[{group}]\n" + "".join(f"{name} = {at}\n" for name, at in points.items()) for group, points in groups]
+    (installed / "entry_points.txt").write_text("\n".join(lines))
+
+
 def test_a_store_that_keeps_its_promises_passes(tmp_path: Path):
-    said = run_suite(tmp_path, "good", "lease or peek or declared or reference")
+    said = run_suite(tmp_path, "lease or peek or declared or reference")
     assert re.search(r"^\d+ passed, \d+ deselected", said, re.MULTILINE), said
 
 
 def test_a_store_that_breaks_a_promise_is_found_out(tmp_path: Path):
-    said = run_suite(tmp_path, "faulty", "lease and sync")
+    said = run_suite(tmp_path, "lease and sync", FAULT)
     assert re.search(r"^\d+ failed, \d+ passed", said, re.MULTILINE), said
