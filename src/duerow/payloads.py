@@ -79,6 +79,11 @@ PLAIN: Final = Payloads()
 """JSON and bytes, in clear text."""
 
 
+def as_stored(kind: str, text: str, /) -> Encoded:
+    """Return a payload as it is kept, neither decrypted nor decoded: for what passes messages on unread."""
+    return Encoded(kind, text)
+
+
 def check_sealing(sealing: object) -> Sealing | None:
     """Return what is to encrypt payloads, or None; raise ConfigurationError if it cannot."""
     if sealing is None or isinstance(sealing, Sealing):

@@ -41,7 +41,7 @@ def duerow_async_db(duerow_clock: MovableClock, _duerow_url: str) -> aio.Databas
     from duerow import aio
     from duerow.store import Settings, find_backend
 
-    return aio.Database(*find_backend(_duerow_url).aopen(_duerow_url, Settings(duerow_clock)))
+    return aio.Database(*find_backend(_duerow_url).aopen(_duerow_url, Settings(duerow_clock)), duerow_clock)
 
 
 @pytest.fixture

@@ -27,6 +27,7 @@ WITH_PARAMETER = {
     "insert_one": [frozenset(), frozenset(("key", "headers", "due", "delay"))],
     "reserve": [True, False],
     "pop": [True, False],
+    "schedules": [(), ("name",), ("due",)],
     "pick": [(False, False), (True, False), (True, True)],
     "peek": [True, False],
     "find": [("ids", "statuses"), ("by_id", "after_id")],
@@ -51,7 +52,9 @@ def statements(of: Statements) -> dict[str, Statement]:
         if name in WITH_PARAMETER:
             for parameter in WITH_PARAMETER[name]:
                 if name == "pick":
-                    label = "-".join(said for said, is_so in zip(("grouped", "from_floor"), parameter, strict=True) if is_so)
+                    label = "-".join(
+                        said for said, is_so in zip(("grouped", "from_floor"), parameter, strict=True) if is_so
+                    )
                     found[f"{name}-{label}".rstrip("-")] = of.pick(*parameter)
                     continue
                 flag = "grouped" if name == "peek" else "from_floor"

@@ -5,14 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from duerow.errors import LeaseLost
 from duerow.message import OnDuplicate, Pushed, Status
 from duerow.plan import BEGIN, Plan
 from duerow.reservation import Receipt
-from duerow.store import Capabilities, Committed, Entry, Query, Record, Refused, Removal, Reserved, Turn
-from duerow.stores.memory import steps
+from duerow.store import (
+    Capabilities,
+    Committed,
+    Entry,
+    Query,
+    Record,
+    Refused,
+    Removal,
+    Reserved,
+    ScheduleChange,
+    SchedulesFound,
+    Turn,
+)
+from duerow.stores.memory import schedules, steps
 from duerow.stores.memory.state import State
 from duerow.stores.memory.turns import end_turn, in_order_of_effect, require_lone_turns
 
@@ -34,11 +46,18 @@ class MemoryStore:
         """Add messages; see `Store.push`."""
         return _alone(partial(steps.push, entries=entries, on_duplicate=on_duplicate))
 
-    def reserve(self, queue: str, limit: int, lease: timedelta, attempts: int | None, consumer: str) -> Plan[Reserved]:
+    def reserve(
+        self,
+        queue: str,
+        limit: int,
+        lease: timedelta,
+        attempts: int | None,
+        consumer: str,
+        dead_letter: str | None = None,
+    ) -> Plan[Reserved]:
         """Lend due messages, oldest first; see `Store.reserve`."""
-        return _alone(
-            partial(steps.reserve, queue=queue, limit=limit, lease=lease, attempts=attempts, consumer=consumer)
-        )
+        terms: dict[str, Any] = {"lease": lease, "attempts": attempts, "consumer": consumer, "dead_letter": dead_letter}
+        return _alone(partial(steps.reserve, queue=queue, limit=limit, **terms))
 
     def extend(self, receipts: Sequence[Receipt], lease: timedelta) -> Plan[dict[Receipt, datetime]]:
         """Let leases run until now + lease; see `Store.extend`."""
@@ -75,6 +94,10 @@ class MemoryStore:
         """Take messages out of the queue by id or key; see `Store.remove`."""
         return _alone(partial(steps.remove, queue=queue, ids=ids, keys=keys, even_if_leased=even_if_leased))
 
+    def set_schedule(self, change: ScheduleChange) -> Plan[bool]:
+        """Change a schedule and push what it pushes, in one step; see `Store.set_schedule`."""
+        return _alone(partial(schedules.change, change=change))
+
     def find(self, query: Query) -> Plan[list[Record]]:
         """Read messages without taking them; see `Store.find`."""
         return _alone(partial(steps.find, query=query))
@@ -94,6 +117,10 @@ class MemoryStore:
     def idle(self, queues: Sequence[str], until: timedelta) -> Plan[timedelta | None]:
         """Return how long until the next message is due; listeners hear of every push, so nothing need be noted."""
         return _alone(partial(steps.idle, queues=queues))
+
+    def schedules(self, name: str | None = None, due: bool = False) -> Plan[SchedulesFound]:
+        """Read schedules; see `Store.schedules`."""
+        return _alone(partial(schedules.find, name=name, due=due))
 
     def check(self) -> Plan[None]:
         """Find nothing amiss: there are no tables."""

@@ -270,5 +270,33 @@ def test_a_payload_too_large_in_clear_text_is_too_large(open_database: OpenDatab
     assert queue.count() == 1
 
 
+def test_dead_letters_come_back_also_by_who_has_no_key(open_database: OpenDatabase) -> None:
+    db, bare = with_keys(open_database), open_database()
+    queue = db.queue("cards", dead_letter="cards-dead")
+    queue.push({"number": NUMBER}, key="c-1")
+    reservation = queue.reserve()
+    assert reservation is not None
+    queue.bury(reservation, "no use")
+    assert bare.queue("cards-dead").redrive().count == 1
+    [message] = queue.find()
+    assert (message.payload, message.status, message.key) == ({"number": NUMBER}, "new", "c-1")
+    assert not any(NUMBER in record.payload for record in everything(db))
+
+
+def test_what_a_schedule_pushes_is_encrypted_from_the_start(open_database: OpenDatabase, clock: MovableClock) -> None:
+    db, bare = with_keys(open_database), open_database()
+    assert db.schedule("hourly", queue="cards", payload={"number": NUMBER}, every=minutes(60)).payload == {
+        "number": NUMBER
+    }
+    [shown] = bare.schedules()
+    assert NUMBER not in shown.payload
+    clock.advance(minutes(60))
+    bare.maintain()
+    assert not any(NUMBER in record.payload for record in everything(db))
+    message = db.queue("cards").pop()
+    assert message is not None
+    assert message.payload == {"number": NUMBER}
+
+
 def _encoded(text: str) -> Encoded:
     return Encoded("json", text)

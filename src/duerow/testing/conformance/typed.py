@@ -408,3 +408,30 @@ def test_a_list_of_moves_carries_declared_values(db: Database) -> None:
     assert queue.settle([(reservation, settlement)]) == []
     assert [message.payload for message in db.queue("a", payload=Small).find()] == [Small(1)]
     assert [message.payload for message in db.queue("b", payload=Moody).find()] == [Moody(2)]
+
+
+def test_dead_letters_of_a_declared_type_come_back_as_they_were(db: Database) -> None:
+    queue = db.queue("orders", payload=Small, dead_letter="orders-dead")
+    queue.push(Small(1))
+    put(db, "Invoice", "7")
+    first = queue.reserve()
+    assert first is not None
+    queue.bury(first, "no use")
+    assert queue.reserve() is None
+    assert {record.kind for record in everything(db) if record.queue == "orders-dead"} == {"Small", "Invoice"}
+    assert queue.redrive(limit=1).count == 1
+    assert [message.payload for message in queue.peek()] == [Small(1)]
+    assert db.queue("orders-dead").redrive().count == 1
+    assert sorted(record.kind for record in everything(db) if record.queue == "orders") == ["Invoice", "Small"]
+    assert {record.status for record in everything(db)} == {"new"}
+
+
+def test_a_schedule_may_push_a_declared_value(db: Database, clock: MovableClock) -> None:
+    queue = db.queue("orders", payload=Small)
+    shown = db.schedule("hourly", queue="orders", payload=Small(7), every=hours(1))
+    assert shown.payload == '{"a":7}'
+    clock.advance(hours(1))
+    db.maintain()
+    message = queue.pop()
+    assert message is not None
+    assert message.payload == Small(7)
