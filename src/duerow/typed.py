@@ -36,6 +36,11 @@ Upgrades = Mapping[str, Upgrade] | Mapping[type, Upgrade] | Mapping[str | type, 
 LARGE: Final = "$int"
 """Integers beyond 64 bits, which not every database keeps, travel as an object with their digits under this name."""
 
+_OURS: Final = frozenset(
+    {"duerow.message", "duerow.reservation", "duerow.settlement", "duerow.aio.queue", "duerow.sync.queue"}
+)
+"""Modules whose types are no payloads: a settlement or message given for one is a mistake."""
+
 _LEAST, _MOST = -(1 << 63), (1 << 63) - 1
 _UNTYPED: Final = frozenset({str, int, float, bool, type(None), dict, list, bytes, tuple, Encoded})
 
@@ -249,7 +254,7 @@ def _kind(of: Any) -> str:
 
 
 def _is_declarable(of: Any) -> bool:
-    if not isinstance(of, type):
+    if not isinstance(of, type) or of.__module__ in _OURS:
         return False
     return _is_pydantic(of) or dataclasses.is_dataclass(of) or issubclass(of, msgspec.Struct) or is_typeddict(of)
 

@@ -224,8 +224,11 @@ def test_an_object_of_a_declarable_type_is_encoded_as_that_where_its_queue_is_no
     assert encode(Part(1)) == Encoded("Part", '{"a":1}')
     assert encode({"a": 1}) == Encoded(JSON, '{"a":1}')
     assert encode(Encoded("Part", "x")) == Encoded("Part", "x")
-    with pytest.raises(CodecError, match=r"declare the type: queue\(…, payload=…\)"):
-        encode(Decimal(1))
+    for unfit in (Decimal(1), duerow.Commit(), duerow.Draft(1)):
+        with pytest.raises(CodecError, match=r"declare the type: queue\(…, payload=…\)"):
+            encode(unfit)
+    with pytest.raises(ConfigurationError, match="a declared type is"):
+        Declared(duerow.Message)
 
 
 def test_an_undeclared_queue_refuses_what_would_have_to_be_declared():
