@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final, Protocol, runtime_checkable
 
 from duerow import codec, typed
-from duerow.codec import MAX_PAYLOAD_BYTES, SEALED, Encoded
+from duerow.codec import BYTES, JSON, MAX_PAYLOAD_BYTES, SEALED, Encoded
 from duerow.errors import ConfigurationError
 from duerow.typed import Declared
 
@@ -73,6 +73,31 @@ class Payloads:
         if self._declared is None:
             return self.encode_for(queue, codec.merge_patch(payload, patch))
         return self.encode_for(queue, self._declared.patched(payload, patch))
+
+    def edited(self, kind: str, text: str, patch: Any, max_bytes: int = MAX_PAYLOAD_BYTES) -> Encoded:
+        """Return a stored payload of this queue with a JSON merge patch made to it, of its kind, as it is to be kept.
+
+        Where nothing is declared, a payload of any kind is patched as the JSON that it is.
+
+        Raises:
+            CodecError: it cannot be read, or would not be of the declared type any more; KeyMissing: for want of a key.
+        """
+        if kind.endswith(SEALED):
+            if self._sealing is None:
+                raise codec.key_missing(text)
+            opened = self._sealing.open(kind, text)
+            kind, text = opened.kind, opened.text
+        after = self._edited(kind, text, patch, max_bytes)
+        return after if self._sealing is None else self._sealing.seal(self._queue, after)
+
+    def _edited(self, kind: str, text: str, patch: Any, max_bytes: int) -> Encoded:
+        if kind in (JSON, BYTES):
+            encoded = codec.encode(codec.merge_patch(codec.decode(kind, text), patch), max_bytes)
+        else:
+            encoded = Encoded(kind, codec.encode(codec.merge_patch(codec.decode(JSON, text), patch), max_bytes).text)
+        if self._declared is not None:
+            self._declared.decode(encoded.kind, encoded.text)
+        return encoded
 
 
 PLAIN: Final = Payloads()
