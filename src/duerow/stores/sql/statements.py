@@ -325,7 +325,7 @@ class Statements:
 
     @cached_property
     def call_up(self) -> OverRows:
-        """Put the first of each given group into the line, if it is not; return the queues."""
+        """Put the first of each given group into the line, if it is not; return the queues and due times."""
         columns = self.message.c
         other = self.message.alias("other")
 
@@ -337,7 +337,7 @@ class Statements:
             # Not only where it is behind: who puts it there at this moment is waited for, or ends this transaction.
             moved = update(self.message).where(columns.id.in_(ids), columns.leased_by.is_(None))
             due = func.coalesce(columns.behind_at, columns.due_at, type_=self.dialect.moment)
-            return moved.values(due_at=due, behind_at=null()).returning(columns.queue)
+            return moved.values(due_at=due, behind_at=null()).returning(columns.queue, columns.due_at)
 
         return self._over(("queue", "group"), build)
 
