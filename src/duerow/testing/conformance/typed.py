@@ -323,6 +323,17 @@ def test_a_moved_value_keeps_the_type_that_it_has(db: Database) -> None:
     assert [message.payload for message in paid.find()] == [Moody(5)]
 
 
+def test_a_patch_changes_what_it_names_and_leaves_the_rest_of_a_declared_value(db: Database) -> None:
+    queue = db.queue("orders", payload=Item)
+    queue.push(Item(Decimal("1.50"), 2, Colour.RED, Size.LARGE))
+    reservation = queue.reserve()
+    assert reservation is not None
+    queue.move(reservation, "other", patch={"count": 1 << 40, "size": 1})
+    [message] = db.queue("other", payload=Item).find()
+    assert message.payload == Item(Decimal("1.50"), 1 << 40, Colour.RED, Size.SMALL)
+    assert message.kind == "Item"
+
+
 def test_a_payload_that_a_patch_makes_unlike_its_type_goes_on_as_plain_json(db: Database) -> None:
     queue = db.queue("orders", payload=Small)
     queue.push(Small(1))
