@@ -15,11 +15,17 @@ from typing import Any, Final
 
 import msgspec
 
-from duerow.errors import CodecError
+from duerow.errors import CodecError, KeyMissing
 from duerow.message import Failure, Scalar
 
 JSON: Final = "json"
 BYTES: Final = "bytes"
+
+SEALED: Final = "+encrypted"
+"""How the kind of an encrypted payload ends: the kind of what is in it, and this."""
+
+SEAL: Final = "encrypted"
+"""The member of an encrypted payload's JSON that holds the name of its key, and what is encrypted with it."""
 
 MAX_DEPTH: Final = 64
 MAX_PAYLOAD_BYTES: Final = 1 << 20
@@ -71,12 +77,22 @@ def encode(payload: Any, max_bytes: int = MAX_PAYLOAD_BYTES) -> Encoded:
 def decode(kind: str, text: str) -> Any:
     """Return the payload that `encode` was given; raise CodecError if the text is not one of ours."""
     if kind not in (JSON, BYTES):
+        if kind.endswith(SEALED):
+            raise key_missing(text)
         raise CodecError(f"payload of unknown kind {kind!r}: this consumer knows {JSON!r} and {BYTES!r}")
     try:
         value = _decode(text)
         return base64.b64decode(value, validate=True) if kind == BYTES else value
     except (msgspec.DecodeError, binascii.Error, ValueError, TypeError) as error:
         raise CodecError(f"payload cannot be read back as {kind}: {error}") from error
+
+
+def key_missing(text: str) -> CodecError:
+    """Return the error for an encrypted payload that nobody here has a key for."""
+    try:
+        return KeyMissing(str(_decode(text)[SEAL]["key"]))
+    except (msgspec.DecodeError, LookupError, TypeError):
+        return CodecError(f"payload is called encrypted, but names no key: {text:.80}")
 
 
 def encode_headers(headers: Mapping[str, Scalar] | None, limited: bool = True) -> str | None:
@@ -185,7 +201,11 @@ def _check(value: Any, depth: int) -> None:
                 except _Unfit as unfit:
                     raise unfit.within(index) from None
     else:
-        hint = "use a list" if of is tuple else "turn it into null, booleans, numbers, text, lists and objects"
+        hint = (
+            "use a list"
+            if of is tuple
+            else "make it null, booleans, numbers, text, lists and objects, or declare the type: queue(…, payload=…)"
+        )
         raise _Unfit(
             f"is of type {of.__module__}.{of.__qualname__} ({value!r:.80}), which JSON would not give back: {hint}"
         )

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final, Literal
+from typing import Any, Final, Generic, Literal
 
 import msgspec
+from typing_extensions import TypeVar
 
 from duerow.errors import InvalidMessage
 
@@ -15,6 +16,9 @@ Scalar = str | int | float | bool
 Status = Literal["new", "error", "done", "dead"]
 OnDuplicate = Literal["ignore", "replace", "earliest", "reject"]
 Outcome = Literal["created", "updated", "ignored"]
+
+P_co = TypeVar("P_co", default=Any, covariant=True)
+"""The declared type of a payload; anything where none is declared."""
 
 PRIORITIES: Final = range(-(1 << 15), 1 << 15)
 LIVE: Final[tuple[Status, ...]] = ("new", "error")
@@ -39,7 +43,7 @@ class Failure(msgspec.Struct, frozen=True, gc=False):
     traceback: str | None = None
 
 
-class Message(msgspec.Struct, frozen=True, gc=False):
+class Message(msgspec.Struct, Generic[P_co], frozen=True, gc=False):
     """What a consumer is handed: a frozen value.
 
     Attributes:
@@ -66,7 +70,7 @@ class Message(msgspec.Struct, frozen=True, gc=False):
 
     id: int
     queue: str
-    payload: Any
+    payload: P_co
     kind: str
     key: str | None
     headers: Mapping[str, Scalar]
@@ -84,11 +88,11 @@ class Message(msgspec.Struct, frozen=True, gc=False):
     last_error: Failure | None
 
 
-class Draft(msgspec.Struct, frozen=True, gc=False):
+class Draft(msgspec.Struct, Generic[P_co], frozen=True, gc=False):
     """A message to be pushed.
 
     Args:
-        payload: JSON (see `duerow.codec`) or bytes.
+        payload: JSON (see `duerow.codec`), bytes, or what the queue declares.
         key: unique among live messages of the queue, 1 to 255 characters.
         due: earliest moment to hand it out, an aware datetime; at most one of `due` and `delay`. Default: at once.
         delay: how long from now until it is due.
@@ -98,7 +102,7 @@ class Draft(msgspec.Struct, frozen=True, gc=False):
         priority: lower goes first, -32,768 to 32,767.
     """
 
-    payload: Any
+    payload: P_co
     key: str | None = msgspec.field(default=None)
     due: datetime | None = msgspec.field(default=None)
     delay: timedelta | None = msgspec.field(default=None)

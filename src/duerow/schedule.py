@@ -27,8 +27,9 @@ from cronsim import CronSim, CronSimError
 
 from duerow import codec, translation
 from duerow.clock import MICROSECOND
-from duerow.errors import ConfigurationError, DuerowError
+from duerow.errors import CodecError, ConfigurationError, DuerowError
 from duerow.message import Scalar, check_group, check_moment, check_priority, check_queue_name, check_span
+from duerow.payloads import Decode
 from duerow.store import Entry, Planned, ScheduleChange, SchedulesFound
 
 Missed = Literal["skip", "once", "all"]
@@ -349,8 +350,8 @@ def due_ticks(
     return ticks, next_at
 
 
-def shown(known: Planned) -> Schedule:
-    """Return a schedule as a user sees it.
+def shown(known: Planned, decode: Decode = codec.decode) -> Schedule:
+    """Return a schedule as a user sees it; a payload that cannot be decoded here is given as its stored text.
 
     Raises:
         ConfigurationError: its definition cannot be read here.
@@ -359,7 +360,7 @@ def shown(known: Planned) -> Schedule:
     return Schedule(
         name=known.name,
         queue=wanted.queue,
-        payload=codec.decode(wanted.kind, wanted.payload),
+        payload=_readable(wanted, decode),
         headers=codec.decode_headers(wanted.headers),
         group=wanted.group,
         priority=wanted.priority,
@@ -373,6 +374,13 @@ def shown(known: Planned) -> Schedule:
         next_at=known.next_at,
         last_at=known.last_at,
     )
+
+
+def _readable(wanted: Definition, decode: Decode) -> Any:
+    try:
+        return decode(wanted.kind, wanted.payload)
+    except CodecError:
+        return wanted.payload
 
 
 def _read(known: Planned) -> Definition:

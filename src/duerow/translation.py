@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -26,6 +26,7 @@ from duerow.message import (
     check_queue_name,
     check_span,
 )
+from duerow.payloads import PLAIN, Decode, Encode, Payloads
 from duerow.reservation import Receipt, Reservation
 from duerow.settlement import Bury, Commit, Move, Release, Rollback, Settlement, failure, merged
 from duerow.store import Buried, Committed, End, Entry, Moved, Record, Released, RolledBack, Turn
@@ -54,11 +55,12 @@ def entry(
     group: str | None = None,
     priority: int = 0,
     max_bytes: int = codec.MAX_PAYLOAD_BYTES,
+    encode: Encode = codec.encode,
 ) -> Entry:
     """Return a message to be pushed as the store wants it; raise InvalidMessage if a field is out of bounds."""
     if due is not None or delay is not None:
         due, delay = check_due(due, delay)
-    encoded = codec.encode(payload, max_bytes)
+    encoded = encode(payload, max_bytes)
     return Entry(
         queue,
         None if key is None else check_key(key),
@@ -72,7 +74,9 @@ def entry(
     )
 
 
-def draft_entry(draft: Draft, queue: str | None, max_bytes: int = codec.MAX_PAYLOAD_BYTES) -> Entry:
+def draft_entry(
+    draft: Draft, queue: str | None, max_bytes: int = codec.MAX_PAYLOAD_BYTES, encode: Encode = codec.encode
+) -> Entry:
     """Return a draft as the store wants it, for `queue` unless it names its own; raise InvalidMessage otherwise."""
     if not isinstance(draft, Draft):
         raise InvalidMessage(f"push_many takes Drafts, not {type(draft).__name__}: write Draft({draft!r:.80})")
@@ -92,15 +96,16 @@ def draft_entry(draft: Draft, queue: str | None, max_bytes: int = codec.MAX_PAYL
         draft.group,
         draft.priority,
         max_bytes,
+        encode,
     )
 
 
-def message(record: Record) -> Message:
+def message(record: Record, decode: Decode = codec.decode) -> Message:
     """Return a stored message with its payload decoded; raise CodecError if it cannot be."""
     return Message(
         record.id,
         record.queue,
-        codec.decode(record.kind, record.payload),
+        decode(record.kind, record.payload),
         record.kind,
         record.key,
         codec.decode_headers(record.headers),
@@ -119,22 +124,38 @@ def message(record: Record) -> Message:
     )
 
 
-def readable(record: Record) -> Message:
+def readable(record: Record, decode: Decode = codec.decode) -> Message:
     """Return a stored message for people to look at: a payload that cannot be decoded is given as its stored text."""
     try:
-        return message(record)
+        return message(record, decode)
     except CodecError:
         shown = msgspec.structs.replace(record, kind=codec.JSON, payload="null", headers=None)
         return msgspec.structs.replace(message(shown), kind=record.kind, payload=record.payload)
 
 
-def turn(reservation: Reservation, settlement: Settlement, dead_letter: DeadLetter | None = None) -> Turn:
+def put_off(record: Record) -> Reservation:
+    """Return what, released, gives a message back until its lease would have ended, with no attempt counted.
+
+    For one whose key is missing here: another consumer may have it, and until then others are not held up.
+    """
+    assert record.leased_until is not None  # noqa: S101 - it was just reserved
+    due_later = msgspec.structs.replace(readable(record), due_at=record.leased_until)
+    return Reservation(due_later, record.leased_until)
+
+
+def turn(
+    reservation: Reservation,
+    settlement: Settlement,
+    dead_letter: DeadLetter | None = None,
+    payloads: Payloads = PLAIN,
+) -> Turn:
     """Return a reservation's end as the store wants it.
 
     Args:
         reservation: whose turn ends.
         settlement: how.
         dead_letter: where messages go that are given up, and the time; None: they stay where they are.
+        payloads: how those of the message's queue are written and read.
 
     Raises:
         InvalidMessage: a payload, header, key, queue, due time or delay in the settlement is out of bounds.
@@ -147,17 +168,17 @@ def turn(reservation: Reservation, settlement: Settlement, dead_letter: DeadLett
     plain = type(settlement) is Commit and settlement.payload is UNSET and not settlement.then
     return Turn(
         Receipt(message.id, message.token),
-        _DONE if plain else _end(reservation, settlement, dead_letter),
+        _DONE if plain else _end(reservation, settlement, dead_letter, payloads),
         None if message.group is None else (message.queue, message.group),
     )
 
 
-def _end(reservation: Reservation, settlement: Settlement, dead_letter: DeadLetter | None) -> End:
+def _end(reservation: Reservation, settlement: Settlement, dead_letter: DeadLetter | None, payloads: Payloads) -> End:
     match settlement:
         case Commit():
-            return _committed(reservation.message, settlement)
+            return _committed(reservation.message, settlement, payloads)
         case Move():
-            return _moved(reservation.message, settlement)
+            return _moved(reservation.message, settlement, payloads)
         case Rollback(delay=None):
             raise InvalidOutcome("a rollback without a delay must be decided by a retry policy first: see decide()")
         case Rollback(delay=delay, error=error):
@@ -188,22 +209,31 @@ def _buried(message: Message, bury: Bury, dead_letter: DeadLetter | None) -> End
     )
 
 
-def _committed(message: Message, commit: Commit) -> Committed:
+def _committed(message: Message, commit: Commit, payloads: Payloads) -> Committed:
     if commit.payload is not UNSET:
         raise ConfigurationError(
             f"queue {message.queue!r} keeps no history, so commit(payload=…) of message {message.id} has no place to go"
         )
-    return Committed(tuple(draft_entry(draft, None) for draft in commit.then))
+    return Committed(tuple(_pushed_then(draft, payloads) for draft in commit.then))
 
 
-def _moved(message: Message, move: Move) -> Moved:
+def _pushed_then(draft: Draft, payloads: Payloads) -> Entry:
+    to = getattr(draft, "queue", None) or ""  # what is no draft, or names no queue, is refused in a moment
+    return draft_entry(draft, None, encode=partial(payloads.encode_for, to))
+
+
+def _moved(message: Message, move: Move, payloads: Payloads) -> Moved:
     if move.payload is not UNSET and move.patch is not UNSET:
         raise InvalidMessage(f"give payload or patch to move message {message.id}, not both")
-    payload = move.payload if move.patch is UNSET else codec.merge_patch(message.payload, move.patch)
-    encoded = None if payload is UNSET else codec.encode(payload)
+    to = check_queue_name(move.to)
+    encoded = None
+    if move.patch is not UNSET:
+        encoded = payloads.patched(to, message.payload, move.patch)
+    elif move.payload is not UNSET:
+        encoded = payloads.encode_for(to, move.payload)
     due, delay = check_due(move.due, move.delay)
     return Moved(
-        check_queue_name(move.to),
+        to,
         None if encoded is None else encoded.text,
         None if encoded is None else encoded.kind,
         message.key if move.key is UNSET else check_key(move.key),

@@ -7,7 +7,7 @@ import random
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime, timedelta
 from types import TracebackType
-from typing import Any, Final, Self, TypeVar
+from typing import Any, Final, Self, TypeVar, overload
 
 from duerow import schedule as planning
 from duerow.aio.queue import Queue
@@ -15,11 +15,13 @@ from duerow.clock import Clock, HostClock
 from duerow.codec import MAX_PAYLOAD_BYTES
 from duerow.dead_letter import check_targets
 from duerow.errors import Conflict, DuerowError, StoreUnavailable
-from duerow.message import Scalar
+from duerow.message import Scalar, check_queue_name
+from duerow.payloads import Payloads, Sealing, check_sealing
 from duerow.plan import Plan, arun
 from duerow.retry import RetryFunction, RetryPolicy
 from duerow.schedule import Daily, Maintained, Missed, Schedule
 from duerow.store import AsyncConnections, Planned, ScheduleChange, SchedulesFound, Settings, Store, find_backend
+from duerow.typed import Upgrades
 
 T = TypeVar("T")
 
@@ -34,6 +36,7 @@ async def connect(
     clock: Clock | None = None,
     prefix: str = "duerow_",
     schema: str | None = None,
+    encryption: Sealing | None = None,
     **options: Any,
 ) -> Database:
     """Open the queues of a database, and check that its tables are those of this version.
@@ -44,6 +47,7 @@ async def connect(
         clock: tells the time instead of the database; for tests.
         prefix: what the names of all tables begin with.
         schema: the database schema that holds them; None: the connection's default.
+        encryption: the keys of payloads, as a `duerow.encryption.Encryption`; default: they are written in clear text.
         options: further settings of the store, as in its reference page.
 
     Raises:
@@ -53,7 +57,7 @@ async def connect(
     """
     settings = Settings(clock, prefix, schema, options)
     store, connections = find_backend(target).aopen(target, settings)
-    database = Database(store, connections, clock)
+    database = Database(store, connections, clock, encryption)
     try:
         await (database.migrate() if migrate else database.run(store.check))
     except BaseException:
@@ -68,14 +72,47 @@ class Database:
     Attributes:
         store: the plans of this family of databases.
         connections: the way to its server.
+        encryption: encrypts and decrypts payloads; None: they are written in clear text.
     """
 
-    def __init__(self, store: Store, connections: AsyncConnections, clock: Clock | None = None) -> None:
+    def __init__(
+        self,
+        store: Store,
+        connections: AsyncConnections,
+        clock: Clock | None = None,
+        encryption: Sealing | None = None,
+    ) -> None:
         self.store = store
         self.connections = connections
+        self.encryption = check_sealing(encryption)
         self._clock = clock
+        self._payloads = Payloads(sealing=self.encryption)
         self._dead_letters: dict[str, str] = {}
 
+    @overload
+    def queue(
+        self,
+        name: str,
+        *,
+        lease: timedelta = ...,
+        retry: RetryPolicy | RetryFunction | None = ...,
+        max_payload_bytes: int = ...,
+        dead_letter: str | None = ...,
+        payload: type[T],
+        upgrades: Upgrades | None = ...,
+    ) -> Queue[T]: ...
+    @overload
+    def queue(
+        self,
+        name: str,
+        *,
+        lease: timedelta = ...,
+        retry: RetryPolicy | RetryFunction | None = ...,
+        max_payload_bytes: int = ...,
+        dead_letter: str | None = ...,
+        payload: type[Any] | None = ...,
+        upgrades: Upgrades | None = ...,
+    ) -> Queue[Any]: ...
     def queue(
         self,
         name: str,
@@ -84,7 +121,9 @@ class Database:
         retry: RetryPolicy | RetryFunction | None = None,
         max_payload_bytes: int = MAX_PAYLOAD_BYTES,
         dead_letter: str | None = None,
-    ) -> Queue:
+        payload: type[Any] | None = None,
+        upgrades: Upgrades | None = None,
+    ) -> Queue[Any]:
         """Return the queue of this name; nothing has to be created.
 
         Args:
@@ -94,12 +133,16 @@ class Database:
             max_payload_bytes: the largest payload when encoded; default 1 MiB.
             dead_letter: the queue to which messages go that are given up, with headers that say why; default: none,
                 they stay in this queue as dead.
+            payload: the type of its payloads: a dataclass, msgspec Struct, pydantic model or TypedDict; see
+                `duerow.typed`. Default: JSON and bytes.
+            upgrades: functions that make payloads of that type of others, by kind or by older type.
 
         Raises:
             InvalidMessage: a name or the lease is out of bounds.
-            ConfigurationError: dead letters would go in a circle.
+            ConfigurationError: dead letters would go in a circle, the type cannot be declared, or an upgrade is no
+                function.
         """
-        queue = Queue(self, name, lease, retry, max_payload_bytes, dead_letter)
+        queue = Queue(self, name, lease, retry, max_payload_bytes, dead_letter, payload, upgrades)
         if dead_letter is not None:
             targets = {**self._dead_letters, name: dead_letter}
             check_targets(targets)
@@ -145,7 +188,7 @@ class Database:
         Args:
             name: unique among the schedules of the database: 1 to 100 ASCII letters, digits and . _ : / -
             queue: where the messages go.
-            payload: JSON (see `duerow.codec`) or bytes.
+            payload: JSON (see `duerow.codec`), bytes, or an object of a type that can be declared.
             cron: minute, hour, day of the month, month and day of the week, such as "0 3 * * MON-FRI". Give one of
                 `cron`, `every` and `daily`.
             every: an interval of at least a second; the first tick is one interval from now, unless `start` is given.
@@ -166,19 +209,20 @@ class Database:
         """
         called = planning.check_schedule_name(name)
         rhythm = planning.rhythm_of(cron, every, daily, zone, start)
-        wanted = planning.definition(queue, payload, headers, group, priority, rhythm, missed, grace)
+        encoded = self._payloads.encode_for(check_queue_name(queue), payload)
+        wanted = planning.definition(queue, encoded, headers, group, priority, rhythm, missed, grace)
         while True:
             found = await self._find_schedule(called)
             change = planning.declare(called, wanted, found)
             if change is None:
-                return planning.shown(found.rows[0])
+                return planning.shown(found.rows[0], self._payloads.decode)
             if change.after is not None and await self._set_schedule(change):
-                return planning.shown(change.after)
+                return planning.shown(change.after, self._payloads.decode)
 
     async def schedules(self) -> list[Schedule]:
         """Return all schedules in the order of their names."""
         found = await self.run(self.store.schedules)
-        return [planning.shown(row) for row in found.rows]
+        return [planning.shown(row, self._payloads.decode) for row in found.rows]
 
     async def unschedule(self, name: str) -> bool:
         """Remove a schedule with its pending tick; return whether there was one. What it has pushed stays."""

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final, Literal, Unpack, get_args, overload
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, Unpack, get_args, overload
 
 import msgspec
 from msgspec import UNSET
+from typing_extensions import TypeVar
 
 from duerow import dead_letter, translation
 from duerow import reservation as core
 from duerow.aio.operating import Operating
-from duerow.codec import MAX_PAYLOAD_BYTES
+from duerow.codec import MAX_PAYLOAD_BYTES, Encoded
 from duerow.consumer import new_claim
 from duerow.errors import (
     CodecError,
@@ -22,6 +24,7 @@ from duerow.errors import (
     Conflict,
     DuerowError,
     InvalidMessage,
+    KeyMissing,
     LeaseLost,
     MessageLeased,
     NotSupported,
@@ -40,14 +43,21 @@ from duerow.message import (
     check_queue_name,
     check_span,
 )
+from duerow.payloads import Payloads, as_stored
 from duerow.plan import BEGIN, Plan
 from duerow.reservation import Receipt
 from duerow.retry import RetryFunction, RetryPolicy, as_policy
 from duerow.settlement import Bury, Commit, Move, MoveOptions, Release, Retry, Rollback, Settlement, decide
 from duerow.store import Query, Record, Refused, Turn
+from duerow.typed import Declared, Upgrades
 
 if TYPE_CHECKING:
     from duerow.aio.database import Database
+
+P = TypeVar("P", default=Any)
+"""The declared type of a queue's payloads; anything where none is declared."""
+
+LOG: Final = logging.getLogger("duerow.queue")
 
 SHORTEST_LEASE: Final = timedelta(milliseconds=1)
 STATUSES: Final[tuple[Status, ...]] = get_args(Status)
@@ -56,15 +66,18 @@ POLL_ALONE: Final = timedelta(seconds=1)
 REDRIVE_BATCH: Final = 100
 REDRIVE_LEASE: Final = timedelta(minutes=1)
 
+MOST_PUT_OFF: Final = 100
+"""Messages that one call puts off for want of their keys: a consumer without keys must not go through a whole queue."""
 
-class Reservation(core.Reservation, frozen=True, gc=False):
+
+class Reservation(core.Reservation[P], Generic[P], frozen=True, gc=False):
     """One message, lent to this consumer until a time; settle it here or through its queue.
 
     Attributes:
         queue: the queue that lent it.
     """
 
-    queue: Queue
+    queue: Queue[P]
 
     async def commit(self, *, payload: Any = UNSET, then: Sequence[Draft] = (), within: Any = None) -> None:
         """As Queue.commit."""
@@ -84,7 +97,7 @@ class Reservation(core.Reservation, frozen=True, gc=False):
         """As Queue.release."""
         await self.queue.release(self, within=within)
 
-    async def extend(self, lease: timedelta | None = None, *, within: Any = None) -> Reservation:
+    async def extend(self, lease: timedelta | None = None, *, within: Any = None) -> Reservation[P]:
         """As Queue.extend."""
         return await self.queue.extend(self, lease, within=within)
 
@@ -100,8 +113,8 @@ class Redriven(msgspec.Struct, frozen=True):
     skipped: int
 
 
-class Queue(Operating):
-    """A named line of messages; made by `Database.queue`.
+class Queue(Operating, Generic[P]):
+    """A named line of messages; made by `Database.queue`. `Queue[Order]` is one whose payloads are declared `Order`s.
 
     Attributes:
         database: the database that holds it.
@@ -109,6 +122,8 @@ class Queue(Operating):
         lease: how long a reservation lasts unless it is extended.
         retry: the delays between attempts, and their limit.
         dead_letter: the queue to which messages go that are given up; None: they stay here as dead.
+        payload: the declared type of its payloads; None: JSON and bytes.
+        upgrades: functions that make payloads of that type of others.
     """
 
     def __init__(
@@ -119,6 +134,8 @@ class Queue(Operating):
         retry: RetryPolicy | RetryFunction | None = None,
         max_payload_bytes: int = MAX_PAYLOAD_BYTES,
         dead_letter: str | None = None,
+        payload: type[P] | None = None,
+        upgrades: Upgrades | None = None,
     ) -> None:
         self.database = database
         self.name = check_queue_name(name)
@@ -126,7 +143,10 @@ class Queue(Operating):
         self.retry = as_policy(retry)
         self.max_payload_bytes = max_payload_bytes
         self.dead_letter = None if dead_letter is None else check_queue_name(dead_letter)
+        self.payload, self.upgrades = payload, upgrades
         self._store = database.store
+        self._payloads = Payloads(self.name, _declared(payload, upgrades), database.encryption)
+        self._encode, self._decode = self._payloads.encode, self._payloads.decode
 
     def __repr__(self) -> str:
         return f"<Queue {self.name!r}>"
@@ -135,7 +155,7 @@ class Queue(Operating):
 
     async def push(
         self,
-        payload: Any,
+        payload: P,
         *,
         key: str | None = None,
         due: datetime | None = None,
@@ -149,7 +169,7 @@ class Queue(Operating):
         """Add a message; return its id and whether it was created, updated or ignored.
 
         Args:
-            payload: JSON (see `duerow.codec`) or bytes.
+            payload: JSON (see `duerow.codec`) or bytes; a value of the declared type if the queue has one.
             key: unique among the queue's live messages, 1 to 255 characters.
             due: earliest moment to hand it out, an aware datetime; at most one of `due` and `delay`. Default: at once.
             delay: how long from now, by the database's clock, until it is due.
@@ -164,13 +184,15 @@ class Queue(Operating):
             InvalidMessage: a field is out of its bounds (CodecError: the payload or a header).
             DuplicateKey: the key is taken and `on_duplicate` is "reject".
         """
-        entry = translation.entry(self.name, payload, key, due, delay, headers, group, priority, self.max_payload_bytes)
+        entry = translation.entry(
+            self.name, payload, key, due, delay, headers, group, priority, self.max_payload_bytes, self._encode
+        )
         mode = check_on_duplicate(on_duplicate)
         pushed = await self.database.run(lambda: self._store.push([entry], mode), within)
         return pushed[0]
 
     async def push_many(
-        self, drafts: Iterable[Draft], *, on_duplicate: OnDuplicate = "ignore", within: Any = None
+        self, drafts: Iterable[Draft[P]], *, on_duplicate: OnDuplicate = "ignore", within: Any = None
     ) -> list[Pushed]:
         """Add messages, all or none; return the answer of each in the order given, also when two share a key.
 
@@ -179,14 +201,21 @@ class Queue(Operating):
             DuplicateKey: `on_duplicate` is "reject" and keys are taken, named all; nothing was pushed.
         """
         mode = check_on_duplicate(on_duplicate)
-        entries = [translation.draft_entry(draft, self.name, self.max_payload_bytes) for draft in drafts]
+        entries = [translation.draft_entry(draft, self.name, self.max_payload_bytes, self._encode) for draft in drafts]
         if not entries:
             return []
         return await self.database.run(lambda: self._store.push(entries, mode), within)
 
+    def encode(self, payload: P) -> Encoded:
+        """Return a payload as this queue would keep it, to be given to a `Move` or a `Draft` that goes here.
+
+        Not needed for JSON, nor for objects of a declarable type; but for a TypedDict that holds more than JSON has.
+        """
+        return self._encode(payload, self.max_payload_bytes)
+
     # Take at most once.
 
-    async def pop(self, *, timeout: timedelta | None = None, within: Any = None) -> Message | None:  # noqa: ASYNC109
+    async def pop(self, *, timeout: timedelta | None = None, within: Any = None) -> Message[P] | None:  # noqa: ASYNC109
         """Take the next due message out of the queue: at most once. None when nothing is due.
 
         Args:
@@ -202,34 +231,34 @@ class Queue(Operating):
             return messages[0] if messages else None
         return await self._pop_later(wait)
 
-    async def pop_many(self, n: int, *, within: Any = None) -> list[Message]:
+    async def pop_many(self, n: int, *, within: Any = None) -> list[Message[P]]:
         """Take up to n due messages out of the queue, oldest first: at most once."""
         limit = _count(n)
         if within is None and not self._store.capabilities.transactions:
             return await self._pop_by_lease(limit)
 
-        def take() -> Plan[list[Message]]:
+        def take() -> Plan[list[Message[P]]]:
             # Decoded before the transaction ends, so that a message that nobody can read is not lost.
             yield BEGIN
             records = yield from self._store.pop(self.name, limit)
-            return [translation.message(record) for record in records]
+            return [translation.message(record, self._decode) for record in records]
 
         try:
             return await self.database.run(take, within)
         except CodecError:
             if within is not None:
                 raise
-            reservations = await self.reserve_many(limit)  # buries those that cannot be read
+            reservations = await self.reserve_many(limit)  # buries those that cannot be read, or puts them off
             await self.release_many(reservations)
             return await self.database.run(take)
 
-    async def _pop_by_lease(self, limit: int) -> list[Message]:
+    async def _pop_by_lease(self, limit: int) -> list[Message[P]]:
         """Reserve and commit: where no transaction can be undone, a message that nobody can read is kept so."""
         reservations = await self.reserve_many(limit)
         refused = {one.receipt for one in await self.commit_many(reservations)}
         return [one.message for one in reservations if one.receipt not in refused]
 
-    async def _pop_later(self, timeout: timedelta) -> Message | None:  # noqa: ASYNC109
+    async def _pop_later(self, timeout: timedelta) -> Message[P] | None:  # noqa: ASYNC109
         deadline = time.monotonic() + timeout.total_seconds()
         poll = POLL_WOKEN if self._store.capabilities.wakes_consumers else POLL_ALONE
         listener = await self.database.connections.listen([self.name])
@@ -247,17 +276,18 @@ class Queue(Operating):
 
     # Reserve.
 
-    async def reserve(self, *, lease: timedelta | None = None, within: Any = None) -> Reservation | None:
+    async def reserve(self, *, lease: timedelta | None = None, within: Any = None) -> Reservation[P] | None:
         """Lend the next due message to this consumer until now + lease; None when nothing is due."""
         reservations = await self.reserve_many(1, lease=lease, within=within)
         return reservations[0] if reservations else None
 
     async def reserve_many(
         self, n: int, *, lease: timedelta | None = None, consumer: str | None = None, within: Any = None
-    ) -> list[Reservation]:
+    ) -> list[Reservation[P]]:
         """Lend up to n due messages to this consumer until now + lease, oldest first; no message to two consumers.
 
         A message that cannot be decoded, or whose last allowed attempt ended with its consumer, is buried instead.
+        One whose key is missing here is put off until the lease would have ended, with no attempt counted.
 
         Args:
             n: how many at most.
@@ -272,8 +302,9 @@ class Queue(Operating):
             raise NotSupported("reserve(within=…): a lease that nobody else can see is none; use pop(within=…)")
         limit, span = _count(n), self._lease(lease)
         claim = consumer or new_claim()
-        lent: list[Reservation] = []
-        while len(lent) < limit:
+        lent: list[Reservation[P]] = []
+        put_off = 0
+        while len(lent) < limit and put_off < MOST_PUT_OFF:
             wanted = limit - len(lent)
             reserved = await self.database.run(
                 lambda wanted=wanted: self._store.reserve(  # type: ignore[misc]
@@ -285,21 +316,25 @@ class Queue(Operating):
             if not unreadable:
                 break
             await self.settle(unreadable)
+            put_off += sum(isinstance(settlement, Release) for _, settlement in unreadable)
         return lent
 
-    def _read(self, records: list[Record]) -> tuple[list[Reservation], list[tuple[core.Reservation, Settlement]]]:
-        readable: list[Reservation] = []
+    def _read(self, records: list[Record]) -> tuple[list[Reservation[P]], list[tuple[core.Reservation, Settlement]]]:
+        readable: list[Reservation[P]] = []
         unreadable: list[tuple[core.Reservation, Settlement]] = []
         for record in records:
             assert record.leased_until is not None  # noqa: S101 - the store's promise
             try:
-                readable.append(Reservation(translation.message(record), record.leased_until, self))
+                readable.append(Reservation(translation.message(record, self._decode), record.leased_until, self))
+            except KeyMissing as error:
+                LOG.warning("message %d of %s is put off: %s", record.id, self.name, error)
+                unreadable.append((translation.put_off(record), Release()))
             except CodecError as error:
                 unreadable.append((core.Reservation(translation.readable(record), record.leased_until), Bury(error)))
         return readable, unreadable
 
     @asynccontextmanager
-    async def reserving(self, *, lease: timedelta | None = None) -> AsyncIterator[Message | None]:
+    async def reserving(self, *, lease: timedelta | None = None) -> AsyncIterator[Message[P] | None]:
         """Lend the next due message for the length of a block: `async with queue.reserving() as message:`.
 
         Committed at the end; rolled back by the queue's policy on an exception, which is raised again (`Retry` and
@@ -397,8 +432,8 @@ class Queue(Operating):
         await self._settle_one(reservation, Move(to, payload, **options), within)
 
     async def extend(
-        self, reservation: core.Reservation, lease: timedelta | None = None, *, within: Any = None
-    ) -> Reservation:
+        self, reservation: core.Reservation[P], lease: timedelta | None = None, *, within: Any = None
+    ) -> Reservation[P]:
         """Let the lease run until now + lease; return the reservation with its new end. LeaseLost as in `commit`."""
         span = self._lease(lease)
         receipt = reservation.receipt
@@ -473,7 +508,7 @@ class Queue(Operating):
         letters = self._dead_letter()
         for reservation, settlement in pairs:
             try:
-                turns.append(translation.turn(reservation, settlement, letters))
+                turns.append(translation.turn(reservation, settlement, letters, self._payloads))
             except DuerowError as error:
                 refused.append(Refused(reservation.receipt, error))
         if turns:
@@ -481,7 +516,8 @@ class Queue(Operating):
         return refused
 
     async def _settle_one(self, reservation: core.Reservation, settlement: Settlement, within: Any = None) -> None:
-        refused = await self._settle([translation.turn(reservation, settlement, self._dead_letter())], within)
+        turn = translation.turn(reservation, settlement, self._dead_letter(), self._payloads)
+        refused = await self._settle([turn], within)
         if refused:
             error = refused[0].error
             raise LeaseLost(error.message_id, reservation.until) if isinstance(error, LeaseLost) else error
@@ -536,7 +572,8 @@ class Queue(Operating):
         """
         most = None if limit is None else _count(limit)
         mode = check_on_duplicate(on_duplicate)
-        source = self if self.dead_letter is None else Queue(self.database, self.dead_letter, lease=self.lease)
+        source = Queue(self.database, self.dead_letter or self.name, self.lease)
+        source._decode = as_stored  # whatever they are, they only go back
         own = None if self.dead_letter is None else self.name
         if dry_run:
             return await self._count_dead_letters(source, own, most)
@@ -573,25 +610,25 @@ class Queue(Operating):
 
     # Look and remove.
 
-    async def peek(self, n: int = 1) -> list[Message]:
+    async def peek(self, n: int = 1) -> list[Message[P]]:
         """Return up to n messages that are due, in the order in which they would be handed out, without taking them."""
         limit = _count(n)
         records = await self.database.run(lambda: self._store.peek(self.name, limit))
-        return [translation.readable(record) for record in records]
+        return [translation.readable(record, self._decode) for record in records]
 
     async def contains(self, key: str) -> bool:
         """Return whether a live message (neither done nor dead) has the key."""
         query = Query(self.name, keys=(_key(key),), statuses=("new", "error"), limit=1)
         return bool(await self.database.run(lambda: self._store.find(query)))
 
-    async def get(self, id: int) -> Message | None:
+    async def get(self, id: int) -> Message[P] | None:
         """Return the message with this id, None if the queue has none."""
         found = await self._find(Query(self.name, ids=(id,), limit=1))
         return found[0] if found else None
 
     async def find(
         self, *, status: Status | None = None, key: str | None = None, limit: int = 100, after: int | None = None
-    ) -> list[Message]:
+    ) -> list[Message[P]]:
         """Return messages in the order of their ids; `after` is the last id of the page before."""
         if status not in (None, *STATUSES):
             raise ConfigurationError(f"find takes one of the statuses {STATUSES}, not {status!r}")
@@ -601,9 +638,9 @@ class Queue(Operating):
             Query(self.name, keys=keys, statuses=statuses, after_id=after, by_id=True, limit=_count(limit))
         )
 
-    async def _find(self, query: Query) -> list[Message]:
+    async def _find(self, query: Query) -> list[Message[P]]:
         records = await self.database.run(lambda: self._store.find(query))
-        return [translation.readable(record) for record in records]
+        return [translation.readable(record, self._decode) for record in records]
 
     @overload
     async def count(self, status: Status | None = None, *, by: None = None) -> int: ...
@@ -645,6 +682,14 @@ class Queue(Operating):
 
     def _lease(self, lease: timedelta | None) -> timedelta:
         return self.lease if lease is None else check_span("lease", lease, SHORTEST_LEASE)
+
+
+def _declared(payload: type[P] | None, upgrades: Upgrades | None) -> Declared[P] | None:
+    if payload is None:
+        if upgrades:
+            raise ConfigurationError("upgrades make payloads of the declared type of others: say payload=… as well")
+        return None
+    return Declared(payload, upgrades)
 
 
 def _comes_from(message: Message, own: str | None) -> str | None:

@@ -10,11 +10,10 @@ from zoneinfo import ZoneInfo
 import msgspec
 import typer
 
-from duerow.cli.options import PREFIX, AsJson, Prefix, Schema, Url, print_json, print_table
+from duerow.cli.options import PREFIX, AsJson, Prefix, Schema, Url, connected, print_json, print_table
 from duerow.cli.queue import SHORT
 from duerow.errors import ConfigurationError
 from duerow.schedule import Missed, Schedule
-from duerow.sync.database import connect
 
 commands = typer.Typer(no_args_is_help=True, help="Look at schedules, add and remove them.")
 
@@ -24,7 +23,7 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="The schedule's name."
 @commands.command("list")
 def list_schedules(url: Url, prefix: Prefix = PREFIX, schema: Schema = None, as_json: AsJson = False) -> None:
     """List the schedules with their next ticks."""
-    with connect(url, prefix=prefix, schema=schema) as database:
+    with connected(url, prefix, schema) as database:
         schedules = database.schedules()
     if as_json:
         print_json(schedules)
@@ -61,7 +60,7 @@ def add(
     as_json: AsJson = False,
 ) -> None:
     """Add a schedule, or declare the one of that name anew; say one of --cron, --every and --daily."""
-    with connect(url, prefix=prefix, schema=schema) as database:
+    with connected(url, prefix, schema) as database:
         schedule = database.schedule(
             name,
             queue=queue,
@@ -85,7 +84,7 @@ def add(
 @commands.command("remove")
 def remove(url: Url, name: Name, prefix: Prefix = PREFIX, schema: Schema = None, as_json: AsJson = False) -> None:
     """Remove a schedule; the messages that it has pushed stay."""
-    with connect(url, prefix=prefix, schema=schema) as database:
+    with connected(url, prefix, schema) as database:
         removed = database.unschedule(name)
     if as_json:
         print_json({"removed": removed})
@@ -105,7 +104,7 @@ def next_ticks(
     as_json: AsJson = False,
 ) -> None:
     """Show the next ticks of a schedule, in UTC and in its own time zone."""
-    with connect(url, prefix=prefix, schema=schema) as database:
+    with connected(url, prefix, schema) as database:
         found = [schedule for schedule in database.schedules() if schedule.name == name]
     if not found:
         raise _unknown(name)

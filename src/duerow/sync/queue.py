@@ -3,18 +3,20 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final, Literal, Unpack, get_args, overload
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, Unpack, get_args, overload
 
 import msgspec
 from msgspec import UNSET
+from typing_extensions import TypeVar
 
 from duerow import dead_letter, translation
 from duerow import reservation as core
-from duerow.codec import MAX_PAYLOAD_BYTES
+from duerow.codec import MAX_PAYLOAD_BYTES, Encoded
 from duerow.consumer import new_claim
 from duerow.errors import (
     CodecError,
@@ -22,6 +24,7 @@ from duerow.errors import (
     Conflict,
     DuerowError,
     InvalidMessage,
+    KeyMissing,
     LeaseLost,
     MessageLeased,
     NotSupported,
@@ -40,15 +43,22 @@ from duerow.message import (
     check_queue_name,
     check_span,
 )
+from duerow.payloads import Payloads, as_stored
 from duerow.plan import BEGIN, Plan
 from duerow.reservation import Receipt
 from duerow.retry import RetryFunction, RetryPolicy, as_policy
 from duerow.settlement import Bury, Commit, Move, MoveOptions, Release, Retry, Rollback, Settlement, decide
 from duerow.store import Query, Record, Refused, Turn
 from duerow.sync.operating import Operating
+from duerow.typed import Declared, Upgrades
 
 if TYPE_CHECKING:
     from duerow.sync.database import Database
+
+P = TypeVar("P", default=Any)
+"""The declared type of a queue's payloads; anything where none is declared."""
+
+LOG: Final = logging.getLogger("duerow.queue")
 
 SHORTEST_LEASE: Final = timedelta(milliseconds=1)
 STATUSES: Final[tuple[Status, ...]] = get_args(Status)
@@ -57,15 +67,18 @@ POLL_ALONE: Final = timedelta(seconds=1)
 REDRIVE_BATCH: Final = 100
 REDRIVE_LEASE: Final = timedelta(minutes=1)
 
+MOST_PUT_OFF: Final = 100
+"""Messages that one call puts off for want of their keys: a consumer without keys must not go through a whole queue."""
 
-class Reservation(core.Reservation, frozen=True, gc=False):
+
+class Reservation(core.Reservation[P], Generic[P], frozen=True, gc=False):
     """One message, lent to this consumer until a time; settle it here or through its queue.
 
     Attributes:
         queue: the queue that lent it.
     """
 
-    queue: Queue
+    queue: Queue[P]
 
     def commit(self, *, payload: Any = UNSET, then: Sequence[Draft] = (), within: Any = None) -> None:
         """As Queue.commit."""
@@ -85,7 +98,7 @@ class Reservation(core.Reservation, frozen=True, gc=False):
         """As Queue.release."""
         self.queue.release(self, within=within)
 
-    def extend(self, lease: timedelta | None = None, *, within: Any = None) -> Reservation:
+    def extend(self, lease: timedelta | None = None, *, within: Any = None) -> Reservation[P]:
         """As Queue.extend."""
         return self.queue.extend(self, lease, within=within)
 
@@ -101,8 +114,8 @@ class Redriven(msgspec.Struct, frozen=True):
     skipped: int
 
 
-class Queue(Operating):
-    """A named line of messages; made by `Database.queue`.
+class Queue(Operating, Generic[P]):
+    """A named line of messages; made by `Database.queue`. `Queue[Order]` is one whose payloads are declared `Order`s.
 
     Attributes:
         database: the database that holds it.
@@ -110,6 +123,8 @@ class Queue(Operating):
         lease: how long a reservation lasts unless it is extended.
         retry: the delays between attempts, and their limit.
         dead_letter: the queue to which messages go that are given up; None: they stay here as dead.
+        payload: the declared type of its payloads; None: JSON and bytes.
+        upgrades: functions that make payloads of that type of others.
     """
 
     def __init__(
@@ -120,6 +135,8 @@ class Queue(Operating):
         retry: RetryPolicy | RetryFunction | None = None,
         max_payload_bytes: int = MAX_PAYLOAD_BYTES,
         dead_letter: str | None = None,
+        payload: type[P] | None = None,
+        upgrades: Upgrades | None = None,
     ) -> None:
         self.database = database
         self.name = check_queue_name(name)
@@ -127,7 +144,10 @@ class Queue(Operating):
         self.retry = as_policy(retry)
         self.max_payload_bytes = max_payload_bytes
         self.dead_letter = None if dead_letter is None else check_queue_name(dead_letter)
+        self.payload, self.upgrades = payload, upgrades
         self._store = database.store
+        self._payloads = Payloads(self.name, _declared(payload, upgrades), database.encryption)
+        self._encode, self._decode = self._payloads.encode, self._payloads.decode
 
     def __repr__(self) -> str:
         return f"<Queue {self.name!r}>"
@@ -136,7 +156,7 @@ class Queue(Operating):
 
     def push(
         self,
-        payload: Any,
+        payload: P,
         *,
         key: str | None = None,
         due: datetime | None = None,
@@ -150,7 +170,7 @@ class Queue(Operating):
         """Add a message; return its id and whether it was created, updated or ignored.
 
         Args:
-            payload: JSON (see `duerow.codec`) or bytes.
+            payload: JSON (see `duerow.codec`) or bytes; a value of the declared type if the queue has one.
             key: unique among the queue's live messages, 1 to 255 characters.
             due: earliest moment to hand it out, an aware datetime; at most one of `due` and `delay`. Default: at once.
             delay: how long from now, by the database's clock, until it is due.
@@ -165,13 +185,15 @@ class Queue(Operating):
             InvalidMessage: a field is out of its bounds (CodecError: the payload or a header).
             DuplicateKey: the key is taken and `on_duplicate` is "reject".
         """
-        entry = translation.entry(self.name, payload, key, due, delay, headers, group, priority, self.max_payload_bytes)
+        entry = translation.entry(
+            self.name, payload, key, due, delay, headers, group, priority, self.max_payload_bytes, self._encode
+        )
         mode = check_on_duplicate(on_duplicate)
         pushed = self.database.run(lambda: self._store.push([entry], mode), within)
         return pushed[0]
 
     def push_many(
-        self, drafts: Iterable[Draft], *, on_duplicate: OnDuplicate = "ignore", within: Any = None
+        self, drafts: Iterable[Draft[P]], *, on_duplicate: OnDuplicate = "ignore", within: Any = None
     ) -> list[Pushed]:
         """Add messages, all or none; return the answer of each in the order given, also when two share a key.
 
@@ -180,14 +202,21 @@ class Queue(Operating):
             DuplicateKey: `on_duplicate` is "reject" and keys are taken, named all; nothing was pushed.
         """
         mode = check_on_duplicate(on_duplicate)
-        entries = [translation.draft_entry(draft, self.name, self.max_payload_bytes) for draft in drafts]
+        entries = [translation.draft_entry(draft, self.name, self.max_payload_bytes, self._encode) for draft in drafts]
         if not entries:
             return []
         return self.database.run(lambda: self._store.push(entries, mode), within)
 
+    def encode(self, payload: P) -> Encoded:
+        """Return a payload as this queue would keep it, to be given to a `Move` or a `Draft` that goes here.
+
+        Not needed for JSON, nor for objects of a declarable type; but for a TypedDict that holds more than JSON has.
+        """
+        return self._encode(payload, self.max_payload_bytes)
+
     # Take at most once.
 
-    def pop(self, *, timeout: timedelta | None = None, within: Any = None) -> Message | None:  # noqa: ASYNC109
+    def pop(self, *, timeout: timedelta | None = None, within: Any = None) -> Message[P] | None:  # noqa: ASYNC109
         """Take the next due message out of the queue: at most once. None when nothing is due.
 
         Args:
@@ -203,34 +232,34 @@ class Queue(Operating):
             return messages[0] if messages else None
         return self._pop_later(wait)
 
-    def pop_many(self, n: int, *, within: Any = None) -> list[Message]:
+    def pop_many(self, n: int, *, within: Any = None) -> list[Message[P]]:
         """Take up to n due messages out of the queue, oldest first: at most once."""
         limit = _count(n)
         if within is None and not self._store.capabilities.transactions:
             return self._pop_by_lease(limit)
 
-        def take() -> Plan[list[Message]]:
+        def take() -> Plan[list[Message[P]]]:
             # Decoded before the transaction ends, so that a message that nobody can read is not lost.
             yield BEGIN
             records = yield from self._store.pop(self.name, limit)
-            return [translation.message(record) for record in records]
+            return [translation.message(record, self._decode) for record in records]
 
         try:
             return self.database.run(take, within)
         except CodecError:
             if within is not None:
                 raise
-            reservations = self.reserve_many(limit)  # buries those that cannot be read
+            reservations = self.reserve_many(limit)  # buries those that cannot be read, or puts them off
             self.release_many(reservations)
             return self.database.run(take)
 
-    def _pop_by_lease(self, limit: int) -> list[Message]:
+    def _pop_by_lease(self, limit: int) -> list[Message[P]]:
         """Reserve and commit: where no transaction can be undone, a message that nobody can read is kept so."""
         reservations = self.reserve_many(limit)
         refused = {one.receipt for one in self.commit_many(reservations)}
         return [one.message for one in reservations if one.receipt not in refused]
 
-    def _pop_later(self, timeout: timedelta) -> Message | None:  # noqa: ASYNC109
+    def _pop_later(self, timeout: timedelta) -> Message[P] | None:  # noqa: ASYNC109
         deadline = time.monotonic() + timeout.total_seconds()
         poll = POLL_WOKEN if self._store.capabilities.wakes_consumers else POLL_ALONE
         listener = self.database.connections.listen([self.name])
@@ -248,17 +277,18 @@ class Queue(Operating):
 
     # Reserve.
 
-    def reserve(self, *, lease: timedelta | None = None, within: Any = None) -> Reservation | None:
+    def reserve(self, *, lease: timedelta | None = None, within: Any = None) -> Reservation[P] | None:
         """Lend the next due message to this consumer until now + lease; None when nothing is due."""
         reservations = self.reserve_many(1, lease=lease, within=within)
         return reservations[0] if reservations else None
 
     def reserve_many(
         self, n: int, *, lease: timedelta | None = None, consumer: str | None = None, within: Any = None
-    ) -> list[Reservation]:
+    ) -> list[Reservation[P]]:
         """Lend up to n due messages to this consumer until now + lease, oldest first; no message to two consumers.
 
         A message that cannot be decoded, or whose last allowed attempt ended with its consumer, is buried instead.
+        One whose key is missing here is put off until the lease would have ended, with no attempt counted.
 
         Args:
             n: how many at most.
@@ -273,8 +303,9 @@ class Queue(Operating):
             raise NotSupported("reserve(within=…): a lease that nobody else can see is none; use pop(within=…)")
         limit, span = _count(n), self._lease(lease)
         claim = consumer or new_claim()
-        lent: list[Reservation] = []
-        while len(lent) < limit:
+        lent: list[Reservation[P]] = []
+        put_off = 0
+        while len(lent) < limit and put_off < MOST_PUT_OFF:
             wanted = limit - len(lent)
             reserved = self.database.run(
                 lambda wanted=wanted: self._store.reserve(  # type: ignore[misc]
@@ -286,21 +317,25 @@ class Queue(Operating):
             if not unreadable:
                 break
             self.settle(unreadable)
+            put_off += sum(isinstance(settlement, Release) for _, settlement in unreadable)
         return lent
 
-    def _read(self, records: list[Record]) -> tuple[list[Reservation], list[tuple[core.Reservation, Settlement]]]:
-        readable: list[Reservation] = []
+    def _read(self, records: list[Record]) -> tuple[list[Reservation[P]], list[tuple[core.Reservation, Settlement]]]:
+        readable: list[Reservation[P]] = []
         unreadable: list[tuple[core.Reservation, Settlement]] = []
         for record in records:
             assert record.leased_until is not None  # noqa: S101 - the store's promise
             try:
-                readable.append(Reservation(translation.message(record), record.leased_until, self))
+                readable.append(Reservation(translation.message(record, self._decode), record.leased_until, self))
+            except KeyMissing as error:
+                LOG.warning("message %d of %s is put off: %s", record.id, self.name, error)
+                unreadable.append((translation.put_off(record), Release()))
             except CodecError as error:
                 unreadable.append((core.Reservation(translation.readable(record), record.leased_until), Bury(error)))
         return readable, unreadable
 
     @contextmanager
-    def reserving(self, *, lease: timedelta | None = None) -> Iterator[Message | None]:
+    def reserving(self, *, lease: timedelta | None = None) -> Iterator[Message[P] | None]:
         """Lend the next due message for the length of a block: `with queue.reserving() as message:`.
 
         Committed at the end; rolled back by the queue's policy on an exception, which is raised again (`Retry` and
@@ -396,8 +431,8 @@ class Queue(Operating):
         self._settle_one(reservation, Move(to, payload, **options), within)
 
     def extend(
-        self, reservation: core.Reservation, lease: timedelta | None = None, *, within: Any = None
-    ) -> Reservation:
+        self, reservation: core.Reservation[P], lease: timedelta | None = None, *, within: Any = None
+    ) -> Reservation[P]:
         """Let the lease run until now + lease; return the reservation with its new end. LeaseLost as in `commit`."""
         span = self._lease(lease)
         receipt = reservation.receipt
@@ -470,7 +505,7 @@ class Queue(Operating):
         letters = self._dead_letter()
         for reservation, settlement in pairs:
             try:
-                turns.append(translation.turn(reservation, settlement, letters))
+                turns.append(translation.turn(reservation, settlement, letters, self._payloads))
             except DuerowError as error:
                 refused.append(Refused(reservation.receipt, error))
         if turns:
@@ -478,7 +513,8 @@ class Queue(Operating):
         return refused
 
     def _settle_one(self, reservation: core.Reservation, settlement: Settlement, within: Any = None) -> None:
-        refused = self._settle([translation.turn(reservation, settlement, self._dead_letter())], within)
+        turn = translation.turn(reservation, settlement, self._dead_letter(), self._payloads)
+        refused = self._settle([turn], within)
         if refused:
             error = refused[0].error
             raise LeaseLost(error.message_id, reservation.until) if isinstance(error, LeaseLost) else error
@@ -533,7 +569,8 @@ class Queue(Operating):
         """
         most = None if limit is None else _count(limit)
         mode = check_on_duplicate(on_duplicate)
-        source = self if self.dead_letter is None else Queue(self.database, self.dead_letter, lease=self.lease)
+        source = Queue(self.database, self.dead_letter or self.name, self.lease)
+        source._decode = as_stored  # whatever they are, they only go back
         own = None if self.dead_letter is None else self.name
         if dry_run:
             return self._count_dead_letters(source, own, most)
@@ -570,25 +607,25 @@ class Queue(Operating):
 
     # Look and remove.
 
-    def peek(self, n: int = 1) -> list[Message]:
+    def peek(self, n: int = 1) -> list[Message[P]]:
         """Return up to n messages that are due, in the order in which they would be handed out, without taking them."""
         limit = _count(n)
         records = self.database.run(lambda: self._store.peek(self.name, limit))
-        return [translation.readable(record) for record in records]
+        return [translation.readable(record, self._decode) for record in records]
 
     def contains(self, key: str) -> bool:
         """Return whether a live message (neither done nor dead) has the key."""
         query = Query(self.name, keys=(_key(key),), statuses=("new", "error"), limit=1)
         return bool(self.database.run(lambda: self._store.find(query)))
 
-    def get(self, id: int) -> Message | None:
+    def get(self, id: int) -> Message[P] | None:
         """Return the message with this id, None if the queue has none."""
         found = self._find(Query(self.name, ids=(id,), limit=1))
         return found[0] if found else None
 
     def find(
         self, *, status: Status | None = None, key: str | None = None, limit: int = 100, after: int | None = None
-    ) -> list[Message]:
+    ) -> list[Message[P]]:
         """Return messages in the order of their ids; `after` is the last id of the page before."""
         if status not in (None, *STATUSES):
             raise ConfigurationError(f"find takes one of the statuses {STATUSES}, not {status!r}")
@@ -598,9 +635,9 @@ class Queue(Operating):
             Query(self.name, keys=keys, statuses=statuses, after_id=after, by_id=True, limit=_count(limit))
         )
 
-    def _find(self, query: Query) -> list[Message]:
+    def _find(self, query: Query) -> list[Message[P]]:
         records = self.database.run(lambda: self._store.find(query))
-        return [translation.readable(record) for record in records]
+        return [translation.readable(record, self._decode) for record in records]
 
     @overload
     def count(self, status: Status | None = None, *, by: None = None) -> int: ...
@@ -640,6 +677,14 @@ class Queue(Operating):
 
     def _lease(self, lease: timedelta | None) -> timedelta:
         return self.lease if lease is None else check_span("lease", lease, SHORTEST_LEASE)
+
+
+def _declared(payload: type[P] | None, upgrades: Upgrades | None) -> Declared[P] | None:
+    if payload is None:
+        if upgrades:
+            raise ConfigurationError("upgrades make payloads of the declared type of others: say payload=… as well")
+        return None
+    return Declared(payload, upgrades)
 
 
 def _comes_from(message: Message, own: str | None) -> str | None:

@@ -105,6 +105,8 @@ class Worker:
                 retry=one.retry if retry is None else as_policy(retry),
                 max_payload_bytes=one.max_payload_bytes,
                 dead_letter=one.dead_letter,
+                payload=one.payload,
+                upgrades=one.upgrades,
             )
             for one in queues
         ]
