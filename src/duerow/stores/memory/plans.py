@@ -11,10 +11,23 @@ from duerow.errors import LeaseLost
 from duerow.message import OnDuplicate, Pushed, Status
 from duerow.plan import BEGIN, Plan
 from duerow.reservation import Receipt
-from duerow.store import Capabilities, Committed, Entry, Query, Record, Refused, Removal, Reserved, Turn
+from duerow.store import (
+    Capabilities,
+    Change,
+    Committed,
+    Entry,
+    Query,
+    Record,
+    Refused,
+    Removal,
+    Reserved,
+    Tally,
+    Turn,
+)
 from duerow.stores.memory import steps
 from duerow.stores.memory.state import State
 from duerow.stores.memory.turns import end_turn, in_order_of_effect, require_lone_turns
+from duerow.where import Condition, Path
 
 T = TypeVar("T")
 
@@ -75,6 +88,10 @@ class MemoryStore:
         """Take messages out of the queue by id or key; see `Store.remove`."""
         return _alone(partial(steps.remove, queue=queue, ids=ids, keys=keys, even_if_leased=even_if_leased))
 
+    def change(self, queue: str, changes: Sequence[Change], even_if_leased: bool) -> Plan[list[Refused]]:
+        """Change messages; see `Store.change`."""
+        return _alone(partial(steps.alter, queue=queue, changes=changes, even_if_leased=even_if_leased))
+
     def find(self, query: Query) -> Plan[list[Record]]:
         """Read messages without taking them; see `Store.find`."""
         return _alone(partial(steps.find, query=query))
@@ -82,6 +99,10 @@ class MemoryStore:
     def count(self, queue: str) -> Plan[dict[Status, int]]:
         """Count the queue's messages by status; see `Store.count`."""
         return _alone(partial(steps.count, queue=queue))
+
+    def tally(self, queue: str, where: Condition | None, by: Path | None, limit: int | None) -> Plan[Tally]:
+        """Count messages by what is at a path; see `Store.tally`."""
+        return _alone(partial(steps.tally, queue=queue, where=where, by=by, limit=limit))
 
     def queues(self) -> Plan[list[str]]:
         """List the queues that have messages; see `Store.queues`."""

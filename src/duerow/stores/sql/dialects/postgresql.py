@@ -11,10 +11,12 @@ from sqlalchemy import (
     BigInteger,
     ColumnElement,
     DateTime,
+    Double,
     FromClause,
     Insert,
     Integer,
     Interval,
+    Numeric,
     Select,
     Table,
     TableClause,
@@ -24,11 +26,13 @@ from sqlalchemy import (
     bindparam,
     case,
     cast,
+    collate,
     column,
     false,
     func,
     literal,
     literal_column,
+    null,
     select,
     true,
 )
@@ -45,9 +49,17 @@ from sqlalchemy.types import TypeEngine
 from duerow.clock import span
 from duerow.errors import ConfigurationError, Conflict, DuerowError, SchemaOutdated, StoreRefused, StoreUnavailable
 from duerow.store import Capabilities, Record
-from duerow.stores.sql.dialects.base import JsonText, const
+from duerow.stores.sql.dialects.base import JsonText, Member, const, decode_json
 
 _SEPARATOR = "\x1f"
+
+
+_INTEGER = "^-?[0-9]{1,19}$"
+_NUMBER = "^-?[0-9]{1,400}([.][0-9]{1,400})?([eE][-+]?[0-9]{1,3})?$"
+"""Numbers as JSON text that NUMERIC can hold; what is longer is no 64-bit integer and no float that was ever written."""
+
+_MOST, _LEAST = "1.7976931348623157e308", "4.9406564584124654e-324"
+"""The largest finite float, and the smallest above zero."""
 
 
 def _array_of(name: str, kind: TypeEngine[Any]) -> ColumnElement[Any]:
@@ -120,6 +132,47 @@ class PostgreSQL:
     def as_text(self, json: ColumnElement[Any]) -> ColumnElement[Any]:
         """Return the text itself, whatever the driver would make of JSON."""
         return cast(json, Text)
+
+    def member(self, document: ColumnElement[Any], names: Sequence[str]) -> Member:
+        """Walk down with `->`, which takes names only, and cast nothing that was not found castable before.
+
+        A number is first taken as NUMERIC, which holds all that `_NUMBER` lets through, to see whether it is a float.
+        """
+        value = document
+        for name in names:
+            value = value.op("->")(cast(literal(name, Text()), Text))
+        kind = func.json_typeof(value)
+        word = value.op("#>>", return_type=Text())(literal_column("CAST('{}' AS TEXT[])"))
+        is_number = kind == const("number")
+        is_whole = and_(is_number, word.op("~", is_comparison=True)(const(_INTEGER)))
+        size = func.abs(cast(word, Numeric))
+        real = case(
+            (size > cast(literal_column(_MOST), Numeric), null()),
+            (size < cast(literal_column(_LEAST), Numeric), cast(const(0), Double)),
+            else_=cast(word, Double),
+        )
+        return Member(
+            absent=func.coalesce(kind, const("null")) == const("null"),
+            text=collate(case((kind == const("string"), word)), self.bytewise),
+            boolean=collate(case((kind == const("boolean"), word)), self.bytewise),
+            whole=case((is_whole, cast(word, Numeric))),
+            real=case(
+                (is_whole, null()), (and_(is_number, word.op("~", is_comparison=True)(const(_NUMBER))), real)
+            ),
+            json=cast(value, Text),
+        )
+
+    def real(self, value: float) -> ColumnElement[Any]:
+        """Return a bound DOUBLE PRECISION, which loses nothing of a float."""
+        return cast(literal(value, Double()), Double)
+
+    def like(self, text: ColumnElement[Any], pattern: str) -> ColumnElement[bool]:
+        """Return LIKE as it is, with its own escape character."""
+        return text.like(literal(pattern, Text()))
+
+    def read_json(self, value: Any) -> Any:
+        """Return the text decoded."""
+        return None if value is None else decode_json(value)
 
     def write_moment(self, moment: datetime | None) -> datetime | None:
         """Return the moment as it is: drivers take aware datetimes."""
