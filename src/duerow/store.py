@@ -55,10 +55,15 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
     headers: str | None
     due: datetime | None
     delay: timedelta | None
+    group: str | None = None
+    priority: int = 0
 
 
 class Record(msgspec.Struct, frozen=True, gc=False):
-    """A message as it is kept, with payload, headers and last error as JSON text; fields as in `Message`."""
+    """A message as it is kept, with payload, headers and last error as JSON text; fields as in `Message`.
+
+    The due time of one that waits behind others of its group is its own.
+    """
 
     id: int
     queue: str
@@ -66,6 +71,8 @@ class Record(msgspec.Struct, frozen=True, gc=False):
     kind: str
     key: str | None
     headers: str | None
+    group: str | None
+    priority: int
     status: Status
     due_at: datetime | None
     first_due_at: datetime
@@ -123,6 +130,8 @@ class Moved(msgspec.Struct, frozen=True, gc=False):
         on_duplicate: what to do if another live message holds the key in the target. "reject" refuses this turn with
             DuplicateKey; "ignore" ends this message as done; "replace" and "earliest" change the message that
             holds the key as a push would, and end this one as done.
+        group: the group that it is in there.
+        priority: the priority that it has there.
     """
 
     to: str
@@ -133,16 +142,23 @@ class Moved(msgspec.Struct, frozen=True, gc=False):
     due: datetime | None
     delay: timedelta | None
     on_duplicate: OnDuplicate
+    group: str | None = None
+    priority: int = 0
 
 
 End = Committed | RolledBack | Buried | Released | Moved
 
 
 class Turn(msgspec.Struct, frozen=True, gc=False):
-    """A reservation's receipt and how its turn ends."""
+    """A reservation's receipt and how its turn ends.
+
+    Attributes:
+        group: the queue and the group that it was lent from, if it is in one: the next of them may have its turn.
+    """
 
     receipt: Receipt
     end: End
+    group: tuple[str, str] | None = None
 
 
 class Refused(msgspec.Struct, frozen=True):
@@ -172,7 +188,6 @@ class Query(msgspec.Struct, frozen=True, gc=False):
 
     Attributes:
         ids, keys, statuses: only these.
-        due: only those due by now.
         after_id: only those with a higher id; goes with `by_id`.
         by_id: in the order of id, else in the order in which they would be handed out (stopped ones last).
         limit: at most so many.
@@ -185,7 +200,6 @@ class Query(msgspec.Struct, frozen=True, gc=False):
     ids: tuple[int, ...] | None = None
     keys: tuple[str, ...] | None = None
     statuses: tuple[Status, ...] | None = None
-    due: bool = False
     after_id: int | None = None
     by_id: bool = False
     limit: int = 100
@@ -250,8 +264,9 @@ class Store(Protocol):
         ...
 
     def reserve(self, queue: str, limit: int, lease: timedelta, attempts: int | None, consumer: str) -> Plan[Reserved]:
-        """Lend up to `limit` due messages until now + lease, oldest first by (due time, id), none to two consumers.
+        """Lend up to `limit` due messages until now + lease, first by (priority, due time, id), none to two consumers.
 
+        Of a group only the live message with the lowest id, and while no other of the group is leased.
         Each row's attempts and token grow by one, `leased_by` becomes `consumer`. A row that still carries an
         unsettled lease has that recorded as its last error; if it has used up its `attempts` it is buried instead
         and does not count towards the limit.
@@ -271,7 +286,7 @@ class Store(Protocol):
         ...
 
     def pop(self, queue: str, limit: int) -> Plan[list[Record]]:
-        """Take up to `limit` due messages out of the queue, oldest first; each counts one more attempt."""
+        """Take up to `limit` due messages out of the queue, as `reserve` would; each counts one more attempt."""
         ...
 
     def remove(self, queue: str, ids: Sequence[int], keys: Sequence[str], even_if_leased: bool) -> Plan[Removal]:
@@ -292,6 +307,10 @@ class Store(Protocol):
 
     def find(self, query: Query) -> Plan[list[Record]]:
         """Read messages without taking them."""
+        ...
+
+    def peek(self, queue: str, limit: int) -> Plan[list[Record]]:
+        """Read up to `limit` messages that `reserve` would lend, in its order; of a group the one whose turn it is."""
         ...
 
     def count(self, queue: str) -> Plan[dict[Status, int]]:

@@ -18,8 +18,10 @@ from duerow.message import (
     Message,
     Scalar,
     check_due,
+    check_group,
     check_key,
     check_on_duplicate,
+    check_priority,
     check_queue_name,
     check_span,
 )
@@ -40,6 +42,8 @@ def entry(
     due: datetime | None = None,
     delay: timedelta | None = None,
     headers: Mapping[str, Scalar] | None = None,
+    group: str | None = None,
+    priority: int = 0,
     max_bytes: int = codec.MAX_PAYLOAD_BYTES,
 ) -> Entry:
     """Return a message to be pushed as the store wants it; raise InvalidMessage if a field is out of bounds."""
@@ -54,6 +58,8 @@ def entry(
         None if headers is None else codec.encode_headers(headers),
         due,
         delay,
+        None if group is None else check_group(group),
+        priority if priority == 0 and type(priority) is int else check_priority(priority),
     )
 
 
@@ -67,7 +73,17 @@ def draft_entry(draft: Draft, queue: str | None, max_bytes: int = codec.MAX_PAYL
         queue = check_queue_name(draft.queue)
     elif draft.queue not in (None, queue):
         raise InvalidMessage(f"a draft for queue {draft.queue!r} was pushed to queue {queue!r}; push it there")
-    return entry(queue, draft.payload, draft.key, draft.due, draft.delay, draft.headers, max_bytes)
+    return entry(
+        queue,
+        draft.payload,
+        draft.key,
+        draft.due,
+        draft.delay,
+        draft.headers,
+        draft.group,
+        draft.priority,
+        max_bytes,
+    )
 
 
 def message(record: Record) -> Message:
@@ -79,6 +95,8 @@ def message(record: Record) -> Message:
         record.kind,
         record.key,
         codec.decode_headers(record.headers),
+        record.group,
+        record.priority,
         record.status,
         record.due_at,
         record.first_due_at,
@@ -113,7 +131,11 @@ def turn(reservation: Reservation, settlement: Settlement) -> Turn:
         raise ConfigurationError(f"only what reserve() gave can be settled, not {reservation!r:.80}")
     message = reservation.message
     plain = type(settlement) is Commit and settlement.payload is UNSET and not settlement.then
-    return Turn(Receipt(message.id, message.token), _DONE if plain else _end(reservation, settlement))
+    return Turn(
+        Receipt(message.id, message.token),
+        _DONE if plain else _end(reservation, settlement),
+        None if message.group is None else (message.queue, message.group),
+    )
 
 
 def _end(reservation: Reservation, settlement: Settlement) -> End:
@@ -157,6 +179,8 @@ def _moved(message: Message, move: Move) -> Moved:
         due,
         delay,
         check_on_duplicate(move.on_duplicate),
+        message.group if move.group is UNSET else check_group(move.group),
+        message.priority if move.priority is UNSET else check_priority(move.priority),
     )
 
 

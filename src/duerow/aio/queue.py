@@ -6,7 +6,7 @@ import time
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final, Literal, get_args, overload
+from typing import TYPE_CHECKING, Any, Final, Literal, Unpack, get_args, overload
 
 from msgspec import UNSET
 
@@ -41,7 +41,7 @@ from duerow.message import (
 from duerow.plan import BEGIN, Plan
 from duerow.reservation import Receipt
 from duerow.retry import RetryFunction, RetryPolicy, as_policy
-from duerow.settlement import Bury, Commit, Move, Release, Retry, Rollback, Settlement, decide
+from duerow.settlement import Bury, Commit, Move, MoveOptions, Release, Retry, Rollback, Settlement, decide
 from duerow.store import Query, Record, Refused, Turn
 
 if TYPE_CHECKING:
@@ -84,32 +84,9 @@ class Reservation(core.Reservation, frozen=True, gc=False):
         """As Queue.extend."""
         return await self.queue.extend(self, lease, within=within)
 
-    async def move(
-        self,
-        to: str,
-        payload: Any = UNSET,
-        *,
-        patch: Any = UNSET,
-        key: Any = UNSET,
-        headers: Mapping[str, Scalar | None] | None = None,
-        due: datetime | None = None,
-        delay: timedelta | None = None,
-        on_duplicate: OnDuplicate = "reject",
-        within: Any = None,
-    ) -> None:
+    async def move(self, to: str, payload: Any = UNSET, *, within: Any = None, **options: Unpack[MoveOptions]) -> None:
         """As Queue.move."""
-        await self.queue.move(
-            self,
-            to,
-            payload,
-            patch=patch,
-            key=key,
-            headers=headers,
-            due=due,
-            delay=delay,
-            on_duplicate=on_duplicate,
-            within=within,
-        )
+        await self.queue.move(self, to, payload, within=within, **options)
 
 
 class Queue:
@@ -150,6 +127,8 @@ class Queue:
         due: datetime | None = None,
         delay: timedelta | None = None,
         headers: Mapping[str, Scalar] | None = None,
+        group: str | None = None,
+        priority: int = 0,
         on_duplicate: OnDuplicate = "ignore",
         within: Any = None,
     ) -> Pushed:
@@ -161,6 +140,8 @@ class Queue:
             due: earliest moment to hand it out, an aware datetime; at most one of `due` and `delay`. Default: at once.
             delay: how long from now, by the database's clock, until it is due.
             headers: names and scalars that travel with the message.
+            group: messages of one group are handed out one at a time, in the order in which they were pushed.
+            priority: lower goes first, -32,768 to 32,767.
             on_duplicate: what to do when a live message has the key: "ignore" leaves it as it is, "replace" gives it
                 this content and ends a lease on it, "earliest" gives it the earlier due time, "reject" raises.
             within: the caller's open transaction: an SQLAlchemy Connection or Session, or a driver's connection.
@@ -169,7 +150,7 @@ class Queue:
             InvalidMessage: a field is out of its bounds (CodecError: the payload or a header).
             DuplicateKey: the key is taken and `on_duplicate` is "reject".
         """
-        entry = translation.entry(self.name, payload, key, due, delay, headers, self.max_payload_bytes)
+        entry = translation.entry(self.name, payload, key, due, delay, headers, group, priority, self.max_payload_bytes)
         mode = check_on_duplicate(on_duplicate)
         pushed = await self.database.run(lambda: self._store.push([entry], mode), within)
         return pushed[0]
@@ -381,13 +362,8 @@ class Queue:
         to: str,
         payload: Any = UNSET,
         *,
-        patch: Any = UNSET,
-        key: Any = UNSET,
-        headers: Mapping[str, Scalar | None] | None = None,
-        due: datetime | None = None,
-        delay: timedelta | None = None,
-        on_duplicate: OnDuplicate = "reject",
         within: Any = None,
+        **options: Unpack[MoveOptions],
     ) -> None:
         """End the turn by sending the message on to another queue, in one write.
 
@@ -395,20 +371,14 @@ class Queue:
             reservation: what `reserve` gave.
             to: the queue to go to.
             payload: the new payload; left out: unchanged; None: JSON null.
-            patch: a JSON merge patch of the payload, instead of `payload`.
-            key: the new key; left out: unchanged; None: no key.
-            headers: merged into those it has; a value of None removes that header.
-            due: when it is due there; at most one of `due` and `delay`. Default: at once.
-            delay: how long from now until it is due there.
-            on_duplicate: what to do if a live message of the target has the key; "reject" raises.
             within: the caller's open transaction.
+            options: by name, as in `Move`: patch, key, headers, due, delay, on_duplicate, group, priority.
 
         Raises:
             LeaseLost: as in `commit`.
             DuplicateKey: the key is live in the target and `on_duplicate` is "reject"; the lease goes on.
         """
-        settlement = Move(to, payload, patch, key, headers, due, delay, on_duplicate)
-        await self._settle_one(reservation, settlement, within)
+        await self._settle_one(reservation, Move(to, payload, **options), within)
 
     async def extend(
         self, reservation: core.Reservation, lease: timedelta | None = None, *, within: Any = None
@@ -453,15 +423,11 @@ class Queue:
         to: str,
         payload: Any = UNSET,
         *,
-        patch: Any = UNSET,
-        headers: Mapping[str, Scalar | None] | None = None,
-        due: datetime | None = None,
-        delay: timedelta | None = None,
-        on_duplicate: OnDuplicate = "reject",
         within: Any = None,
+        **options: Unpack[MoveOptions],
     ) -> list[Refused]:
         """As `move`, in one statement; return the refused ones, each with its error."""
-        move = Move(to, payload, patch, UNSET, headers, due, delay, on_duplicate)
+        move = Move(to, payload, **options)
         return await self.settle([(reservation, move) for reservation in reservations], within=within)
 
     async def extend_many(
@@ -536,7 +502,9 @@ class Queue:
 
     async def peek(self, n: int = 1) -> list[Message]:
         """Return up to n messages that are due, in the order in which they would be handed out, without taking them."""
-        return await self._find(Query(self.name, due=True, limit=_count(n)))
+        limit = _count(n)
+        records = await self.database.run(lambda: self._store.peek(self.name, limit))
+        return [translation.readable(record) for record in records]
 
     async def contains(self, key: str) -> bool:
         """Return whether a live message (neither done nor dead) has the key."""

@@ -11,9 +11,12 @@ CREATE TABLE duerow_message (
 	kind TEXT NOT NULL, 
 	payload JSON NOT NULL, 
 	headers JSON, 
+	"group" TEXT COLLATE "C", 
+	priority SMALLINT NOT NULL, 
 	status TEXT NOT NULL, 
 	due_at TIMESTAMP WITH TIME ZONE, 
 	place_at TIMESTAMP WITH TIME ZONE, 
+	behind_at TIMESTAMP WITH TIME ZONE, 
 	first_due_at TIMESTAMP WITH TIME ZONE NOT NULL, 
 	attempts INTEGER NOT NULL, 
 	token BIGINT NOT NULL, 
@@ -27,11 +30,17 @@ CREATE TABLE duerow_message (
 )
  WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000);
 
-CREATE INDEX duerow_message_due ON duerow_message (queue, due_at, id) WHERE due_at IS NOT NULL;
+CREATE INDEX duerow_message_due ON duerow_message (queue, priority, due_at, id) WHERE due_at IS NOT NULL AND "group" IS NULL;
 
-CREATE INDEX duerow_message_resting ON duerow_message (queue, id) WHERE due_at IS NULL;
+CREATE INDEX duerow_message_heads ON duerow_message (queue, priority, due_at, id) WHERE due_at IS NOT NULL AND "group" IS NOT NULL;
+
+CREATE INDEX duerow_message_resting ON duerow_message (queue, id) WHERE due_at IS NULL AND behind_at IS NULL;
 
 CREATE UNIQUE INDEX duerow_message_key ON duerow_message (queue, key) WHERE key IS NOT NULL AND status IN ('new', 'error');
+
+CREATE INDEX duerow_message_group ON duerow_message (queue, "group", id) WHERE "group" IS NOT NULL AND status IN ('new', 'error');
+
+CREATE UNIQUE INDEX duerow_message_turn ON duerow_message (queue, "group") WHERE "group" IS NOT NULL AND leased_by IS NOT NULL;
 
 CREATE TABLE duerow_waiting (
 	queue TEXT COLLATE "C" NOT NULL, 

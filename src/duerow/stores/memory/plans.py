@@ -96,6 +96,10 @@ class MemoryStore:
         """Read messages without taking them; see `Store.find`."""
         return _alone(partial(steps.find, query=query))
 
+    def peek(self, queue: str, limit: int) -> Plan[list[Record]]:
+        """Read due messages without taking them; see `Store.peek`."""
+        return _alone(partial(steps.peek, queue=queue, limit=limit))
+
     def count(self, queue: str) -> Plan[dict[Status, int]]:
         """Count the queue's messages by status; see `Store.count`."""
         return _alone(partial(steps.count, queue=queue))

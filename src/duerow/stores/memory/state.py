@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
 from collections import defaultdict
-from collections.abc import Iterator
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Final
 
 from duerow.message import LIVE
 from duerow.store import Record
 
 _AFTER_EVERY_ID: Final = 1 << 63
+_BEFORE_ALL_TIMES: Final = datetime.min.replace(tzinfo=UTC)
 
 
 class State:
@@ -23,7 +23,9 @@ class State:
 
     def __init__(self) -> None:
         self.records: dict[int, Record] = {}
-        self._lines: defaultdict[str, list[tuple[datetime, int]]] = defaultdict(list)
+        self._lines: defaultdict[str, list[tuple[int, datetime, int]]] = defaultdict(list)
+        self._groups: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
+        self._lent: dict[tuple[str, str], int] = {}
         self._holders: dict[tuple[str, str], int] = {}
         self._journal: list[tuple[int, Record | None]] = []
         self._last_id = 0
@@ -33,16 +35,28 @@ class State:
         self._last_id += 1
         return self._last_id
 
-    def due(self, queue: str, now: datetime) -> Iterator[Record]:
-        """Yield the queue's messages that are due now, in line: oldest due time first, then by id."""
+    def due(self, queue: str, now: datetime) -> list[Record]:
+        """Return the queue's messages that are due now, in line: by priority, due time and id."""
         line = self._lines[queue]
-        for _, id_ in line[: bisect_right(line, (now, _AFTER_EVERY_ID))]:
-            yield self.records[id_]
+        due: list[Record] = []
+        start = 0
+        while start < len(line):
+            priority = line[start][0]
+            end = bisect_right(line, (priority, now, _AFTER_EVERY_ID))
+            due += [self.records[id_] for *_, id_ in line[start:end]]
+            start = bisect_left(line, (priority + 1, _BEFORE_ALL_TIMES, 0))
+        return due
+
+    def has_turn(self, record: Record) -> bool:
+        """Return whether nobody of its group keeps a message back: none goes before it, and no other is lent."""
+        if record.group is None:
+            return True
+        group = (record.queue, record.group)
+        return self._groups[group][0] == record.id and self._lent.get(group, record.id) == record.id
 
     def next_due(self, queue: str) -> datetime | None:
-        """Return when the first of the queue's messages is, or was, due; None when none has a due time."""
-        line = self._lines[queue]
-        return line[0][0] if line else None
+        """Return when the first of the queue's messages whose turn it is is, or was, due; None if none has a time."""
+        return min((due for _, due, id_ in self._lines[queue] if self.has_turn(self.records[id_])), default=None)
 
     def holder(self, queue: str, key: str | None) -> Record | None:
         """Return the live message that has this key in the queue, None when there is none or no key is asked for."""
@@ -88,13 +102,21 @@ class State:
 
     def _enter(self, record: Record) -> None:
         if record.due_at is not None:
-            insort(self._lines[record.queue], (record.due_at, record.id))
+            insort(self._lines[record.queue], (record.priority, record.due_at, record.id))
         if record.key is not None and record.status in LIVE:
             self._holders[record.queue, record.key] = record.id
+        if record.group is not None and record.status in LIVE:
+            insort(self._groups[record.queue, record.group], record.id)
+            if record.leased_by is not None:
+                self._lent[record.queue, record.group] = record.id
 
     def _leave(self, record: Record) -> None:
         if record.due_at is not None:
             line = self._lines[record.queue]
-            del line[bisect_left(line, (record.due_at, record.id))]
+            del line[bisect_left(line, (record.priority, record.due_at, record.id))]
         if record.key is not None and record.status in LIVE:
             del self._holders[record.queue, record.key]
+        if record.group is not None and record.status in LIVE:
+            self._groups[record.queue, record.group].remove(record.id)
+            if record.leased_by is not None:
+                del self._lent[record.queue, record.group]

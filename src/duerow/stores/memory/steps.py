@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
-from itertools import islice
+from itertools import groupby, islice
+from operator import attrgetter
 from typing import Any
 
 from msgspec import UnsetType
@@ -49,6 +50,8 @@ def change(state: State, now: datetime, held: Record, entry: Entry, on_duplicate
                 payload=entry.payload,
                 kind=entry.kind,
                 headers=entry.headers,
+                group=entry.group,
+                priority=entry.priority,
             )
         )
         return "updated"
@@ -66,7 +69,7 @@ def reserve(
     """Lend the first `limit` in line; those that used up their attempts in leases nobody settled are buried."""
     lent: list[Record] = []
     buried = 0
-    for record in state.due(queue, now):
+    for record in _in_turn(state, now, queue, attempts):
         if len(lent) == limit:
             break
         if record.leased_until is not None:
@@ -90,9 +93,12 @@ def extend(state: State, now: datetime, receipts: Sequence[Receipt], lease: time
 
 def pop(state: State, now: datetime, queue: str, limit: int) -> list[Record]:
     """Take the first `limit` in line away; what is returned is nobody's any more, so it carries no lease."""
-    taken = list(islice(state.due(queue, now), limit))
-    for record in taken:
+    taken: list[Record] = []
+    for record in _in_turn(state, now, queue, None):
+        if len(taken) == limit:
+            break
         state.drop(record.id)
+        taken.append(record)
     return [replace(unleased(record), attempts=record.attempts + 1, last_attempt_at=now) for record in taken]
 
 
@@ -112,10 +118,15 @@ def remove(
     return removal
 
 
+def peek(state: State, now: datetime, queue: str, limit: int) -> list[Record]:
+    """Read the first in line whose turn it is."""
+    return [record for record in state.due(queue, now) if state.has_turn(record)][:limit]
+
+
 def find(state: State, now: datetime, query: Query) -> list[Record]:
     """Go through the messages, keep those of which all that is asked holds, and put them in order."""
     records = state.records.values() if query.ids is None else _by_id(state, query.ids)
-    found = [record for record in records if _fits(record, query, now)]
+    found = [record for record in records if _fits(record, query)]
     found.sort(key=_in_line)
     if query.by_id:
         found.sort(key=lambda record: record.id)
@@ -255,6 +266,8 @@ def _created(id_: int, entry: Entry, now: datetime) -> Record:
         kind=entry.kind,
         key=entry.key,
         headers=entry.headers,
+        group=entry.group,
+        priority=entry.priority,
         status="new",
         due_at=due,
         first_due_at=due,
@@ -320,12 +333,11 @@ def _by_id(state: State, ids: Iterable[int]) -> list[Record]:
     return [state.records[id_] for id_ in set(ids) if id_ in state.records]
 
 
-def _fits(record: Record, query: Query, now: datetime) -> bool:
+def _fits(record: Record, query: Query) -> bool:
     return (
         record.queue == query.queue
         and (query.keys is None or record.key in query.keys)
         and (query.statuses is None or record.status in query.statuses)
-        and (not query.due or (record.due_at is not None and record.due_at <= now))
         and (query.after_id is None or record.id > query.after_id)
         and (query.where is None or holds(query.where, record))
     )
@@ -358,6 +370,20 @@ def _in_order(records: list[Record], order: Order) -> list[Record]:
     return [*some, *rest]
 
 
-def _in_line(record: Record) -> tuple[bool, datetime, int]:
-    """As handed out: by due time and id, those without a due time last."""
-    return record.due_at is None, record.due_at or record.created_at, record.id
+def _in_turn(state: State, now: datetime, queue: str, attempts: int | None) -> Iterator[Record]:
+    """Yield the messages in line, priority by priority; of a group only the first, and while no other is lent.
+
+    A lease that has ended keeps a group back no longer than until this is noticed, when its priority is served.
+    """
+    for _, line in groupby(state.due(queue, now), key=attrgetter("priority")):
+        due = list(line)
+        for record in due:
+            if record.group is not None and record.leased_until is not None and not state.has_turn(record):
+                state.put(replace(unleased(record), last_error=_ended_lease(record, attempts)))
+        # All that have a turn now: the next of a group is not handed out together with the one before it.
+        yield from [state.records[record.id] for record in due if state.has_turn(state.records[record.id])]
+
+
+def _in_line(record: Record) -> tuple[int, bool, datetime, int]:
+    """As handed out: by priority, due time and id, those without a due time last."""
+    return record.priority, record.due_at is None, record.due_at or record.created_at, record.id

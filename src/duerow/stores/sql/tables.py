@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from sqlalchemy import BigInteger, Column, Integer, MetaData, Table, Text
+from sqlalchemy import BigInteger, Column, Integer, MetaData, SmallInteger, Table, Text
 
 from duerow.errors import ConfigurationError
 from duerow.stores.sql.dialects.base import Dialect
@@ -38,9 +38,12 @@ class Tables:
             Column("kind", Text),
             Column("payload", dialect.json),
             Column("headers", dialect.json),
+            Column("group", Text),
+            Column("priority", SmallInteger),
             Column("status", Text),
             Column("due_at", moment),
             Column("place_at", moment),
+            Column("behind_at", moment),
             Column("first_due_at", moment),
             Column("attempts", Integer),
             Column("token", BigInteger),

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import timedelta
+from itertools import groupby
+from operator import attrgetter
 from typing import Any, Final
 
+from duerow.clock import EPOCH
 from duerow.message import LIVE, Status
 from duerow.plan import BEGIN, Plan
 from duerow.store import Query, Record, Removal
@@ -34,6 +37,9 @@ class Reading(Core):
             more = {"queue_in": queue, "even_if_leased": even_if_leased}
             rows = yield self._given(self.statements.remove, ("id",), [(id,) for id in chunk], more)
             removed.update(row[0] for row in rows)
+        yield from self._call_up(
+            (queue, group) for id in removed if (group := found[id].group) is not None and found[id].status in LIVE
+        )
         left = [(id, found[id].leased_by or "a consumer") for id in sorted(found) if id not in removed]
         return Removal(sorted(removed), left)
 
@@ -55,8 +61,6 @@ class Reading(Core):
                 values |= self.dialect.pack(name, {"value": wanted})
         if query.statuses is not None and not set(query.statuses) & set(LIVE):
             by.append("resting")
-        if query.due:
-            by.append("due")
         if query.after_id is not None:
             by.append("after_id")
             values["after_id"] = query.after_id
@@ -64,6 +68,21 @@ class Reading(Core):
             by.append("by_id")
         rows = yield self._step(self.statements.find(tuple(by)), values)
         return [self.dialect.record(row) for row in rows]
+
+    def peek(self, queue: str, limit: int) -> Plan[list[Record]]:
+        """Read due messages; see Store.peek."""
+        yield from self._look_for_lines(queue)
+        due: list[Record] = []
+        for priority, lines in groupby(self.lines.of(queue), key=attrgetter("priority")):
+            found: list[Record] = []
+            for line in lines:
+                bound = {"queue_in": queue, "priority_in": priority, "limit_in": limit - len(due)}
+                rows = yield self._step(self.statements.peek(line.grouped), bound)
+                found += [self.dialect.record(row) for row in rows]
+            due += sorted(found, key=attrgetter("due_at", "id"))[: limit - len(due)]
+            if len(due) == limit:
+                break
+        return due
 
     def count(self, queue: str) -> Plan[dict[Status, int]]:
         """Count messages by status; see Store.count."""
@@ -91,14 +110,19 @@ class Reading(Core):
                 self.statements.note_waiting, ("queue",), [(name,) for name in sorted(set(queues))], spans
             )
         waits: list[timedelta] = []
+        read: Callable[[Any], Any] = self.dialect.read_moment
         for name in queues:
+            if self.lines.stale(name):
+                yield from self._look_for_lines(name)
             floor, writes = self.floors.nothing_before(name)
-            bound: dict[str, Any] = {"queue_in": name}
-            if floor is not None:
-                bound["floor"] = self.dialect.write_moment(floor)
-            ((due, at),) = yield self._step(self.statements.next_due(floor is not None), bound)
-            read: Callable[[Any], Any] = self.dialect.read_moment
-            now, due_at = read(at), read(due)
+            lines = [(line.grouped, line.priority) for line in self.lines.of(name)]
+            bound = {"queue_in": name, "floor": self.dialect.write_moment(floor or EPOCH)}
+            rows = yield self._given(self.statements.next_due, ("grouped", "priority"), lines, bound)
+            now = read(rows[0][1])
+            if floor is not None and now < floor:  # the clock was set back behind it
+                bound["floor"] = self.dialect.write_moment(EPOCH)
+                rows = yield self._given(self.statements.next_due, ("grouped", "priority"), lines, bound)
+            due_at = min((read(due) for due, _ in rows if due is not None), default=None)
             if due_at is not None:
                 waits.append(due_at - now)
             self.floors.looked(name, now if due_at is None else min(now, due_at), writes)
