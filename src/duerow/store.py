@@ -209,26 +209,36 @@ class Query(msgspec.Struct, frozen=True, gc=False):
 
 
 class Change(msgspec.Struct, frozen=True, gc=False):
-    """What becomes of one message as it was read; what is UNSET stays.
+    """What becomes of one message; what is UNSET stays.
 
     Attributes:
-        receipt: the message, and the token with which it was read.
+        record: the message as it was read; its token is the fence.
         payload, kind: its content, always both.
         headers: all its headers.
+        priority: its priority.
         due: when it is due; None: never, it is stopped.
-        delay: how long from now until it is due.
+        delay: instead of `due`, how long from now until it is due.
         anew: attempts 0, status `new`, no error, no last attempt.
-        key: the key that it takes again by coming back to life; None if it has none or is alive.
     """
 
-    receipt: Receipt
+    record: Record
     payload: str | UnsetType = UNSET
     kind: str | UnsetType = UNSET
-    headers: str | None | UnsetType = UNSET
-    due: datetime | None | UnsetType = UNSET
+    headers: str | UnsetType | None = UNSET
+    priority: int | UnsetType = UNSET
+    due: datetime | UnsetType | None = UNSET
     delay: timedelta | UnsetType = UNSET
     anew: bool = False
-    key: str | None = None
+
+    @property
+    def receipt(self) -> Receipt:
+        """The message, and the token with which it was read."""
+        return Receipt(self.record.id, self.record.token)
+
+    @property
+    def revives(self) -> bool:
+        """Whether it brings a dead message back to life."""
+        return self.record.status == "dead" and (isinstance(self.due, datetime) or self.delay is not UNSET)
 
 
 Tally = list[tuple[Any, int]]

@@ -1,4 +1,4 @@
-"""Conditions on messages: written as text or as Python, kept as small frozen values, understood by every store.
+r"""Conditions on messages: written as text or as Python, kept as small frozen values, understood by every store.
 
     payload.companyId = 3345 and attempts > 3
     status in ('new', 'error') and not headers."trace-id" is null
@@ -11,7 +11,7 @@ The same in Python, where the parts are combined with `&`, `|` and `~`:
 A condition is true or false, never unknown: a comparison with a value that is missing, null or of another type is
 false, and so its negation is true. `!=`, `not in` and `not like` are the negations of `=`, `in` and `like`. Numbers
 compare as numbers, integers and floats alike and exactly; text by code point; booleans with booleans alone, false
-before true. `like` heeds case; in its pattern `%` stands for any text, `_` for one character and `\\` takes the meaning
+before true. `like` heeds case; in its pattern `%` stands for any text, `_` for one character and `\` takes the meaning
 from the character behind it. Times are compared with aware datetimes, in text with ISO 8601 text; a time that a message
 does not have (a stopped one has no `due_at`) is null. A path leads through objects only, not into lists.
 """
@@ -368,7 +368,7 @@ def check_path(path: Path) -> Path:
         raise InvalidCondition(f"{path_text(path)!r:.120}: {root} has no parts; only payload and headers have")
     if root == "headers" and len(names) > 1:
         raise InvalidCondition(
-            f"{path_text(path)!r:.120}: a header has no parts; put a name with dots in quotes: headers.\"a.b\""
+            f'{path_text(path)!r:.120}: a header has no parts; put a name with dots in quotes: headers."a.b"'
         )
     if len(names) > LONGEST_PATH:
         raise InvalidCondition(f"a path has at most {LONGEST_PATH} names; this one has {len(names)}")
@@ -475,4 +475,3 @@ def _value_text(value: Value) -> str:
     if isinstance(value, datetime):
         return f"'{value.astimezone(UTC).isoformat()}'"
     return "'" + value.replace("'", "''") + "'" if isinstance(value, str) else repr(value)
-

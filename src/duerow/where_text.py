@@ -99,7 +99,8 @@ def _parser() -> Lark:
 def _refuse(text: str, what: str, error: UnexpectedInput) -> NoReturn:
     """Say where the text cannot be read on."""
     place = error.pos_in_stream
-    if place is None or place < 0 or place >= len(text.rstrip()):
+    token = getattr(error, "token", None)
+    if place is None or place >= len(text.rstrip()) or (token is not None and token.type == "$END"):
         where = "it ends too early" if text.strip() else "it is empty"
     else:
         where = f"it cannot be read at character {place + 1}, from {text[place : place + _SHOWN]!r} on"

@@ -135,9 +135,7 @@ def find(state: State, now: datetime, query: Query) -> list[Record]:
     return found[: query.limit]
 
 
-def alter(
-    state: State, now: datetime, queue: str, changes: Sequence[Change], even_if_leased: bool
-) -> list[Refused]:
+def alter(state: State, now: datetime, queue: str, changes: Sequence[Change], even_if_leased: bool) -> list[Refused]:
     """Change messages one after the other, so that each meets the keys of those before it."""
     refused: list[Refused] = []
     for change in changes:
@@ -157,8 +155,8 @@ def _refusal(
         return LeaseLost(change.receipt.id)
     if _lease_runs(record, now) and not even_if_leased:
         return MessageLeased(record.id, record.leased_by)
-    if record.status == "dead" and change.key is not None and state.holder(queue, change.key) is not None:
-        return DuplicateKey(queue, [change.key])
+    if change.revives and record.key is not None and state.holder(queue, record.key) is not None:
+        return DuplicateKey(queue, [record.key])
     return None
 
 
@@ -171,6 +169,8 @@ def _altered(now: datetime, record: Record, change: Change) -> Record:
         after = replace(after, payload=change.payload, kind=change.kind)
     if not isinstance(change.headers, UnsetType):
         after = replace(after, headers=change.headers)
+    if not isinstance(change.priority, UnsetType):
+        after = replace(after, priority=change.priority)
     if not isinstance(change.due, UnsetType):
         after = replace(after, due_at=change.due)
     if not isinstance(change.delay, UnsetType):
@@ -182,12 +182,12 @@ def _altered(now: datetime, record: Record, change: Change) -> Record:
     return after
 
 
-def tally(state: State, now: datetime, queue: str, where: Condition | None, by: Path | None, limit: int | None) -> Tally:
+def tally(
+    state: State, now: datetime, queue: str, where: Condition | None, by: Path | None, limit: int | None
+) -> Tally:
     """Go through the messages of the queue, and count those of which the condition holds by what is at the path."""
     found = (
-        record
-        for record in state.records.values()
-        if record.queue == queue and (where is None or holds(where, record))
+        record for record in state.records.values() if record.queue == queue and (where is None or holds(where, record))
     )
     counted = found if limit is None else islice(found, limit + 1)
     return [(None if by is None else at(record, by), 1) for record in counted]
@@ -360,11 +360,7 @@ def _in_order(records: list[Record], order: Order) -> list[Record]:
         if value is None:
             some, rest = [], [record for record in rest if behind(record.id, id_)]
         else:
-            some = [
-                record
-                for record in some
-                if behind(place(record), order.after)
-            ]
+            some = [record for record in some if behind(place(record), order.after)]
     some.sort(key=place, reverse=order.descending)
     rest.sort(key=lambda record: record.id, reverse=order.descending)
     return [*some, *rest]

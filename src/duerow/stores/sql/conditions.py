@@ -66,8 +66,13 @@ class Conditions:
         return self.column(path[0]) if path[0] in FIELDS else self._member(path).json
 
     def column(self, name: str) -> ColumnElement[Any]:
-        """Return the column of a message field; text in the order of its code points."""
-        column = self.message.c[name]
+        """Return the column of a message field; text in the order of its code points.
+
+        One that waits behind others of its group has its due time in a column of its own.
+        """
+        column: ColumnElement[Any] = self.message.c[name]
+        if name == "due_at":
+            return func.coalesce(column, self.message.c.behind_at, type_=self.dialect.moment)
         return collate(column, self.dialect.bytewise) if FIELDS.get(name) == "text" else column
 
     def bound(self, name: str, value: Any) -> ColumnElement[Any]:
@@ -80,7 +85,7 @@ class Conditions:
         return literal(value, Text())
 
     def _absent(self, path: Path) -> ColumnElement[bool]:
-        return self.message.c[path[0]].is_(None) if path[0] in FIELDS else self._member(path).absent
+        return self.column(path[0]).is_(None) if path[0] in FIELDS else self._member(path).absent
 
     def _test(self, condition: Condition) -> ColumnElement[bool]:
         """Return a comparison, null where the value is missing or of another type."""
@@ -113,7 +118,7 @@ class Conditions:
                 return _whole(self.message.c[root], operator, numbers)
             case "moment":
                 moments = [self.bound(root, value) for value in values if isinstance(value, datetime)]
-                return _any_of(self.message.c[root], operator, moments)
+                return _any_of(self.column(root), operator, moments)
         member = self._member(path)
         # As words, false comes before true.
         words = [literal("true" if value else "false", Text()) for value in values if isinstance(value, bool)]
@@ -165,7 +170,8 @@ def _limit(
     Args:
         operator: how it is compared: whatever is less than 2.5 is, among integers, less than 3.
         value: what is compared with.
-        below, above: the largest number of the type that is not above a value, and the smallest not below.
+        below: returns the largest number of the type that is not above a value.
+        above: returns the smallest one that is not below it.
     """
     match operator:
         case "<=" | ">":

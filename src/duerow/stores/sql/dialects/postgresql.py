@@ -55,8 +55,9 @@ _SEPARATOR = "\x1f"
 
 
 _INTEGER = "^-?[0-9]{1,19}$"
-_NUMBER = "^-?[0-9]{1,400}([.][0-9]{1,400})?([eE][-+]?[0-9]{1,3})?$"
-"""Numbers as JSON text that NUMERIC can hold; what is longer is no 64-bit integer and no float that was ever written."""
+_MODEST = "^[^eE]+([eE][-+]?[0-9]{1,3})?$"
+_LONGEST = 400
+"""Numbers as JSON text that NUMERIC can hold: with a small exponent and not too many digits."""
 
 _MOST, _LEAST = "1.7976931348623157e308", "4.9406564584124654e-324"
 """The largest finite float, and the smallest above zero."""
@@ -136,7 +137,7 @@ class PostgreSQL:
     def member(self, document: ColumnElement[Any], names: Sequence[str]) -> Member:
         """Walk down with `->`, which takes names only, and cast nothing that was not found castable before.
 
-        A number is first taken as NUMERIC, which holds all that `_NUMBER` lets through, to see whether it is a float.
+        A number is first taken as NUMERIC, which holds all that `_MODEST` lets through, to see whether it is a float.
         """
         value = document
         for name in names:
@@ -145,6 +146,7 @@ class PostgreSQL:
         word = value.op("#>>", return_type=Text())(literal_column("CAST('{}' AS TEXT[])"))
         is_number = kind == const("number")
         is_whole = and_(is_number, word.op("~", is_comparison=True)(const(_INTEGER)))
+        modest = and_(func.length(word) <= const(_LONGEST), word.op("~", is_comparison=True)(const(_MODEST)))
         size = func.abs(cast(word, Numeric))
         real = case(
             (size > cast(literal_column(_MOST), Numeric), null()),
@@ -156,9 +158,7 @@ class PostgreSQL:
             text=collate(case((kind == const("string"), word)), self.bytewise),
             boolean=collate(case((kind == const("boolean"), word)), self.bytewise),
             whole=case((is_whole, cast(word, Numeric))),
-            real=case(
-                (is_whole, null()), (and_(is_number, word.op("~", is_comparison=True)(const(_NUMBER))), real)
-            ),
+            real=case((is_whole, null()), (and_(is_number, modest), real)),
             json=cast(value, Text),
         )
 

@@ -93,8 +93,8 @@ class SQLite:
         No table checks that headers are JSON, so what is not is passed over.
         """
         checked = document if document.name == "payload" else case((func.json_valid(document) == const(1), document))
-        kind, value, json = _walked(checked, names) if any(map(_ODD.search, names)) or "" in names else _extracted(
-            checked, names
+        kind, value, json = (
+            _walked(checked, names) if any(map(_ODD.search, names)) or "" in names else _extracted(checked, names)
         )
         finite = and_(value > literal_column("-9e999"), value < literal_column("9e999"))
         return Member(
@@ -107,7 +107,7 @@ class SQLite:
         )
 
     def real(self, value: float) -> ColumnElement[Any]:
-        """Return a float that SQLite reads from JSON itself, as it does those of payloads: it may err in the last bit."""
+        """Return a float that SQLite reads from JSON itself, as those of payloads: it may err in the last bit."""
         return func.json_extract(literal(_encode(value).decode(), Text()), const("$"))
 
     def like(self, text: ColumnElement[Any], pattern: str) -> ColumnElement[bool]:

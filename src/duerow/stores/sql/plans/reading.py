@@ -11,8 +11,9 @@ from typing import Any, Final
 from duerow.clock import EPOCH
 from duerow.message import LIVE, Status
 from duerow.plan import BEGIN, Plan
-from duerow.store import Query, Record, Removal
+from duerow.store import Order, Query, Record, Removal, Tally
 from duerow.stores.sql.plans.core import Core
+from duerow.where import FIELDS, JSON, Condition, Path
 
 NOTE: Final = timedelta(seconds=10)
 """How much longer than its sleep a consumer is noted as sleeping, so that pushes begun meanwhile wake it too."""
@@ -66,8 +67,28 @@ class Reading(Core):
             values["after_id"] = query.after_id
         if query.by_id:
             by.append("by_id")
-        rows = yield self._step(self.statements.find(tuple(by)), values)
+        if query.where is None and query.order is None and not query.locked:
+            statement = self.statements.find(tuple(by))
+        else:
+            statement = self.statements.search(tuple(by), query.where, query.order or Order(), query.locked)
+        rows = yield self._step(statement, values)
         return [self.dialect.record(row) for row in rows]
+
+    def tally(self, queue: str, where: Condition | None, by: Path | None, limit: int | None) -> Plan[Tally]:
+        """Count messages by a value of theirs; see Store.tally."""
+        values: dict[str, Any] = {"queue_in": queue}
+        if limit is not None:
+            values["limit_in"] = limit + 1
+        rows = yield self._step(self.statements.tally(where, by, limit is not None), values)
+        if by is None:
+            return [(None, number) for _, number in rows]
+        if by[0] in JSON:
+            read = self.dialect.read_json
+        elif FIELDS[by[0]] == "moment":
+            read = self.dialect.read_moment
+        else:
+            return [(value, number) for value, number in rows]
+        return [(read(value), number) for value, number in rows]
 
     def peek(self, queue: str, limit: int) -> Plan[list[Record]]:
         """Read due messages; see Store.peek."""

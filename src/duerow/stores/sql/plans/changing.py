@@ -1,0 +1,133 @@
+"""Change messages that nobody was handed: what an operator does, fenced by the token with which each was read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from duerow.errors import DuerowError, DuplicateKey, LeaseLost, MessageLeased
+from duerow.plan import BEGIN, Plan
+from duerow.reservation import Receipt
+from duerow.store import Change, Entry, Query, Record, Refused
+from duerow.stores.sql.lines import Line
+from duerow.stores.sql.plans.pushing import Item, Pushing
+from duerow.stores.sql.plans.reading import Reading
+from duerow.stores.sql.statements import CHANGED, RECEIPT
+
+
+class Changing(Pushing, Reading):
+    """Plans that change messages."""
+
+    def change(self, queue: str, changes: Sequence[Change], even_if_leased: bool) -> Plan[list[Refused]]:
+        """Change messages; see Store.change."""
+        yield BEGIN
+        self.floors.written()
+        for change in changes:
+            self._note_place(change)
+        taken = yield from self._hold_keys_again(queue, [change for change in changes if change.revives])
+        by_parts: dict[frozenset[str], list[Change]] = {}
+        for change in changes:
+            if change.receipt not in taken:
+                by_parts.setdefault(_parts(change), []).append(change)
+        changed: set[int] = set()
+        for parts, alike in by_parts.items():
+            for chunk in self._chunks(sorted(alike, key=_id), _size):
+                changed |= yield from self._change(queue, parts, chunk, even_if_leased)
+        groups = {change.record.group for change in changes if change.record.id in changed}
+        yield from self._call_up((queue, group) for group in groups if group is not None)
+        yield from self._wake([queue] if changed else [])
+        left = [change for change in changes if change.record.id not in changed]
+        return (yield from self._refused(left, taken)) if left else []
+
+    def _change(
+        self, queue: str, parts: frozenset[str], changes: Sequence[Change], even_if_leased: bool
+    ) -> Plan[set[int]]:
+        """Change messages in the same parts; return the ids of those that were."""
+        names = [name for part in CHANGED if part in parts for name in CHANGED[part]]
+        rows = [
+            (change.record.id, change.record.token, *(self._value(change, name) for name in names))
+            for change in changes
+        ]
+        more = {"queue_in": queue, "even_if_leased": even_if_leased}
+        return {row[0] for row in (yield self._given(self.statements.change(parts), (*RECEIPT, *names), rows, more))}
+
+    def _value(self, change: Change, name: str) -> Any:
+        value = getattr(change, name)
+        match name:
+            case "due":
+                return self.dialect.write_moment(value) if isinstance(value, datetime) else None
+            case "delay":
+                return self.dialect.write_span(value) if value else None
+        return value
+
+    def _note_place(self, change: Change) -> None:
+        """Let claims of this process know where the message will stand."""
+        record = change.record
+        priority = change.priority if isinstance(change.priority, int) else record.priority
+        if priority or record.group is not None:
+            self.lines.add(record.queue, [Line(priority, record.group is not None)])
+        self.floors.lower(change.due if isinstance(change.due, datetime) else record.due_at)
+
+    def _hold_keys_again(self, queue: str, changes: Sequence[Change]) -> Plan[dict[Receipt, DuerowError]]:
+        """Hold the keys of dead messages that come back to life; return those whose key is taken.
+
+        As for a move, a free key is held by adding a row and taking it away again in this transaction.
+        """
+        first: dict[str, Change] = {}
+        taken: dict[Receipt, DuerowError] = {}
+        for change in sorted(changes, key=_id):
+            key = change.record.key
+            if key is not None and first.setdefault(key, change) is not change:
+                taken[change.receipt] = DuplicateKey(queue, [key])
+        if not first:
+            return taken
+        wishes = [Entry(queue, key, "json", "null", None, None, None) for key in sorted(first)]
+        if self.dialect.writes_alone:
+            held = yield from self._holder_ids(wishes)
+            free = {key for key in first if (queue, key) not in held}
+        else:
+            ids = [row[0] for row in (yield self._step(self.statements.next_ids, {"count": len(wishes)}))]
+            items = {id: Item(0, id, wish) for id, wish in zip(ids, wishes, strict=True)}
+            added = yield from self._insert(list(items.values()))
+            yield from self._take_back(list(added))
+            free = {str(items[id].entry.key) for id in added}
+        return taken | {first[key].receipt: DuplicateKey(queue, [key]) for key in first if key not in free}
+
+    def _refused(self, changes: Sequence[Change], taken: dict[Receipt, DuerowError]) -> Plan[list[Refused]]:
+        """Say of each message that was not changed why: its key, somebody's lease, or another token."""
+        queue = changes[0].record.queue
+        now: dict[Receipt, Record] = {}
+        for chunk in self._chunks(changes):
+            query = Query(queue, ids=tuple(map(_id, chunk)), by_id=True, limit=len(chunk))
+            for record in (yield from self.find(query)):
+                now[Receipt(record.id, record.token)] = record
+        refused: list[Refused] = []
+        for change in changes:
+            receipt, record = change.receipt, now.get(change.receipt)
+            error = taken.get(receipt)
+            if error is None and record is not None and record.leased_by is not None:
+                error = MessageLeased(record.id, record.leased_by)
+            refused.append(Refused(receipt, error or LeaseLost(receipt.id)))
+        return refused
+
+
+def _parts(change: Change) -> frozenset[str]:
+    """Return which of CHANGED a change changes."""
+    parts = {
+        "payload": isinstance(change.payload, str),
+        "headers": change.headers is None or isinstance(change.headers, str),
+        "priority": isinstance(change.priority, int),
+        "due": isinstance(change.due, datetime) or isinstance(change.delay, timedelta),
+        "stopped": change.due is None,
+        "anew": change.anew,
+    }
+    return frozenset(part for part, changed in parts.items() if changed)
+
+
+def _id(change: Change) -> int:
+    return change.record.id
+
+
+def _size(change: Change) -> int:
+    return len(change.payload) if isinstance(change.payload, str) else 0
