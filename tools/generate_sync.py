@@ -16,7 +16,7 @@ from pathlib import Path
 import unasync
 
 SOURCE = Path(__file__).parent.parent / "src" / "duerow"
-GENERATED = ("database.py", "queue.py")
+GENERATED = ("database.py", "looking.py", "queue.py")
 WORDS = {
     "aio": "sync",
     "aopen": "open",

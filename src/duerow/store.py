@@ -303,13 +303,14 @@ class Store(Protocol):
         """Take messages out of the queue by id, and live ones by key."""
         ...
 
-    def change(self, queue: str, changes: Sequence[Change], even_if_leased: bool) -> Plan[list[Refused]]:
+    def change(self, queue: str, changes: Sequence[Change], even_if_leased: bool, dry_run: bool) -> Plan[list[Refused]]:
         """Change messages, in one transaction where the store has them; return those that were refused.
 
         Each change raises the token and clears the lease, also one that ended unsettled. A message whose running
         lease is cleared is due at once unless the change says otherwise. A dead one that is given a due time is alive
         again, status `error`. Refused are those whose token is another by now (LeaseLost), on which a lease runs
-        (MessageLeased) unless `even_if_leased`, and whose key another live message holds (DuplicateKey).
+        (MessageLeased) unless `even_if_leased`, and whose key another live message holds (DuplicateKey). In a dry run
+        nothing is changed, and the same are refused.
         """
         ...
 

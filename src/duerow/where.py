@@ -335,6 +335,20 @@ def as_condition(where: object) -> Condition:
     raise InvalidCondition(f"a condition is text or made with duerow.where.field, not {where!r:.80}")
 
 
+def path_of(named: Field) -> Path:
+    """Return the path of a field; no method of its own, so that every name can lead into JSON."""
+    return named._path
+
+
+def as_path(by: object) -> Path:
+    """Return the path of a field given as text or as a field; raise InvalidCondition if messages have none such."""
+    if isinstance(by, Field):
+        return check_comparable(path_of(by))
+    if isinstance(by, str):
+        return check_comparable(parse_path(by))
+    raise InvalidCondition(f"a field is text such as payload.companyId, or made with duerow.where, not {by!r:.80}")
+
+
 def parse(text: str) -> Condition:
     """Return the condition that a text says.
 

@@ -7,7 +7,7 @@ becomes a value of the condition and so, in the end, a bound parameter.
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, Final, Literal, NoReturn
+from typing import Any, Final, Literal, NoReturn, cast
 
 from lark import Lark, Token, Transformer
 from lark.exceptions import UnexpectedInput, VisitError
@@ -82,12 +82,12 @@ def read(text: str, what: Literal["condition", "field"]) -> Condition | Path:
     if len(text) > LONGEST_TEXT:
         raise InvalidCondition(f"the {what} has {len(text):,} characters; at most {LONGEST_TEXT:,} are read")
     try:
-        found: Condition | Path = _parser().parse(text, start=what)
+        found: Any = _parser().parse(text, start=what)  # the transformer makes no trees
     except UnexpectedInput as error:
         _refuse(text, what, error)
     except VisitError as error:
         raise error.orig_exc from None
-    return found
+    return cast("Condition | Path", found)
 
 
 @cache
@@ -98,7 +98,7 @@ def _parser() -> Lark:
 
 def _refuse(text: str, what: str, error: UnexpectedInput) -> NoReturn:
     """Say where the text cannot be read on."""
-    place = error.pos_in_stream
+    place: int | None = getattr(error, "pos_in_stream", None)
     token = getattr(error, "token", None)
     if place is None or place >= len(text.rstrip()) or (token is not None and token.type == "$END"):
         where = "it ends too early" if text.strip() else "it is empty"

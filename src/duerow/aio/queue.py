@@ -6,12 +6,13 @@ import time
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final, Literal, Unpack, get_args, overload
+from typing import TYPE_CHECKING, Any, Final, Unpack
 
 from msgspec import UNSET
 
+from duerow import changing, translation
 from duerow import reservation as core
-from duerow import translation
+from duerow.aio.looking import Looking
 from duerow.codec import MAX_PAYLOAD_BYTES
 from duerow.consumer import new_claim
 from duerow.errors import (
@@ -19,9 +20,7 @@ from duerow.errors import (
     ConfigurationError,
     Conflict,
     DuerowError,
-    InvalidMessage,
     LeaseLost,
-    MessageLeased,
     NotSupported,
     StoreUnavailable,
 )
@@ -32,8 +31,6 @@ from duerow.message import (
     OnDuplicate,
     Pushed,
     Scalar,
-    Status,
-    check_key,
     check_on_duplicate,
     check_queue_name,
     check_span,
@@ -48,7 +45,6 @@ if TYPE_CHECKING:
     from duerow.aio.database import Database
 
 SHORTEST_LEASE: Final = timedelta(milliseconds=1)
-STATUSES: Final[tuple[Status, ...]] = get_args(Status)
 POLL_WOKEN: Final = timedelta(seconds=5)
 POLL_ALONE: Final = timedelta(seconds=1)
 
@@ -89,7 +85,7 @@ class Reservation(core.Reservation, frozen=True, gc=False):
         await self.queue.move(self, to, payload, within=within, **options)
 
 
-class Queue:
+class Queue(Looking):
     """A named line of messages; made by `Database.queue`.
 
     Attributes:
@@ -190,7 +186,7 @@ class Queue:
 
     async def pop_many(self, n: int, *, within: Any = None) -> list[Message]:
         """Take up to n due messages out of the queue, oldest first: at most once."""
-        limit = _count(n)
+        limit = changing.how_many(n)
         if within is None and not self._store.capabilities.transactions:
             return await self._pop_by_lease(limit)
 
@@ -256,7 +252,7 @@ class Queue:
         """
         if within is not None:
             raise NotSupported("reserve(within=…): a lease that nobody else can see is none; use pop(within=…)")
-        limit, span = _count(n), self._lease(lease)
+        limit, span = changing.how_many(n), self._lease(lease)
         claim = consumer or new_claim()
         lent: list[Reservation] = []
         while len(lent) < limit:
@@ -498,85 +494,5 @@ class Queue:
             ) from broken
         return refused
 
-    # Look and remove.
-
-    async def peek(self, n: int = 1) -> list[Message]:
-        """Return up to n messages that are due, in the order in which they would be handed out, without taking them."""
-        limit = _count(n)
-        records = await self.database.run(lambda: self._store.peek(self.name, limit))
-        return [translation.readable(record) for record in records]
-
-    async def contains(self, key: str) -> bool:
-        """Return whether a live message (neither done nor dead) has the key."""
-        query = Query(self.name, keys=(_key(key),), statuses=("new", "error"), limit=1)
-        return bool(await self.database.run(lambda: self._store.find(query)))
-
-    async def get(self, id: int) -> Message | None:
-        """Return the message with this id, None if the queue has none."""
-        found = await self._find(Query(self.name, ids=(id,), limit=1))
-        return found[0] if found else None
-
-    async def find(
-        self, *, status: Status | None = None, key: str | None = None, limit: int = 100, after: int | None = None
-    ) -> list[Message]:
-        """Return messages in the order of their ids; `after` is the last id of the page before."""
-        if status not in (None, *STATUSES):
-            raise ConfigurationError(f"find takes one of the statuses {STATUSES}, not {status!r}")
-        statuses = None if status is None else (status,)
-        keys = None if key is None else (_key(key),)
-        return await self._find(
-            Query(self.name, keys=keys, statuses=statuses, after_id=after, by_id=True, limit=_count(limit))
-        )
-
-    async def _find(self, query: Query) -> list[Message]:
-        records = await self.database.run(lambda: self._store.find(query))
-        return [translation.readable(record) for record in records]
-
-    @overload
-    async def count(self, status: Status | None = None, *, by: None = None) -> int: ...
-    @overload
-    async def count(self, status: None = None, *, by: Literal["status"]) -> dict[Status, int]: ...
-    async def count(
-        self, status: Status | None = None, *, by: Literal["status"] | None = None
-    ) -> int | dict[Status, int]:
-        """Count messages: of one status, of all, or a number for each status (`by="status"`)."""
-        if by not in (None, "status") or status not in (None, *STATUSES):
-            raise ConfigurationError(f"count takes by='status' or one of the statuses {STATUSES}: {by=}, {status=}")
-        counts = await self.database.run(lambda: self._store.count(self.name))
-        if by is not None:
-            return {known: counts.get(known, 0) for known in STATUSES}
-        return sum(counts.values()) if status is None else counts.get(status, 0)
-
-    async def remove(
-        self, id: int | None = None, *, key: str | None = None, even_if_leased: bool = False, within: Any = None
-    ) -> bool:
-        """Take one message out of the queue, by id or, among live messages, by key; return whether there was one.
-
-        Raises:
-            MessageLeased: a consumer works on it, and `even_if_leased` is not set; nothing was changed.
-            ConfigurationError: not exactly one of id and key was given.
-        """
-        if (id is None) == (key is None):
-            raise ConfigurationError(f"remove takes an id or a key, one of them: id={id!r}, key={key!r}")
-        ids = [] if id is None else [id]
-        keys = [] if key is None else [_key(key)]
-        removal = await self.database.run(lambda: self._store.remove(self.name, ids, keys, even_if_leased), within)
-        if removal.leased:
-            raise MessageLeased(*removal.leased[0])
-        return bool(removal.removed)
-
     def _lease(self, lease: timedelta | None) -> timedelta:
         return self.lease if lease is None else check_span("lease", lease, SHORTEST_LEASE)
-
-
-def _count(n: object) -> int:
-    if isinstance(n, bool) or not isinstance(n, int) or n < 1:
-        raise ConfigurationError(f"how many is an integer of at least 1, not {n!r}")
-    return n
-
-
-def _key(key: object) -> str:
-    checked = check_key(key)
-    if checked is None:
-        raise InvalidMessage("a key is text of 1 to 255 characters, not None")
-    return checked

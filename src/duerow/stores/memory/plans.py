@@ -88,9 +88,11 @@ class MemoryStore:
         """Take messages out of the queue by id or key; see `Store.remove`."""
         return _alone(partial(steps.remove, queue=queue, ids=ids, keys=keys, even_if_leased=even_if_leased))
 
-    def change(self, queue: str, changes: Sequence[Change], even_if_leased: bool) -> Plan[list[Refused]]:
+    def change(self, queue: str, changes: Sequence[Change], even_if_leased: bool, dry_run: bool) -> Plan[list[Refused]]:
         """Change messages; see `Store.change`."""
-        return _alone(partial(steps.alter, queue=queue, changes=changes, even_if_leased=even_if_leased))
+        return _alone(
+            partial(steps.alter, queue=queue, changes=changes, even_if_leased=even_if_leased, dry_run=dry_run)
+        )
 
     def find(self, query: Query) -> Plan[list[Record]]:
         """Read messages without taking them; see `Store.find`."""

@@ -135,9 +135,12 @@ def find(state: State, now: datetime, query: Query) -> list[Record]:
     return found[: query.limit]
 
 
-def alter(state: State, now: datetime, queue: str, changes: Sequence[Change], even_if_leased: bool) -> list[Refused]:
+def alter(
+    state: State, now: datetime, queue: str, changes: Sequence[Change], even_if_leased: bool, dry_run: bool
+) -> list[Refused]:
     """Change messages one after the other, so that each meets the keys of those before it."""
     refused: list[Refused] = []
+    before = state.mark()
     for change in changes:
         record = lent_on(state, change.receipt)
         error = _refusal(state, now, queue, record, change, even_if_leased)
@@ -145,6 +148,8 @@ def alter(state: State, now: datetime, queue: str, changes: Sequence[Change], ev
             refused.append(Refused(change.receipt, error or LeaseLost(change.receipt.id)))
         else:
             state.put(_altered(now, record, change))
+    if dry_run:
+        state.undo(before)
     return refused
 
 

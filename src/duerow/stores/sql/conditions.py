@@ -154,7 +154,7 @@ def _any_of(found: ColumnElement[Any], operator: Operator, bounds: Sequence[Colu
 
 def _whole(found: ColumnElement[Any], operator: Operator, values: Sequence[int | float]) -> ColumnElement[bool]:
     """Return that an integer compares so with a number, exactly: a float stands for the integer next to it."""
-    bounds = [bound for value in values if (bound := _limit(operator, value, floor, ceil)) is not None]
+    bounds = [bound for value in values if (bound := _limit(operator, value, _whole_below, _whole_above)) is not None]
     within = [bound for bound in bounds if _LEAST_INTEGER <= bound <= _MOST_INTEGER]
     if bounds and not within and operator != "=":
         # Beyond what 64 bits hold every integer lies on the same side; null stays null.
@@ -179,6 +179,14 @@ def _limit(
         case "<" | ">=":
             return above(value)
     return below(value) if below(value) == value else None
+
+
+def _whole_below(value: int | float) -> int:
+    return floor(value)
+
+
+def _whole_above(value: int | float) -> int:
+    return ceil(value)
 
 
 def _float_below(value: int | float) -> float:

@@ -575,6 +575,18 @@ class Statements:
 
         return self._over((*RECEIPT, *(name for part in CHANGED if part in parts for name in CHANGED[part])), build)
 
+    @cached_property
+    def changeable(self) -> OverRows:
+        """Read the ids of the rows that `change` would change."""
+        columns = self.message.c
+        rows = (self._of_queue, columns.status != const("done"), self._free)
+
+        def build(given: Any) -> Executable:
+            match = and_(columns.id == given.c.id, self._same_token(given))
+            return select(columns.id).join_from(given, self.message, match).where(*rows)
+
+        return self._over(RECEIPT, build)
+
     @property
     def _free(self) -> ColumnElement[bool]:
         """No lease runs on a row, or the bound `even_if_leased` says that this is no matter."""

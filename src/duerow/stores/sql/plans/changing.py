@@ -19,17 +19,37 @@ from duerow.stores.sql.statements import CHANGED, RECEIPT
 class Changing(Pushing, Reading):
     """Plans that change messages."""
 
-    def change(self, queue: str, changes: Sequence[Change], even_if_leased: bool) -> Plan[list[Refused]]:
+    def change(self, queue: str, changes: Sequence[Change], even_if_leased: bool, dry_run: bool) -> Plan[list[Refused]]:
         """Change messages; see Store.change."""
         yield BEGIN
-        self.floors.written()
-        for change in changes:
-            self._note_place(change)
-        taken = yield from self._hold_keys_again(queue, [change for change in changes if change.revives])
+        reviving = sorted((change for change in changes if change.revives), key=_id)
+        if dry_run:
+            taken = yield from self._taken(queue, reviving)
+            possible = [change for change in changes if change.receipt not in taken]
+            changed = yield from self._changeable(queue, possible, even_if_leased)
+        else:
+            self.floors.written()
+            taken = yield from self._hold_keys_again(queue, reviving)
+            possible = [change for change in changes if change.receipt not in taken]
+            changed = yield from self._change_all(queue, possible, even_if_leased)
+        left = [change for change in changes if change.record.id not in changed]
+        return (yield from self._refused(left, taken)) if left else []
+
+    def _changeable(self, queue: str, changes: Sequence[Change], even_if_leased: bool) -> Plan[set[int]]:
+        """Return the ids of the messages that would be changed."""
+        found: set[int] = set()
+        more = {"queue_in": queue, "even_if_leased": even_if_leased}
+        for chunk in self._chunks(sorted(changes, key=_id)):
+            rows = [(change.record.id, change.record.token) for change in chunk]
+            found.update(row[0] for row in (yield self._given(self.statements.changeable, RECEIPT, rows, more)))
+        return found
+
+    def _change_all(self, queue: str, changes: Sequence[Change], even_if_leased: bool) -> Plan[set[int]]:
+        """Change messages; return the ids of those that were."""
         by_parts: dict[frozenset[str], list[Change]] = {}
         for change in changes:
-            if change.receipt not in taken:
-                by_parts.setdefault(_parts(change), []).append(change)
+            self._note_place(change)
+            by_parts.setdefault(_parts(change), []).append(change)
         changed: set[int] = set()
         for parts, alike in by_parts.items():
             for chunk in self._chunks(sorted(alike, key=_id), _size):
@@ -37,8 +57,7 @@ class Changing(Pushing, Reading):
         groups = {change.record.group for change in changes if change.record.id in changed}
         yield from self._call_up((queue, group) for group in groups if group is not None)
         yield from self._wake([queue] if changed else [])
-        left = [change for change in changes if change.record.id not in changed]
-        return (yield from self._refused(left, taken)) if left else []
+        return changed
 
     def _change(
         self, queue: str, parts: frozenset[str], changes: Sequence[Change], even_if_leased: bool
@@ -69,29 +88,27 @@ class Changing(Pushing, Reading):
             self.lines.add(record.queue, [Line(priority, record.group is not None)])
         self.floors.lower(change.due if isinstance(change.due, datetime) else record.due_at)
 
-    def _hold_keys_again(self, queue: str, changes: Sequence[Change]) -> Plan[dict[Receipt, DuerowError]]:
-        """Hold the keys of dead messages that come back to life; return those whose key is taken.
+    def _taken(self, queue: str, reviving: Sequence[Change]) -> Plan[dict[Receipt, DuerowError]]:
+        """Return those dead messages that cannot live again since their key is taken; of equals the first may."""
+        first, taken = _first_of_keys(queue, reviving)
+        held = yield from self._holder_ids(_wish(queue, key) for key in first)
+        return taken | {first[key].receipt: DuplicateKey(queue, [key]) for key in first if (queue, key) in held}
+
+    def _hold_keys_again(self, queue: str, reviving: Sequence[Change]) -> Plan[dict[Receipt, DuerowError]]:
+        """Hold the keys of dead messages that are to live again; return those whose key is taken.
 
         As for a move, a free key is held by adding a row and taking it away again in this transaction.
         """
-        first: dict[str, Change] = {}
-        taken: dict[Receipt, DuerowError] = {}
-        for change in sorted(changes, key=_id):
-            key = change.record.key
-            if key is not None and first.setdefault(key, change) is not change:
-                taken[change.receipt] = DuplicateKey(queue, [key])
+        if self.dialect.writes_alone:
+            return (yield from self._taken(queue, reviving))
+        first, taken = _first_of_keys(queue, reviving)
         if not first:
             return taken
-        wishes = [Entry(queue, key, "json", "null", None, None, None) for key in sorted(first)]
-        if self.dialect.writes_alone:
-            held = yield from self._holder_ids(wishes)
-            free = {key for key in first if (queue, key) not in held}
-        else:
-            ids = [row[0] for row in (yield self._step(self.statements.next_ids, {"count": len(wishes)}))]
-            items = {id: Item(0, id, wish) for id, wish in zip(ids, wishes, strict=True)}
-            added = yield from self._insert(list(items.values()))
-            yield from self._take_back(list(added))
-            free = {str(items[id].entry.key) for id in added}
+        ids = [row[0] for row in (yield self._step(self.statements.next_ids, {"count": len(first)}))]
+        items = [Item(0, id, _wish(queue, key)) for id, key in zip(ids, sorted(first), strict=True)]
+        held = yield from self._insert(items)
+        yield from self._take_back(list(held))
+        free = {item.entry.key for item in items if item.id in held}
         return taken | {first[key].receipt: DuplicateKey(queue, [key]) for key in first if key not in free}
 
     def _refused(self, changes: Sequence[Change], taken: dict[Receipt, DuerowError]) -> Plan[list[Refused]]:
@@ -104,12 +121,26 @@ class Changing(Pushing, Reading):
                 now[Receipt(record.id, record.token)] = record
         refused: list[Refused] = []
         for change in changes:
-            receipt, record = change.receipt, now.get(change.receipt)
-            error = taken.get(receipt)
-            if error is None and record is not None and record.leased_by is not None:
-                error = MessageLeased(record.id, record.leased_by)
-            refused.append(Refused(receipt, error or LeaseLost(receipt.id)))
+            receipt = change.receipt
+            holder = now[receipt].leased_by if receipt in now else None
+            leased = MessageLeased(receipt.id, holder) if holder is not None else None
+            refused.append(Refused(receipt, taken.get(receipt) or leased or LeaseLost(receipt.id)))
         return refused
+
+
+def _first_of_keys(queue: str, reviving: Sequence[Change]) -> tuple[dict[str, Change], dict[Receipt, DuerowError]]:
+    """Return the first message for each key, and the others, which find it taken by then."""
+    first: dict[str, Change] = {}
+    taken: dict[Receipt, DuerowError] = {}
+    for change in reviving:
+        key = change.record.key
+        if key is not None and first.setdefault(key, change) is not change:
+            taken[change.receipt] = DuplicateKey(queue, [key])
+    return first, taken
+
+
+def _wish(queue: str, key: str) -> Entry:
+    return Entry(queue, key, "json", "null", None, None, None)
 
 
 def _parts(change: Change) -> frozenset[str]:
