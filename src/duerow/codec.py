@@ -79,8 +79,13 @@ def decode(kind: str, text: str) -> Any:
         raise CodecError(f"payload cannot be read back as {kind}: {error}") from error
 
 
-def encode_headers(headers: Mapping[str, Scalar] | None) -> str | None:
-    """Return headers as JSON text, None for none; raise CodecError unless they are names with scalars."""
+def encode_headers(headers: Mapping[str, Scalar] | None, limited: bool = True) -> str | None:
+    """Return headers as JSON text, None for none; raise CodecError unless they are names with scalars.
+
+    Args:
+        headers: what to encode.
+        limited: whether they may have MAX_HEADERS_BYTES at the most.
+    """
     if not headers:
         return None
     if not isinstance(headers, Mapping):
@@ -89,7 +94,7 @@ def encode_headers(headers: Mapping[str, Scalar] | None) -> str | None:
         if type(name) is not str or type(value) not in _SCALARS:
             raise CodecError(f"header {name!r:.80} must be a name with text, a number or a boolean, not {value!r:.80}")
     _require(dict(headers), "headers")
-    return _text(dict(headers), "headers", MAX_HEADERS_BYTES)
+    return _text(dict(headers), "headers", MAX_HEADERS_BYTES if limited else MAX_PAYLOAD_BYTES)
 
 
 def decode_headers(text: str | None) -> dict[str, Scalar]:
@@ -107,9 +112,7 @@ def decode_headers(text: str | None) -> dict[str, Scalar]:
 
 def encode_failure(failure: Failure) -> str:
     """Return a failure as JSON text; characters that a database cannot keep become U+FFFD."""
-    kept = Failure(
-        _storable(failure.type), _storable(failure.message), failure.traceback and _storable(failure.traceback)
-    )
+    kept = Failure(storable(failure.type), storable(failure.message), failure.traceback and storable(failure.traceback))
     return _encode(kept).decode()
 
 
@@ -136,7 +139,8 @@ def merge_patch(target: Any, patch: Any) -> Any:
     return merged
 
 
-def _storable(text: str) -> str:
+def storable(text: str) -> str:
+    """Return the text with U+FFFD for what no database keeps."""
     return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode("utf-8")
 
 

@@ -273,13 +273,21 @@ class Store(Protocol):
         """
         ...
 
-    def reserve(self, queue: str, limit: int, lease: timedelta, attempts: int | None, consumer: str) -> Plan[Reserved]:
+    def reserve(
+        self,
+        queue: str,
+        limit: int,
+        lease: timedelta,
+        attempts: int | None,
+        consumer: str,
+        dead_letter: str | None = None,
+    ) -> Plan[Reserved]:
         """Lend up to `limit` due messages until now + lease, first by (priority, due time, id), none to two consumers.
 
         Of a group only the live message with the lowest id, and while no other of the group is leased.
         Each row's attempts and token grow by one, `leased_by` becomes `consumer`. A row that still carries an
         unsettled lease has that recorded as its last error; if it has used up its `attempts` it is buried instead
-        and does not count towards the limit.
+        and does not count towards the limit: in place, or in the queue that `dead_letter` names.
         """
         ...
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 from msgspec import UNSET
 
 from duerow import codec
+from duerow.dead_letter import dead_letter as moved_to_dead_letters
 from duerow.errors import CodecError, ConfigurationError, InvalidMessage, InvalidOutcome
 from duerow.message import (
     Draft,
@@ -30,6 +31,14 @@ from duerow.settlement import Bury, Commit, Move, Release, Rollback, Settlement,
 from duerow.store import Buried, Committed, End, Entry, Moved, Record, Released, RolledBack, Turn
 
 _DONE: Final = Committed()
+
+
+class DeadLetter(NamedTuple):
+    """Where messages go that are given up, and what time it is."""
+
+    queue: str
+    now: datetime
+
 
 HOPS: Final = "hops"
 """The header that counts how many queues a message has gone through."""
@@ -119,8 +128,13 @@ def readable(record: Record) -> Message:
         return msgspec.structs.replace(message(shown), kind=record.kind, payload=record.payload)
 
 
-def turn(reservation: Reservation, settlement: Settlement) -> Turn:
+def turn(reservation: Reservation, settlement: Settlement, dead_letter: DeadLetter | None = None) -> Turn:
     """Return a reservation's end as the store wants it.
+
+    Args:
+        reservation: whose turn ends.
+        settlement: how.
+        dead_letter: where messages go that are given up, and the time; None: they stay where they are.
 
     Raises:
         InvalidMessage: a payload, header, key, queue, due time or delay in the settlement is out of bounds.
@@ -133,12 +147,12 @@ def turn(reservation: Reservation, settlement: Settlement) -> Turn:
     plain = type(settlement) is Commit and settlement.payload is UNSET and not settlement.then
     return Turn(
         Receipt(message.id, message.token),
-        _DONE if plain else _end(reservation, settlement),
+        _DONE if plain else _end(reservation, settlement, dead_letter),
         None if message.group is None else (message.queue, message.group),
     )
 
 
-def _end(reservation: Reservation, settlement: Settlement) -> End:
+def _end(reservation: Reservation, settlement: Settlement, dead_letter: DeadLetter | None) -> End:
     match settlement:
         case Commit():
             return _committed(reservation.message, settlement)
@@ -149,11 +163,29 @@ def _end(reservation: Reservation, settlement: Settlement) -> End:
         case Rollback(delay=delay, error=error):
             return RolledBack(check_span("delay", delay), _error(error))
         case Bury():
-            return Buried(_error(settlement))
+            return _buried(reservation.message, settlement, dead_letter)
         case Release():
             due_at = reservation.message.due_at
             return Released(reservation.message.first_due_at if due_at is None else due_at)
     raise InvalidOutcome(f"message {reservation.message.id} cannot be settled by {settlement!r:.120}")
+
+
+def _buried(message: Message, bury: Bury, dead_letter: DeadLetter | None) -> End:
+    if dead_letter is None:
+        return Buried(_error(bury))
+    why = failure(bury)
+    reason = "" if why is None else codec.storable(f"{why.type}: {why.message}")
+    return moved_to_dead_letters(
+        dead_letter.queue,
+        message.queue,
+        message.key,
+        message.headers,
+        message.attempts,
+        reason,
+        dead_letter.now,
+        message.group,
+        message.priority,
+    )
 
 
 def _committed(message: Message, commit: Commit) -> Committed:

@@ -98,6 +98,7 @@ class Worker:
             lease=queue.lease if lease is None else lease,
             retry=queue.retry if retry is None else as_policy(retry),
             max_payload_bytes=queue.max_payload_bytes,
+            dead_letter=queue.dead_letter,
         )
         self._terms = Terms(
             batch=batch,

@@ -6,12 +6,13 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Iterator
-from datetime import timedelta
+from datetime import datetime, timedelta
 from types import TracebackType
 from typing import Any, Final, Self, TypeVar
 
-from duerow.clock import Clock
+from duerow.clock import Clock, HostClock
 from duerow.codec import MAX_PAYLOAD_BYTES
+from duerow.dead_letter import check_targets
 from duerow.errors import Conflict
 from duerow.plan import Plan, run
 from duerow.retry import RetryFunction, RetryPolicy
@@ -50,7 +51,7 @@ def connect(
     """
     settings = Settings(clock, prefix, schema, options)
     store, connections = find_backend(target).open(target, settings)
-    database = Database(store, connections)
+    database = Database(store, connections, clock)
     try:
         (database.migrate() if migrate else database.run(store.check))
     except BaseException:
@@ -67,9 +68,11 @@ class Database:
         connections: the way to its server.
     """
 
-    def __init__(self, store: Store, connections: Connections) -> None:
+    def __init__(self, store: Store, connections: Connections, clock: Clock | None = None) -> None:
         self.store = store
         self.connections = connections
+        self._clock = clock
+        self._dead_letters: dict[str, str] = {}
 
     def queue(
         self,
@@ -78,6 +81,7 @@ class Database:
         lease: timedelta = timedelta(minutes=1),
         retry: RetryPolicy | RetryFunction | None = None,
         max_payload_bytes: int = MAX_PAYLOAD_BYTES,
+        dead_letter: str | None = None,
     ) -> Queue:
         """Return the queue of this name; nothing has to be created.
 
@@ -86,11 +90,23 @@ class Database:
             lease: how long a reservation lasts unless it is extended.
             retry: the delays between attempts, and their limit; default: at most 20, from 1 s doubling up to 1 h.
             max_payload_bytes: the largest payload when encoded; default 1 MiB.
+            dead_letter: the queue to which messages go that are given up, with headers that say why; default: none,
+                they stay in this queue as dead.
 
         Raises:
-            InvalidMessage: the name or the lease is out of bounds.
+            InvalidMessage: a name or the lease is out of bounds.
+            ConfigurationError: dead letters would go in a circle.
         """
-        return Queue(self, name, lease, retry, max_payload_bytes)
+        queue = Queue(self, name, lease, retry, max_payload_bytes, dead_letter)
+        if dead_letter is not None:
+            targets = {**self._dead_letters, name: dead_letter}
+            check_targets(targets)
+            self._dead_letters = targets
+        return queue
+
+    def host_time(self) -> datetime:
+        """Return the time as this process knows it: that of the clock given to `connect`, else of the host."""
+        return (self._clock or HostClock()).now()
 
     def queues(self) -> list[str]:
         """Return the names of the queues that have messages."""

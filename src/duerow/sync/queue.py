@@ -9,9 +9,10 @@ from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, Unpack
 
+import msgspec
 from msgspec import UNSET
 
-from duerow import changing, translation
+from duerow import changing, dead_letter, translation
 from duerow import reservation as core
 from duerow.codec import MAX_PAYLOAD_BYTES
 from duerow.consumer import new_claim
@@ -48,6 +49,8 @@ if TYPE_CHECKING:
 SHORTEST_LEASE: Final = timedelta(milliseconds=1)
 POLL_WOKEN: Final = timedelta(seconds=5)
 POLL_ALONE: Final = timedelta(seconds=1)
+REDRIVE_BATCH: Final = 100
+REDRIVE_LEASE: Final = timedelta(minutes=1)
 
 
 class Reservation(core.Reservation, frozen=True, gc=False):
@@ -86,6 +89,13 @@ class Reservation(core.Reservation, frozen=True, gc=False):
         self.queue.move(self, to, payload, within=within, **options)
 
 
+class Redriven(msgspec.Struct, frozen=True):
+    """What a redrive did: how many went back (or would), and how many stayed because their key is taken."""
+
+    count: int
+    skipped: int
+
+
 class Queue(Looking):
     """A named line of messages; made by `Database.queue`.
 
@@ -94,6 +104,7 @@ class Queue(Looking):
         name: its name.
         lease: how long a reservation lasts unless it is extended.
         retry: the delays between attempts, and their limit.
+        dead_letter: the queue to which messages go that are given up; None: they stay here as dead.
     """
 
     def __init__(
@@ -103,12 +114,14 @@ class Queue(Looking):
         lease: timedelta = timedelta(minutes=1),
         retry: RetryPolicy | RetryFunction | None = None,
         max_payload_bytes: int = MAX_PAYLOAD_BYTES,
+        dead_letter: str | None = None,
     ) -> None:
         self.database = database
         self.name = check_queue_name(name)
         self.lease = check_span("lease", lease, SHORTEST_LEASE)
         self.retry = as_policy(retry)
         self.max_payload_bytes = max_payload_bytes
+        self.dead_letter = None if dead_letter is None else check_queue_name(dead_letter)
         self._store = database.store
 
     def __repr__(self) -> str:
@@ -259,7 +272,9 @@ class Queue(Looking):
         while len(lent) < limit:
             wanted = limit - len(lent)
             reserved = self.database.run(
-                lambda wanted=wanted: self._store.reserve(self.name, wanted, span, self.retry.limit, claim)  # type: ignore[misc]
+                lambda wanted=wanted: self._store.reserve(  # type: ignore[misc]
+                    self.name, wanted, span, self.retry.limit, claim, self.dead_letter
+                )
             )
             readable, unreadable = self._read(reserved.records)
             lent += readable
@@ -447,9 +462,10 @@ class Queue(Looking):
         """
         refused: list[Refused] = []
         turns: list[Turn] = []
+        letters = self._dead_letter()
         for reservation, settlement in pairs:
             try:
-                turns.append(translation.turn(reservation, settlement))
+                turns.append(translation.turn(reservation, settlement, letters))
             except DuerowError as error:
                 refused.append(Refused(reservation.receipt, error))
         if turns:
@@ -457,7 +473,7 @@ class Queue(Looking):
         return refused
 
     def _settle_one(self, reservation: core.Reservation, settlement: Settlement, within: Any = None) -> None:
-        refused = self._settle([translation.turn(reservation, settlement)], within)
+        refused = self._settle([translation.turn(reservation, settlement, self._dead_letter())], within)
         if refused:
             error = refused[0].error
             raise LeaseLost(error.message_id, reservation.until) if isinstance(error, LeaseLost) else error
@@ -491,5 +507,85 @@ class Queue(Looking):
             ) from broken
         return refused
 
+    # Dead letters.
+
+    def redrive(
+        self, limit: int | None = None, *, on_duplicate: OnDuplicate = "reject", dry_run: bool = False
+    ) -> Redriven:
+        """Bring dead letters back, each with its key, as if pushed anew: attempts 0, due at once.
+
+        Called on a queue with a `dead_letter`, those of its own that are due there; on a dead-letter queue, each goes
+        to where it came from. In batches, each one transaction.
+
+        Args:
+            limit: how many at most; None: all that are there now.
+            on_duplicate: what to do when a live message has the key by now: "reject" leaves the dead letter where it
+                is, the others are those of `move`.
+            dry_run: change nothing, only count.
+
+        Raises:
+            ConfigurationError: this queue has no dead-letter queue and is none, or `limit` is no positive integer.
+        """
+        most = None if limit is None else changing.how_many(limit)
+        mode = check_on_duplicate(on_duplicate)
+        source = self if self.dead_letter is None else Queue(self.database, self.dead_letter, lease=self.lease)
+        own = None if self.dead_letter is None else self.name
+        if dry_run:
+            return self._count_dead_letters(source, own, most)
+        return self._redrive(source, own, most, mode)
+
+    def _count_dead_letters(self, source: Queue, own: str | None, most: int | None) -> Redriven:
+        found, after = 0, None
+        while page := source.find(limit=REDRIVE_BATCH, after=after):
+            found += sum(_comes_from(message, own) is not None and message.leased_by is None for message in page)
+            if most is not None and found >= most:
+                return Redriven(most, 0)
+            after = page[-1].id
+        return Redriven(found, 0)
+
+    def _redrive(self, source: Queue, own: str | None, most: int | None, mode: OnDuplicate) -> Redriven:
+        done = skipped = 0
+        left: list[Reservation] = []
+        try:
+            while most is None or done < most:
+                batch = source.reserve_many(
+                    REDRIVE_BATCH if most is None else min(REDRIVE_BATCH, most - done), lease=REDRIVE_LEASE
+                )
+                if not batch:
+                    break
+                left += batch
+                moves = [(one, back) for one in batch if (back := _back(one.message, own, mode)) is not None]
+                refused = {one.receipt for one in source.settle(moves)}
+                going = {one.receipt for one, _ in moves} - refused
+                left = [one for one in left if one.receipt not in going]
+                done, skipped = done + len(going), skipped + len(refused)
+        finally:
+            source.release_many(left)
+        return Redriven(done, skipped)
+
+    def _dead_letter(self) -> translation.DeadLetter | None:
+        if self.dead_letter is None:
+            return None
+        return translation.DeadLetter(self.dead_letter, self.database.host_time())
+
     def _lease(self, lease: timedelta | None) -> timedelta:
         return self.lease if lease is None else check_span("lease", lease, SHORTEST_LEASE)
+
+
+def _comes_from(message: Message, own: str | None) -> str | None:
+    """Return the queue that a dead letter goes back to; None if it is none, or not one of `own`."""
+    queue = message.headers.get(dead_letter.FROM)
+    return queue if isinstance(queue, str) and own in (None, queue) else None
+
+
+def _back(message: Message, own: str | None, mode: OnDuplicate) -> Move | None:
+    queue = _comes_from(message, own)
+    if queue is None:
+        return None
+    key = message.headers.get(dead_letter.KEY)
+    return Move(
+        queue,
+        key=key if isinstance(key, str) else None,
+        headers=dead_letter.restored(message.headers),
+        on_duplicate=mode,
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from duerow.errors import LeaseLost
 from duerow.message import OnDuplicate, Pushed, Status
@@ -47,11 +47,18 @@ class MemoryStore:
         """Add messages; see `Store.push`."""
         return _alone(partial(steps.push, entries=entries, on_duplicate=on_duplicate))
 
-    def reserve(self, queue: str, limit: int, lease: timedelta, attempts: int | None, consumer: str) -> Plan[Reserved]:
+    def reserve(
+        self,
+        queue: str,
+        limit: int,
+        lease: timedelta,
+        attempts: int | None,
+        consumer: str,
+        dead_letter: str | None = None,
+    ) -> Plan[Reserved]:
         """Lend due messages, oldest first; see `Store.reserve`."""
-        return _alone(
-            partial(steps.reserve, queue=queue, limit=limit, lease=lease, attempts=attempts, consumer=consumer)
-        )
+        terms: dict[str, Any] = {"lease": lease, "attempts": attempts, "consumer": consumer, "dead_letter": dead_letter}
+        return _alone(partial(steps.reserve, queue=queue, limit=limit, **terms))
 
     def extend(self, receipts: Sequence[Receipt], lease: timedelta) -> Plan[dict[Receipt, datetime]]:
         """Let leases run until now + lease; see `Store.extend`."""

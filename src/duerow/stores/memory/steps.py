@@ -12,9 +12,10 @@ from typing import Any
 from msgspec import UnsetType
 from msgspec.structs import replace
 
-from duerow.codec import encode_failure
+from duerow.codec import decode_failure, encode_failure
+from duerow.dead_letter import dead_letter as dead_letters
 from duerow.errors import DuerowError, DuplicateKey, LeaseLost, MessageLeased
-from duerow.message import Failure, OnDuplicate, Outcome, Pushed, Status
+from duerow.message import LIVE, Failure, OnDuplicate, Outcome, Pushed, Status
 from duerow.reservation import Receipt
 from duerow.store import Change, Entry, Order, Query, Record, Refused, Removal, Reserved, Tally
 from duerow.stores.memory.conditions import at, holds
@@ -64,7 +65,14 @@ def change(state: State, now: datetime, held: Record, entry: Entry, on_duplicate
 
 
 def reserve(
-    state: State, now: datetime, queue: str, limit: int, lease: timedelta, attempts: int | None, consumer: str
+    state: State,
+    now: datetime,
+    queue: str,
+    limit: int,
+    lease: timedelta,
+    attempts: int | None,
+    consumer: str,
+    dead_letter: str | None,
 ) -> Reserved:
     """Lend the first `limit` in line; those that used up their attempts in leases nobody settled are buried."""
     lent: list[Record] = []
@@ -75,7 +83,7 @@ def reserve(
         if record.leased_until is not None:
             record = replace(record, last_error=_ended_lease(record, attempts))
             if attempts is not None and record.attempts >= attempts:
-                state.put(dead(record))
+                state.put(dead(record) if dead_letter is None else _dead_letter(now, record, dead_letter))
                 buried += 1
                 continue
         lent.append(_lend(state, now, record, lease, consumer))
@@ -371,18 +379,43 @@ def _in_order(records: list[Record], order: Order) -> list[Record]:
     return [*some, *rest]
 
 
+def _dead_letter(now: datetime, record: Record, to: str) -> Record:
+    """Return the message as one that has gone to a dead-letter queue."""
+    why = decode_failure(record.last_error)
+    reason = "" if why is None else f"{why.type}: {why.message}"
+    letter = dead_letters(
+        to, record.queue, record.key, record.headers, record.attempts, reason, now, record.group, record.priority
+    )
+    return replace(begun_anew(record, now), queue=to, key=None, headers=letter.headers)
+
+
 def _in_turn(state: State, now: datetime, queue: str, attempts: int | None) -> Iterator[Record]:
-    """Yield the messages in line, priority by priority; of a group only the first, and while no other is lent.
+    """Yield the messages in line, priority by priority; of a group the first alone, and while no other is lent.
 
     A lease that has ended keeps a group back no longer than until this is noticed, when its priority is served.
+    Where one is buried, the next of its group has its turn at once.
     """
+    served: set[str | None] = set()
     for _, line in groupby(state.due(queue, now), key=attrgetter("priority")):
-        due = list(line)
-        for record in due:
+        ids = [record.id for record in line]
+        for record in _still_due(state, now, ids):
             if record.group is not None and record.leased_until is not None and not state.has_turn(record):
                 state.put(replace(unleased(record), last_error=_ended_lease(record, attempts)))
-        # All that have a turn now: the next of a group is not handed out together with the one before it.
-        yield from [state.records[record.id] for record in due if state.has_turn(state.records[record.id])]
+        while first := next(
+            (one for one in _still_due(state, now, ids) if state.has_turn(one) and one.group not in served), None
+        ):
+            ids.remove(first.id)
+            yield first
+            after = state.records.get(first.id)
+            if first.group is not None and (after is None or after.status in LIVE):
+                served.add(first.group)
+
+
+def _still_due(state: State, now: datetime, ids: Iterable[int]) -> Iterator[Record]:
+    for id_ in ids:
+        record = state.records.get(id_)
+        if record is not None and record.due_at is not None and record.due_at <= now:
+            yield record
 
 
 def _in_line(record: Record) -> tuple[int, bool, datetime, int]:

@@ -124,4 +124,4 @@ class Floors:
     def look_below(self, queue: Hashable) -> None:
         """Start the queue's next claim at the head."""
         with self._lock:
-            self._floors[queue].looked_below = 0.0
+            self._floors.setdefault(queue, _Floor()).looked_below = 0.0

@@ -15,9 +15,9 @@ from typing import Any, Protocol
 
 import pytest
 
-from duerow import Database, Queue
+from duerow import Database, Queue, fixed, limited
 from duerow.clock import Clock
-from duerow.testing.clock import MovableClock
+from duerow.testing.clock import MovableClock, seconds
 from duerow.testing.faces import AwaitedFace, BlockingFace, Face
 
 
@@ -111,6 +111,18 @@ def queue(db: Database) -> Queue:
 def other(db: Database) -> Queue:
     """Another queue without messages in the same database."""
     return db.queue("billing")
+
+
+@pytest.fixture
+def mail(db: Database) -> Queue:
+    """A queue with two attempts, at once one after the other, whose dead letters go to `letters`."""
+    return db.queue("mail", retry=limited(2, fixed(seconds(0))), dead_letter="mail-dead")
+
+
+@pytest.fixture
+def letters(db: Database) -> Queue:
+    """The queue of dead letters."""
+    return db.queue("mail-dead")
 
 
 @pytest.fixture

@@ -10,11 +10,14 @@ from typing import Any, Final
 
 import msgspec
 
+from duerow.codec import decode_failure
+from duerow.dead_letter import dead_letter as moved_to_dead_letters
 from duerow.plan import BEGIN, Plan
-from duerow.store import Record, Reserved
+from duerow.reservation import Receipt
+from duerow.store import Moved, Record, Reserved, Turn
 from duerow.stores.sql.floor import Start
 from duerow.stores.sql.lines import Line
-from duerow.stores.sql.plans.core import Core
+from duerow.stores.sql.plans.settling import Settling
 from duerow.stores.sql.statements import LENT, RECORD, OverRows, Statement
 
 _CREATED_AT: Final = LENT.index("created_at")
@@ -30,13 +33,23 @@ MORE: Final = 50
 Rows = Sequence[Sequence[Any]]
 
 
-class Taking(Core):
+class Taking(Settling):
     """Plans that lend due messages or take them away."""
 
-    def reserve(self, queue: str, limit: int, lease: timedelta, attempts: int | None, consumer: str) -> Plan[Reserved]:
+    def reserve(
+        self,
+        queue: str,
+        limit: int,
+        lease: timedelta,
+        attempts: int | None,
+        consumer: str,
+        dead_letter: str | None = None,
+    ) -> Plan[Reserved]:
         """Lend due messages; see Store.reserve."""
         values = {"attempts_in": attempts, "lease": self.dialect.write_span(lease), "consumer": consumer}
-        if self.dialect.writes_alone:  # the time is told when the wait for other writers is over, so leases are whole
+        if (
+            self.dialect.writes_alone or dead_letter is not None
+        ):  # the time is told when the wait for other writers is over, so leases are whole
             yield BEGIN
 
         def lent(rows: Rows, line: Line) -> list[Record]:
@@ -47,7 +60,22 @@ class Taking(Core):
 
         taking = _Taking(queue, limit, self.statements.reserve, self.statements.lend, lent, buried, values)
         yield from self._take(taking)
+        if dead_letter is not None and taking.buried:
+            yield from self._send_away(queue, dead_letter, taking.buried)
         return Reserved(sorted(taking.records, key=_IN_LINE), taking.rows - len(taking.records))
+
+    def _send_away(self, queue: str, to: str, rows: Rows) -> Plan[None]:
+        """Move rows of LENT that were buried to a dead-letter queue."""
+        read: Callable[[Any], Any] = self.dialect.read_moment
+        now = read((yield self._step(self.statements.time, {}))[0][0])
+        items: list[tuple[int, Turn]] = []
+        for id, _, _, key, headers, _, _, _, _, attempts, token, _, error, priority, group in rows:
+            why = decode_failure(error)
+            reason = "" if why is None else f"{why.type}: {why.message}"
+            letter = moved_to_dead_letters(to, queue, key, headers, attempts, reason, now, group, priority)
+            items.append((0, Turn(Receipt(id, token), letter)))
+        yield from self._end(items, Moved, {})
+        yield from self._wake([to])
 
     def _lent(self, rows: Rows, queue: str, line: Line, lease: timedelta, consumer: str) -> list[Record]:
         """Return the rows of LENT that were lent, not buried, as records."""
@@ -153,7 +181,7 @@ class Taking(Core):
             wanted, start = taking.left, self.floors.start((taking.queue, line))
             rows = yield self._step(taking.at_once(start.due_at is not None), self._from(start, taking, line))
             records = taking.read(rows, line) if rows else []
-            taking.add(records, len(rows))
+            taking.add(records, rows, line)
             if records:
                 self._raise_floor(taking, line, start, rows, max(map(_DUE_AT, records)))
             if len(rows) < wanted:
@@ -177,8 +205,9 @@ class Taking(Core):
         for chunk in self._chunks(sorted(ids)):
             rows = yield self._given(taking.picked, ("id",), [(id,) for id in chunk], taking.values)
             records = taking.read(rows, line) if rows else []
-            taking.add(records, len(rows))
+            taking.add(records, rows, line)
             if line.grouped:
+                taking.served.update(record.group for record in records)
                 yield from self._call_up((taking.queue, group) for group in taking.gone(rows))
 
     def _picked(self, taking: _Taking, line: Line) -> Plan[dict[int, Any]]:
@@ -201,7 +230,7 @@ class Taking(Core):
             start = self.floors.start((taking.queue, line))
             bound = {**self._from(start, taking, line), "limit_in": taking.left + MORE}
             rows = yield self._step(self.statements.pick(True, start.due_at is not None), bound)
-            new = {row[0]: row for row in rows if row[0] not in seen}
+            new = {row[0]: row for row in rows if row[0] not in seen and row[2] not in taking.served}
             turn, behind = yield from self._judged(new)
             seen |= new.keys() - behind.keys()
             heads |= {id: new[id][1] for id in turn}
@@ -288,14 +317,22 @@ class _Taking:
         self.at_once, self.picked, self.read, self.gone, self.values = at_once, picked, read, gone, values
         self.records: list[Record] = []
         self.rows = 0
+        self.buried: list[tuple[Any, ...]] = []
         self.floored: set[Line] = set()
+        self.served: set[str | None] = set()
 
     @property
     def left(self) -> int:
         """How many more may be taken."""
         return self.limit - len(self.records)
 
-    def add(self, records: Iterable[Record], rows: int) -> None:
+    def add(self, records: Sequence[Record], rows: Rows, line: Line) -> None:
         """Count in what a statement took; of rows that are no records the attempts were used up."""
         self.records += records
-        self.rows += rows
+        self.rows += len(rows)
+        if len(records) < len(rows):
+            end = len(LENT)
+            grouped = line.grouped
+            self.buried += [
+                (*row[:end], line.priority, row[end + 1] if grouped else None) for row in rows if row[_STATUS] == "dead"
+            ]
