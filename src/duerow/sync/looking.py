@@ -79,7 +79,7 @@ class Looking:
         statuses = None if status is None else (status,)
         keys = None if key is None else (changing.one_key(key),)
         limit = changing.how_many(limit)
-        if where is None and order == "id" and not isinstance(after, Message):
+        if where is None and order == "id" and (after is None or type(after) is int):
             query = Query(self.name, keys=keys, statuses=statuses, after_id=after, by_id=True, limit=limit)
         else:
             condition = None if where is None else as_condition(where)

@@ -6,7 +6,7 @@ import json
 import re
 from datetime import datetime
 from functools import lru_cache
-from math import isfinite
+from math import inf, isfinite
 from typing import Any, Final
 
 import msgspec
@@ -69,6 +69,7 @@ def _foreign(text: str) -> Any:
 
 
 def _compares(found: Any, operator: Operator, value: Value) -> bool:
+    found = _storable(found)
     if not _alike(found, value):
         return False
     match operator:
@@ -82,6 +83,16 @@ def _compares(found: Any, operator: Operator, value: Value) -> bool:
             return bool(found > value)
         case ">=":
             return bool(found >= value)
+
+
+def _storable(found: Any) -> Any:
+    """Return a value with an integer beyond 64 bits, which is not of our making, as the float next to it."""
+    if type(found) is int and not -(1 << 63) <= found < 1 << 63:
+        try:
+            return float(found)
+        except OverflowError:
+            return inf if found > 0 else -inf
+    return found
 
 
 def _alike(found: Any, value: Value) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -25,11 +24,11 @@ def const(value: int | str) -> ColumnElement[Any]:
 
 
 def decode_json(text: str) -> Any:
-    """Return what a JSON text says, also one with numbers that no float can hold."""
+    """Return what a JSON text says; one that is not of our making, with numbers that none can hold, as it is."""
     try:
         return msgspec.json.decode(text)
     except msgspec.DecodeError:
-        return json.loads(text)
+        return text
 
 
 class JsonText(UserDefinedType[str]):
@@ -53,8 +52,8 @@ class Member:
         absent: true if there is nothing, or JSON null; else false.
         text: text, compared by code point.
         boolean: a boolean, as the word true or false.
-        whole: an integer.
-        real: a number that is no integer of 64 bits, as a finite float.
+        whole: an integer of 64 bits.
+        real: any other number, as a finite float.
         json: the value for `Dialect.read_json`, null if there is none.
     """
 

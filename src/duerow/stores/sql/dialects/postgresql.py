@@ -55,6 +55,7 @@ _SEPARATOR = "\x1f"
 
 
 _INTEGER = "^-?[0-9]{1,19}$"
+_LEAST_INTEGER, _MOST_INTEGER = "-9223372036854775808", "9223372036854775807"
 _MODEST = "^[^eE]+([eE][-+]?[0-9]{1,3})?$"
 _LONGEST = 400
 """Numbers as JSON text that NUMERIC can hold: with a small exponent and not too many digits."""
@@ -145,7 +146,8 @@ class PostgreSQL:
         kind = func.json_typeof(value)
         word = value.op("#>>", return_type=Text())(literal_column("CAST('{}' AS TEXT[])"))
         is_number = kind == const("number")
-        is_whole = and_(is_number, word.op("~", is_comparison=True)(const(_INTEGER)))
+        within = cast(word, Numeric).between(literal_column(_LEAST_INTEGER), literal_column(_MOST_INTEGER))
+        is_whole = case((and_(is_number, word.op("~", is_comparison=True)(const(_INTEGER))), within), else_=false())
         modest = and_(func.length(word) <= const(_LONGEST), word.op("~", is_comparison=True)(const(_MODEST)))
         size = func.abs(cast(word, Numeric))
         real = case(

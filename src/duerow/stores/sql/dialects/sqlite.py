@@ -97,12 +97,13 @@ class SQLite:
             _walked(checked, names) if any(map(_ODD.search, names)) or "" in names else _extracted(checked, names)
         )
         finite = and_(value > literal_column("-9e999"), value < literal_column("9e999"))
+        is_number = kind.in_([const("integer"), const("real")])
         return Member(
             absent=func.coalesce(kind, const("null")) == const("null"),
             text=case((kind == const("text"), value)),
             boolean=case((kind.in_([const("true"), const("false")]), kind)),
-            whole=case((kind == const("integer"), value)),
-            real=case((and_(kind == const("real"), finite), value)),
+            whole=case((and_(is_number, func.typeof(value) == const("integer")), value)),
+            real=case((and_(is_number, func.typeof(value) == const("real"), finite), value)),
             json=json,
         )
 
