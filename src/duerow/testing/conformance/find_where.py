@@ -98,7 +98,8 @@ def test_a_comparison_with_what_is_missing_or_of_another_type_is_false_and_its_n
 
 
 def test_null_is_what_is_missing_or_null(queue: Queue) -> None:
-    queue.push_many([Draft(one) for one in ({"a": None}, {}, {"a": 0}, {"a": ""}, {"a": []}, {"a": {}}, [1], None)])
+    pushed: list[Any] = [{"a": None}, {}, {"a": 0}, {"a": ""}, {"a": []}, {"a": {}}, [1], None]
+    queue.push_many([Draft(one) for one in pushed])
     assert found(queue, "payload.a is null") == [{"a": None}, {}, [1], None]
     assert found(queue, "payload.a is not null") == [{"a": 0}, {"a": ""}, {"a": []}, {"a": {}}]
     assert found(queue, "payload is null") == [None]
