@@ -254,6 +254,48 @@ class Removal(msgspec.Struct, frozen=True, gc=False):
     leased: list[tuple[int, str]]
 
 
+class Planned(msgspec.Struct, frozen=True, gc=False):
+    """A schedule as it is kept.
+
+    Attributes:
+        name: what it is called; unique.
+        definition: what it is to do, as JSON text that the store does not read.
+        next_at: when it ticks next; None: never again.
+        last_at: the last tick that became a message; None: none did.
+        version: a number that is another after every change.
+    """
+
+    name: str
+    definition: str
+    next_at: datetime | None
+    last_at: datetime | None
+    version: int
+
+
+class SchedulesFound(msgspec.Struct, frozen=True, gc=False):
+    """Schedules as they were read, the store's time at that moment, and when the next of all ticks is or was."""
+
+    now: datetime
+    next_at: datetime | None
+    rows: list[Planned]
+
+
+class ScheduleChange(msgspec.Struct, frozen=True, gc=False):
+    """What becomes of a schedule, and what it pushes in the same transaction.
+
+    Attributes:
+        name: the schedule.
+        version: it is changed only while it has this version; None: only if there is none of this name.
+        after: what it becomes; None: it is removed.
+        push: the messages of its ticks; they have no keys.
+    """
+
+    name: str
+    version: int | None
+    after: Planned | None
+    push: tuple[Entry, ...] = ()
+
+
 class Store(Protocol):
     """The contract. Every method returns a plan; a plan of several steps yields BEGIN first.
 
@@ -322,6 +364,10 @@ class Store(Protocol):
         """
         ...
 
+    def set_schedule(self, change: ScheduleChange) -> Plan[bool]:
+        """Change a schedule and push what it pushes, both or neither; False: another was faster, nothing changed."""
+        ...
+
     # Reads.
 
     def find(self, query: Query) -> Plan[list[Record]]:
@@ -349,6 +395,13 @@ class Store(Protocol):
 
         Returns how long from now until the next message of them is due (zero or less: now), None if there is none.
         Leased ones count: they are due at the end of their lease.
+        """
+        ...
+
+    def schedules(self, name: str | None = None, due: bool = False) -> Plan[SchedulesFound]:
+        """Read the schedules: all, that of a name, or up to 100 that are due, those first that are due the longest.
+
+        All are read in the order of their names.
         """
         ...
 

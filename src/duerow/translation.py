@@ -174,7 +174,7 @@ def _buried(message: Message, bury: Bury, dead_letter: DeadLetter | None) -> End
     if dead_letter is None:
         return Buried(_error(bury))
     why = failure(bury)
-    reason = "" if why is None else codec.storable(f"{why.type}: {why.message}")
+    reason = "" if why is None else codec.storable(why.message)
     return moved_to_dead_letters(
         dead_letter.queue,
         message.queue,

@@ -29,6 +29,7 @@ WITH_PARAMETER = {
     "insert_one": [frozenset(), frozenset(("key", "headers", "due", "delay"))],
     "reserve": [True, False],
     "pop": [True, False],
+    "schedules": [(), ("name",), ("due",)],
     "pick": [(False, False), (True, False), (True, True)],
     "peek": [True, False],
     "change": [

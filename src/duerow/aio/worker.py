@@ -40,6 +40,7 @@ from duerow.working.supervising import (
     Supervising,
     TurnsEnded,
 )
+from duerow.working.ticking import TICKER, Maintain, Rest, Ticking
 
 SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 
@@ -313,7 +314,8 @@ class _Office:
         self._thread = threading.Thread(target=self._run, name=f"duerow-{queue.name}", daemon=True)
         self._loop = asyncio.new_event_loop()
         self._events: asyncio.Queue[Stop | Left] = asyncio.Queue()
-        self._freed, self._ended, self._time_up = asyncio.Event(), asyncio.Event(), asyncio.Event()
+        self._freed, self._ended = asyncio.Event(), asyncio.Event()
+        self._over, self._time_up = asyncio.Event(), asyncio.Event()
         self._told_ended = False
         self._wakeup = _Wakeup(shift, queue)
         self._parts: set[asyncio.Task[None]] = set()
@@ -329,6 +331,8 @@ class _Office:
             Freed: self._tell_freed,
             Pause: lambda step: _within(step.seconds, self._time_up.wait()),
             Extend: self._extend,
+            Maintain: lambda step: self._queue.database.maintain(),
+            Rest: lambda step: _within(step.seconds, self._over.wait()),
             TurnsEnded: self._turns_ended,
             NextEvent: self._next_event,
             Hire: self._hire,
@@ -377,6 +381,7 @@ class _Office:
         supervising = self._supervising
         try:
             self._start(KEEPER, self._keeping.keep())
+            self._start(TICKER, Ticking(self._shift).tick())
             self._start(SETTLER, self._settling.serve())
             self._start(FETCHER, self._claiming.fetch())
             for _ in range(self._shift.terms.concurrency):
@@ -456,6 +461,8 @@ class _Office:
         self._ended.set()
         self._handlers.ring(None)
         self._wakeup.wake()
+        if self._shift.over:
+            self._over.set()
         if self._shift.gave_up:
             self._time_up.set()
 

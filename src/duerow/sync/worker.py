@@ -39,6 +39,7 @@ from duerow.working.supervising import (
     Supervising,
     TurnsEnded,
 )
+from duerow.working.ticking import TICKER, Maintain, Rest, Ticking
 
 SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 
@@ -154,7 +155,8 @@ class _Crew:
         self._wakeup = _Wakeup(shift, queue)
         self._turn_to_claim = threading.Lock()
         self._work = threading.Condition()
-        self._freed, self._ended, self._time_up = threading.Event(), threading.Event(), threading.Event()
+        self._freed, self._ended = threading.Event(), threading.Event()
+        self._over, self._time_up = threading.Event(), threading.Event()
         self._actions: dict[type, Callable[[Any], Any]] = {
             Reserve: self._reserve,
             Listen: lambda step: self._wakeup.listen(),
@@ -167,6 +169,8 @@ class _Crew:
             Freed: self._tell_freed,
             Pause: lambda step: self._time_up.wait(step.seconds),
             Extend: lambda step: queue.extend_many(step.reservations),
+            Maintain: lambda step: queue.database.maintain(),
+            Rest: lambda step: self._over.wait(step.seconds),
             TurnsEnded: lambda step: self._ended.set(),
             NextEvent: self._next_event,
             Hire: lambda step: self._hire(),
@@ -179,6 +183,7 @@ class _Crew:
         supervising = self._supervising
         try:
             self._start(KEEPER, lambda: self._carry_out(Keeping(self._shift).keep()))
+            self._start(TICKER, lambda: self._carry_out(Ticking(self._shift).tick()))
             self._start(SETTLER, lambda: self._carry_out(self._settling.serve()))
             if not self._shift.terms.one_by_one:
                 self._start(FETCHER, lambda: self._carry_out(self._claiming.fetch()))
@@ -302,6 +307,8 @@ class _Crew:
         with self._work:
             self._work.notify_all()
         self._wakeup.wake()
+        if self._shift.over:
+            self._over.set()
         if self._shift.gave_up:
             self._time_up.set()
 

@@ -50,3 +50,16 @@ CREATE TABLE duerow_waiting (
 
 INSERT INTO duerow_schema (version, name) VALUES (1, '0001 messages');
 
+CREATE TABLE duerow_schedule (
+	name TEXT COLLATE "C" NOT NULL, 
+	definition JSON NOT NULL, 
+	next_at TIMESTAMP WITH TIME ZONE, 
+	last_at TIMESTAMP WITH TIME ZONE, 
+	version BIGINT NOT NULL, 
+	PRIMARY KEY (name)
+);
+
+CREATE INDEX duerow_schedule_due ON duerow_schedule (next_at) WHERE next_at IS NOT NULL;
+
+INSERT INTO duerow_schema (version, name) VALUES (2, '0003 schedules');
+

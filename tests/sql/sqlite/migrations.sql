@@ -43,3 +43,17 @@ CREATE UNIQUE INDEX duerow_message_turn ON duerow_message (queue, "group") WHERE
 
 INSERT INTO duerow_schema (version, name) VALUES (1, '0001 messages');
 
+CREATE TABLE duerow_schedule (
+	name TEXT COLLATE "BINARY" NOT NULL, 
+	definition TEXT NOT NULL, 
+	next_at BIGINT, 
+	last_at BIGINT, 
+	version BIGINT NOT NULL, 
+	PRIMARY KEY (name), 
+	CHECK (json_valid(definition))
+);
+
+CREATE INDEX duerow_schedule_due ON duerow_schedule (next_at) WHERE next_at IS NOT NULL;
+
+INSERT INTO duerow_schema (version, name) VALUES (2, '0003 schedules');
+

@@ -21,10 +21,12 @@ from duerow.store import (
     Refused,
     Removal,
     Reserved,
+    ScheduleChange,
+    SchedulesFound,
     Tally,
     Turn,
 )
-from duerow.stores.memory import steps
+from duerow.stores.memory import schedules, steps
 from duerow.stores.memory.state import State
 from duerow.stores.memory.turns import end_turn, in_order_of_effect, require_lone_turns
 from duerow.where import Condition, Path
@@ -101,6 +103,10 @@ class MemoryStore:
             partial(steps.alter, queue=queue, changes=changes, even_if_leased=even_if_leased, dry_run=dry_run)
         )
 
+    def set_schedule(self, change: ScheduleChange) -> Plan[bool]:
+        """Change a schedule and push what it pushes, in one step; see `Store.set_schedule`."""
+        return _alone(partial(schedules.change, change=change))
+
     def find(self, query: Query) -> Plan[list[Record]]:
         """Read messages without taking them; see `Store.find`."""
         return _alone(partial(steps.find, query=query))
@@ -124,6 +130,10 @@ class MemoryStore:
     def idle(self, queues: Sequence[str], until: timedelta) -> Plan[timedelta | None]:
         """Return how long until the next message is due; listeners hear of every push, so nothing need be noted."""
         return _alone(partial(steps.idle, queues=queues))
+
+    def schedules(self, name: str | None = None, due: bool = False) -> Plan[SchedulesFound]:
+        """Read schedules; see `Store.schedules`."""
+        return _alone(partial(schedules.find, name=name, due=due))
 
     def check(self) -> Plan[None]:
         """Find nothing amiss: there are no tables."""

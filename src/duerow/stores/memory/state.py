@@ -1,33 +1,37 @@
-"""What the in-memory store holds: every message by its id, and the two orders in which they are looked up."""
+"""What the in-memory store holds: every message by its id, the two orders of looking them up, and the schedules."""
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
 from collections import defaultdict
+from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
 from typing import Final
 
 from duerow.message import LIVE
-from duerow.store import Record
+from duerow.store import Planned, Record
 
 _AFTER_EVERY_ID: Final = 1 << 63
 _BEFORE_ALL_TIMES: Final = datetime.min.replace(tzinfo=UTC)
 
 
 class State:
-    """The messages of one in-memory database; changed only by `put` and `drop`, each of which can be undone.
+    """One in-memory database; changed only by `put`, `drop` and `plan`, each of which can be undone.
 
     Attributes:
         records: every message by its id.
+        schedules: every schedule by its name.
     """
 
     def __init__(self) -> None:
         self.records: dict[int, Record] = {}
+        self.schedules: dict[str, Planned] = {}
         self._lines: defaultdict[str, list[tuple[int, datetime, int]]] = defaultdict(list)
         self._groups: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
         self._lent: dict[tuple[str, str], int] = {}
         self._holders: dict[tuple[str, str], int] = {}
-        self._journal: list[tuple[int, Record | None]] = []
+        self._journal: list[tuple[int | None, Callable[[], None]]] = []
         self._last_id = 0
 
     def next_id(self) -> int:
@@ -71,6 +75,11 @@ class State:
         """Keep no message under this id any longer."""
         self._change(id_, None)
 
+    def plan(self, name: str, schedule: Planned | None) -> None:
+        """Keep this schedule, in place of what was kept under its name; None: keep none."""
+        self._journal.append((None, partial(self._replan, name, self.schedules.get(name))))
+        self._replan(name, schedule)
+
     def mark(self) -> int:
         """Return a place in the journal of changes to which `undo` can go back."""
         return len(self._journal)
@@ -78,18 +87,18 @@ class State:
     def undo(self, mark: int = 0) -> None:
         """Take back every change since the mark, or all that are not kept yet."""
         while len(self._journal) > mark:
-            id_, before = self._journal.pop()
-            self._replace(id_, before)
+            _, take_back = self._journal.pop()
+            take_back()
 
     def keep(self) -> set[str]:
         """Make all changes final; return the queues in which a message that nobody holds has now a due time."""
         touched = {id_ for id_, _ in self._journal}
         self._journal.clear()
-        records = [self.records[id_] for id_ in touched if id_ in self.records]
+        records = [self.records[id_] for id_ in touched if id_ is not None and id_ in self.records]
         return {record.queue for record in records if record.due_at is not None and record.leased_by is None}
 
     def _change(self, id_: int, after: Record | None) -> None:
-        self._journal.append((id_, self.records.get(id_)))
+        self._journal.append((id_, partial(self._replace, id_, self.records.get(id_))))
         self._replace(id_, after)
 
     def _replace(self, id_: int, after: Record | None) -> None:
@@ -99,6 +108,12 @@ class State:
         if after is not None:
             self.records[id_] = after
             self._enter(after)
+
+    def _replan(self, name: str, schedule: Planned | None) -> None:
+        if schedule is None:
+            self.schedules.pop(name, None)
+        else:
+            self.schedules[name] = schedule
 
     def _enter(self, record: Record) -> None:
         if record.due_at is not None:

@@ -382,7 +382,7 @@ def _in_order(records: list[Record], order: Order) -> list[Record]:
 def _dead_letter(now: datetime, record: Record, to: str) -> Record:
     """Return the message as one that has gone to a dead-letter queue."""
     why = decode_failure(record.last_error)
-    reason = "" if why is None else f"{why.type}: {why.message}"
+    reason = "" if why is None else why.message
     letter = dead_letters(
         to, record.queue, record.key, record.headers, record.attempts, reason, now, record.group, record.priority
     )

@@ -18,6 +18,7 @@ class Tables:
     Attributes:
         message: one row for each message; see the design note on the schema.
         waiting: one row for each queue for which a consumer sleeps, until when (only where pushes wake consumers).
+        schedule: one row for each schedule, with its next tick.
         version: one row for each migration that was made.
     """
 
@@ -55,6 +56,15 @@ class Tables:
         )
         self.waiting = Table(
             f"{prefix}waiting", metadata, Column("queue", Text, primary_key=True), Column("until", moment)
+        )
+        self.schedule = Table(
+            f"{prefix}schedule",
+            metadata,
+            Column("name", Text, primary_key=True),
+            Column("definition", dialect.json),
+            Column("next_at", moment),
+            Column("last_at", moment),
+            Column("version", BigInteger),
         )
         self.version = Table(
             f"{prefix}schema",

@@ -107,7 +107,10 @@ class Core:
         given = sorted(set(groups))
         for chunk in self._chunks(given):
             rows = yield self._given(self.statements.call_up, ("queue", "group"), chunk)
-            yield from self._wake(row[0] for row in rows)
+            self.floors.written()
+            for _, due_at in rows:
+                self.floors.lower(self.dialect.read_moment(due_at))
+            yield from self._wake(queue for queue, _ in rows)
 
     def _wake(self, queues: Iterable[str]) -> Plan[None]:
         names = sorted(set(queues))

@@ -71,7 +71,7 @@ class Taking(Settling):
         items: list[tuple[int, Turn]] = []
         for id, _, _, key, headers, _, _, _, _, attempts, token, _, error, priority, group in rows:
             why = decode_failure(error)
-            reason = "" if why is None else f"{why.type}: {why.message}"
+            reason = "" if why is None else why.message
             letter = moved_to_dead_letters(to, queue, key, headers, attempts, reason, now, group, priority)
             items.append((0, Turn(Receipt(id, token), letter)))
         yield from self._end(items, Moved, {})
