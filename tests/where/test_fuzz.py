@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import os
 import random
 import uuid
@@ -88,6 +89,7 @@ def test_a_hundred_thousand_random_texts_are_answered_alike_by_every_store_or_re
     queues: list[duerow.Queue],
 ) -> None:
     """Their number by DUEROW_SOAK_TEXTS; DUEROW_SEED repeats a run, whose seed is printed."""
+    faulthandler.cancel_dump_traceback_later()  # to look into a thread that runs can end the process
     number = int(os.environ.get("DUEROW_SOAK_TEXTS", "100000"))
     seed = int(os.environ.get("DUEROW_SEED", random.SystemRandom().randrange(1 << 32)))
     print(f"DUEROW_SEED={seed}")
