@@ -79,7 +79,7 @@ def statements(of: Statements) -> dict[str, Statement]:
         "payload.companyId = 3345 and not attempts > 3 or headers.\"x\" like 'a%' and status in ('new', 'error')"
     )
     found["search"] = of.search((), where, Order("priority", descending=True, after=(5, 7)), locked=True)
-    found["tally"] = of.tally(where, ("payload", "companyId"), limited=True)
+    found["tally"] = of.tally(where, ("payload", "companyId"), limited=True, resting=False)
     return found
 
 

@@ -16,7 +16,7 @@ from duerow.errors import ConfigurationError
 from duerow.message import Message, Scalar, Status
 from duerow.plan import Plan
 from duerow.store import Query, Store
-from duerow.where import Compare, Condition, Field, as_condition, as_path
+from duerow.where import Compare, Condition, Field, as_condition, as_path, every
 
 if TYPE_CHECKING:
     from duerow.sync.database import Database
@@ -88,28 +88,55 @@ class Looking:
         return self._found(query)
 
     @overload
-    def count(self, where: str | Condition | None = None, *, by: None = None, exact: bool | None = None) -> Count: ...
-    @overload
-    def count(self, where: str | Condition | None = None, *, by: str | Field, exact: bool | None = None) -> Counts: ...
     def count(
-        self, where: str | Condition | None = None, *, by: str | Field | None = None, exact: bool | None = None
+        self,
+        where: str | Condition | None = None,
+        *,
+        status: Status | None = None,
+        by: None = None,
+        exact: bool | None = None,
+    ) -> Count: ...
+    @overload
+    def count(
+        self,
+        where: str | Condition | None = None,
+        *,
+        status: Status | None = None,
+        by: str | Field,
+        exact: bool | None = None,
+    ) -> Counts: ...
+    def count(
+        self,
+        where: str | Condition | None = None,
+        *,
+        status: Status | None = None,
+        by: str | Field | None = None,
+        exact: bool | None = None,
     ) -> Count | Counts:
         """Count messages, in all or by the values of a field.
 
         Args:
-            where: only those of which this condition holds; one of the statuses alone is a condition as well.
+            where: only those of which this condition holds; a status alone is taken as `status`.
+            status: only those of this status.
             by: count for each value of this field, such as `status` or `payload.companyId`.
             exact: count all; default: of a condition or by a field 10,000 at most, which the answer's `capped` says.
                 All messages, those of one status and those by status are counted by index, and always exactly.
 
         Raises:
             InvalidCondition: the condition cannot be read, or messages have no such field.
+            ConfigurationError: there is no such status.
         """
+        if isinstance(where, str) and where in STATUSES and status is None:
+            where, status = None, where
+        if status not in (None, *STATUSES):
+            raise ConfigurationError(f"count takes one of the statuses {STATUSES}, not {status!r}")
         path = None if by is None else as_path(by)
-        status = where if isinstance(where, str) and where in STATUSES else None
-        if path in (None, ("status",)) and (where is None or status is not None):
+        if where is None and path in (None, ("status",)):
             return self._count_by_status(status, path is not None)
-        condition = None if where is None else as_condition(where) if status is None else _of_status(status)
+        parts = [] if where is None else [as_condition(where)]
+        if status is not None:
+            parts.append(Compare(("status",), "=", status))
+        condition = every(*parts) if parts else None
         limit = None if exact else CAP
         tally = self.database.run(lambda: self._store.tally(self.name, condition, path, limit))
         return counted(tally, limit) if path is None else counted_by(tally, limit)
@@ -263,7 +290,3 @@ class Looking:
             done = self.database.run(lambda previous=done: batch(previous), within)  # type: ignore[misc]
             changed += done.changed
         return changed
-
-
-def _of_status(status: str) -> Condition:
-    return Compare(("status",), "=", status)

@@ -143,6 +143,22 @@ class Conditions:
         return self.dialect.member(self.message.c[path[0]], path[1:])
 
 
+def asked_statuses(condition: Condition | None) -> frozenset[Value] | None:
+    """Return to which statuses a condition confines the messages; None if it does not say so outright."""
+    terms = condition.terms if isinstance(condition, Every) else (condition,)
+    asked: frozenset[Value] | None = None
+    for term in terms:
+        match term:
+            case Compare(("status",), "=", value):
+                these = frozenset((value,))
+            case In(("status",), values):
+                these = frozenset(values)
+            case _:
+                continue
+        asked = these if asked is None else asked & these
+    return asked
+
+
 def _any_of(found: ColumnElement[Any], operator: Operator, bounds: Sequence[ColumnElement[Any]]) -> ColumnElement[bool]:
     """Return that a value compares so with one of these, all of its own type."""
     if not bounds:

@@ -662,10 +662,15 @@ class Statements:
         later = column < bound if order.descending else column > bound
         return or_(later, and_(column == bound, later_id), column.is_(None))
 
-    def tally(self, where: Condition | None, by: Path | None, limited: bool) -> Statement:
-        """Count rows of a queue of which a condition holds by a value of theirs, the first `limit_in` of them."""
+    def tally(self, where: Condition | None, by: Path | None, limited: bool, resting: bool) -> Statement:
+        """Count rows of a queue of which a condition holds by a value of theirs, the first `limit_in` of them.
+
+        `resting`: only those that are neither in line nor behind others, by their own index.
+        """
         value = const(0) if by is None else self.conditions.value(by)
         found = select(value.label("value")).where(self._of_queue)
+        if resting:
+            found = found.where(self.message.c.due_at.is_(None), self.message.c.behind_at.is_(None))
         if where is not None:
             found = found.where(self.conditions.clause(where))
         if limited:

@@ -9,7 +9,7 @@ from typing import Any
 from duerow.errors import DuerowError, DuplicateKey, LeaseLost, MessageLeased
 from duerow.plan import BEGIN, Plan
 from duerow.reservation import Receipt
-from duerow.store import Change, Entry, Query, Record, Refused
+from duerow.store import Change, Entry, Query, Refused
 from duerow.stores.sql.lines import Line
 from duerow.stores.sql.plans.pushing import Item, Pushing
 from duerow.stores.sql.plans.reading import Reading
@@ -33,7 +33,7 @@ class Changing(Pushing, Reading):
             possible = [change for change in changes if change.receipt not in taken]
             changed = yield from self._change_all(queue, possible, even_if_leased)
         left = [change for change in changes if change.record.id not in changed]
-        return (yield from self._refused(left, taken)) if left else []
+        return (yield from self._refused(queue, left, taken)) if left else []
 
     def _changeable(self, queue: str, changes: Sequence[Change], even_if_leased: bool) -> Plan[set[int]]:
         """Return the ids of the messages that would be changed."""
@@ -111,20 +111,20 @@ class Changing(Pushing, Reading):
         free = {item.entry.key for item in items if item.id in held}
         return taken | {first[key].receipt: DuplicateKey(queue, [key]) for key in first if key not in free}
 
-    def _refused(self, changes: Sequence[Change], taken: dict[Receipt, DuerowError]) -> Plan[list[Refused]]:
-        """Say of each message that was not changed why: its key, somebody's lease, or another token."""
-        queue = changes[0].record.queue
-        now: dict[Receipt, Record] = {}
+    def _refused(self, queue: str, changes: Sequence[Change], taken: dict[Receipt, DuerowError]) -> Plan[list[Refused]]:
+        """Say of each message that was not changed why: another token by now, its key, or somebody's lease."""
+        holders: dict[Receipt, str | None] = {}
         for chunk in self._chunks(changes):
             query = Query(queue, ids=tuple(map(_id, chunk)), by_id=True, limit=len(chunk))
             for record in (yield from self.find(query)):
-                now[Receipt(record.id, record.token)] = record
+                holders[Receipt(record.id, record.token)] = record.leased_by
         refused: list[Refused] = []
         for change in changes:
             receipt = change.receipt
-            holder = now[receipt].leased_by if receipt in now else None
-            leased = MessageLeased(receipt.id, holder) if holder is not None else None
-            refused.append(Refused(receipt, taken.get(receipt) or leased or LeaseLost(receipt.id)))
+            error: DuerowError = LeaseLost(receipt.id)
+            if receipt in holders:
+                error = taken.get(receipt) or MessageLeased(receipt.id, holders[receipt])
+            refused.append(Refused(receipt, error))
         return refused
 
 

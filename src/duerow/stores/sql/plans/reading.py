@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import timedelta
 from itertools import groupby
 from operator import attrgetter
@@ -12,8 +12,9 @@ from duerow.clock import EPOCH
 from duerow.message import LIVE, Status
 from duerow.plan import BEGIN, Plan
 from duerow.store import Order, Query, Record, Removal, Tally
+from duerow.stores.sql.conditions import asked_statuses
 from duerow.stores.sql.plans.core import Core
-from duerow.where import FIELDS, JSON, Condition, Path
+from duerow.where import FIELDS, JSON, Condition, Path, Value
 
 NOTE: Final = timedelta(seconds=10)
 """How much longer than its sleep a consumer is noted as sleeping, so that pushes begun meanwhile wake it too."""
@@ -60,7 +61,7 @@ class Reading(Core):
                     continue
                 by.append(name)
                 values |= self.dialect.pack(name, {"value": wanted})
-        if query.statuses is not None and not set(query.statuses) & set(LIVE):
+        if _rest(query.statuses) or _rest(asked_statuses(query.where)):
             by.append("resting")
         if query.after_id is not None:
             by.append("after_id")
@@ -79,7 +80,8 @@ class Reading(Core):
         values: dict[str, Any] = {"queue_in": queue}
         if limit is not None:
             values["limit_in"] = limit + 1
-        rows = yield self._step(self.statements.tally(where, by, limit is not None), values)
+        resting = _rest(asked_statuses(where))
+        rows = yield self._step(self.statements.tally(where, by, limit is not None, resting), values)
         if by is None:
             return [(None, number) for _, number in rows]
         if by[0] in JSON:
@@ -148,3 +150,8 @@ class Reading(Core):
                 waits.append(due_at - now)
             self.floors.looked(name, now if due_at is None else min(now, due_at), writes)
         return min(waits, default=None)
+
+
+def _rest(statuses: Collection[Value] | None) -> bool:
+    """Return whether messages of these statuses all rest, for which there is an index."""
+    return statuses is not None and not set(statuses) & set(LIVE)
