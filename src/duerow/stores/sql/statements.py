@@ -785,11 +785,20 @@ class Statements:
 
     @cached_property
     def purge(self) -> Statement:
-        """Take some messages of a queue away, whatever they are; return their ids."""
+        """Take some messages of a queue away, whatever they are, each kind by its own index; return their ids."""
         columns = self.message.c
-        some = select(columns.id).where(self._of_queue).limit(self._bound("limit_in", Integer()))
-        gone = delete(self.message).where(self.dialect.one_of(columns.id, some.with_for_update(skip_locked=True)))
+        kinds = ((columns.due_at.is_not(None), self._in_group(False)), *self._kinds)
+        limit = self._bound("limit_in", Integer())
+        some = [select(columns.id).where(self._of_queue, *kind).limit(limit).subquery() for kind in kinds]
+        ids = union_all(*(select(part.c.id) for part in some)).subquery("some")
+        gone = delete(self.message).where(columns.id.in_(select(ids.c.id).limit(limit)))
         return Statement(gone.returning(columns.id))
+
+    @property
+    def _kinds(self) -> tuple[tuple[ColumnElement[bool], ...], ...]:
+        """The rows in groups, and those that rest: what is neither is in a line without groups."""
+        columns = self.message.c
+        return (columns.group.is_not(None), self._live), (columns.due_at.is_(None), columns.behind_at.is_(None))
 
     @lru_cache(maxsize=4)  # noqa: B019 - lives as long as the store
     def in_line(self, grouped: bool, due: bool) -> Statement:
