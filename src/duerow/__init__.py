@@ -6,6 +6,7 @@ from duerow.message import Draft, Failure, Message, Pushed
 from duerow.pipeline import Drop, Pipeline, Relay, Sink, Switch
 from duerow.reservation import Receipt
 from duerow.retry import RetryPolicy, bury, by_error, exponential, fixed, limited, on, snooze
+from duerow.schedule import Maintained, Schedule
 from duerow.settlement import Bury, Commit, Move, Release, Retry, Rollback
 from duerow.sync.database import Database, connect
 from duerow.sync.queue import Queue, Reservation
@@ -40,6 +41,8 @@ __all__ = [  # noqa: RUF022 - the order of the tutorial, not of the alphabet
     "on",
     "bury",
     "snooze",
+    "Schedule",
+    "Maintained",
     "Pipeline",
     "Relay",
     "Switch",

@@ -15,11 +15,17 @@ from typing import Any, Final
 
 import msgspec
 
-from duerow.errors import CodecError
+from duerow.errors import CodecError, KeyMissing
 from duerow.message import Failure, Scalar
 
 JSON: Final = "json"
 BYTES: Final = "bytes"
+
+SEALED: Final = "+encrypted"
+"""How the kind of an encrypted payload ends: the kind of what is in it, and this."""
+
+SEAL: Final = "encrypted"
+"""The member of an encrypted payload's JSON that holds the name of its key, and what is encrypted with it."""
 
 MAX_DEPTH: Final = 64
 MAX_PAYLOAD_BYTES: Final = 1 << 20
@@ -71,6 +77,8 @@ def encode(payload: Any, max_bytes: int = MAX_PAYLOAD_BYTES) -> Encoded:
 def decode(kind: str, text: str) -> Any:
     """Return the payload that `encode` was given; raise CodecError if the text is not one of ours."""
     if kind not in (JSON, BYTES):
+        if kind.endswith(SEALED):
+            raise key_missing(text)
         raise CodecError(f"payload of unknown kind {kind!r}: this consumer knows {JSON!r} and {BYTES!r}")
     try:
         value = _decode(text)
@@ -79,8 +87,21 @@ def decode(kind: str, text: str) -> Any:
         raise CodecError(f"payload cannot be read back as {kind}: {error}") from error
 
 
-def encode_headers(headers: Mapping[str, Scalar] | None) -> str | None:
-    """Return headers as JSON text, None for none; raise CodecError unless they are names with scalars."""
+def key_missing(text: str) -> CodecError:
+    """Return the error for an encrypted payload that nobody here has a key for."""
+    try:
+        return KeyMissing(str(_decode(text)[SEAL]["key"]))
+    except (msgspec.DecodeError, LookupError, TypeError):
+        return CodecError(f"payload is called encrypted, but names no key: {text:.80}")
+
+
+def encode_headers(headers: Mapping[str, Scalar] | None, limited: bool = True) -> str | None:
+    """Return headers as JSON text, None for none; raise CodecError unless they are names with scalars.
+
+    Args:
+        headers: what to encode.
+        limited: whether they may have MAX_HEADERS_BYTES at the most.
+    """
     if not headers:
         return None
     if not isinstance(headers, Mapping):
@@ -89,7 +110,7 @@ def encode_headers(headers: Mapping[str, Scalar] | None) -> str | None:
         if type(name) is not str or type(value) not in _SCALARS:
             raise CodecError(f"header {name!r:.80} must be a name with text, a number or a boolean, not {value!r:.80}")
     _require(dict(headers), "headers")
-    return _text(dict(headers), "headers", MAX_HEADERS_BYTES)
+    return _text(dict(headers), "headers", MAX_HEADERS_BYTES if limited else MAX_PAYLOAD_BYTES)
 
 
 def decode_headers(text: str | None) -> dict[str, Scalar]:
@@ -107,9 +128,7 @@ def decode_headers(text: str | None) -> dict[str, Scalar]:
 
 def encode_failure(failure: Failure) -> str:
     """Return a failure as JSON text; characters that a database cannot keep become U+FFFD."""
-    kept = Failure(
-        _storable(failure.type), _storable(failure.message), failure.traceback and _storable(failure.traceback)
-    )
+    kept = Failure(storable(failure.type), storable(failure.message), failure.traceback and storable(failure.traceback))
     return _encode(kept).decode()
 
 
@@ -136,7 +155,8 @@ def merge_patch(target: Any, patch: Any) -> Any:
     return merged
 
 
-def _storable(text: str) -> str:
+def storable(text: str) -> str:
+    """Return the text with U+FFFD for what no database keeps."""
     return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode("utf-8")
 
 
@@ -181,7 +201,11 @@ def _check(value: Any, depth: int) -> None:
                 except _Unfit as unfit:
                     raise unfit.within(index) from None
     else:
-        hint = "use a list" if of is tuple else "turn it into null, booleans, numbers, text, lists and objects"
+        hint = (
+            "use a list"
+            if of is tuple
+            else "make it null, booleans, numbers, text, lists and objects, or declare the type: queue(…, payload=…)"
+        )
         raise _Unfit(
             f"is of type {of.__module__}.{of.__qualname__} ({value!r:.80}), which JSON would not give back: {hint}"
         )

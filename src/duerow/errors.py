@@ -5,6 +5,7 @@
     │   └── NotSupported        this store cannot do that; the message says which can
     ├── InvalidMessage          a field of a message is out of its bounds
     │   └── CodecError          a payload or header is not what JSON can carry unchanged
+    │       └── KeyMissing      a payload is encrypted with a key that this process was not given
     ├── DuplicateKey            a live message holds the key already
     ├── MessageLeased           a consumer works on the message, so it was not changed
     ├── LeaseLost               the receipt is stale: somebody else ended that turn
@@ -48,6 +49,25 @@ class InvalidMessage(DuerowError):
 
 class CodecError(InvalidMessage):
     """A payload or a header cannot be carried by JSON and come back unchanged, or cannot be read back."""
+
+
+class KeyMissing(CodecError):
+    """A payload is encrypted with a key that this process was not given; the message was left as it is.
+
+    Attributes:
+        key_id: which key is missing, as `duerow.encryption.key_id` names it.
+    """
+
+    def __init__(self, key_id: str) -> None:
+        self.key_id = key_id
+        super().__init__(
+            f"the payload is encrypted with key {key_id}, which this process was not given; "
+            "connect(…, encryption=Encryption([…])) with that key among its keys, the first of which encrypts"
+        )
+
+    def __reduce__(self) -> tuple[type[KeyMissing], tuple[str]]:
+        """Travel between processes with its values, not its text."""
+        return KeyMissing, (self.key_id,)
 
 
 class DuplicateKey(DuerowError):

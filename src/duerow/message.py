@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final, Literal
+from typing import Any, Final, Generic, Literal
 
 import msgspec
+from typing_extensions import TypeVar
 
 from duerow.errors import InvalidMessage
 
@@ -16,6 +17,10 @@ Status = Literal["new", "error", "done", "dead"]
 OnDuplicate = Literal["ignore", "replace", "earliest", "reject"]
 Outcome = Literal["created", "updated", "ignored"]
 
+P_co = TypeVar("P_co", default=Any, covariant=True)
+"""The declared type of a payload; anything where none is declared."""
+
+PRIORITIES: Final = range(-(1 << 15), 1 << 15)
 LIVE: Final[tuple[Status, ...]] = ("new", "error")
 ON_DUPLICATE: Final[tuple[OnDuplicate, ...]] = ("ignore", "replace", "earliest", "reject")
 
@@ -38,7 +43,7 @@ class Failure(msgspec.Struct, frozen=True, gc=False):
     traceback: str | None = None
 
 
-class Message(msgspec.Struct, frozen=True, gc=False):
+class Message(msgspec.Struct, Generic[P_co], frozen=True, gc=False):
     """What a consumer is handed: a frozen value.
 
     Attributes:
@@ -48,6 +53,8 @@ class Message(msgspec.Struct, frozen=True, gc=False):
         kind: name of the payload's type: "json", "bytes", or a declared one.
         key: unique within the queue among live messages, or None.
         headers: names and scalars that travel with the message.
+        group: its messages are handed out one at a time, in the order of their ids; None: in no group.
+        priority: lower goes first, -32,768 to 32,767.
         status: "new" (no attempt has ended yet), "error" (the last attempt failed), "done" or "dead".
         due_at: when it was, or will be, handed out; None = not to be handed out. For a message just reserved:
             the due time that it had in line.
@@ -63,10 +70,12 @@ class Message(msgspec.Struct, frozen=True, gc=False):
 
     id: int
     queue: str
-    payload: Any
+    payload: P_co
     kind: str
     key: str | None
     headers: Mapping[str, Scalar]
+    group: str | None
+    priority: int
     status: Status
     due_at: datetime | None
     first_due_at: datetime
@@ -79,24 +88,28 @@ class Message(msgspec.Struct, frozen=True, gc=False):
     last_error: Failure | None
 
 
-class Draft(msgspec.Struct, frozen=True, gc=False):
+class Draft(msgspec.Struct, Generic[P_co], frozen=True, gc=False):
     """A message to be pushed.
 
     Args:
-        payload: JSON (see `duerow.codec`) or bytes.
+        payload: JSON (see `duerow.codec`), bytes, or what the queue declares.
         key: unique among live messages of the queue, 1 to 255 characters.
         due: earliest moment to hand it out, an aware datetime; at most one of `due` and `delay`. Default: at once.
         delay: how long from now until it is due.
         headers: names and scalars that travel with the message.
         queue: the queue to push to, where a call does not say it (`commit(then=[…])`).
+        group: messages of one group are handed out one at a time, in the order in which they were pushed.
+        priority: lower goes first, -32,768 to 32,767.
     """
 
-    payload: Any
+    payload: P_co
     key: str | None = msgspec.field(default=None)
     due: datetime | None = msgspec.field(default=None)
     delay: timedelta | None = msgspec.field(default=None)
     headers: Mapping[str, Scalar] | None = msgspec.field(default=None)
     queue: str | None = msgspec.field(default=None)
+    group: str | None = msgspec.field(default=None)
+    priority: int = msgspec.field(default=0)
 
 
 class Pushed(msgspec.Struct, frozen=True, gc=False):
@@ -117,21 +130,39 @@ def check_queue_name(name: object) -> str:
 
 def check_key(key: object) -> str | None:
     """Return the key if a message may have it, else raise InvalidMessage."""
-    if key is None:
+    return _short_text("key", key)
+
+
+def check_group(group: object) -> str | None:
+    """Return the group if a message may be in it, else raise InvalidMessage."""
+    return _short_text("group", group)
+
+
+def check_priority(priority: object) -> int:
+    """Return the priority if a message may have it, else raise InvalidMessage."""
+    if type(priority) is not int or priority not in PRIORITIES:
+        raise InvalidMessage(f"a priority is an integer from {PRIORITIES[0]} to {PRIORITIES[-1]}, not {priority!r:.80}")
+    return priority
+
+
+def _short_text(what: str, text: object) -> str | None:
+    if text is None:
         return None
-    if not isinstance(key, str):
-        raise InvalidMessage(f"a key is text, not {type(key).__name__} ({key!r:.80}); turn it into text")
-    if not 1 <= len(key) <= _KEY_CHARACTERS or "\0" in key:
+    if not isinstance(text, str):
+        raise InvalidMessage(f"a {what} is text, not {type(text).__name__} ({text!r:.80}); turn it into text")
+    if not 1 <= len(text) <= _KEY_CHARACTERS or "\0" in text:
         raise InvalidMessage(
-            f"a key has 1 to {_KEY_CHARACTERS} characters without U+0000; this one has {len(key)}: {key!r:.80}"
+            f"a {what} has 1 to {_KEY_CHARACTERS} characters without U+0000; this one has {len(text)}: {text!r:.80}"
         )
     try:
-        size_bytes = len(key.encode())
+        size_bytes = len(text.encode())
     except UnicodeEncodeError as error:
-        raise InvalidMessage(f"a key cannot hold a lone surrogate: {key!r:.80}") from error
+        raise InvalidMessage(f"a {what} cannot hold a lone surrogate: {text!r:.80}") from error
     if size_bytes > _KEY_BYTES:
-        raise InvalidMessage(f"a key has at most {_KEY_BYTES} bytes in UTF-8; this one has {size_bytes}: {key!r:.80}")
-    return key
+        raise InvalidMessage(
+            f"a {what} has at most {_KEY_BYTES} bytes in UTF-8; this one has {size_bytes}: {text!r:.80}"
+        )
+    return text
 
 
 def check_moment(name: str, moment: object) -> datetime | None:

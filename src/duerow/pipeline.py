@@ -13,7 +13,7 @@ from datetime import timedelta
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from duerow import codec
+from duerow import typed
 from duerow.errors import CodecError, ConfigurationError, InvalidMessage, InvalidOutcome
 from duerow.message import Message, check_queue_name, check_span
 from duerow.retry import DEFAULT, RetryFunction, RetryPolicy, as_policy
@@ -52,9 +52,12 @@ class Station(ABC):
             return `Retry` and `Bury`.
         retry: the delays between attempts, and their limit; default: at most 20, from 1 s doubling up to 1 h.
         lease: how long a message is reserved. One call of the function must not take longer.
+        payload: the declared type of its messages' payloads, as `Database.queue` takes it. What the function returns
+            needs no declaration: an object of such a type goes on as that type.
 
     Raises:
-        ConfigurationError: the name cannot be a queue's, the function cannot be called or is an async one.
+        ConfigurationError: the name cannot be a queue's, the function cannot be called or is an async one, or the type
+            cannot be declared.
     """
 
     name: str
@@ -62,6 +65,7 @@ class Station(ABC):
     _: KW_ONLY
     retry: RetryPolicy | RetryFunction | None = None
     lease: timedelta = timedelta(minutes=1)
+    payload: type[Any] | None = None
     policy: RetryPolicy = field(init=False, repr=False, compare=False)
     """What `retry` stands for."""
 
@@ -73,6 +77,8 @@ class Station(ABC):
             raise ConfigurationError(f"{self}: {self.function!r:.80} is an async function; stations call plain ones")
         object.__setattr__(self, "policy", as_policy(self.retry))
         check_span(f"lease of {self}", self.lease, SHORTEST_LEASE)
+        if self.payload is not None:
+            typed.Declared(self.payload)
 
     def __str__(self) -> str:
         return f"{type(self).__name__.lower()} {self.name!r}"
@@ -119,7 +125,7 @@ class Station(ABC):
     def _move(self, message: Message, to: str, payload: Any) -> Move:
         """Return the move, its payload encoded once and for all."""
         try:
-            return Move(to, codec.encode(payload))
+            return Move(to, typed.encode(payload))
         except CodecError as error:
             raise self._odd(message, payload, str(error)) from None
 
@@ -139,6 +145,7 @@ class Relay(Station):
             function without `return` gives.
         retry: see Station.
         lease: see Station.
+        payload: see Station.
     """
 
     to: str
@@ -172,6 +179,7 @@ class Switch(Station):
         to: the queue to go to for each label.
         retry: see Station.
         lease: see Station.
+        payload: see Station.
     """
 
     to: Mapping[str, str]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Generic
 
 import msgspec
 
-from duerow.message import Message
+from duerow.message import Message, P_co
 
 
 class Receipt(msgspec.Struct, frozen=True, gc=False):
@@ -16,7 +17,7 @@ class Receipt(msgspec.Struct, frozen=True, gc=False):
     token: int
 
 
-class Reservation(msgspec.Struct, frozen=True, gc=False):
+class Reservation(msgspec.Struct, Generic[P_co], frozen=True, gc=False):
     """One message, lent to one consumer until a time.
 
     Attributes:
@@ -24,7 +25,7 @@ class Reservation(msgspec.Struct, frozen=True, gc=False):
         until: when the lease ends unless it is extended. Settling later still succeeds if nobody took the message.
     """
 
-    message: Message
+    message: Message[P_co]
     until: datetime
 
     @property

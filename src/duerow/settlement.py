@@ -5,7 +5,7 @@ from __future__ import annotations
 import traceback
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Any, Final, TypedDict
 
 import msgspec
 from msgspec import UNSET
@@ -62,6 +62,8 @@ class Move(msgspec.Struct, frozen=True, gc=False):
         delay: how long from now until it is due there.
         on_duplicate: what happens if the key is live in the target: "reject" (default) refuses this move, the other
             modes are those of push.
+        group: the new group; UNSET: unchanged; None: no group.
+        priority: the new priority; UNSET: unchanged.
     """
 
     to: str
@@ -72,6 +74,21 @@ class Move(msgspec.Struct, frozen=True, gc=False):
     due: datetime | None = None
     delay: timedelta | None = None
     on_duplicate: OnDuplicate = "reject"
+    group: Any = UNSET
+    priority: Any = UNSET
+
+
+class MoveOptions(TypedDict, total=False):
+    """What may be said of a move by name; as in `Move`."""
+
+    patch: Any
+    key: str | None
+    headers: Mapping[str, Scalar | None] | None
+    due: datetime | None
+    delay: timedelta | None
+    on_duplicate: OnDuplicate
+    group: str | None
+    priority: int
 
 
 class Bury(Exception):
@@ -170,7 +187,10 @@ def _spread(message: Message, parts: Sequence[object], policy: RetryPolicy) -> S
             return _failed(message, odd, policy)
         payload = message.payload if move.payload is UNSET else move.payload
         headers = merged(message.headers, move.headers) | {"parent": message.id}
-        drafts.append(Draft(payload, None if move.key is UNSET else move.key, move.due, move.delay, headers, move.to))
+        key = None if move.key is UNSET else move.key
+        group = message.group if move.group is UNSET else move.group
+        priority = message.priority if move.priority is UNSET else move.priority
+        drafts.append(Draft(payload, key, move.due, move.delay, headers, move.to, group, priority))
     return Commit(then=tuple(drafts))
 
 

@@ -55,10 +55,15 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
     headers: str | None
     due: datetime | None
     delay: timedelta | None
+    group: str | None = None
+    priority: int = 0
 
 
 class Record(msgspec.Struct, frozen=True, gc=False):
-    """A message as it is kept, with payload, headers and last error as JSON text; fields as in `Message`."""
+    """A message as it is kept, with payload, headers and last error as JSON text; fields as in `Message`.
+
+    The due time of one that waits behind others of its group is its own.
+    """
 
     id: int
     queue: str
@@ -66,6 +71,8 @@ class Record(msgspec.Struct, frozen=True, gc=False):
     kind: str
     key: str | None
     headers: str | None
+    group: str | None
+    priority: int
     status: Status
     due_at: datetime | None
     first_due_at: datetime
@@ -123,6 +130,8 @@ class Moved(msgspec.Struct, frozen=True, gc=False):
         on_duplicate: what to do if another live message holds the key in the target. "reject" refuses this turn with
             DuplicateKey; "ignore" ends this message as done; "replace" and "earliest" change the message that
             holds the key as a push would, and end this one as done.
+        group: the group that it is in there.
+        priority: the priority that it has there.
     """
 
     to: str
@@ -133,16 +142,23 @@ class Moved(msgspec.Struct, frozen=True, gc=False):
     due: datetime | None
     delay: timedelta | None
     on_duplicate: OnDuplicate
+    group: str | None = None
+    priority: int = 0
 
 
 End = Committed | RolledBack | Buried | Released | Moved
 
 
 class Turn(msgspec.Struct, frozen=True, gc=False):
-    """A reservation's receipt and how its turn ends."""
+    """A reservation's receipt and how its turn ends.
+
+    Attributes:
+        group: the queue and the group that it was lent from, if it is in one: the next of them may have its turn.
+    """
 
     receipt: Receipt
     end: End
+    group: tuple[str, str] | None = None
 
 
 class Refused(msgspec.Struct, frozen=True):
@@ -157,7 +173,6 @@ class Query(msgspec.Struct, frozen=True, gc=False):
 
     Attributes:
         ids, keys, statuses: only these.
-        due: only those due by now.
         after_id: only those with a higher id; goes with `by_id`.
         by_id: in the order of id, else in the order in which they would be handed out (stopped ones last).
         limit: at most so many.
@@ -167,7 +182,6 @@ class Query(msgspec.Struct, frozen=True, gc=False):
     ids: tuple[int, ...] | None = None
     keys: tuple[str, ...] | None = None
     statuses: tuple[Status, ...] | None = None
-    due: bool = False
     after_id: int | None = None
     by_id: bool = False
     limit: int = 100
@@ -178,6 +192,104 @@ class Removal(msgspec.Struct, frozen=True, gc=False):
 
     removed: list[int]
     leased: list[tuple[int, str]]
+
+
+class Planned(msgspec.Struct, frozen=True, gc=False):
+    """A schedule as it is kept.
+
+    Attributes:
+        name: what it is called; unique.
+        definition: what it is to do, as JSON text that the store does not read.
+        next_at: when it ticks next; None: never again.
+        last_at: the last tick that became a message; None: none did.
+        version: a number that is another after every change.
+    """
+
+    name: str
+    definition: str
+    next_at: datetime | None
+    last_at: datetime | None
+    version: int
+
+
+class SchedulesFound(msgspec.Struct, frozen=True, gc=False):
+    """Schedules as they were read, the store's time at that moment, and when the next of all ticks is or was."""
+
+    now: datetime
+    next_at: datetime | None
+    rows: list[Planned]
+
+
+class ScheduleChange(msgspec.Struct, frozen=True, gc=False):
+    """What becomes of a schedule, and what it pushes in the same transaction.
+
+    Attributes:
+        name: the schedule.
+        version: it is changed only while it has this version; None: only if there is none of this name.
+        after: what it becomes; None: it is removed.
+        push: the messages of its ticks; they have no keys.
+    """
+
+    name: str
+    version: int | None
+    after: Planned | None
+    push: tuple[Entry, ...] = ()
+
+
+class Consumer(msgspec.Struct, frozen=True, gc=False):
+    """A consumer that said that it is there.
+
+    Attributes:
+        name: host:pid:worker.
+        queues: what it consumes.
+        kinds: the kinds of payloads that it knows.
+        version: its duerow's version.
+        seen_at: when it said so last.
+    """
+
+    name: str
+    queues: tuple[str, ...]
+    kinds: tuple[str, ...]
+    version: str
+    seen_at: datetime
+
+
+class Inspection(msgspec.Struct, frozen=True, gc=False):
+    """A message and what stands between it and a consumer.
+
+    Attributes:
+        now: the time.
+        record: the message.
+        blocker: the message of its group that has to leave first; None: none has to.
+        paused: whether its queue is paused.
+        consumers: all consumers that are known, of whatever queue.
+    """
+
+    now: datetime
+    record: Record
+    blocker: Record | None
+    paused: bool
+    consumers: list[Consumer]
+
+
+class Standing(msgspec.Struct, frozen=True, gc=False):
+    """How a queue stands, as numbers of its messages by what they wait for, each counted up to a cap.
+
+    Attributes:
+        ready, delayed, leased, waiting, stopped, dead: as in `duerow.watching.Stats`.
+        oldest_due_at, next_due_at: likewise.
+        paused: whether it is paused.
+    """
+
+    ready: int
+    delayed: int
+    leased: int
+    waiting: int
+    stopped: int
+    dead: int
+    oldest_due_at: datetime | None
+    next_due_at: datetime | None
+    paused: bool
 
 
 class Store(Protocol):
@@ -199,12 +311,21 @@ class Store(Protocol):
         """
         ...
 
-    def reserve(self, queue: str, limit: int, lease: timedelta, attempts: int | None, consumer: str) -> Plan[Reserved]:
-        """Lend up to `limit` due messages until now + lease, oldest first by (due time, id), none to two consumers.
+    def reserve(
+        self,
+        queue: str,
+        limit: int,
+        lease: timedelta,
+        attempts: int | None,
+        consumer: str,
+        dead_letter: str | None = None,
+    ) -> Plan[Reserved]:
+        """Lend up to `limit` due messages until now + lease, first by (priority, due time, id), none to two consumers.
 
+        Of a group only the live message with the lowest id, and while no other of the group is leased.
         Each row's attempts and token grow by one, `leased_by` becomes `consumer`. A row that still carries an
         unsettled lease has that recorded as its last error; if it has used up its `attempts` it is buried instead
-        and does not count towards the limit.
+        and does not count towards the limit: in place, or in the queue that `dead_letter` names.
         """
         ...
 
@@ -221,17 +342,45 @@ class Store(Protocol):
         ...
 
     def pop(self, queue: str, limit: int) -> Plan[list[Record]]:
-        """Take up to `limit` due messages out of the queue, oldest first; each counts one more attempt."""
+        """Take up to `limit` due messages out of the queue, as `reserve` would; each counts one more attempt."""
         ...
 
     def remove(self, queue: str, ids: Sequence[int], keys: Sequence[str], even_if_leased: bool) -> Plan[Removal]:
         """Take messages out of the queue by id, and live ones by key."""
         ...
 
+    def set_schedule(self, change: ScheduleChange) -> Plan[bool]:
+        """Change a schedule and push what it pushes, both or neither; False: another was faster, nothing changed."""
+        ...
+
+    def pause(self, queue: str, paused: bool) -> Plan[None]:
+        """Let a queue hand out nothing from now on, or hand out again; seen by other processes within a second."""
+        ...
+
+    def note_consumer(self, name: str, queues: Sequence[str], kinds: Sequence[str], version: str) -> Plan[None]:
+        """Note that a consumer is there now; forget those not heard of for a day."""
+        ...
+
+    def purge(self, queue: str, limit: int) -> Plan[int]:
+        """Take up to `limit` messages out of the queue, whatever they are; return how many."""
+        ...
+
     # Reads.
 
     def find(self, query: Query) -> Plan[list[Record]]:
         """Read messages without taking them."""
+        ...
+
+    def peek(self, queue: str, limit: int) -> Plan[list[Record]]:
+        """Read up to `limit` messages that `reserve` would lend, in its order; of a group the one whose turn it is."""
+        ...
+
+    def standing(self, queue: str, cap: int | None) -> Plan[Standing]:
+        """Tell how a queue stands; count no further than `cap` of each."""
+        ...
+
+    def inspect(self, queue: str, id: int | None, key: str | None) -> Plan[Inspection | None]:
+        """Read a message by id, or a live one by key, and what stands between it and a consumer."""
         ...
 
     def count(self, queue: str) -> Plan[dict[Status, int]]:
@@ -247,6 +396,13 @@ class Store(Protocol):
 
         Returns how long from now until the next message of them is due (zero or less: now), None if there is none.
         Leased ones count: they are due at the end of their lease.
+        """
+        ...
+
+    def schedules(self, name: str | None = None, due: bool = False) -> Plan[SchedulesFound]:
+        """Read the schedules: all, that of a name, or up to 100 that are due, those first that are due the longest.
+
+        All are read in the order of their names.
         """
         ...
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from functools import lru_cache
-from typing import Any, Final
+from functools import lru_cache, partial
+from typing import Any, Final, NamedTuple
 
 import msgspec
 from msgspec import UNSET
 
 from duerow import codec
+from duerow.dead_letter import dead_letter as moved_to_dead_letters
 from duerow.errors import CodecError, ConfigurationError, InvalidMessage, InvalidOutcome
 from duerow.message import (
     Draft,
@@ -18,16 +19,27 @@ from duerow.message import (
     Message,
     Scalar,
     check_due,
+    check_group,
     check_key,
     check_on_duplicate,
+    check_priority,
     check_queue_name,
     check_span,
 )
+from duerow.payloads import PLAIN, Decode, Encode, Payloads
 from duerow.reservation import Receipt, Reservation
 from duerow.settlement import Bury, Commit, Move, Release, Rollback, Settlement, failure, merged
 from duerow.store import Buried, Committed, End, Entry, Moved, Record, Released, RolledBack, Turn
 
 _DONE: Final = Committed()
+
+
+class DeadLetter(NamedTuple):
+    """Where messages go that are given up, and what time it is."""
+
+    queue: str
+    now: datetime
+
 
 HOPS: Final = "hops"
 """The header that counts how many queues a message has gone through."""
@@ -40,12 +52,15 @@ def entry(
     due: datetime | None = None,
     delay: timedelta | None = None,
     headers: Mapping[str, Scalar] | None = None,
+    group: str | None = None,
+    priority: int = 0,
     max_bytes: int = codec.MAX_PAYLOAD_BYTES,
+    encode: Encode = codec.encode,
 ) -> Entry:
     """Return a message to be pushed as the store wants it; raise InvalidMessage if a field is out of bounds."""
     if due is not None or delay is not None:
         due, delay = check_due(due, delay)
-    encoded = codec.encode(payload, max_bytes)
+    encoded = encode(payload, max_bytes)
     return Entry(
         queue,
         None if key is None else check_key(key),
@@ -54,10 +69,14 @@ def entry(
         None if headers is None else codec.encode_headers(headers),
         due,
         delay,
+        None if group is None else check_group(group),
+        priority if priority == 0 and type(priority) is int else check_priority(priority),
     )
 
 
-def draft_entry(draft: Draft, queue: str | None, max_bytes: int = codec.MAX_PAYLOAD_BYTES) -> Entry:
+def draft_entry(
+    draft: Draft, queue: str | None, max_bytes: int = codec.MAX_PAYLOAD_BYTES, encode: Encode = codec.encode
+) -> Entry:
     """Return a draft as the store wants it, for `queue` unless it names its own; raise InvalidMessage otherwise."""
     if not isinstance(draft, Draft):
         raise InvalidMessage(f"push_many takes Drafts, not {type(draft).__name__}: write Draft({draft!r:.80})")
@@ -67,18 +86,31 @@ def draft_entry(draft: Draft, queue: str | None, max_bytes: int = codec.MAX_PAYL
         queue = check_queue_name(draft.queue)
     elif draft.queue not in (None, queue):
         raise InvalidMessage(f"a draft for queue {draft.queue!r} was pushed to queue {queue!r}; push it there")
-    return entry(queue, draft.payload, draft.key, draft.due, draft.delay, draft.headers, max_bytes)
+    return entry(
+        queue,
+        draft.payload,
+        draft.key,
+        draft.due,
+        draft.delay,
+        draft.headers,
+        draft.group,
+        draft.priority,
+        max_bytes,
+        encode,
+    )
 
 
-def message(record: Record) -> Message:
+def message(record: Record, decode: Decode = codec.decode) -> Message:
     """Return a stored message with its payload decoded; raise CodecError if it cannot be."""
     return Message(
         record.id,
         record.queue,
-        codec.decode(record.kind, record.payload),
+        decode(record.kind, record.payload),
         record.kind,
         record.key,
         codec.decode_headers(record.headers),
+        record.group,
+        record.priority,
         record.status,
         record.due_at,
         record.first_due_at,
@@ -92,17 +124,38 @@ def message(record: Record) -> Message:
     )
 
 
-def readable(record: Record) -> Message:
+def readable(record: Record, decode: Decode = codec.decode) -> Message:
     """Return a stored message for people to look at: a payload that cannot be decoded is given as its stored text."""
     try:
-        return message(record)
+        return message(record, decode)
     except CodecError:
         shown = msgspec.structs.replace(record, kind=codec.JSON, payload="null", headers=None)
         return msgspec.structs.replace(message(shown), kind=record.kind, payload=record.payload)
 
 
-def turn(reservation: Reservation, settlement: Settlement) -> Turn:
+def put_off(record: Record) -> Reservation:
+    """Return what, released, gives a message back until its lease would have ended, with no attempt counted.
+
+    For one whose key is missing here: another consumer may have it, and until then others are not held up.
+    """
+    assert record.leased_until is not None  # noqa: S101 - it was just reserved
+    due_later = msgspec.structs.replace(readable(record), due_at=record.leased_until)
+    return Reservation(due_later, record.leased_until)
+
+
+def turn(
+    reservation: Reservation,
+    settlement: Settlement,
+    dead_letter: DeadLetter | None = None,
+    payloads: Payloads = PLAIN,
+) -> Turn:
     """Return a reservation's end as the store wants it.
+
+    Args:
+        reservation: whose turn ends.
+        settlement: how.
+        dead_letter: where messages go that are given up, and the time; None: they stay where they are.
+        payloads: how those of the message's queue are written and read.
 
     Raises:
         InvalidMessage: a payload, header, key, queue, due time or delay in the settlement is out of bounds.
@@ -113,43 +166,74 @@ def turn(reservation: Reservation, settlement: Settlement) -> Turn:
         raise ConfigurationError(f"only what reserve() gave can be settled, not {reservation!r:.80}")
     message = reservation.message
     plain = type(settlement) is Commit and settlement.payload is UNSET and not settlement.then
-    return Turn(Receipt(message.id, message.token), _DONE if plain else _end(reservation, settlement))
+    return Turn(
+        Receipt(message.id, message.token),
+        _DONE if plain else _end(reservation, settlement, dead_letter, payloads),
+        None if message.group is None else (message.queue, message.group),
+    )
 
 
-def _end(reservation: Reservation, settlement: Settlement) -> End:
+def _end(reservation: Reservation, settlement: Settlement, dead_letter: DeadLetter | None, payloads: Payloads) -> End:
     match settlement:
         case Commit():
-            return _committed(reservation.message, settlement)
+            return _committed(reservation.message, settlement, payloads)
         case Move():
-            return _moved(reservation.message, settlement)
+            return _moved(reservation.message, settlement, payloads)
         case Rollback(delay=None):
             raise InvalidOutcome("a rollback without a delay must be decided by a retry policy first: see decide()")
         case Rollback(delay=delay, error=error):
             return RolledBack(check_span("delay", delay), _error(error))
         case Bury():
-            return Buried(_error(settlement))
+            return _buried(reservation.message, settlement, dead_letter)
         case Release():
             due_at = reservation.message.due_at
             return Released(reservation.message.first_due_at if due_at is None else due_at)
     raise InvalidOutcome(f"message {reservation.message.id} cannot be settled by {settlement!r:.120}")
 
 
-def _committed(message: Message, commit: Commit) -> Committed:
+def _buried(message: Message, bury: Bury, dead_letter: DeadLetter | None) -> End:
+    if dead_letter is None:
+        return Buried(_error(bury))
+    why = failure(bury)
+    reason = "" if why is None else codec.storable(why.message)
+    return moved_to_dead_letters(
+        dead_letter.queue,
+        message.queue,
+        message.key,
+        message.headers,
+        message.attempts,
+        reason,
+        dead_letter.now,
+        message.group,
+        message.priority,
+    )
+
+
+def _committed(message: Message, commit: Commit, payloads: Payloads) -> Committed:
     if commit.payload is not UNSET:
         raise ConfigurationError(
             f"queue {message.queue!r} keeps no history, so commit(payload=…) of message {message.id} has no place to go"
         )
-    return Committed(tuple(draft_entry(draft, None) for draft in commit.then))
+    return Committed(tuple(_pushed_then(draft, payloads) for draft in commit.then))
 
 
-def _moved(message: Message, move: Move) -> Moved:
+def _pushed_then(draft: Draft, payloads: Payloads) -> Entry:
+    to = getattr(draft, "queue", None) or ""  # what is no draft, or names no queue, is refused in a moment
+    return draft_entry(draft, None, encode=partial(payloads.encode_for, to))
+
+
+def _moved(message: Message, move: Move, payloads: Payloads) -> Moved:
     if move.payload is not UNSET and move.patch is not UNSET:
         raise InvalidMessage(f"give payload or patch to move message {message.id}, not both")
-    payload = move.payload if move.patch is UNSET else codec.merge_patch(message.payload, move.patch)
-    encoded = None if payload is UNSET else codec.encode(payload)
+    to = check_queue_name(move.to)
+    encoded = None
+    if move.patch is not UNSET:
+        encoded = payloads.patched(to, message.payload, move.patch)
+    elif move.payload is not UNSET:
+        encoded = payloads.encode_for(to, move.payload)
     due, delay = check_due(move.due, move.delay)
     return Moved(
-        check_queue_name(move.to),
+        to,
         None if encoded is None else encoded.text,
         None if encoded is None else encoded.kind,
         message.key if move.key is UNSET else check_key(move.key),
@@ -157,6 +241,8 @@ def _moved(message: Message, move: Move) -> Moved:
         due,
         delay,
         check_on_duplicate(move.on_duplicate),
+        message.group if move.group is UNSET else check_group(move.group),
+        message.priority if move.priority is UNSET else check_priority(move.priority),
     )
 
 

@@ -1,14 +1,19 @@
 """Tables and queues seen from a terminal."""
 
+from dataclasses import dataclass
 from datetime import timedelta
 
+import pytest
+
+import duerow
 from duerow import Database, limited
+from duerow.encryption import Encryption
 from duerow.retry import fixed
 from tests.cli.conftest import Command, parsed
 
 
 def test_migrate_creates_the_tables_once(command: Command):
-    assert parsed(command("migrate", "--json")) == {"migrations": ["0001 messages"]}
+    assert parsed(command("migrate", "--json")) == {"migrations": ["0001 messages", "0003 schedules"]}
     assert parsed(command("migrate", "--json")) == {"migrations": []}
     assert command("migrate").stdout == "the tables are up to date\n"
 
@@ -63,3 +68,33 @@ def test_list_shows_why_a_message_is_dead(command: Command, database: Database):
 def test_a_text_of_the_users_is_shown_as_it_is(command: Command, database: Database):
     database.queue("orders").push("[bold]not ours[/bold]")
     assert "[bold]not ours[/bold]" in command("list", "orders").stdout
+
+
+@dataclass
+class Order:
+    number: int
+
+
+def test_list_shows_a_declared_payload_as_json(command: Command, database: Database):
+    database.queue("orders", payload=Order).push(Order(7))
+    [shown] = parsed(command("list", "orders", "--json"))
+    assert (shown["kind"], shown["payload"]) == ("Order", {"number": 7})
+    assert '{"number":7}' in command("list", "orders").stdout
+
+
+def test_list_shows_encrypted_payloads_to_who_has_the_key(
+    command: Command, database: Database, url: str, monkeypatch: pytest.MonkeyPatch
+):
+    key, new = Encryption.new_key(), Encryption.new_key()
+    with duerow.connect(url, encryption=Encryption([key])) as sealed:
+        sealed.queue("orders").push({"card": "4111"})
+    [shown] = parsed(command("list", "orders", "--json"))
+    assert list(shown["payload"]) == ["encrypted"]
+    monkeypatch.setenv("DUEROW_KEYS", f"{new}, {key}")
+    [shown] = parsed(command("list", "orders", "--json"))
+    assert shown["payload"] == {"card": "4111"}
+    monkeypatch.setenv("DUEROW_KEYS", "nonsense")
+    failed = command("list", "orders")
+    assert failed.exit_code == 1
+    assert "32 random bytes" in failed.stderr
+    assert "nonsense" not in failed.output

@@ -81,3 +81,42 @@ def test_a_worker_that_is_told_to_end_finishes_what_it_began(
     assert worker.returncode == 0
     assert (shop / "waited").exists()
     assert [message.attempts for message in database.queue("orders").find()] == [0, 0]
+
+
+TYPED = """
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+
+@dataclass
+class Order:
+    price: Decimal
+
+def ship(message):
+    Path(f"shipped-{type(message.payload).__name__}-{message.payload.price + 1}").touch()
+"""
+
+
+def test_a_worker_is_told_the_declared_type_of_its_payloads(tmp_path: Path, url: str, database: Database):
+    (tmp_path / "priced.py").write_text(TYPED)
+    database.queue("orders").push({"price": "1.50"})
+    options = ("--payload", "priced:Order", "--until", "empty", "--db", url)
+    done = run("worker", "priced:ship", "orders", *options, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "shipped-Order-2.50").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("priced:Orders", "has no type 'Orders'"),
+        ("priced:ship", "no type"),
+        ("priced", "MODULE:TYPE"),
+        ("priced:Path", "declared type is"),
+    ],
+)
+def test_a_type_that_cannot_be_declared_is_told(tmp_path: Path, url: str, database: Database, name: str, says: str):
+    (tmp_path / "priced.py").write_text(TYPED)
+    done = run("worker", "priced:ship", "orders", "--payload", name, "--until", "idle", "--db", url, cwd=tmp_path)
+    assert done.returncode == 1
+    assert says in " ".join(done.stderr.split())

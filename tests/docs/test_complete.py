@@ -19,7 +19,16 @@ from tests.docs.pages import DOCS, name, pages
 DIRECTIVE = re.compile(r"^::: ([\w.]+)$", re.MULTILINE)
 LINK = re.compile(r"\]\(([^)#\s]*)(?:#[^)]*)?\)")
 
-COMMANDS = {f"duerow {name}": command for name, command in typer.main.get_command(app).commands.items()}  # type: ignore[attr-defined]
+
+def commands(of: Any, called: str) -> dict[str, Any]:
+    """The commands of a program by their names, those of its groups among them."""
+    if not hasattr(of, "commands"):
+        return {called: of}
+    found = [commands(command, f"{called} {name}") for name, command in of.commands.items()]
+    return {name: command for part in found for name, command in part.items()}
+
+
+COMMANDS = commands(typer.main.get_command(app), "duerow")
 PROGRAMS = COMMANDS | {"python -m duerow.demo": typer.main.get_command(demo)}
 COMMAND_PAGE = DOCS / "reference" / "command.md"
 

@@ -8,6 +8,7 @@ STATEMENTS = "stores/sql/statements.py"
 STEPS = "stores/memory/steps.py"
 STATE = "stores/memory/state.py"
 TURNS = "stores/memory/turns.py"
+SCHEDULES = "stores/memory/schedules.py"
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,10 @@ SQL = [
         STATEMENTS, "pop", f"delete(self.message).where({DUE})",
         f"update(self.message).where({DUE}).values(token=self.message.c.token + const(1))",
     ),
+    Mutation(
+        "the version of a schedule is not tested",
+        STATEMENTS, "_schedule_as_read", ', columns.version == self._bound("was", BigInteger())', "",
+    ),
 ]  # fmt: skip
 
 MEMORY = [
@@ -105,6 +110,7 @@ MEMORY = [
         STEPS, "reserve", "record.attempts >= attempts", "record.attempts > attempts",
     ),
     Mutation("a pop leaves the message in the queue", STEPS, "pop", "state.drop(record.id)", "pass"),
+    Mutation("the version of a schedule is not tested", SCHEDULES, "change", "return False", "pass"),
 ]  # fmt: skip
 
 STORES = {"sqlite": SQL, "memory": MEMORY}

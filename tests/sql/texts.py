@@ -27,8 +27,10 @@ WITH_PARAMETER = {
     "insert_one": [frozenset(), frozenset(("key", "headers", "due", "delay"))],
     "reserve": [True, False],
     "pop": [True, False],
-    "next_due": [True, False],
-    "find": [("ids", "statuses"), ("due",), ("by_id", "after_id")],
+    "schedules": [(), ("name",), ("due",)],
+    "pick": [(False, False), (True, False), (True, True)],
+    "peek": [True, False],
+    "find": [("ids", "statuses"), ("by_id", "after_id")],
 }
 
 
@@ -49,7 +51,14 @@ def statements(of: Statements) -> dict[str, Statement]:
     for name, member in vars(Statements).items():
         if name in WITH_PARAMETER:
             for parameter in WITH_PARAMETER[name]:
-                label = "from_floor" if parameter is True else "" if parameter is False else "-".join(sorted(parameter))
+                if name == "pick":
+                    label = "-".join(
+                        said for said, is_so in zip(("grouped", "from_floor"), parameter, strict=True) if is_so
+                    )
+                    found[f"{name}-{label}".rstrip("-")] = of.pick(*parameter)
+                    continue
+                flag = "grouped" if name == "peek" else "from_floor"
+                label = flag if parameter is True else "" if parameter is False else "-".join(sorted(parameter))
                 found[f"{name}-{label}".rstrip("-")] = getattr(of, name)(parameter)
         elif isinstance(member, cached_property):
             statement = getattr(of, name, None) if name != "note_waiting" or of.wake is not None else None

@@ -1,11 +1,15 @@
 """Promises to processes that share a database. Taken in by each store that processes can share."""
 
 import json
+import multiprocessing
 import subprocess
 import sys
 from collections import Counter
+from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import duerow
+from duerow.testing.clock import MovableClock
 from duerow.testing.conformance.fixtures import Place
 from duerow.testing.faces import Face
 
@@ -18,3 +22,29 @@ def test_a_handle_opened_before_a_fork_works_on_both_sides_of_it(place: Place, f
         messages = database.queue("mail").find(limit=1000)
     keys = Counter((message.key or "").partition("-")[0] for message in messages)
     assert (keys["child"], keys["parent"], len(messages)) == (20, 20, 46), keys
+
+
+def maintain(url: str, settings: dict[str, Any], start: Any) -> int:
+    """What each of several processes does at once: push whatever schedules have due."""
+    with duerow.connect(url, **settings) as database:
+        start.wait()
+        return sum(database.maintain().pushed for _ in range(3))
+
+
+def test_processes_that_look_at_the_schedules_at_once_push_each_tick_once(place: Place) -> None:
+    names = [f"s-{number}" for number in range(12)]
+    long_ago = MovableClock(datetime.now(UTC) - timedelta(days=1))
+    with duerow.connect(place.url, clock=long_ago, **place.settings) as database:
+        for name in names:
+            database.schedule(name, every=timedelta(hours=1), queue="mail", missed="all")
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["tests.stores.processes", "duerow.stores.sql"])
+    with context.Manager() as manager, context.Pool(4) as pool:
+        start = manager.Barrier(4, timeout=60)
+        pushed = pool.starmap(maintain, [(place.url, place.settings, start)] * 4, chunksize=1)
+    with duerow.connect(place.url, **place.settings) as database:
+        messages = database.queue("mail").find(limit=1000)
+    ticks = Counter((message.headers["schedule"], message.headers["tick"]) for message in messages)
+    assert Counter(schedule for schedule, _ in ticks) == dict.fromkeys(names, 24)
+    assert set(ticks.values()) == {1}
+    assert sum(pushed) == len(messages)

@@ -54,3 +54,16 @@ def test_every_settlement_works_on_the_databases_clock(open_database: OpenDataba
     assert again is not None
     assert (again.message.id, again.message.due_at) == (released.message.id, released.message.due_at)
     assert queue.reserve() is None
+
+
+def test_schedules_go_by_the_databases_clock(open_database: OpenDatabase) -> None:
+    db = open_database(clock=None)
+    declared = db.schedule("hourly", every=hours(1), queue="mail")
+    assert declared.next_at is not None
+    assert abs(declared.next_at - hours(1) - datetime.now(UTC)) < TOLERANCE
+    assert declared.next_at.utcoffset() == timedelta(0)
+    done = db.maintain()
+    assert done.pushed == 0
+    assert done.next_in is not None
+    assert hours(1) - TOLERANCE < done.next_in < hours(1)
+    assert db.schedules() == [declared]

@@ -25,7 +25,8 @@ def same(message: Message) -> Any:
 
 def handed(payload: Any = None, attempts: int = 1, **headers: Any) -> Message:
     at = datetime(2026, 1, 1, tzinfo=UTC)
-    return Message(7, "s", payload, "json", None, headers, "new", at, at, attempts, attempts, "w", at, at, at, None)
+    lease = (attempts, attempts, "w", at, at, at, None)
+    return Message(7, "s", payload, "json", None, headers, None, 0, "new", at, at, *lease)
 
 
 def settled(station: duerow.pipeline.Station, message: Message | None = None, max_hops: int = 100) -> Settlement:

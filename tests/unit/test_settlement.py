@@ -16,6 +16,7 @@ POLICY = limited(3, fixed(MINUTE))
 def message(attempts=1, **changes):
     fields = {
         "id": 7, "queue": "mail", "payload": {"n": 1}, "kind": "json", "key": "m-1", "headers": {"a": 1, "b": 2},
+        "group": None, "priority": 0,
         "status": "new", "due_at": AT, "first_due_at": AT, "attempts": attempts, "token": 1, "leased_by": "me",
         "leased_until": AT + MINUTE, "created_at": AT, "last_attempt_at": AT, "last_error": None,
     }  # fmt: skip

@@ -43,6 +43,7 @@ from duerow.working.supervising import (
     Supervising,
     TurnsEnded,
 )
+from duerow.working.ticking import TICKER, Maintain, Rest, Ticking
 
 PATIENCE: Final = 1.0
 """Seconds that cancelled handlers have to clean up before `run` returns without them."""
@@ -211,7 +212,8 @@ class Office:
         self._thread = threading.Thread(target=self._run, name=f"duerow-{queue.name}", daemon=True)
         self._loop = asyncio.new_event_loop()
         self._events: asyncio.Queue[Stop | Left] = asyncio.Queue()
-        self._freed, self._ended, self._time_up = asyncio.Event(), asyncio.Event(), asyncio.Event()
+        self._freed, self._ended = asyncio.Event(), asyncio.Event()
+        self._over, self._time_up = asyncio.Event(), asyncio.Event()
         self._changed = asyncio.Event()
         self._told_ended = False
         self._wakeup = _Wakeup(shift, queue)
@@ -228,6 +230,8 @@ class Office:
             Freed: self._tell_freed,
             Pause: lambda step: _within(step.seconds, self._time_up.wait()),
             Extend: self._extend,
+            Maintain: lambda step: self._queue.database.maintain(),
+            Rest: lambda step: _within(step.seconds, self._over.wait()),
             TurnsEnded: self._turns_ended,
             NextEvent: self._next_event,
             Hire: self._hire,
@@ -287,6 +291,7 @@ class Office:
         supervising = self._supervising
         try:
             self._start(KEEPER, self._keeping.keep())
+            self._start(TICKER, Ticking(self._shift).tick())
             self._start(SETTLER, self._settling.serve())
             if self._shift.terms.by_permit:
                 self._start(PERMITS, Permits(self._shift).keep())
@@ -371,6 +376,8 @@ class Office:
         self._ended.set()
         self._handlers.ring(None)
         self._wakeup.wake()
+        if self._shift.over:
+            self._over.set()
         if self._shift.closing:
             self._changed.set()
         if self._shift.gave_up:

@@ -11,7 +11,7 @@ import typer
 from sqlalchemy.exc import SQLAlchemyError
 from typer.core import TyperGroup
 
-from duerow.cli import queue, schema, worker
+from duerow.cli import queue, schedule, schema, worker
 from duerow.errors import DuerowError
 
 FAILED = 1
@@ -42,3 +42,4 @@ app.command("sql")(schema.sql)
 app.command("stats")(queue.stats)
 app.command("list")(queue.list_messages)
 app.command("worker")(worker.work)
+app.add_typer(schedule.commands, name="schedule")

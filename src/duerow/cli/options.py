@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from typing import Annotated, Any
 
@@ -11,8 +12,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from duerow.codec import BYTES, JSON
+from duerow.message import Message
+from duerow.payloads import Sealing
 from duerow.store import Settings, find_backend
-from duerow.sync.database import Database
+from duerow.sync.database import Database, connect
 
 Url = Annotated[
     str,
@@ -26,10 +30,40 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs."
 
 PREFIX = "duerow_"
 
+KEYS = "DUEROW_KEYS"
+"""The environment variable that holds the keys of encrypted payloads; other users cannot see it, unlike an option."""
+
 
 def unchecked(url: str, prefix: str, schema: str | None) -> Database:
     """Open a database whose tables may be missing or of another version."""
     return Database(*find_backend(url).open(url, Settings(prefix=prefix, schema=schema)))
+
+
+def connected(url: str, prefix: str, schema: str | None) -> Database:
+    """Open a database; with the keys of its payloads if the environment has them.
+
+    Raises:
+        ConfigurationError: a key is none, or the library for encryption is not installed.
+    """
+    keys = os.environ.get(KEYS, "").replace(",", " ").split()
+    return connect(url, prefix=prefix, schema=schema, encryption=_encryption(keys) if keys else None)
+
+
+def _encryption(keys: list[str]) -> Sealing:
+    from duerow.encryption import Encryption
+
+    return Encryption(keys)
+
+
+def legible(message: Message) -> Message:
+    """Return a message for people: a payload of a kind that only its own program knows as the JSON that it is."""
+    if message.kind in (JSON, BYTES) or not isinstance(message.payload, str):
+        return message
+    try:
+        payload = msgspec.json.decode(message.payload)
+    except msgspec.DecodeError:
+        return message
+    return msgspec.structs.replace(message, payload=payload)
 
 
 def print_json(value: object) -> None:

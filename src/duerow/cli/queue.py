@@ -8,9 +8,8 @@ from typing import Annotated, Any, Final
 import msgspec
 import typer
 
-from duerow.cli.options import PREFIX, AsJson, Prefix, Schema, Url, print_json, print_table
+from duerow.cli.options import PREFIX, AsJson, Prefix, Schema, Url, connected, legible, print_json, print_table
 from duerow.message import Message, Status
-from duerow.sync.database import connect
 
 SHORT: Final = 80
 """Characters of a payload or an error that a table shows."""
@@ -26,7 +25,7 @@ def stats(
     as_json: AsJson = False,
 ) -> None:
     """Count the messages of each queue: new, failed and waiting to be tried again, dead."""
-    with connect(url, prefix=prefix, schema=schema) as database:
+    with connected(url, prefix, schema) as database:
         names = database.queues() if name is None else [name]
         counts = {queue: database.queue(queue).count(by="status") for queue in names}
     if as_json:
@@ -50,8 +49,9 @@ def list_messages(
     as_json: AsJson = False,
 ) -> None:
     """List messages in the order of their ids, a page at a time."""
-    with connect(url, prefix=prefix, schema=schema) as database:
-        messages = database.queue(name).find(status=status, limit=limit, after=after)
+    with connected(url, prefix, schema) as database:
+        found = database.queue(name).find(status=status, limit=limit, after=after)
+    messages = [legible(message) for message in found]
     if as_json:
         print_json(messages)
         return

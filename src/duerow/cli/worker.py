@@ -19,9 +19,8 @@ import typer
 from rich.console import Console
 from rich.logging import RichHandler
 
-from duerow.cli.options import PREFIX, AsJson, Prefix, Schema, Url
+from duerow.cli.options import PREFIX, AsJson, Prefix, Schema, Url, connected
 from duerow.errors import ConfigurationError
-from duerow.sync.database import connect
 from duerow.sync.worker import Worker
 
 SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
@@ -36,6 +35,10 @@ def work(
     concurrency: Annotated[int, typer.Option(min=1, help="Handlers that run at once on each queue.")] = 1,
     batch: Annotated[int, typer.Option(min=1, help="Messages in one claim and in one settlement.")] = 100,
     lease: Annotated[float, typer.Option(min=0.001, help="Seconds that a claim lasts unless it is extended.")] = 60.0,
+    payload: Annotated[
+        str | None,
+        typer.Option(metavar="MODULE:TYPE", help="The declared type of their payloads. Default: JSON and bytes."),
+    ] = None,
     timeout: Annotated[float | None, typer.Option(min=0.001, help="Seconds that a handler may take.")] = None,
     until: Annotated[
         Literal["idle", "empty"] | None,
@@ -49,11 +52,12 @@ def work(
     """Hand the messages of queues to a function until SIGTERM or Ctrl-C; log what happens on standard error."""
     _log(as_json, verbose)
     function = find_function(handler)
+    declared = None if payload is None else find_type(payload)
     span = None if timeout is None else timedelta(seconds=timeout)
-    with connect(url, prefix=prefix, schema=schema) as database:
+    with connected(url, prefix, schema) as database:
         workers = [
             Worker(
-                database.queue(name, lease=timedelta(seconds=lease)),
+                database.queue(name, lease=timedelta(seconds=lease), payload=declared),
                 function,
                 batch=batch,
                 concurrency=concurrency,
@@ -71,9 +75,29 @@ def find_function(name: str) -> Callable[..., Any]:
     Raises:
         ConfigurationError: there is no such module or function.
     """
+    found = _find(name, "function", "shop.orders:ship")
+    if not callable(found):
+        raise ConfigurationError(f"{name} is {found!r:.80}, which cannot be called")
+    function: Callable[..., Any] = found
+    return function
+
+
+def find_type(name: str) -> type[Any]:
+    """Return the type for MODULE:TYPE, from this folder or from what is installed.
+
+    Raises:
+        ConfigurationError: there is no such module or type.
+    """
+    found = _find(name, "type", "shop.orders:Order")
+    if not isinstance(found, type):
+        raise ConfigurationError(f"{name} is {found!r:.80}, which is no type")
+    return found
+
+
+def _find(name: str, what: str, example: str) -> Any:
     module_name, colon, path = name.partition(":")
     if not module_name or not colon or not path:
-        raise ConfigurationError(f"{name!r} names no function; write MODULE:FUNCTION, such as shop.orders:ship")
+        raise ConfigurationError(f"{name!r} names no {what}; write MODULE:{what.upper()}, such as {example}")
     if os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())
     try:
@@ -86,12 +110,9 @@ def find_function(name: str) -> Callable[..., Any]:
         ) from error
     for part in path.split("."):
         if not hasattr(found, part):
-            raise ConfigurationError(f"module {module_name!r} has no function {path!r}")
+            raise ConfigurationError(f"module {module_name!r} has no {what} {path!r}")
         found = getattr(found, part)
-    if not callable(found):
-        raise ConfigurationError(f"{name} is {found!r:.80}, which cannot be called")
-    function: Callable[..., Any] = found
-    return function
+    return found
 
 
 def _run_all(workers: Sequence[Worker], until: Literal["idle", "empty"] | None) -> None:

@@ -221,12 +221,12 @@ class Runner:
 
 
 def _pickled(station: Station) -> bytes:
-    from pyspark import cloudpickle
+    from duerow.spark.travelling import dumps
 
     try:
-        pickled: bytes = cloudpickle.dumps(station)  # type: ignore[no-untyped-call]
+        return dumps(station)
     except Exception as error:
         raise ConfigurationError(
-            f"{station}: its function cannot be sent to the executors ({error}); open files and connections inside it"
+            f"{station}: its function cannot be sent to the executors ({error}); open files and connections inside it, "
+            "and define the types of payloads in a module"
         ) from error
-    return pickled

@@ -40,6 +40,7 @@ from duerow.working.supervising import (
     Supervising,
     TurnsEnded,
 )
+from duerow.working.ticking import TICKER, Maintain, Rest, Ticking
 
 Events = SimpleQueue[Stop | Left]
 
@@ -55,7 +56,8 @@ class Crew:
         self._wakeup = _Wakeup(shift, queue)
         self._turn_to_claim = threading.Lock()
         self._work = threading.Condition()
-        self._freed, self._ended, self._time_up = threading.Event(), threading.Event(), threading.Event()
+        self._freed, self._ended = threading.Event(), threading.Event()
+        self._over, self._time_up = threading.Event(), threading.Event()
         self._changed = threading.Event()
         self._actions: dict[type, Callable[[Any], Any]] = {
             Reserve: self._reserve,
@@ -69,6 +71,8 @@ class Crew:
             Freed: self._tell_freed,
             Pause: lambda step: self._time_up.wait(step.seconds),
             Extend: lambda step: queue.extend_many(step.reservations),
+            Maintain: lambda step: queue.database.maintain(),
+            Rest: lambda step: self._over.wait(step.seconds),
             TurnsEnded: lambda step: self._ended.set(),
             NextEvent: self._next_event,
             Hire: lambda step: self._hire(),
@@ -84,6 +88,7 @@ class Crew:
         supervising = self._supervising
         try:
             self._start(KEEPER, lambda: self._carry_out(Keeping(self._shift).keep()))
+            self._start(TICKER, lambda: self._carry_out(Ticking(self._shift).tick()))
             self._start(SETTLER, lambda: self._carry_out(self._settling.serve()))
             if self._shift.terms.by_permit:
                 self._start(PERMITS, lambda: self._carry_out(Permits(self._shift).keep()))
@@ -209,6 +214,8 @@ class Crew:
         with self._work:
             self._work.notify_all()
         self._wakeup.wake()
+        if self._shift.over:
+            self._over.set()
         if self._shift.closing:
             self._changed.set()
         if self._shift.gave_up:

@@ -5,18 +5,24 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Iterator
-from datetime import timedelta
+from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime, timedelta
 from types import TracebackType
-from typing import Any, Final, Self, TypeVar
+from typing import Any, Final, Self, TypeVar, overload
 
-from duerow.clock import Clock
+from duerow import schedule as planning
+from duerow.clock import Clock, HostClock
 from duerow.codec import MAX_PAYLOAD_BYTES
-from duerow.errors import Conflict
+from duerow.dead_letter import check_targets
+from duerow.errors import Conflict, DuerowError, StoreUnavailable
+from duerow.message import Scalar, check_queue_name
+from duerow.payloads import Payloads, Sealing, check_sealing
 from duerow.plan import Plan, run
 from duerow.retry import RetryFunction, RetryPolicy
-from duerow.store import Connections, Settings, Store, find_backend
+from duerow.schedule import Daily, Maintained, Missed, Schedule
+from duerow.store import Connections, Planned, ScheduleChange, SchedulesFound, Settings, Store, find_backend
 from duerow.sync.queue import Queue
+from duerow.typed import Upgrades
 
 T = TypeVar("T")
 
@@ -31,6 +37,7 @@ def connect(
     clock: Clock | None = None,
     prefix: str = "duerow_",
     schema: str | None = None,
+    encryption: Sealing | None = None,
     **options: Any,
 ) -> Database:
     """Open the queues of a database, and check that its tables are those of this version.
@@ -41,6 +48,7 @@ def connect(
         clock: tells the time instead of the database; for tests.
         prefix: what the names of all tables begin with.
         schema: the database schema that holds them; None: the connection's default.
+        encryption: the keys of payloads, as a `duerow.encryption.Encryption`; default: they are written in clear text.
         options: further settings of the store, as in its reference page.
 
     Raises:
@@ -50,7 +58,7 @@ def connect(
     """
     settings = Settings(clock, prefix, schema, options)
     store, connections = find_backend(target).open(target, settings)
-    database = Database(store, connections)
+    database = Database(store, connections, clock, encryption)
     try:
         (database.migrate() if migrate else database.run(store.check))
     except BaseException:
@@ -65,12 +73,47 @@ class Database:
     Attributes:
         store: the plans of this family of databases.
         connections: the way to its server.
+        encryption: encrypts and decrypts payloads; None: they are written in clear text.
     """
 
-    def __init__(self, store: Store, connections: Connections) -> None:
+    def __init__(
+        self,
+        store: Store,
+        connections: Connections,
+        clock: Clock | None = None,
+        encryption: Sealing | None = None,
+    ) -> None:
         self.store = store
         self.connections = connections
+        self.encryption = check_sealing(encryption)
+        self._clock = clock
+        self._payloads = Payloads(sealing=self.encryption)
+        self._dead_letters: dict[str, str] = {}
 
+    @overload
+    def queue(
+        self,
+        name: str,
+        *,
+        lease: timedelta = ...,
+        retry: RetryPolicy | RetryFunction | None = ...,
+        max_payload_bytes: int = ...,
+        dead_letter: str | None = ...,
+        payload: type[T],
+        upgrades: Upgrades | None = ...,
+    ) -> Queue[T]: ...
+    @overload
+    def queue(
+        self,
+        name: str,
+        *,
+        lease: timedelta = ...,
+        retry: RetryPolicy | RetryFunction | None = ...,
+        max_payload_bytes: int = ...,
+        dead_letter: str | None = ...,
+        payload: type[Any] | None = ...,
+        upgrades: Upgrades | None = ...,
+    ) -> Queue[Any]: ...
     def queue(
         self,
         name: str,
@@ -78,7 +121,10 @@ class Database:
         lease: timedelta = timedelta(minutes=1),
         retry: RetryPolicy | RetryFunction | None = None,
         max_payload_bytes: int = MAX_PAYLOAD_BYTES,
-    ) -> Queue:
+        dead_letter: str | None = None,
+        payload: type[Any] | None = None,
+        upgrades: Upgrades | None = None,
+    ) -> Queue[Any]:
         """Return the queue of this name; nothing has to be created.
 
         Args:
@@ -86,15 +132,142 @@ class Database:
             lease: how long a reservation lasts unless it is extended.
             retry: the delays between attempts, and their limit; default: at most 20, from 1 s doubling up to 1 h.
             max_payload_bytes: the largest payload when encoded; default 1 MiB.
+            dead_letter: the queue to which messages go that are given up, with headers that say why; default: none,
+                they stay in this queue as dead.
+            payload: the type of its payloads: a dataclass, msgspec Struct, pydantic model or TypedDict; see
+                `duerow.typed`. Default: JSON and bytes.
+            upgrades: functions that make payloads of that type of others, by kind or by older type.
 
         Raises:
-            InvalidMessage: the name or the lease is out of bounds.
+            InvalidMessage: a name or the lease is out of bounds.
+            ConfigurationError: dead letters would go in a circle, the type cannot be declared, or an upgrade is no
+                function.
         """
-        return Queue(self, name, lease, retry, max_payload_bytes)
+        queue = Queue(self, name, lease, retry, max_payload_bytes, dead_letter, payload, upgrades)
+        if dead_letter is not None:
+            targets = {**self._dead_letters, name: dead_letter}
+            check_targets(targets)
+            self._dead_letters = targets
+        return queue
+
+    def host_time(self) -> datetime:
+        """Return the time as this process knows it: that of the clock given to `connect`, else of the host."""
+        return (self._clock or HostClock()).now()
 
     def queues(self) -> list[str]:
         """Return the names of the queues that have messages."""
         return self.run(self.store.queues)
+
+    # Schedules.
+
+    def schedule(
+        self,
+        name: str,
+        *,
+        queue: str,
+        payload: Any = None,
+        cron: str | None = None,
+        every: timedelta | None = None,
+        daily: Daily | None = None,
+        zone: str | None = None,
+        start: datetime | None = None,
+        headers: Mapping[str, Scalar] | None = None,
+        group: str | None = None,
+        priority: int = 0,
+        missed: Missed = "once",
+        grace: timedelta = planning.GRACE,
+    ) -> Schedule:
+        """Have a message pushed whenever a clock says so; return the schedule as it is kept now.
+
+        Workers of this database push it, whatever their queue is, and so does `maintain`: one message for each tick,
+        with any number of processes, due since the time of the tick, with the headers `schedule` and `tick`.
+
+        To declare it again with nothing changed changes nothing. With another `cron`, `every`, `daily`, `zone` or
+        `start` the pending tick is replaced by the first one that they give; with the same ones it stays, and carries
+        the new content.
+
+        Args:
+            name: unique among the schedules of the database: 1 to 100 ASCII letters, digits and . _ : / -
+            queue: where the messages go.
+            payload: JSON (see `duerow.codec`), bytes, or an object of a type that can be declared.
+            cron: minute, hour, day of the month, month and day of the week, such as "0 3 * * MON-FRI". Give one of
+                `cron`, `every` and `daily`.
+            every: an interval of at least a second; the first tick is one interval from now, unless `start` is given.
+            daily: one or more times of each day, as `time(8, 30)` or "08:30".
+            zone: the time zone of `cron` and `daily`, such as "Europe/Zagreb"; default: UTC.
+            start: no tick is earlier; intervals are counted from here. An aware datetime.
+            headers: names and scalars that travel with each message.
+            group: the group that the messages are in: then one is handled at a time, in the order of the ticks.
+            priority: their priority; lower ones go first.
+            missed: what becomes of ticks that nobody pushed within the grace: "skip" leaves them out, "once" pushes
+                the last of them, "all" pushes each.
+            grace: how late a tick may be before it counts as missed; default: a minute.
+
+        Raises:
+            ConfigurationError: the name, the times or `missed` cannot be, or it would never tick.
+            InvalidMessage: the queue's name, the interval, the start, the grace, or a field of the messages is out of
+                bounds.
+        """
+        called = planning.check_schedule_name(name)
+        rhythm = planning.rhythm_of(cron, every, daily, zone, start)
+        encoded = self._payloads.encode_for(check_queue_name(queue), payload)
+        wanted = planning.definition(queue, encoded, headers, group, priority, rhythm, missed, grace)
+        while True:
+            found = self._find_schedule(called)
+            change = planning.declare(called, wanted, found)
+            if change is None:
+                return planning.shown(found.rows[0], self._payloads.decode)
+            if change.after is not None and self._set_schedule(change):
+                return planning.shown(change.after, self._payloads.decode)
+
+    def schedules(self) -> list[Schedule]:
+        """Return all schedules in the order of their names."""
+        found = self.run(self.store.schedules)
+        return [planning.shown(row, self._payloads.decode) for row in found.rows]
+
+    def unschedule(self, name: str) -> bool:
+        """Remove a schedule with its pending tick; return whether there was one. What it has pushed stays."""
+        called = planning.check_schedule_name(name)
+        while True:
+            change = planning.remove(called, self._find_schedule(called))
+            if change is None:
+                return False
+            if self._set_schedule(change):
+                return True
+
+    def maintain(self) -> Maintained:
+        """Do one round of what workers do in the background: push what schedules have due.
+
+        A schedule that cannot tick holds up no other: the answer says which and why.
+        """
+        pushed = 0
+        failed: dict[str, DuerowError] = {}
+        while True:
+            found = self.run(lambda: self.store.schedules(due=True))
+            due = [row for row in found.rows if row.name not in failed]
+            for row in due:
+                try:
+                    pushed += self._tick(row, found.now)
+                except StoreUnavailable:
+                    raise
+                except DuerowError as error:
+                    failed[row.name] = error
+            if not due:
+                next_in = None if found.next_at is None else found.next_at - found.now
+                return Maintained(pushed, next_in, failed)
+
+    def _tick(self, row: Planned, now: datetime) -> int:
+        """Push what a schedule has due, and move it on; return how many messages that were: 0 if another was faster."""
+        change = planning.tick(row, now)
+        return len(change.push) if self._set_schedule(change) else 0
+
+    def _set_schedule(self, change: ScheduleChange) -> bool:
+        return self.run(lambda: self.store.set_schedule(change))
+
+    def _find_schedule(self, name: str) -> SchedulesFound:
+        return self.run(lambda: self.store.schedules(name=name))
+
+    # The tables.
 
     def migrate(self) -> list[str]:
         """Bring the tables up to this version; return the names of the migrations made now."""

@@ -3,17 +3,20 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final, Literal, get_args, overload
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, Unpack, get_args, overload
 
+import msgspec
 from msgspec import UNSET
+from typing_extensions import TypeVar
 
+from duerow import dead_letter, translation
 from duerow import reservation as core
-from duerow import translation
-from duerow.codec import MAX_PAYLOAD_BYTES
+from duerow.codec import MAX_PAYLOAD_BYTES, Encoded
 from duerow.consumer import new_claim
 from duerow.errors import (
     CodecError,
@@ -21,6 +24,7 @@ from duerow.errors import (
     Conflict,
     DuerowError,
     InvalidMessage,
+    KeyMissing,
     LeaseLost,
     MessageLeased,
     NotSupported,
@@ -39,29 +43,42 @@ from duerow.message import (
     check_queue_name,
     check_span,
 )
+from duerow.payloads import Payloads, as_stored
 from duerow.plan import BEGIN, Plan
 from duerow.reservation import Receipt
 from duerow.retry import RetryFunction, RetryPolicy, as_policy
-from duerow.settlement import Bury, Commit, Move, Release, Retry, Rollback, Settlement, decide
+from duerow.settlement import Bury, Commit, Move, MoveOptions, Release, Retry, Rollback, Settlement, decide
 from duerow.store import Query, Record, Refused, Turn
+from duerow.sync.operating import Operating
+from duerow.typed import Declared, Upgrades
 
 if TYPE_CHECKING:
     from duerow.sync.database import Database
+
+P = TypeVar("P", default=Any)
+"""The declared type of a queue's payloads; anything where none is declared."""
+
+LOG: Final = logging.getLogger("duerow.queue")
 
 SHORTEST_LEASE: Final = timedelta(milliseconds=1)
 STATUSES: Final[tuple[Status, ...]] = get_args(Status)
 POLL_WOKEN: Final = timedelta(seconds=5)
 POLL_ALONE: Final = timedelta(seconds=1)
+REDRIVE_BATCH: Final = 100
+REDRIVE_LEASE: Final = timedelta(minutes=1)
+
+MOST_PUT_OFF: Final = 100
+"""Messages that one call puts off for want of their keys: a consumer without keys must not go through a whole queue."""
 
 
-class Reservation(core.Reservation, frozen=True, gc=False):
+class Reservation(core.Reservation[P], Generic[P], frozen=True, gc=False):
     """One message, lent to this consumer until a time; settle it here or through its queue.
 
     Attributes:
         queue: the queue that lent it.
     """
 
-    queue: Queue
+    queue: Queue[P]
 
     def commit(self, *, payload: Any = UNSET, then: Sequence[Draft] = (), within: Any = None) -> None:
         """As Queue.commit."""
@@ -81,46 +98,33 @@ class Reservation(core.Reservation, frozen=True, gc=False):
         """As Queue.release."""
         self.queue.release(self, within=within)
 
-    def extend(self, lease: timedelta | None = None, *, within: Any = None) -> Reservation:
+    def extend(self, lease: timedelta | None = None, *, within: Any = None) -> Reservation[P]:
         """As Queue.extend."""
         return self.queue.extend(self, lease, within=within)
 
-    def move(
-        self,
-        to: str,
-        payload: Any = UNSET,
-        *,
-        patch: Any = UNSET,
-        key: Any = UNSET,
-        headers: Mapping[str, Scalar | None] | None = None,
-        due: datetime | None = None,
-        delay: timedelta | None = None,
-        on_duplicate: OnDuplicate = "reject",
-        within: Any = None,
-    ) -> None:
+    def move(self, to: str, payload: Any = UNSET, *, within: Any = None, **options: Unpack[MoveOptions]) -> None:
         """As Queue.move."""
-        self.queue.move(
-            self,
-            to,
-            payload,
-            patch=patch,
-            key=key,
-            headers=headers,
-            due=due,
-            delay=delay,
-            on_duplicate=on_duplicate,
-            within=within,
-        )
+        self.queue.move(self, to, payload, within=within, **options)
 
 
-class Queue:
-    """A named line of messages; made by `Database.queue`.
+class Redriven(msgspec.Struct, frozen=True):
+    """What a redrive did: how many went back (or would), and how many stayed because their key is taken."""
+
+    count: int
+    skipped: int
+
+
+class Queue(Operating, Generic[P]):
+    """A named line of messages; made by `Database.queue`. `Queue[Order]` is one whose payloads are declared `Order`s.
 
     Attributes:
         database: the database that holds it.
         name: its name.
         lease: how long a reservation lasts unless it is extended.
         retry: the delays between attempts, and their limit.
+        dead_letter: the queue to which messages go that are given up; None: they stay here as dead.
+        payload: the declared type of its payloads; None: JSON and bytes.
+        upgrades: functions that make payloads of that type of others.
     """
 
     def __init__(
@@ -130,13 +134,20 @@ class Queue:
         lease: timedelta = timedelta(minutes=1),
         retry: RetryPolicy | RetryFunction | None = None,
         max_payload_bytes: int = MAX_PAYLOAD_BYTES,
+        dead_letter: str | None = None,
+        payload: type[P] | None = None,
+        upgrades: Upgrades | None = None,
     ) -> None:
         self.database = database
         self.name = check_queue_name(name)
         self.lease = check_span("lease", lease, SHORTEST_LEASE)
         self.retry = as_policy(retry)
         self.max_payload_bytes = max_payload_bytes
+        self.dead_letter = None if dead_letter is None else check_queue_name(dead_letter)
+        self.payload, self.upgrades = payload, upgrades
         self._store = database.store
+        self._payloads = Payloads(self.name, _declared(payload, upgrades), database.encryption)
+        self._encode, self._decode = self._payloads.encode, self._payloads.decode
 
     def __repr__(self) -> str:
         return f"<Queue {self.name!r}>"
@@ -145,23 +156,27 @@ class Queue:
 
     def push(
         self,
-        payload: Any,
+        payload: P,
         *,
         key: str | None = None,
         due: datetime | None = None,
         delay: timedelta | None = None,
         headers: Mapping[str, Scalar] | None = None,
+        group: str | None = None,
+        priority: int = 0,
         on_duplicate: OnDuplicate = "ignore",
         within: Any = None,
     ) -> Pushed:
         """Add a message; return its id and whether it was created, updated or ignored.
 
         Args:
-            payload: JSON (see `duerow.codec`) or bytes.
+            payload: JSON (see `duerow.codec`) or bytes; a value of the declared type if the queue has one.
             key: unique among the queue's live messages, 1 to 255 characters.
             due: earliest moment to hand it out, an aware datetime; at most one of `due` and `delay`. Default: at once.
             delay: how long from now, by the database's clock, until it is due.
             headers: names and scalars that travel with the message.
+            group: messages of one group are handed out one at a time, in the order in which they were pushed.
+            priority: lower goes first, -32,768 to 32,767.
             on_duplicate: what to do when a live message has the key: "ignore" leaves it as it is, "replace" gives it
                 this content and ends a lease on it, "earliest" gives it the earlier due time, "reject" raises.
             within: the caller's open transaction: an SQLAlchemy Connection or Session, or a driver's connection.
@@ -170,13 +185,15 @@ class Queue:
             InvalidMessage: a field is out of its bounds (CodecError: the payload or a header).
             DuplicateKey: the key is taken and `on_duplicate` is "reject".
         """
-        entry = translation.entry(self.name, payload, key, due, delay, headers, self.max_payload_bytes)
+        entry = translation.entry(
+            self.name, payload, key, due, delay, headers, group, priority, self.max_payload_bytes, self._encode
+        )
         mode = check_on_duplicate(on_duplicate)
         pushed = self.database.run(lambda: self._store.push([entry], mode), within)
         return pushed[0]
 
     def push_many(
-        self, drafts: Iterable[Draft], *, on_duplicate: OnDuplicate = "ignore", within: Any = None
+        self, drafts: Iterable[Draft[P]], *, on_duplicate: OnDuplicate = "ignore", within: Any = None
     ) -> list[Pushed]:
         """Add messages, all or none; return the answer of each in the order given, also when two share a key.
 
@@ -185,14 +202,21 @@ class Queue:
             DuplicateKey: `on_duplicate` is "reject" and keys are taken, named all; nothing was pushed.
         """
         mode = check_on_duplicate(on_duplicate)
-        entries = [translation.draft_entry(draft, self.name, self.max_payload_bytes) for draft in drafts]
+        entries = [translation.draft_entry(draft, self.name, self.max_payload_bytes, self._encode) for draft in drafts]
         if not entries:
             return []
         return self.database.run(lambda: self._store.push(entries, mode), within)
 
+    def encode(self, payload: P) -> Encoded:
+        """Return a payload as this queue would keep it, to be given to a `Move` or a `Draft` that goes here.
+
+        Not needed for JSON, nor for objects of a declarable type; but for a TypedDict that holds more than JSON has.
+        """
+        return self._encode(payload, self.max_payload_bytes)
+
     # Take at most once.
 
-    def pop(self, *, timeout: timedelta | None = None, within: Any = None) -> Message | None:  # noqa: ASYNC109
+    def pop(self, *, timeout: timedelta | None = None, within: Any = None) -> Message[P] | None:  # noqa: ASYNC109
         """Take the next due message out of the queue: at most once. None when nothing is due.
 
         Args:
@@ -208,34 +232,34 @@ class Queue:
             return messages[0] if messages else None
         return self._pop_later(wait)
 
-    def pop_many(self, n: int, *, within: Any = None) -> list[Message]:
+    def pop_many(self, n: int, *, within: Any = None) -> list[Message[P]]:
         """Take up to n due messages out of the queue, oldest first: at most once."""
         limit = _count(n)
         if within is None and not self._store.capabilities.transactions:
             return self._pop_by_lease(limit)
 
-        def take() -> Plan[list[Message]]:
+        def take() -> Plan[list[Message[P]]]:
             # Decoded before the transaction ends, so that a message that nobody can read is not lost.
             yield BEGIN
             records = yield from self._store.pop(self.name, limit)
-            return [translation.message(record) for record in records]
+            return [translation.message(record, self._decode) for record in records]
 
         try:
             return self.database.run(take, within)
         except CodecError:
             if within is not None:
                 raise
-            reservations = self.reserve_many(limit)  # buries those that cannot be read
+            reservations = self.reserve_many(limit)  # buries those that cannot be read, or puts them off
             self.release_many(reservations)
             return self.database.run(take)
 
-    def _pop_by_lease(self, limit: int) -> list[Message]:
+    def _pop_by_lease(self, limit: int) -> list[Message[P]]:
         """Reserve and commit: where no transaction can be undone, a message that nobody can read is kept so."""
         reservations = self.reserve_many(limit)
         refused = {one.receipt for one in self.commit_many(reservations)}
         return [one.message for one in reservations if one.receipt not in refused]
 
-    def _pop_later(self, timeout: timedelta) -> Message | None:  # noqa: ASYNC109
+    def _pop_later(self, timeout: timedelta) -> Message[P] | None:  # noqa: ASYNC109
         deadline = time.monotonic() + timeout.total_seconds()
         poll = POLL_WOKEN if self._store.capabilities.wakes_consumers else POLL_ALONE
         listener = self.database.connections.listen([self.name])
@@ -253,17 +277,18 @@ class Queue:
 
     # Reserve.
 
-    def reserve(self, *, lease: timedelta | None = None, within: Any = None) -> Reservation | None:
+    def reserve(self, *, lease: timedelta | None = None, within: Any = None) -> Reservation[P] | None:
         """Lend the next due message to this consumer until now + lease; None when nothing is due."""
         reservations = self.reserve_many(1, lease=lease, within=within)
         return reservations[0] if reservations else None
 
     def reserve_many(
         self, n: int, *, lease: timedelta | None = None, consumer: str | None = None, within: Any = None
-    ) -> list[Reservation]:
+    ) -> list[Reservation[P]]:
         """Lend up to n due messages to this consumer until now + lease, oldest first; no message to two consumers.
 
         A message that cannot be decoded, or whose last allowed attempt ended with its consumer, is buried instead.
+        One whose key is missing here is put off until the lease would have ended, with no attempt counted.
 
         Args:
             n: how many at most.
@@ -278,32 +303,39 @@ class Queue:
             raise NotSupported("reserve(within=…): a lease that nobody else can see is none; use pop(within=…)")
         limit, span = _count(n), self._lease(lease)
         claim = consumer or new_claim()
-        lent: list[Reservation] = []
-        while len(lent) < limit:
+        lent: list[Reservation[P]] = []
+        put_off = 0
+        while len(lent) < limit and put_off < MOST_PUT_OFF:
             wanted = limit - len(lent)
             reserved = self.database.run(
-                lambda wanted=wanted: self._store.reserve(self.name, wanted, span, self.retry.limit, claim)  # type: ignore[misc]
+                lambda wanted=wanted: self._store.reserve(  # type: ignore[misc]
+                    self.name, wanted, span, self.retry.limit, claim, self.dead_letter
+                )
             )
             readable, unreadable = self._read(reserved.records)
             lent += readable
             if not unreadable:
                 break
             self.settle(unreadable)
+            put_off += sum(isinstance(settlement, Release) for _, settlement in unreadable)
         return lent
 
-    def _read(self, records: list[Record]) -> tuple[list[Reservation], list[tuple[core.Reservation, Settlement]]]:
-        readable: list[Reservation] = []
+    def _read(self, records: list[Record]) -> tuple[list[Reservation[P]], list[tuple[core.Reservation, Settlement]]]:
+        readable: list[Reservation[P]] = []
         unreadable: list[tuple[core.Reservation, Settlement]] = []
         for record in records:
             assert record.leased_until is not None  # noqa: S101 - the store's promise
             try:
-                readable.append(Reservation(translation.message(record), record.leased_until, self))
+                readable.append(Reservation(translation.message(record, self._decode), record.leased_until, self))
+            except KeyMissing as error:
+                LOG.warning("message %d of %s is put off: %s", record.id, self.name, error)
+                unreadable.append((translation.put_off(record), Release()))
             except CodecError as error:
                 unreadable.append((core.Reservation(translation.readable(record), record.leased_until), Bury(error)))
         return readable, unreadable
 
     @contextmanager
-    def reserving(self, *, lease: timedelta | None = None) -> Iterator[Message | None]:
+    def reserving(self, *, lease: timedelta | None = None) -> Iterator[Message[P] | None]:
         """Lend the next due message for the length of a block: `with queue.reserving() as message:`.
 
         Committed at the end; rolled back by the queue's policy on an exception, which is raised again (`Retry` and
@@ -380,13 +412,8 @@ class Queue:
         to: str,
         payload: Any = UNSET,
         *,
-        patch: Any = UNSET,
-        key: Any = UNSET,
-        headers: Mapping[str, Scalar | None] | None = None,
-        due: datetime | None = None,
-        delay: timedelta | None = None,
-        on_duplicate: OnDuplicate = "reject",
         within: Any = None,
+        **options: Unpack[MoveOptions],
     ) -> None:
         """End the turn by sending the message on to another queue, in one write.
 
@@ -394,24 +421,18 @@ class Queue:
             reservation: what `reserve` gave.
             to: the queue to go to.
             payload: the new payload; left out: unchanged; None: JSON null.
-            patch: a JSON merge patch of the payload, instead of `payload`.
-            key: the new key; left out: unchanged; None: no key.
-            headers: merged into those it has; a value of None removes that header.
-            due: when it is due there; at most one of `due` and `delay`. Default: at once.
-            delay: how long from now until it is due there.
-            on_duplicate: what to do if a live message of the target has the key; "reject" raises.
             within: the caller's open transaction.
+            options: by name, as in `Move`: patch, key, headers, due, delay, on_duplicate, group, priority.
 
         Raises:
             LeaseLost: as in `commit`.
             DuplicateKey: the key is live in the target and `on_duplicate` is "reject"; the lease goes on.
         """
-        settlement = Move(to, payload, patch, key, headers, due, delay, on_duplicate)
-        self._settle_one(reservation, settlement, within)
+        self._settle_one(reservation, Move(to, payload, **options), within)
 
     def extend(
-        self, reservation: core.Reservation, lease: timedelta | None = None, *, within: Any = None
-    ) -> Reservation:
+        self, reservation: core.Reservation[P], lease: timedelta | None = None, *, within: Any = None
+    ) -> Reservation[P]:
         """Let the lease run until now + lease; return the reservation with its new end. LeaseLost as in `commit`."""
         span = self._lease(lease)
         receipt = reservation.receipt
@@ -452,15 +473,11 @@ class Queue:
         to: str,
         payload: Any = UNSET,
         *,
-        patch: Any = UNSET,
-        headers: Mapping[str, Scalar | None] | None = None,
-        due: datetime | None = None,
-        delay: timedelta | None = None,
-        on_duplicate: OnDuplicate = "reject",
         within: Any = None,
+        **options: Unpack[MoveOptions],
     ) -> list[Refused]:
         """As `move`, in one statement; return the refused ones, each with its error."""
-        move = Move(to, payload, patch, UNSET, headers, due, delay, on_duplicate)
+        move = Move(to, payload, **options)
         return self.settle([(reservation, move) for reservation in reservations], within=within)
 
     def extend_many(
@@ -485,9 +502,10 @@ class Queue:
         """
         refused: list[Refused] = []
         turns: list[Turn] = []
+        letters = self._dead_letter()
         for reservation, settlement in pairs:
             try:
-                turns.append(translation.turn(reservation, settlement))
+                turns.append(translation.turn(reservation, settlement, letters, self._payloads))
             except DuerowError as error:
                 refused.append(Refused(reservation.receipt, error))
         if turns:
@@ -495,7 +513,8 @@ class Queue:
         return refused
 
     def _settle_one(self, reservation: core.Reservation, settlement: Settlement, within: Any = None) -> None:
-        refused = self._settle([translation.turn(reservation, settlement)], within)
+        turn = translation.turn(reservation, settlement, self._dead_letter(), self._payloads)
+        refused = self._settle([turn], within)
         if refused:
             error = refused[0].error
             raise LeaseLost(error.message_id, reservation.until) if isinstance(error, LeaseLost) else error
@@ -529,25 +548,84 @@ class Queue:
             ) from broken
         return refused
 
+    # Dead letters.
+
+    def redrive(
+        self, limit: int | None = None, *, on_duplicate: OnDuplicate = "reject", dry_run: bool = False
+    ) -> Redriven:
+        """Bring dead letters back, each with its key, as if pushed anew: attempts 0, due at once.
+
+        Called on a queue with a `dead_letter`, those of its own that are due there; on a dead-letter queue, each goes
+        to where it came from. In batches, each one transaction.
+
+        Args:
+            limit: how many at most; None: all that are there now.
+            on_duplicate: what to do when a live message has the key by now: "reject" leaves the dead letter where it
+                is, the others are those of `move`.
+            dry_run: change nothing, only count.
+
+        Raises:
+            ConfigurationError: this queue has no dead-letter queue and is none, or `limit` is no positive integer.
+        """
+        most = None if limit is None else _count(limit)
+        mode = check_on_duplicate(on_duplicate)
+        source = Queue(self.database, self.dead_letter or self.name, self.lease)
+        source._decode = as_stored  # whatever they are, they only go back
+        own = None if self.dead_letter is None else self.name
+        if dry_run:
+            return self._count_dead_letters(source, own, most)
+        return self._redrive(source, own, most, mode)
+
+    def _count_dead_letters(self, source: Queue, own: str | None, most: int | None) -> Redriven:
+        found, after = 0, None
+        while page := source.find(limit=REDRIVE_BATCH, after=after):
+            found += sum(_comes_from(message, own) is not None and message.leased_by is None for message in page)
+            if most is not None and found >= most:
+                return Redriven(most, 0)
+            after = page[-1].id
+        return Redriven(found, 0)
+
+    def _redrive(self, source: Queue, own: str | None, most: int | None, mode: OnDuplicate) -> Redriven:
+        done = skipped = 0
+        left: list[Reservation] = []
+        try:
+            while most is None or done < most:
+                batch = source.reserve_many(
+                    REDRIVE_BATCH if most is None else min(REDRIVE_BATCH, most - done), lease=REDRIVE_LEASE
+                )
+                if not batch:
+                    break
+                left += batch
+                moves = [(one, back) for one in batch if (back := _back(one.message, own, mode)) is not None]
+                refused = {one.receipt for one in source.settle(moves)}
+                going = {one.receipt for one, _ in moves} - refused
+                left = [one for one in left if one.receipt not in going]
+                done, skipped = done + len(going), skipped + len(refused)
+        finally:
+            source.release_many(left)
+        return Redriven(done, skipped)
+
     # Look and remove.
 
-    def peek(self, n: int = 1) -> list[Message]:
+    def peek(self, n: int = 1) -> list[Message[P]]:
         """Return up to n messages that are due, in the order in which they would be handed out, without taking them."""
-        return self._find(Query(self.name, due=True, limit=_count(n)))
+        limit = _count(n)
+        records = self.database.run(lambda: self._store.peek(self.name, limit))
+        return [translation.readable(record, self._decode) for record in records]
 
     def contains(self, key: str) -> bool:
         """Return whether a live message (neither done nor dead) has the key."""
         query = Query(self.name, keys=(_key(key),), statuses=("new", "error"), limit=1)
         return bool(self.database.run(lambda: self._store.find(query)))
 
-    def get(self, id: int) -> Message | None:
+    def get(self, id: int) -> Message[P] | None:
         """Return the message with this id, None if the queue has none."""
         found = self._find(Query(self.name, ids=(id,), limit=1))
         return found[0] if found else None
 
     def find(
         self, *, status: Status | None = None, key: str | None = None, limit: int = 100, after: int | None = None
-    ) -> list[Message]:
+    ) -> list[Message[P]]:
         """Return messages in the order of their ids; `after` is the last id of the page before."""
         if status not in (None, *STATUSES):
             raise ConfigurationError(f"find takes one of the statuses {STATUSES}, not {status!r}")
@@ -557,9 +635,9 @@ class Queue:
             Query(self.name, keys=keys, statuses=statuses, after_id=after, by_id=True, limit=_count(limit))
         )
 
-    def _find(self, query: Query) -> list[Message]:
+    def _find(self, query: Query) -> list[Message[P]]:
         records = self.database.run(lambda: self._store.find(query))
-        return [translation.readable(record) for record in records]
+        return [translation.readable(record, self._decode) for record in records]
 
     @overload
     def count(self, status: Status | None = None, *, by: None = None) -> int: ...
@@ -592,8 +670,40 @@ class Queue:
             raise MessageLeased(*removal.leased[0])
         return bool(removal.removed)
 
+    def _dead_letter(self) -> translation.DeadLetter | None:
+        if self.dead_letter is None:
+            return None
+        return translation.DeadLetter(self.dead_letter, self.database.host_time())
+
     def _lease(self, lease: timedelta | None) -> timedelta:
         return self.lease if lease is None else check_span("lease", lease, SHORTEST_LEASE)
+
+
+def _declared(payload: type[P] | None, upgrades: Upgrades | None) -> Declared[P] | None:
+    if payload is None:
+        if upgrades:
+            raise ConfigurationError("upgrades make payloads of the declared type of others: say payload=… as well")
+        return None
+    return Declared(payload, upgrades)
+
+
+def _comes_from(message: Message, own: str | None) -> str | None:
+    """Return the queue that a dead letter goes back to; None if it is none, or not one of `own`."""
+    queue = message.headers.get(dead_letter.FROM)
+    return queue if isinstance(queue, str) and own in (None, queue) else None
+
+
+def _back(message: Message, own: str | None, mode: OnDuplicate) -> Move | None:
+    queue = _comes_from(message, own)
+    if queue is None:
+        return None
+    key = message.headers.get(dead_letter.KEY)
+    return Move(
+        queue,
+        key=key if isinstance(key, str) else None,
+        headers=dead_letter.restored(message.headers),
+        on_duplicate=mode,
+    )
 
 
 def _count(n: object) -> int:

@@ -104,6 +104,9 @@ class Worker:
                 lease=one.lease if lease is None else lease,
                 retry=one.retry if retry is None else as_policy(retry),
                 max_payload_bytes=one.max_payload_bytes,
+                dead_letter=one.dead_letter,
+                payload=one.payload,
+                upgrades=one.upgrades,
             )
             for one in queues
         ]

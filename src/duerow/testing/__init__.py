@@ -1,4 +1,10 @@
-"""What tests of queues need: a clock to move, faults to inject, and the conformance suite for stores.
+"""What tests of queues need: a clock to move, `drain`, assertions, faults, and the conformance suite for stores.
 
-Needs pytest and Hypothesis, which nothing else in duerow imports.
+The suite needs `pip install 'duerow[testing]'`; the rest needs nothing.
 """
+
+from duerow.testing.clock import MovableClock
+from duerow.testing.draining import Handled, adrain, drain
+from duerow.testing.pushed import assert_not_pushed, assert_pushed, like
+
+__all__ = ["Handled", "MovableClock", "adrain", "assert_not_pushed", "assert_pushed", "drain", "like"]

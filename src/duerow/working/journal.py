@@ -2,7 +2,7 @@
 
 Logger `duerow.worker`. DEBUG: done. INFO: fetched, given back, the database answers again. WARNING: failed (cause,
 and when the next attempt is due), lease lost, the database cannot be reached, a settlement of unknown outcome.
-ERROR: buried, a broken retry policy, a settlement that cannot be carried out.
+ERROR: buried, a broken retry policy, a settlement that cannot be carried out, a schedule that cannot tick.
 """
 
 from __future__ import annotations
@@ -85,6 +85,11 @@ class Journal:
         """There is no hearing of pushes for now."""
         text = "cannot hear of pushes to %s: %s; looking for them every now and then instead"
         LOG.warning(text, self._queue, _line(error), extra=self._extra())
+
+    def not_ticking(self, schedule: str, error: BaseException) -> None:
+        """A schedule is due and cannot push its message."""
+        text = "schedule %s cannot tick: %s; it is tried again every now and then"
+        LOG.error(text, schedule, _line(error), extra=self._extra(schedule=schedule))
 
     def permitted(self, permits: int) -> None:
         """The worker holds another number of permits of the cluster than before."""

@@ -72,7 +72,7 @@ class Supervising:
     """Watches over a shift, from its start to its end.
 
     Attributes:
-        staff: the parts of the worker at work: fetcher, settler and slots.
+        staff: the parts of the worker at work: fetcher, settler, ticker and slots.
         hurry: whether the handlers get no grace.
     """
 

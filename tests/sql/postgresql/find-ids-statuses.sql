@@ -1,8 +1,9 @@
--- Read messages of a queue by the filters named: ids, keys, statuses, due, after_id; `by_id` sets the
+-- Read messages of a queue by the filters named: ids, keys, statuses, after_id; `by_id` sets the
 -- order.
 SELECT duerow_message.id, duerow_message.queue, CAST(duerow_message.payload AS TEXT) AS payload, duerow_message.kind,
-    duerow_message.key, CAST(duerow_message.headers AS TEXT) AS headers, duerow_message.status, duerow_message.due_at,
-    duerow_message.first_due_at, duerow_message.attempts, duerow_message.token, duerow_message.leased_by,
+    duerow_message.key, CAST(duerow_message.headers AS TEXT) AS headers, duerow_message."group",
+    duerow_message.priority, duerow_message.status, coalesce(duerow_message.due_at, duerow_message.behind_at) AS
+    coalesce_1, duerow_message.first_due_at, duerow_message.attempts, duerow_message.token, duerow_message.leased_by,
     duerow_message.leased_until, duerow_message.created_at, duerow_message.last_attempt_at,
     CAST(duerow_message.last_error AS TEXT) AS last_error
 FROM duerow_message
@@ -10,5 +11,6 @@ WHERE duerow_message.queue = :queue_in::VARCHAR AND duerow_message.id IN (SELECT
 FROM unnest(CAST(CAST(:ids_value::VARCHAR AS TEXT) AS BIGINT[])) AS ids(value)) AND duerow_message.status IN (SELECT
     statuses.value
 FROM unnest(CAST(CAST(:statuses_value::VARCHAR AS TEXT) AS TEXT[])) AS statuses(value))
-ORDER BY duerow_message.due_at ASC NULLS LAST, duerow_message.id
+ORDER BY duerow_message.priority, coalesce(duerow_message.due_at, duerow_message.behind_at) ASC NULLS LAST,
+    duerow_message.id
 LIMIT :limit_in::INTEGER

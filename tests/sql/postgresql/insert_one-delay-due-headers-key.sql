@@ -1,11 +1,11 @@
 -- Add one message and return its id; nothing if a live message holds the key. Wakes who sleeps.
-INSERT INTO duerow_message (queue, key, kind, payload, headers, status, due_at, first_due_at, attempts, token,
-    created_at)
+INSERT INTO duerow_message (queue, key, kind, payload, headers, "group", priority, status, due_at, first_due_at,
+    attempts, token, created_at)
 VALUES (:queue_in::VARCHAR, :key_in::VARCHAR, :kind_in::VARCHAR, CAST(:payload_in::VARCHAR AS JSON),
-    CAST(:headers_in::VARCHAR AS JSON), 'new', coalesce(:due_in::TIMESTAMP WITH TIME ZONE, statement_timestamp() +
-    (:delay_in::BIGINT * INTERVAL '1 microsecond'), statement_timestamp()), coalesce(:due_in::TIMESTAMP WITH TIME
-    ZONE, statement_timestamp() + (:delay_in::BIGINT * INTERVAL '1 microsecond'), statement_timestamp()), 0, 0,
-    statement_timestamp())
+    CAST(:headers_in::VARCHAR AS JSON), NULL, 0, 'new', coalesce(:due_in::TIMESTAMP WITH TIME ZONE,
+    statement_timestamp() + (:delay_in::BIGINT * INTERVAL '1 microsecond'), statement_timestamp()),
+    coalesce(:due_in::TIMESTAMP WITH TIME ZONE, statement_timestamp() + (:delay_in::BIGINT * INTERVAL '1
+    microsecond'), statement_timestamp()), 0, 0, statement_timestamp())
 ON CONFLICT (queue, key)
 WHERE key IS NOT NULL AND status IN ('new', 'error') DO NOTHING
 RETURNING duerow_message.id, (SELECT pg_notify('duerow_wake', duerow_waiting.queue) AS pg_notify_1

@@ -11,9 +11,12 @@ CREATE TABLE duerow_message (
 	kind TEXT NOT NULL, 
 	payload JSON NOT NULL, 
 	headers JSON, 
+	"group" TEXT COLLATE "C", 
+	priority SMALLINT NOT NULL, 
 	status TEXT NOT NULL, 
 	due_at TIMESTAMP WITH TIME ZONE, 
 	place_at TIMESTAMP WITH TIME ZONE, 
+	behind_at TIMESTAMP WITH TIME ZONE, 
 	first_due_at TIMESTAMP WITH TIME ZONE NOT NULL, 
 	attempts INTEGER NOT NULL, 
 	token BIGINT NOT NULL, 
@@ -27,11 +30,17 @@ CREATE TABLE duerow_message (
 )
  WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000);
 
-CREATE INDEX duerow_message_due ON duerow_message (queue, due_at, id) WHERE due_at IS NOT NULL;
+CREATE INDEX duerow_message_due ON duerow_message (queue, priority, due_at, id) WHERE due_at IS NOT NULL AND "group" IS NULL;
 
-CREATE INDEX duerow_message_resting ON duerow_message (queue, id) WHERE due_at IS NULL;
+CREATE INDEX duerow_message_heads ON duerow_message (queue, priority, due_at, id) WHERE due_at IS NOT NULL AND "group" IS NOT NULL;
+
+CREATE INDEX duerow_message_resting ON duerow_message (queue, id) WHERE due_at IS NULL AND behind_at IS NULL;
 
 CREATE UNIQUE INDEX duerow_message_key ON duerow_message (queue, key) WHERE key IS NOT NULL AND status IN ('new', 'error');
+
+CREATE INDEX duerow_message_group ON duerow_message (queue, "group", id) WHERE "group" IS NOT NULL AND status IN ('new', 'error');
+
+CREATE UNIQUE INDEX duerow_message_turn ON duerow_message (queue, "group") WHERE "group" IS NOT NULL AND leased_by IS NOT NULL;
 
 CREATE TABLE duerow_waiting (
 	queue TEXT COLLATE "C" NOT NULL, 
@@ -40,4 +49,32 @@ CREATE TABLE duerow_waiting (
 );
 
 INSERT INTO duerow_schema (version, name) VALUES (1, '0001 messages');
+
+CREATE TABLE duerow_queue (
+	name TEXT COLLATE "C" NOT NULL, 
+	paused BOOLEAN NOT NULL, 
+	PRIMARY KEY (name)
+);
+
+CREATE TABLE duerow_consumer (
+	name TEXT COLLATE "C" NOT NULL, 
+	about JSON NOT NULL, 
+	seen_at TIMESTAMP WITH TIME ZONE NOT NULL, 
+	PRIMARY KEY (name)
+);
+
+INSERT INTO duerow_schema (version, name) VALUES (2, '0002 queues');
+
+CREATE TABLE duerow_schedule (
+	name TEXT COLLATE "C" NOT NULL, 
+	definition JSON NOT NULL, 
+	next_at TIMESTAMP WITH TIME ZONE, 
+	last_at TIMESTAMP WITH TIME ZONE, 
+	version BIGINT NOT NULL, 
+	PRIMARY KEY (name)
+);
+
+CREATE INDEX duerow_schedule_due ON duerow_schedule (next_at) WHERE next_at IS NOT NULL;
+
+INSERT INTO duerow_schema (version, name) VALUES (3, '0003 schedules');
 

@@ -1,4 +1,4 @@
--- Lend the oldest due rows: leased until now + lease, or dead if their attempts are used up.
+-- Lend the oldest due rows of a line without groups: leased until now + lease, or dead if used up.
 UPDATE duerow_message
 SET status=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= :attempts_in::INTEGER)
     THEN 'dead' ELSE duerow_message.status END, due_at=CASE WHEN (duerow_message.leased_until IS NOT NULL AND
@@ -17,8 +17,9 @@ SET status=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message
     ',"traceback":null,"type":"LeaseEnded"}') AS JSON) ELSE duerow_message.last_error END
 WHERE duerow_message.id = ANY (array((SELECT duerow_message.id
 FROM duerow_message
-WHERE duerow_message.queue = :queue_in::VARCHAR AND duerow_message.due_at <= statement_timestamp() AND
-    duerow_message.due_at >= :floor::TIMESTAMP WITH TIME ZONE
+WHERE duerow_message.queue = :queue_in::VARCHAR AND duerow_message.priority = :priority_in::SMALLINT AND
+    duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS NULL AND duerow_message.due_at >=
+    :floor::TIMESTAMP WITH TIME ZONE
 ORDER BY duerow_message.due_at, duerow_message.id
 LIMIT :limit_in::INTEGER
 FOR UPDATE SKIP LOCKED)))
@@ -26,8 +27,8 @@ RETURNING duerow_message.id, CAST(duerow_message.payload AS TEXT) AS payload, du
     CAST(duerow_message.headers AS TEXT) AS headers, duerow_message.status, duerow_message.created_at,
     nullif(duerow_message.first_due_at, duerow_message.created_at) AS nullif_1, nullif(duerow_message.place_at,
     duerow_message.first_due_at) AS nullif_2, duerow_message.attempts, duerow_message.token,
-    duerow_message.leased_until, CAST(duerow_message.last_error AS TEXT) AS last_error, (SELECT
-    min(duerow_message.due_at) AS min_1
-FROM duerow_message
-WHERE duerow_message.queue = :queue_in::VARCHAR AND duerow_message.due_at <= statement_timestamp() AND
-    duerow_message.due_at >= :floor::TIMESTAMP WITH TIME ZONE) AS anon_1
+    duerow_message.leased_until, CAST(duerow_message.last_error AS TEXT) AS last_error, (SELECT min(oldest.due_at) AS
+    min_1
+FROM duerow_message AS oldest
+WHERE oldest.queue = :queue_in::VARCHAR AND oldest.priority = :priority_in::SMALLINT AND oldest.due_at <=
+    statement_timestamp() AND oldest."group" IS NULL AND oldest.due_at >= :floor::TIMESTAMP WITH TIME ZONE) AS anon_1

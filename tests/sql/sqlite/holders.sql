@@ -1,6 +1,7 @@
 -- Read the live messages that hold the given keys, locked against changes where rows can be.
 SELECT duerow_message.id, duerow_message.queue, duerow_message.payload AS payload, duerow_message.kind,
-    duerow_message."key", duerow_message.headers AS headers, duerow_message.status, duerow_message.due_at,
+    duerow_message."key", duerow_message.headers AS headers, duerow_message."group", duerow_message.priority,
+    duerow_message.status, coalesce(duerow_message.due_at, duerow_message.behind_at) AS coalesce_1,
     duerow_message.first_due_at, duerow_message.attempts, duerow_message.token, duerow_message.leased_by,
     duerow_message.leased_until, duerow_message.created_at, duerow_message.last_attempt_at, duerow_message.last_error
     AS last_error

@@ -11,9 +11,12 @@ CREATE TABLE duerow_message (
 	kind TEXT NOT NULL, 
 	payload TEXT NOT NULL, 
 	headers TEXT, 
+	"group" TEXT COLLATE "BINARY", 
+	priority SMALLINT NOT NULL, 
 	status TEXT NOT NULL, 
 	due_at BIGINT, 
 	place_at BIGINT, 
+	behind_at BIGINT, 
 	first_due_at BIGINT NOT NULL, 
 	attempts INTEGER NOT NULL, 
 	token BIGINT NOT NULL, 
@@ -26,11 +29,47 @@ CREATE TABLE duerow_message (
 	CHECK (status IN ('new', 'error', 'done', 'dead'))
 );
 
-CREATE INDEX duerow_message_due ON duerow_message (queue, due_at, id) WHERE due_at IS NOT NULL;
+CREATE INDEX duerow_message_due ON duerow_message (queue, priority, due_at, id) WHERE due_at IS NOT NULL AND "group" IS NULL;
 
-CREATE INDEX duerow_message_resting ON duerow_message (queue, id) WHERE due_at IS NULL;
+CREATE INDEX duerow_message_heads ON duerow_message (queue, priority, due_at, id) WHERE due_at IS NOT NULL AND "group" IS NOT NULL;
+
+CREATE INDEX duerow_message_resting ON duerow_message (queue, id) WHERE due_at IS NULL AND behind_at IS NULL;
 
 CREATE UNIQUE INDEX duerow_message_key ON duerow_message (queue, "key") WHERE key IS NOT NULL AND status IN ('new', 'error');
 
+CREATE INDEX duerow_message_group ON duerow_message (queue, "group", id) WHERE "group" IS NOT NULL AND status IN ('new', 'error');
+
+CREATE UNIQUE INDEX duerow_message_turn ON duerow_message (queue, "group") WHERE "group" IS NOT NULL AND leased_by IS NOT NULL;
+
 INSERT INTO duerow_schema (version, name) VALUES (1, '0001 messages');
+
+CREATE TABLE duerow_queue (
+	name TEXT COLLATE "BINARY" NOT NULL, 
+	paused BOOLEAN NOT NULL, 
+	PRIMARY KEY (name)
+);
+
+CREATE TABLE duerow_consumer (
+	name TEXT COLLATE "BINARY" NOT NULL, 
+	about TEXT NOT NULL, 
+	seen_at BIGINT NOT NULL, 
+	PRIMARY KEY (name), 
+	CHECK (json_valid(about))
+);
+
+INSERT INTO duerow_schema (version, name) VALUES (2, '0002 queues');
+
+CREATE TABLE duerow_schedule (
+	name TEXT COLLATE "BINARY" NOT NULL, 
+	definition TEXT NOT NULL, 
+	next_at BIGINT, 
+	last_at BIGINT, 
+	version BIGINT NOT NULL, 
+	PRIMARY KEY (name), 
+	CHECK (json_valid(definition))
+);
+
+CREATE INDEX duerow_schedule_due ON duerow_schedule (next_at) WHERE next_at IS NOT NULL;
+
+INSERT INTO duerow_schema (version, name) VALUES (3, '0003 schedules');
 

@@ -1,4 +1,4 @@
--- Lend the oldest due rows: leased until now + lease, or dead if their attempts are used up.
+-- Lend the oldest due rows of a line without groups: leased until now + lease, or dead if used up.
 UPDATE duerow_message
 SET status=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= :attempts_in) THEN 'dead'
     ELSE duerow_message.status END, due_at=CASE WHEN (duerow_message.leased_until IS NOT NULL AND
@@ -15,7 +15,8 @@ SET status=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message
     AS TEXT), 'any number'), 'traceback', NULL, 'type', 'LeaseEnded') ELSE duerow_message.last_error END
 WHERE duerow_message.id IN (SELECT duerow_message.id
 FROM duerow_message
-WHERE duerow_message.queue = :queue_in AND duerow_message.due_at <= :now AND duerow_message.due_at >= :floor
+WHERE duerow_message.queue = :queue_in AND duerow_message.priority = :priority_in AND duerow_message.due_at <= :now
+    AND duerow_message."group" IS NULL AND duerow_message.due_at >= :floor
 ORDER BY duerow_message.due_at, duerow_message.id
 LIMIT :limit_in OFFSET :param_1)
 RETURNING id, payload AS payload, kind, "key", headers AS headers, status, created_at, nullif(first_due_at,

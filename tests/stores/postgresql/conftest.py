@@ -42,7 +42,7 @@ def migrated(postgresql_url: str) -> Place:
 @pytest.fixture
 def place(migrated: Place, superuser: psycopg.Connection) -> Place:
     """The queues of this test."""
-    superuser.execute("TRUNCATE tested.duerow_message, tested.duerow_waiting")
+    superuser.execute("TRUNCATE tested.duerow_message, tested.duerow_waiting, tested.duerow_schedule")
     return migrated
 
 

@@ -15,6 +15,7 @@ import duerow
 import duerow.aio
 from duerow import Draft
 from duerow.errors import StoreUnavailable
+from duerow.testing.clock import MovableClock, hours
 from duerow.testing.conformance.fixtures import Place
 
 LEVELS = [None, "AUTOCOMMIT", "READ COMMITTED", "SERIALIZABLE"]
@@ -81,6 +82,33 @@ async def test_so_it_is_through_an_async_engine(
     spoil(superuser, place)
     assert await queue.pop_many(2) == []
     assert seen_by_others(superuser, place) == ["dead", "dead"]
+    await engine.dispose()
+
+
+def test_a_schedule_ticks_and_goes_on_to_its_next_tick(engine: Engine, place: Place) -> None:
+    clock = MovableClock()
+    db = duerow.connect(engine, clock=clock, **place.settings)
+    first = db.schedule("hourly", every=hours(1), queue="mail", payload={"a": 1})
+    assert db.schedule("hourly", every=hours(1), queue="mail", payload={"a": 1}) == first
+    clock.advance(hours(1))
+    assert (db.maintain().pushed, db.maintain().pushed) == (1, 0)
+    with duerow.connect(place.url, **place.settings) as other:
+        assert other.schedules()[0].last_at == clock.now()
+        assert [message.payload for message in other.queue("mail").find()] == [{"a": 1}]
+    assert db.unschedule("hourly")
+
+
+@pytest.mark.parametrize("driver", ["psycopg", "asyncpg"])
+async def test_so_it_does_through_an_async_engine(driver: str, place: Place, level: str | None) -> None:
+    engine = create_async_engine(make_url(place.url).set(drivername=f"postgresql+{driver}"), **options(level))
+    clock = MovableClock()
+    db = await duerow.aio.connect(engine, clock=clock, **place.settings)
+    await db.schedule("hourly", every=hours(1), queue="mail", payload={"a": 1})
+    clock.advance(hours(1))
+    assert [(await db.maintain()).pushed for _ in range(2)] == [1, 0]
+    assert await db.queue("mail").count() == 1
+    assert [kept.last_at for kept in await db.schedules()] == [clock.now()]
+    assert await db.unschedule("hourly")
     await engine.dispose()
 
 

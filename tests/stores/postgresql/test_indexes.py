@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 import psycopg
@@ -11,7 +12,7 @@ from sqlalchemy import make_url
 from duerow.message import LIVE
 from duerow.store import Query
 from duerow.stores.sql.dialects.postgresql import PostgreSQL
-from duerow.stores.sql.plans import SqlStore
+from duerow.stores.sql.plans import SqlStore, Step
 from duerow.stores.sql.texts import Texts
 from duerow.testing.conformance.fixtures import Place
 
@@ -41,3 +42,14 @@ def test_the_dead_are_found_among_what_rests(store: SqlStore, superuser: psycopg
     found = plan(superuser, next(store.find(Query("mail", statuses=("dead",), by_id=True))))
     assert "duerow_message_resting" in found
     assert "Seq Scan" not in found
+
+
+@pytest.mark.parametrize("which", ["the next tick", "the schedules that are due"])
+def test_what_is_due_of_the_schedules_is_found_by_its_time(
+    store: SqlStore, superuser: psycopg.Connection, which: str
+) -> None:
+    due = Step(store.statements.schedules(("due",)), {"until": datetime.now(UTC), "limit_in": 100})
+    found = plan(superuser, Step(store.statements.next_tick, {}) if which == "the next tick" else due)
+    assert "duerow_schedule_due" in found
+    assert "Seq Scan" not in found
+    assert "Sort" not in found

@@ -12,7 +12,7 @@ from sqlalchemy.dialects import sqlite
 from duerow.message import LIVE
 from duerow.store import Query
 from duerow.stores.sql.dialects.sqlite import SQLite
-from duerow.stores.sql.plans import SqlStore
+from duerow.stores.sql.plans import SqlStore, Step
 from duerow.stores.sql.texts import Texts
 from duerow.testing.conformance.fixtures import Place
 
@@ -41,3 +41,17 @@ def test_keys_are_looked_up_in_their_index(place: Place, step: Any) -> None:
 def test_the_dead_are_found_among_what_rests(place: Place) -> None:
     step = next(STORE.find(Query("mail", statuses=("dead",), by_id=True)))
     assert "USING INDEX duerow_message_resting (queue=?)" in plan(place, step)
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        STORE._step(STORE.statements.next_tick, {}),
+        Step(STORE.statements.schedules(("due",)), {"until": 0, "limit_in": 100}),
+    ],
+    ids=["the next tick", "the schedules that are due"],
+)
+def test_what_is_due_of_the_schedules_is_found_by_its_time(place: Place, step: Step) -> None:
+    found = plan(place, step)
+    assert "duerow_schedule_due" in found
+    assert "TEMP B-TREE" not in found

@@ -40,6 +40,12 @@ class MemoryBackend:
         clock = settings.clock or HostClock()
         return MemoryStore(transactions), AsyncMemoryConnections(memory, clock, transactions)
 
+    def forget(self, name: str) -> None:
+        """Let go of what was opened by this name, so that who opens it next finds nothing; open handles keep it."""
+        with self._lock:
+            for found in [found for found in self._named if found[0] == name]:
+                del self._named[found]
+
     def _find(self, target: Any, settings: Settings) -> tuple[Memory, bool]:
         if not isinstance(target, str):
             raise ConfigurationError(f"the in-memory store is opened by a URL, not by {type(target).__name__}")

@@ -5,14 +5,28 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from duerow.errors import LeaseLost
 from duerow.message import OnDuplicate, Pushed, Status
 from duerow.plan import BEGIN, Plan
 from duerow.reservation import Receipt
-from duerow.store import Capabilities, Committed, Entry, Query, Record, Refused, Removal, Reserved, Turn
-from duerow.stores.memory import steps
+from duerow.store import (
+    Capabilities,
+    Committed,
+    Entry,
+    Inspection,
+    Query,
+    Record,
+    Refused,
+    Removal,
+    Reserved,
+    ScheduleChange,
+    SchedulesFound,
+    Standing,
+    Turn,
+)
+from duerow.stores.memory import schedules, steps
 from duerow.stores.memory.state import State
 from duerow.stores.memory.turns import end_turn, in_order_of_effect, require_lone_turns
 
@@ -34,11 +48,18 @@ class MemoryStore:
         """Add messages; see `Store.push`."""
         return _alone(partial(steps.push, entries=entries, on_duplicate=on_duplicate))
 
-    def reserve(self, queue: str, limit: int, lease: timedelta, attempts: int | None, consumer: str) -> Plan[Reserved]:
+    def reserve(
+        self,
+        queue: str,
+        limit: int,
+        lease: timedelta,
+        attempts: int | None,
+        consumer: str,
+        dead_letter: str | None = None,
+    ) -> Plan[Reserved]:
         """Lend due messages, oldest first; see `Store.reserve`."""
-        return _alone(
-            partial(steps.reserve, queue=queue, limit=limit, lease=lease, attempts=attempts, consumer=consumer)
-        )
+        terms: dict[str, Any] = {"lease": lease, "attempts": attempts, "consumer": consumer, "dead_letter": dead_letter}
+        return _alone(partial(steps.reserve, queue=queue, limit=limit, **terms))
 
     def extend(self, receipts: Sequence[Receipt], lease: timedelta) -> Plan[dict[Receipt, datetime]]:
         """Let leases run until now + lease; see `Store.extend`."""
@@ -75,9 +96,37 @@ class MemoryStore:
         """Take messages out of the queue by id or key; see `Store.remove`."""
         return _alone(partial(steps.remove, queue=queue, ids=ids, keys=keys, even_if_leased=even_if_leased))
 
+    def set_schedule(self, change: ScheduleChange) -> Plan[bool]:
+        """Change a schedule and push what it pushes, in one step; see `Store.set_schedule`."""
+        return _alone(partial(schedules.change, change=change))
+
     def find(self, query: Query) -> Plan[list[Record]]:
         """Read messages without taking them; see `Store.find`."""
         return _alone(partial(steps.find, query=query))
+
+    def pause(self, queue: str, paused: bool) -> Plan[None]:
+        """Let a queue hand out nothing, or hand out again; see `Store.pause`."""
+        return _alone(partial(steps.pause, queue=queue, paused=paused))
+
+    def note_consumer(self, name: str, queues: Sequence[str], kinds: Sequence[str], version: str) -> Plan[None]:
+        """Note that a consumer is there; see `Store.note_consumer`."""
+        return _alone(partial(steps.note_consumer, name=name, queues=queues, kinds=kinds, version=version))
+
+    def purge(self, queue: str, limit: int) -> Plan[int]:
+        """Take messages away, whatever they are; see `Store.purge`."""
+        return _alone(partial(steps.purge, queue=queue, limit=limit))
+
+    def standing(self, queue: str, cap: int | None) -> Plan[Standing]:
+        """Tell how a queue stands; see `Store.standing`."""
+        return _alone(partial(steps.standing, queue=queue, cap=cap))
+
+    def inspect(self, queue: str, id: int | None, key: str | None) -> Plan[Inspection | None]:
+        """Read a message and what stands between it and a consumer; see `Store.inspect`."""
+        return _alone(partial(steps.inspect, queue=queue, id=id, key=key))
+
+    def peek(self, queue: str, limit: int) -> Plan[list[Record]]:
+        """Read due messages without taking them; see `Store.peek`."""
+        return _alone(partial(steps.peek, queue=queue, limit=limit))
 
     def count(self, queue: str) -> Plan[dict[Status, int]]:
         """Count the queue's messages by status; see `Store.count`."""
@@ -90,6 +139,10 @@ class MemoryStore:
     def idle(self, queues: Sequence[str], until: timedelta) -> Plan[timedelta | None]:
         """Return how long until the next message is due; listeners hear of every push, so nothing need be noted."""
         return _alone(partial(steps.idle, queues=queues))
+
+    def schedules(self, name: str | None = None, due: bool = False) -> Plan[SchedulesFound]:
+        """Read schedules; see `Store.schedules`."""
+        return _alone(partial(schedules.find, name=name, due=due))
 
     def check(self) -> Plan[None]:
         """Find nothing amiss: there are no tables."""

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
-from itertools import islice
+from itertools import groupby, islice
+from operator import attrgetter
 from typing import Any
 
 from msgspec.structs import replace
 
-from duerow.codec import encode_failure
+from duerow.codec import decode_failure, encode_failure
+from duerow.dead_letter import dead_letter as dead_letters
 from duerow.errors import DuplicateKey
-from duerow.message import Failure, OnDuplicate, Outcome, Pushed, Status
+from duerow.message import LIVE, Failure, OnDuplicate, Outcome, Pushed, Status
 from duerow.reservation import Receipt
-from duerow.store import Entry, Query, Record, Removal, Reserved
+from duerow.store import Consumer, Entry, Inspection, Query, Record, Removal, Reserved, Standing
 from duerow.stores.memory.state import State
 
 Step = Callable[[State, datetime], Any]
@@ -46,6 +48,8 @@ def change(state: State, now: datetime, held: Record, entry: Entry, on_duplicate
                 payload=entry.payload,
                 kind=entry.kind,
                 headers=entry.headers,
+                group=entry.group,
+                priority=entry.priority,
             )
         )
         return "updated"
@@ -58,18 +62,25 @@ def change(state: State, now: datetime, held: Record, entry: Entry, on_duplicate
 
 
 def reserve(
-    state: State, now: datetime, queue: str, limit: int, lease: timedelta, attempts: int | None, consumer: str
+    state: State,
+    now: datetime,
+    queue: str,
+    limit: int,
+    lease: timedelta,
+    attempts: int | None,
+    consumer: str,
+    dead_letter: str | None,
 ) -> Reserved:
     """Lend the first `limit` in line; those that used up their attempts in leases nobody settled are buried."""
     lent: list[Record] = []
     buried = 0
-    for record in state.due(queue, now):
+    for record in _in_turn(state, now, queue, attempts):
         if len(lent) == limit:
             break
         if record.leased_until is not None:
             record = replace(record, last_error=_ended_lease(record, attempts))
             if attempts is not None and record.attempts >= attempts:
-                state.put(dead(record))
+                state.put(dead(record) if dead_letter is None else _dead_letter(now, record, dead_letter))
                 buried += 1
                 continue
         lent.append(_lend(state, now, record, lease, consumer))
@@ -87,9 +98,12 @@ def extend(state: State, now: datetime, receipts: Sequence[Receipt], lease: time
 
 def pop(state: State, now: datetime, queue: str, limit: int) -> list[Record]:
     """Take the first `limit` in line away; what is returned is nobody's any more, so it carries no lease."""
-    taken = list(islice(state.due(queue, now), limit))
-    for record in taken:
+    taken: list[Record] = []
+    for record in _in_turn(state, now, queue, None):
+        if len(taken) == limit:
+            break
         state.drop(record.id)
+        taken.append(record)
     return [replace(unleased(record), attempts=record.attempts + 1, last_attempt_at=now) for record in taken]
 
 
@@ -109,14 +123,74 @@ def remove(
     return removal
 
 
+def peek(state: State, now: datetime, queue: str, limit: int) -> list[Record]:
+    """Read the first in line whose turn it is."""
+    return [record for record in state.due(queue, now) if state.has_turn(record)][:limit]
+
+
 def find(state: State, now: datetime, query: Query) -> list[Record]:
     """Go through the messages, keep those of which all that is asked holds, and put them in order."""
     records = state.records.values() if query.ids is None else _by_id(state, query.ids)
-    found = [record for record in records if _fits(record, query, now)]
+    found = [record for record in records if _fits(record, query)]
     found.sort(key=_in_line)
     if query.by_id:
         found.sort(key=lambda record: record.id)
     return found[: query.limit]
+
+
+def pause(state: State, now: datetime, queue: str, paused: bool) -> None:
+    """Let the queue hand out nothing, or hand out again."""
+    (state.paused.add if paused else state.paused.discard)(queue)
+
+
+def note_consumer(
+    state: State, now: datetime, name: str, queues: Sequence[str], kinds: Sequence[str], version: str
+) -> None:
+    """Keep a consumer's word, and forget those of more than a day ago."""
+    state.consumers[name] = Consumer(name, tuple(queues), tuple(kinds), version, now)
+    state.consumers = {name: one for name, one in state.consumers.items() if now - one.seen_at <= timedelta(days=1)}
+
+
+def purge(state: State, now: datetime, queue: str, limit: int) -> int:
+    """Take some of the queue's messages away, whatever they are."""
+    ids = list(islice((record.id for record in state.records.values() if record.queue == queue), limit))
+    for id_ in ids:
+        state.drop(id_)
+    return len(ids)
+
+
+def standing(state: State, now: datetime, queue: str, cap: int | None) -> Standing:
+    """Go through the queue's messages and count them by what they wait for."""
+    numbers: Counter[str] = Counter()
+    dues: dict[str, list[datetime]] = {"ready": [], "later": []}
+    for record in state.records.values():
+        if record.queue != queue:
+            continue
+        if record.due_at is None:
+            numbers["dead" if record.status == "dead" else "stopped"] += 1
+        elif record.group is not None and _is_behind(state, record):
+            numbers["waiting"] += 1
+        else:
+            ready = record.due_at <= now
+            numbers["ready" if ready else "leased" if record.leased_by else "delayed"] += 1
+            dues["ready" if ready else "later"].append(record.due_at)
+    names = ("ready", "delayed", "leased", "waiting", "stopped", "dead")
+    counted = {name: numbers[name] if cap is None else min(numbers[name], cap) for name in names}
+    oldest, following = min(dues["ready"], default=None), min(dues["later"], default=None)
+    return Standing(**counted, oldest_due_at=oldest, next_due_at=following, paused=queue in state.paused)
+
+
+def inspect(state: State, now: datetime, queue: str, id: int | None, key: str | None) -> Inspection | None:
+    """Find the message, and what stands between it and a consumer."""
+    record = state.holder(queue, key) if id is None else state.records.get(id)
+    if record is None or record.queue != queue:
+        return None
+    consumers = sorted(state.consumers.values(), key=lambda one: one.name)
+    return Inspection(now, record, state.blocker(record), queue in state.paused, consumers)
+
+
+def _is_behind(state: State, record: Record) -> bool:
+    return record.leased_by is None and state.blocker(record) is not None
 
 
 def count(state: State, now: datetime, queue: str) -> dict[Status, int]:
@@ -131,7 +205,7 @@ def queues(state: State, now: datetime) -> list[str]:
 
 def idle(state: State, now: datetime, queues: Sequence[str]) -> timedelta | None:
     """Return how far from now the next due time of these queues is; None when no message of them has one."""
-    dues = [due for queue in queues if (due := state.next_due(queue)) is not None]
+    dues = [due for queue in queues if queue not in state.paused and (due := state.next_due(queue)) is not None]
     return min(dues) - now if dues else None
 
 
@@ -192,6 +266,8 @@ def _created(id_: int, entry: Entry, now: datetime) -> Record:
         kind=entry.kind,
         key=entry.key,
         headers=entry.headers,
+        group=entry.group,
+        priority=entry.priority,
         status="new",
         due_at=due,
         first_due_at=due,
@@ -257,16 +333,56 @@ def _by_id(state: State, ids: Iterable[int]) -> list[Record]:
     return [state.records[id_] for id_ in set(ids) if id_ in state.records]
 
 
-def _fits(record: Record, query: Query, now: datetime) -> bool:
+def _fits(record: Record, query: Query) -> bool:
     return (
         record.queue == query.queue
         and (query.keys is None or record.key in query.keys)
         and (query.statuses is None or record.status in query.statuses)
-        and (not query.due or (record.due_at is not None and record.due_at <= now))
         and (query.after_id is None or record.id > query.after_id)
     )
 
 
-def _in_line(record: Record) -> tuple[bool, datetime, int]:
-    """As handed out: by due time and id, those without a due time last."""
-    return record.due_at is None, record.due_at or record.created_at, record.id
+def _dead_letter(now: datetime, record: Record, to: str) -> Record:
+    """Return the message as one that has gone to a dead-letter queue."""
+    why = decode_failure(record.last_error)
+    reason = "" if why is None else why.message
+    letter = dead_letters(
+        to, record.queue, record.key, record.headers, record.attempts, reason, now, record.group, record.priority
+    )
+    return replace(begun_anew(record, now), queue=to, key=None, headers=letter.headers)
+
+
+def _in_turn(state: State, now: datetime, queue: str, attempts: int | None) -> Iterator[Record]:
+    """Yield the messages in line, priority by priority; of a group the first alone, and while no other is lent.
+
+    A lease that has ended keeps a group back no longer than until this is noticed, when its priority is served.
+    Where one is buried, the next of its group has its turn at once.
+    """
+    served: set[str | None] = set()
+    if queue in state.paused:
+        return
+    for _, line in groupby(state.due(queue, now), key=attrgetter("priority")):
+        ids = [record.id for record in line]
+        for record in _still_due(state, now, ids):
+            if record.group is not None and record.leased_until is not None and not state.has_turn(record):
+                state.put(replace(unleased(record), last_error=_ended_lease(record, attempts)))
+        while first := next(
+            (one for one in _still_due(state, now, ids) if state.has_turn(one) and one.group not in served), None
+        ):
+            ids.remove(first.id)
+            yield first
+            after = state.records.get(first.id)
+            if first.group is not None and (after is None or after.status in LIVE):
+                served.add(first.group)
+
+
+def _still_due(state: State, now: datetime, ids: Iterable[int]) -> Iterator[Record]:
+    for id_ in ids:
+        record = state.records.get(id_)
+        if record is not None and record.due_at is not None and record.due_at <= now:
+            yield record
+
+
+def _in_line(record: Record) -> tuple[int, bool, datetime, int]:
+    """As handed out: by priority, due time and id, those without a due time last."""
+    return record.priority, record.due_at is None, record.due_at or record.created_at, record.id

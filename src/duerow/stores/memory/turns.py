@@ -73,12 +73,13 @@ def _move(state: State, now: datetime, record: Record, move: Moved) -> Duplicate
     held = state.holder(move.to, move.key)
     if move.key is None or held is None or held.id == record.id:
         arrived = begun_anew(record, due_time(now, move.due, move.delay))
-        state.put(replace(arrived, queue=move.to, payload=payload, kind=kind, key=move.key, headers=move.headers))
+        arrived = replace(arrived, queue=move.to, payload=payload, kind=kind, key=move.key, headers=move.headers)
+        state.put(replace(arrived, group=move.group, priority=move.priority))
         return None
     if move.on_duplicate == "reject":
         return DuplicateKey(move.to, [move.key])
     # Another message stands for this one from now on.
-    entry = Entry(move.to, move.key, kind, payload, move.headers, move.due, move.delay)
+    entry = Entry(move.to, move.key, kind, payload, move.headers, move.due, move.delay, move.group, move.priority)
     change(state, now, held, entry, move.on_duplicate)
     state.drop(record.id)
     return None

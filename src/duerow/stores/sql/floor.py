@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -46,11 +47,11 @@ class Floors:
 
     def __init__(self, kept: bool) -> None:
         self.kept = kept
-        self._floors: dict[str, _Floor] = {}
+        self._floors: dict[Hashable, _Floor] = {}
         self._writes = 0
         self._lock = threading.Lock()
 
-    def start(self, queue: str) -> Start:
+    def start(self, queue: Hashable) -> Start:
         """Return where the next claim of a queue starts."""
         if not self.kept:
             return Start(None, 0)
@@ -60,7 +61,7 @@ class Floors:
                 return Start(None, floor.changes)
             return Start(floor.due_at, floor.changes)
 
-    def claimed(self, queue: str, start: Start, oldest: Any, newest: Any) -> None:
+    def claimed(self, queue: Hashable, start: Start, oldest: Any, newest: Any) -> None:
         """Raise the floor after a claim.
 
         Args:
@@ -94,19 +95,33 @@ class Floors:
             for floor in self._floors.values():
                 floor.nothing_before = None
 
-    def nothing_before(self, queue: str) -> tuple[datetime | None, int]:
+    def found_nothing(self, queue: Hashable, lines: Iterable[Hashable], writes: int, now: datetime | None) -> None:
+        """Note that all lines of a queue were looked at from the head, and nothing was due.
+
+        Args:
+            queue: whose lines.
+            lines: its lines.
+            writes: what `nothing_before` said when the look began.
+            now: the time at the look, if it is known: a floor above it, left by a clock since set back, says nothing.
+        """
+        floors = [None if (floor := self._floors.get(line)) is None else floor.due_at for line in lines]
+        known = [due_at for due_at in floors if due_at is not None]
+        if known and len(known) == len(floors) and (now is None or min(known) <= now):
+            self.looked(queue, min(known), writes)
+
+    def nothing_before(self, queue: Hashable) -> tuple[datetime | None, int]:
         """Return before which time no row of a queue was due when it was last looked; and the writes until now."""
         floor = self._floors.get(queue)
         return (None if floor is None else floor.nothing_before), self._writes
 
-    def looked(self, queue: str, earliest: datetime, writes: int) -> None:
+    def looked(self, queue: Hashable, earliest: datetime, writes: int) -> None:
         """Note that no row is due before this time, unless this process has written since it was looked."""
         if self.kept:
             with self._lock:
                 if writes == self._writes:
                     self._floors.setdefault(queue, _Floor()).nothing_before = earliest
 
-    def look_below(self, queue: str) -> None:
+    def look_below(self, queue: Hashable) -> None:
         """Start the queue's next claim at the head."""
         with self._lock:
-            self._floors[queue].looked_below = 0.0
+            self._floors.setdefault(queue, _Floor()).looked_below = 0.0

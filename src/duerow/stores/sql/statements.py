@@ -18,12 +18,14 @@ from sqlalchemy import (
     Integer,
     Null,
     Select,
+    SmallInteger,
     Text,
     Update,
     and_,
     bindparam,
     case,
     delete,
+    exists,
     func,
     null,
     or_,
@@ -38,7 +40,7 @@ from duerow.message import LIVE
 from duerow.stores.sql.dialects.base import Dialect, const
 from duerow.stores.sql.tables import Tables
 
-ENTRY: Final = ("id", "queue", "key", "kind", "payload", "headers", "due", "delay")
+ENTRY: Final = ("id", "queue", "key", "kind", "payload", "headers", "group", "priority", "due", "delay")
 """The columns of messages to be inserted, in the order of `plans`."""
 
 ONE: Final = ("queue", "kind", "payload")
@@ -99,7 +101,9 @@ class Statements:
         shown = [
             dialect.as_text(column).label(column.name) if column.type is dialect.json else column for column in columns
         ]
-        by_name = {column.name: element for column, element in zip(columns, shown, strict=True)}
+        names = [column.name for column in columns]
+        by_name: dict[str, ColumnElement[Any]] = dict(zip(names, shown, strict=True))
+        by_name["due_at"] = func.coalesce(columns.due_at, columns.behind_at, type_=dialect.moment)
         self._record = [by_name[name] for name in RECORD]
         often_alike = {
             "first_due_at": func.nullif(columns.first_due_at, columns.created_at, type_=dialect.moment),
@@ -152,6 +156,20 @@ class Statements:
         return self._over(ENTRY[1:], build)
 
     @cached_property
+    def insert_grouped(self) -> OverRows:
+        """As insert_keyless, for rows of which some are in groups; `behind`: another of its group goes before it."""
+
+        def build(given: Any) -> Executable:
+            fresh = self._fresh({name: given.c[name] for name in ENTRY[1:]})
+            due = fresh["due_at"]
+            fresh["due_at"] = case((given.c.behind, null()), else_=due)
+            fresh["behind_at"] = case((given.c.behind, due), else_=null())
+            rows = select(*fresh.values()).select_from(given)
+            return self.dialect.insert(self.message).from_select(list(fresh), rows).returning(self.message.c.id)
+
+        return self._over((*ENTRY[1:], "behind"), build)
+
+    @cached_property
     def next_ids(self) -> Statement:
         """Hand out `count` ids, ascending."""
         return Statement(self.dialect.next_ids(self.message, self.tables.prefix, self.tables.schema))
@@ -191,8 +209,11 @@ class Statements:
                 kind=given.c.kind,
                 payload=self._json(given.c.payload),
                 headers=self._json(given.c.headers),
+                group=given.c.group,
+                priority=given.c.priority,
                 status=const("new"),
                 due_at=due,
+                behind_at=null(),
                 first_due_at=due,
                 attempts=const(0),
                 last_attempt_at=null(),
@@ -200,7 +221,7 @@ class Statements:
                 **self._turned,
             )
 
-        return self._over(("id", "kind", "payload", "headers", "due", "delay"), build)
+        return self._over(("id", *ENTRY[3:]), build)
 
     @cached_property
     def hasten(self) -> OverRows:
@@ -209,62 +230,184 @@ class Statements:
 
         def build(given: Any) -> Executable:
             due = self._due(given.c.due, given.c.delay)
-            earlier = and_(columns.id == given.c.id, columns.leased_by.is_(None), columns.due_at > due)
-            return update(self.message).where(earlier).values(due_at=due).returning(columns.id)
+            stands = func.coalesce(columns.due_at, columns.behind_at, type_=self.dialect.moment)
+            earlier = and_(columns.id == given.c.id, columns.leased_by.is_(None), stands > due)
+            return update(self.message).where(earlier).values(due_at=due, behind_at=null()).returning(columns.id)
 
         return self._over(("id", "due", "delay"), build)
 
     @lru_cache(maxsize=4)  # noqa: B019 - lives as long as the store
     def reserve(self, from_floor: bool) -> Statement:
-        """Lend the oldest due rows: leased until now + lease, or dead if their attempts are used up.
+        """Lend the oldest due rows of a line without groups: leased until now + lease, or dead if used up.
 
         With `from_floor` rows due before the bound value `floor` are not looked at. Each row comes with the due time
         of the oldest row that was due when the statement began, lent or not: the floor for the next one.
         """
+        lent = self._lend().where(self.dialect.one_of(self.message.c.id, self._due_ids(from_floor)))
+        return Statement(lent.returning(*self._lent, *self._oldest(False, from_floor)))
+
+    @lru_cache(maxsize=4)  # noqa: B019 - lives as long as the store
+    def pop(self, from_floor: bool) -> Statement:
+        """Take the oldest due rows of a line without groups away; each with the time, and the floor as in `reserve`."""
+        taken = delete(self.message).where(self.dialect.one_of(self.message.c.id, self._due_ids(from_floor)))
+        return Statement(taken.returning(*self._record, self.now, *self._oldest(False, from_floor)))
+
+    @lru_cache(maxsize=8)  # noqa: B019 - lives as long as the store
+    def pick(self, grouped: bool, from_floor: bool) -> Statement:
+        """Lock the oldest due rows of a line and read their id, due time and group, and the floor as in `reserve`."""
+        columns = self.message.c
+        shown = (columns.id, columns.due_at, columns.group, *self._oldest(grouped, from_floor))
+        return Statement(self._first_due(shown, grouped, from_floor))
+
+    @cached_property
+    def lend(self) -> OverRows:
+        """Lend rows that were picked, as `reserve` does; of two of a group lent at once the second one fails."""
+        columns = self.message.c
+
+        def build(given: Any) -> Executable:
+            lent = self._lend().where(columns.id == given.c.id)
+            return lent.returning(*self._lent, columns.priority, columns.group)
+
+        return self._over(("id",), build)
+
+    @cached_property
+    def take(self) -> OverRows:
+        """Take rows that were picked away, as `pop` does."""
+
+        def build(given: Any) -> Executable:
+            taken = delete(self.message).where(self.message.c.id.in_(select(given.c.id)))
+            return taken.returning(*self._record, self.now)
+
+        return self._over(("id",), build)
+
+    @cached_property
+    def blockers(self) -> OverRows:
+        """Read who keeps rows of groups back, each as id: one with a lower id, one that is lent; null: nobody.
+
+        Each is read a second time with a lock that its settlement waits for, null if that is under way: whoever puts
+        a row behind another one holds that one until the row is known to wait for it.
+        """
+        columns = self.message.c
+        other = self.message.alias("other")
+        of_group = (other.c.queue == columns.queue, other.c.group == columns.group)
+        live = other.c.status.in_([const(status) for status in LIVE])
+        before = select(other.c.id).where(*of_group, live, other.c.id < columns.id).order_by(other.c.id).limit(const(1))
+        leased = select(other.c.id).where(*of_group, other.c.leased_by.is_not(None), other.c.id != columns.id)
+        blocking = [one.correlate(self.message) for one in (before, leased.limit(const(1)))]
+        held = [one.with_for_update(read=True, skip_locked=True) for one in blocking]
+
+        def build(given: Any) -> Executable:
+            shown = [columns.id, columns.leased_by.is_not(None), *(one.scalar_subquery() for one in (*blocking, *held))]
+            return select(*shown).join_from(given, self.message, columns.id == given.c.id)
+
+        return self._over(("id",), build)
+
+    @cached_property
+    def put_behind(self) -> OverRows:
+        """Take rows of groups out of the line until it is their turn; a lease on them has ended."""
+        columns = self.message.c
+        error = self.dialect.ended_lease(self.message, self._bound("attempts_in", Integer()))
+
+        def build(given: Any) -> Executable:
+            return (
+                update(self.message)
+                .where(columns.id == given.c.id)
+                .values(
+                    due_at=null(),
+                    behind_at=columns.due_at,
+                    last_error=case((columns.leased_until.is_not(None), error), else_=columns.last_error),
+                    leased_by=null(),
+                    leased_until=null(),
+                )
+            )
+
+        return self._over(("id",), build)
+
+    @cached_property
+    def call_up(self) -> OverRows:
+        """Put the first of each given group into the line, if it is not; return the queues and due times."""
+        columns = self.message.c
+        other = self.message.alias("other")
+
+        def build(given: Any) -> Executable:
+            of_group = (other.c.queue == given.c.queue, other.c.group == given.c.group)
+            live = other.c.status.in_([const(status) for status in LIVE])
+            first = select(other.c.id).where(*of_group, live).order_by(other.c.id).limit(const(1))
+            ids = select(first.correlate(given).scalar_subquery()).select_from(given)
+            # Not only where it is behind: who puts it there at this moment is waited for, or ends this transaction.
+            moved = update(self.message).where(columns.id.in_(ids), columns.leased_by.is_(None))
+            due = func.coalesce(columns.behind_at, columns.due_at, type_=self.dialect.moment)
+            return moved.values(due_at=due, behind_at=null()).returning(columns.queue, columns.due_at)
+
+        return self._over(("queue", "group"), build)
+
+    @cached_property
+    def further_lines(self) -> OverRows:
+        """Read the lowest priority in use between the given ones, in groups or not; null: none. And if it is paused."""
+        columns = self.message.c
+
+        def build(given: Any) -> Executable:
+            def lowest(grouped: bool) -> Any:
+                between = (columns.priority > given.c.low, columns.priority < given.c.high)
+                in_line = (columns.due_at.is_not(None), self._in_group(grouped))
+                found = select(func.min(columns.priority)).where(self._of_queue, *between, *in_line)
+                return found.correlate(given).scalar_subquery()
+
+            found = case((given.c.grouped, lowest(True)), else_=lowest(False))
+            return select(given.c.grouped, found, self._paused).select_from(given)
+
+        return self._over(("grouped", "low", "high"), build)
+
+    def _lend(self) -> Update:
         columns = self.message.c
         attempts = self._bound("attempts_in", Integer())
         unsettled = columns.leased_until.is_not(None)
         used_up = and_(unsettled, columns.attempts >= attempts)
         until = self.dialect.later(self.now, self._bound("lease", self.dialect.span))
-        lent = (
-            update(self.message)
-            .where(self.dialect.one_of(columns.id, self._due_ids(from_floor)))
-            .values(
-                status=case((used_up, const("dead")), else_=columns.status),
-                due_at=case((used_up, null()), else_=until),
-                place_at=columns.due_at,
-                attempts=columns.attempts + case((used_up, const(0)), else_=const(1)),
-                token=columns.token + const(1),
-                leased_by=case((used_up, null()), else_=self._bound("consumer", Text())),
-                leased_until=case((used_up, null()), else_=until),
-                last_attempt_at=case((used_up, columns.last_attempt_at), else_=self.now),
-                last_error=case(
-                    (unsettled, self.dialect.ended_lease(self.message, attempts)), else_=columns.last_error
-                ),
-            )
+        return update(self.message).values(
+            status=case((used_up, const("dead")), else_=columns.status),
+            due_at=case((used_up, null()), else_=until),
+            place_at=columns.due_at,
+            attempts=columns.attempts + case((used_up, const(0)), else_=const(1)),
+            token=columns.token + const(1),
+            leased_by=case((used_up, null()), else_=self._bound("consumer", Text())),
+            leased_until=case((used_up, null()), else_=until),
+            last_attempt_at=case((used_up, columns.last_attempt_at), else_=self.now),
+            last_error=case((unsettled, self.dialect.ended_lease(self.message, attempts)), else_=columns.last_error),
         )
-        oldest = [self._oldest(from_floor)] if self.dialect.keeps_dead_entries else []
-        return Statement(lent.returning(*self._lent, *oldest))
 
-    @lru_cache(maxsize=4)  # noqa: B019 - lives as long as the store
-    def pop(self, from_floor: bool) -> Statement:
-        """Take the oldest due rows away; each comes with the oldest due time, as in `reserve`, and with the time."""
-        taken = delete(self.message).where(self.dialect.one_of(self.message.c.id, self._due_ids(from_floor)))
-        oldest = [self._oldest(from_floor)] if self.dialect.keeps_dead_entries else []
-        return Statement(taken.returning(*self._record, self.now, *oldest))
+    def _due_ids(self, from_floor: bool) -> Select[Any]:
+        return self._first_due((self.message.c.id,), False, from_floor)
 
-    def _due_ids(self, from_floor: bool) -> Any:
+    def _first_due(self, shown: Sequence[ColumnElement[Any]], grouped: bool, from_floor: bool) -> Select[Any]:
         columns = self.message.c
-        due = select(columns.id).where(*self._due_rows(from_floor)).order_by(columns.due_at, columns.id)
+        due = select(*shown).where(*self._due_rows(grouped, from_floor)).order_by(columns.due_at, columns.id)
         return due.limit(self._bound("limit_in", Integer())).with_for_update(skip_locked=True)
 
-    def _oldest(self, from_floor: bool) -> Any:
-        return select(func.min(self.message.c.due_at)).where(*self._due_rows(from_floor)).scalar_subquery()
+    def _oldest(self, grouped: bool, from_floor: bool) -> list[Any]:
+        if not self.dialect.keeps_dead_entries:
+            return []
+        rows = self.message.alias("oldest")
+        return [select(func.min(rows.c.due_at)).where(*self._due_rows(grouped, from_floor, rows)).scalar_subquery()]
 
-    def _due_rows(self, from_floor: bool) -> list[ColumnElement[bool]]:
-        columns = self.message.c
-        rows = [columns.queue == self._bound("queue_in", Text()), columns.due_at <= self.now]
-        return [*rows, columns.due_at >= self._bound("floor", self.dialect.moment)] if from_floor else rows
+    def _due_rows(self, grouped: bool, from_floor: bool, rows: Any = None) -> list[ColumnElement[bool]]:
+        """The due rows of a line, which are those of a queue with one priority, in groups or not."""
+        columns = self.message.c if rows is None else rows.c
+        due = [
+            columns.queue == self._bound("queue_in", Text()),
+            columns.priority == self._bound("priority_in", SmallInteger()),
+            columns.due_at <= self.now,
+            columns.group.is_not(None) if grouped else columns.group.is_(None),
+        ]
+        return [*due, columns.due_at >= self._bound("floor", self.dialect.moment)] if from_floor else due
+
+    @property
+    def _of_queue(self) -> ColumnElement[bool]:
+        return self.message.c.queue == self._bound("queue_in", Text())
+
+    def _in_group(self, grouped: bool) -> ColumnElement[bool]:
+        group = self.message.c.group
+        return group.is_not(None) if grouped else group.is_(None)
 
     @cached_property
     def extend(self) -> OverRows:
@@ -333,6 +476,8 @@ class Statements:
                 kind=func.coalesce(given.c.kind, columns.kind),
                 payload=func.coalesce(self._json(given.c.payload), columns.payload),
                 headers=self._json(given.c.headers),
+                group=given.c.group,
+                priority=given.c.priority,
                 status=const("new"),
                 due_at=due,
                 first_due_at=due,
@@ -414,7 +559,7 @@ class Statements:
 
     @lru_cache(maxsize=64)  # noqa: B019 - lives as long as the store
     def find(self, by: tuple[str, ...]) -> Statement:
-        """Read messages of a queue by the filters named: ids, keys, statuses, due, after_id; `by_id` sets the order.
+        """Read messages of a queue by the filters named: ids, keys, statuses, after_id; `by_id` sets the order.
 
         `live` and `resting` are the statuses for which there is an index, by key and by id.
         """
@@ -423,37 +568,158 @@ class Statements:
         if "live" in by:
             found = found.where(columns.key.is_not(None), self._live)
         if "resting" in by:
-            found = found.where(columns.due_at.is_(None))
+            found = found.where(columns.due_at.is_(None), columns.behind_at.is_(None))
         for name, column in (("ids", columns.id), ("keys", columns.key), ("statuses", columns.status)):
             if name in by:
                 given = self.dialect.given(name, {"value": column.type}, frozenset())
                 found = found.where(column.in_(select(given.c.value)))
-        if "due" in by:
-            found = found.where(columns.due_at <= self.now)
         if "after_id" in by:
             found = found.where(columns.id > self._bound("after_id", BigInteger()))
-        line = [columns.id] if "by_id" in by else [columns.due_at.asc().nulls_last(), columns.id]
+        stands = func.coalesce(columns.due_at, columns.behind_at, type_=self.dialect.moment)
+        in_line = [columns.priority, stands.asc().nulls_last(), columns.id]
+        line = [columns.id] if "by_id" in by else in_line
         return Statement(found.order_by(*line).limit(self._bound("limit_in", Integer())))
+
+    @lru_cache(maxsize=2)  # noqa: B019 - lives as long as the store
+    def peek(self, grouped: bool) -> Statement:
+        """Read the oldest due rows of a line; of groups only those whose turn it is."""
+        columns = self.message.c
+        free: list[ColumnElement[bool]] = []
+        if grouped:
+            other = self.message.alias("other")
+            of_group = (other.c.queue == columns.queue, other.c.group == columns.group)
+            live = other.c.status.in_([const(status) for status in LIVE])
+            leased = exists().where(*of_group, other.c.leased_by.is_not(None), other.c.id != columns.id)
+            free = [~exists().where(*of_group, live, other.c.id < columns.id), ~leased]
+        due = select(*self._record).where(*self._due_rows(grouped, False), *free)
+        return Statement(due.order_by(columns.due_at, columns.id).limit(self._bound("limit_in", Integer())))
 
     @cached_property
     def count(self) -> Statement:
-        """Count a queue's rows by status: those in line and those at rest, each by its own index."""
+        """Count a queue's rows by status: those in line, those behind others, those at rest, each by its own index."""
         columns = self.message.c
-        of_queue = columns.queue == self._bound("queue_in", Text())
+        in_line = columns.due_at.is_not(None)
+        behind = (columns.due_at.is_(None), columns.behind_at.is_not(None), columns.group.is_not(None), self._live)
+        kinds: list[tuple[ColumnElement[bool], ...]] = [
+            (in_line, self._in_group(False)),
+            (in_line, self._in_group(True)),
+            behind,
+            (columns.due_at.is_(None), columns.behind_at.is_(None)),
+        ]
         parts = [
-            select(columns.status, func.count().label("number")).where(of_queue, part).group_by(columns.status)
-            for part in (columns.due_at.is_not(None), columns.due_at.is_(None))
+            select(columns.status, func.count().label("number")).where(self._of_queue, *kind).group_by(columns.status)
+            for kind in kinds
         ]
         return Statement(union_all(*parts))
 
     @cached_property
     def queue_after(self) -> Statement:
-        """Read the name of the first queue after a name: its due rows' and its resting rows' smallest."""
+        """Read the name of the first queue after a name: the smallest of each kind of rows, by its own index."""
         columns = self.message.c
         after = columns.queue > self._bound("queue_in", Text())
-        due = select(func.min(columns.queue)).where(after, columns.due_at.is_not(None)).scalar_subquery()
-        resting = select(func.min(columns.queue)).where(after, columns.due_at.is_(None)).scalar_subquery()
-        return Statement(select(due, resting))
+        kinds: list[tuple[ColumnElement[bool], ...]] = [
+            (columns.due_at.is_not(None), self._in_group(False)),
+            (columns.group.is_not(None), self._live),
+            (columns.due_at.is_(None), columns.behind_at.is_(None)),
+        ]
+        return Statement(
+            select(*(select(func.min(columns.queue)).where(after, *kind).scalar_subquery() for kind in kinds))
+        )
+
+    @cached_property
+    def set_paused(self) -> Statement:
+        """Note that a queue is paused, or not."""
+        queue = self.tables.queue
+        values = {"name": self._bound("queue_in", Text()), "paused": self._bound("paused_in", Boolean())}
+        said: Any = self.dialect.insert(queue).values(values)
+        return Statement(
+            said.on_conflict_do_update(index_elements=[queue.c.name], set_={"paused": said.excluded.paused})
+        )
+
+    @cached_property
+    def note_consumer(self) -> Statement:
+        """Note that a consumer is there now."""
+        consumer = self.tables.consumer
+        about = self._json(self._bound("about_in", Text()))
+        said: Any = self.dialect.insert(consumer).values(
+            {"name": self._bound("name_in", Text()), "about": about, "seen_at": self.now}
+        )
+        new = {"about": said.excluded.about, "seen_at": said.excluded.seen_at}
+        return Statement(said.on_conflict_do_update(index_elements=[consumer.c.name], set_=new))
+
+    @cached_property
+    def forget_consumers(self) -> Statement:
+        """Forget the consumers not heard of for a day."""
+        consumer = self.tables.consumer
+        return Statement(
+            delete(consumer).where(
+                self.dialect.later(consumer.c.seen_at, self._bound("span", self.dialect.span)) < self.now
+            )
+        )
+
+    @cached_property
+    def consumers(self) -> Statement:
+        """Read the consumers that were there lately."""
+        columns = self.tables.consumer.c
+        about = self.dialect.as_text(columns.about)
+        return Statement(select(columns.name, about, columns.seen_at).order_by(columns.name))
+
+    @cached_property
+    def purge(self) -> Statement:
+        """Take some messages of a queue away, whatever they are; return their ids."""
+        columns = self.message.c
+        some = select(columns.id).where(self._of_queue).limit(self._bound("limit_in", Integer()))
+        gone = delete(self.message).where(self.dialect.one_of(columns.id, some.with_for_update(skip_locked=True)))
+        return Statement(gone.returning(columns.id))
+
+    @lru_cache(maxsize=4)  # noqa: B019 - lives as long as the store
+    def in_line(self, grouped: bool, due: bool) -> Statement:
+        """Count the rows of a line that are due, or those that are not yet, by whether they are lent, up to a number.
+
+        Each with the first due time among them.
+        """
+        columns = self.message.c
+        line = (self._of_queue, columns.priority == self._bound("priority_in", SmallInteger()), self._in_group(grouped))
+        when = columns.due_at <= self.now if due else columns.due_at > self.now
+        lent = (const(1) == const(0)) if due else columns.leased_by.is_not(None)
+        some = select(lent.label("lent"), columns.due_at).where(*line, when).order_by(columns.due_at)
+        first = some.limit(self._bound("limit_in", Integer())).subquery("first")
+        counted = select(first.c.lent, func.count(), func.min(first.c.due_at, type_=self.dialect.moment))
+        return Statement(counted.group_by(first.c.lent))
+
+    @cached_property
+    def out_of_line(self) -> Statement:
+        """Count the rows of a queue that are in no line, by what they wait for, each up to a number."""
+        columns = self.message.c
+        limit = self._bound("limit_in", Integer())
+        resting = (columns.due_at.is_(None), columns.behind_at.is_(None))
+        behind = (columns.group.is_not(None), self._live, columns.due_at.is_(None), columns.behind_at.is_not(None))
+        kinds = {
+            "dead": (*resting, ~self._live),
+            "stopped": (*resting, self._live),
+            "waiting": behind,
+        }
+        parts = []
+        for name, which in kinds.items():
+            some = select(columns.id).where(self._of_queue, *which).limit(limit).subquery(name)
+            parts.append(select(func.count()).select_from(some).scalar_subquery())
+        return Statement(select(*parts, self._paused, self.now))
+
+    @cached_property
+    def blocker(self) -> Statement:
+        """Read the message that has to leave a group before the given one: the one that is lent, else the first."""
+        columns = self.message.c
+        group = (self._of_queue, columns.group == self._bound("group_in", Text()), self._live)
+        before = or_(columns.leased_by.is_not(None), columns.id < self._bound("id_in", BigInteger()))
+        found = select(*self._record).where(*group, before, columns.id != self._bound("id_in", BigInteger()))
+        lent_first = case((columns.leased_by.is_not(None), const(0)), else_=const(1))
+        return Statement(found.order_by(lent_first, columns.id).limit(const(1)))
+
+    @property
+    def _paused(self) -> ColumnElement[Any]:
+        queue = self.tables.queue.c
+        said = select(queue.paused).where(queue.name == self._bound("queue_in", Text())).scalar_subquery()
+        return func.coalesce(said, const(1) == const(0))
 
     @cached_property
     def hold(self) -> Statement:
@@ -465,15 +731,77 @@ class Statements:
         """Read the time."""
         return Statement(select(self.now))
 
-    @lru_cache(maxsize=2)  # noqa: B019 - lives as long as the store
-    def next_due(self, from_floor: bool) -> Statement:
-        """Read when a queue's next message is due, of those due from the bound `floor` on if asked; and the time."""
+    @cached_property
+    def next_due(self) -> OverRows:
+        """Read when the next of each given line is due, of those due from the bound `floor` on; and the time."""
         columns = self.message.c
-        rows: list[ColumnElement[bool]] = [columns.queue == self._bound("queue_in", Text())]
-        rows.append(
-            columns.due_at >= self._bound("floor", self.dialect.moment) if from_floor else columns.due_at.is_not(None)
-        )
-        return Statement(select(select(func.min(columns.due_at)).where(*rows).scalar_subquery(), self.now))
+
+        def build(given: Any) -> Executable:
+            def first(grouped: bool) -> Any:
+                in_line = (columns.due_at >= self._bound("floor", self.dialect.moment), self._in_group(grouped))
+                line = (self._of_queue, columns.priority == given.c.priority)
+                return select(func.min(columns.due_at)).where(*line, *in_line).correlate(given).scalar_subquery()
+
+            found = case((given.c.grouped, first(True)), else_=first(False))
+            return select(found, self.now).select_from(given)
+
+        return self._over(("grouped", "priority"), build)
+
+    # Schedules.
+
+    @cached_property
+    def next_tick(self) -> Statement:
+        """Read when the next of all schedules ticks; and the time."""
+        next_at = self.tables.schedule.c.next_at
+        return Statement(select(select(func.min(next_at)).where(next_at.is_not(None)).scalar_subquery(), self.now))
+
+    @lru_cache(maxsize=4)  # noqa: B019 - lives as long as the store
+    def schedules(self, by: tuple[str, ...]) -> Statement:
+        """Read schedules: all, by `name`, or those `due` until a bound moment."""
+        columns = self.tables.schedule.c
+        definition = self.dialect.as_text(columns.definition).label("definition")
+        found = select(columns.name, definition, columns.next_at, columns.last_at, columns.version)
+        if "name" in by:
+            return Statement(found.where(columns.name == self._bound("name_in", Text())))
+        if "due" in by:
+            due = found.where(columns.next_at <= self._bound("until", self.dialect.moment))
+            return Statement(due.order_by(columns.next_at).limit(self._bound("limit_in", Integer())))
+        return Statement(found.order_by(columns.name))
+
+    @cached_property
+    def insert_schedule(self) -> Statement:
+        """Add a schedule, and return its name; nothing if there is one of that name."""
+        columns = self.tables.schedule.c
+        values = {"name": self._bound("name_in", Text()), **self._scheduled}
+        added: Any = self.dialect.insert(self.tables.schedule).values(values)
+        return Statement(added.on_conflict_do_nothing(index_elements=[columns.name]).returning(columns.name))
+
+    @cached_property
+    def update_schedule(self) -> Statement:
+        """Change the schedule that has this name and version, and return its name."""
+        changed = update(self.tables.schedule).where(*self._schedule_as_read).values(self._scheduled)
+        return Statement(changed.returning(self.tables.schedule.c.name))
+
+    @cached_property
+    def delete_schedule(self) -> Statement:
+        """Take away the schedule that has this name and version, and return its name."""
+        removed = delete(self.tables.schedule).where(*self._schedule_as_read)
+        return Statement(removed.returning(self.tables.schedule.c.name))
+
+    @property
+    def _schedule_as_read(self) -> list[ColumnElement[bool]]:
+        columns = self.tables.schedule.c
+        return [columns.name == self._bound("name_in", Text()), columns.version == self._bound("was", BigInteger())]
+
+    @property
+    def _scheduled(self) -> dict[str, ColumnElement[Any]]:
+        """The columns of a schedule that change."""
+        return {
+            "definition": self._json(self._bound("definition_in", Text())),
+            "next_at": self._bound("next_in", self.dialect.moment),
+            "last_at": self._bound("last_in", self.dialect.moment),
+            "version": self._bound("version_in", BigInteger()),
+        }
 
     # Parts.
 
@@ -485,7 +813,8 @@ class Statements:
     @property
     def _entry_types(self) -> dict[str, TypeEngine[Any]]:
         dialect = self.dialect
-        kinds = (BigInteger(), Text(), Text(), Text(), Text(), Text(), dialect.moment, dialect.span)
+        texts = (Text(), Text(), Text(), Text(), Text(), Text())
+        kinds = (BigInteger(), *texts, SmallInteger(), dialect.moment, dialect.span)
         return dict(zip(ENTRY, kinds, strict=True))
 
     @property
@@ -495,7 +824,15 @@ class Statements:
 
     def _over(self, names: Sequence[str], build: Callable[[Any], Executable]) -> OverRows:
         """Return a statement over rows with these columns, of which each always has the same type."""
-        types = {**self._entry_types, "token": BigInteger(), "error": Text()}
+        types = {
+            **self._entry_types,
+            "token": BigInteger(),
+            "error": Text(),
+            "behind": Boolean(),
+            "grouped": Boolean(),
+            "low": Integer(),
+            "high": Integer(),
+        }
         return OverRows(self.dialect, {name: types[name] for name in names}, build)
 
     def _bound(self, name: str, kind: TypeEngine[Any]) -> BindParameter[Any]:
@@ -522,6 +859,8 @@ class Statements:
             "kind": given["kind"],
             "payload": self._json(given["payload"]),
             "headers": self._json(given["headers"]),
+            "group": given["group"],
+            "priority": const(0) if isinstance(given["priority"], Null) else given["priority"],
             "status": const("new"),
             "due_at": due,
             "first_due_at": due,
@@ -560,6 +899,8 @@ RECORD: Final = (
     "kind",
     "key",
     "headers",
+    "group",
+    "priority",
     "status",
     "due_at",
     "first_due_at",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from sqlalchemy import BigInteger, Column, Integer, MetaData, Table, Text
+from sqlalchemy import BigInteger, Boolean, Column, Integer, MetaData, SmallInteger, Table, Text
 
 from duerow.errors import ConfigurationError
 from duerow.stores.sql.dialects.base import Dialect
@@ -18,6 +18,9 @@ class Tables:
     Attributes:
         message: one row for each message; see the design note on the schema.
         waiting: one row for each queue for which a consumer sleeps, until when (only where pushes wake consumers).
+        queue: one row for each queue of which something was said.
+        consumer: one row for each consumer that was there lately.
+        schedule: one row for each schedule, with its next tick.
         version: one row for each migration that was made.
     """
 
@@ -38,9 +41,12 @@ class Tables:
             Column("kind", Text),
             Column("payload", dialect.json),
             Column("headers", dialect.json),
+            Column("group", Text),
+            Column("priority", SmallInteger),
             Column("status", Text),
             Column("due_at", moment),
             Column("place_at", moment),
+            Column("behind_at", moment),
             Column("first_due_at", moment),
             Column("attempts", Integer),
             Column("token", BigInteger),
@@ -52,6 +58,25 @@ class Tables:
         )
         self.waiting = Table(
             f"{prefix}waiting", metadata, Column("queue", Text, primary_key=True), Column("until", moment)
+        )
+        self.queue = Table(
+            f"{prefix}queue", metadata, Column("name", Text, primary_key=True), Column("paused", Boolean)
+        )
+        self.consumer = Table(
+            f"{prefix}consumer",
+            metadata,
+            Column("name", Text, primary_key=True),
+            Column("about", dialect.json),
+            Column("seen_at", moment),
+        )
+        self.schedule = Table(
+            f"{prefix}schedule",
+            metadata,
+            Column("name", Text, primary_key=True),
+            Column("definition", dialect.json),
+            Column("next_at", moment),
+            Column("last_at", moment),
+            Column("version", BigInteger),
         )
         self.version = Table(
             f"{prefix}schema",

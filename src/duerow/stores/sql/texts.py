@@ -22,7 +22,8 @@ class Text:
         compiled = element.compile(dialect=dialect)
         self.text: str = compiled.string
         binds: dict[Any, str] = getattr(compiled, "bind_names", {})
-        self.positions: list[str] | None = compiled.positiontup if binds and compiled.positional else None
+        positional = getattr(compiled, "positional", False)
+        self.positions: list[str] | None = list(compiled.positiontup or ()) if positional else None
         self.constants = {name: bind.value for bind, name in binds.items() if not bind.required}
 
     def values(self, values: Mapping[str, Any]) -> Any:

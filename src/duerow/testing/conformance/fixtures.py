@@ -15,10 +15,27 @@ from typing import Any, Protocol
 
 import pytest
 
-from duerow import Database, Queue
+from duerow import Database, Queue, fixed, limited
 from duerow.clock import Clock
-from duerow.testing.clock import MovableClock
+from duerow.payloads import Sealing
+from duerow.testing.clock import MovableClock, seconds
 from duerow.testing.faces import AwaitedFace, BlockingFace, Face
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Make the suite's marks known, also where pytest-timeout is not installed."""
+    config.addinivalue_line("markers", "soak: runs for a long time; left out unless asked for with -m soak")
+    config.addinivalue_line("markers", "timeout: how long a test may run, in seconds, where pytest-timeout watches")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave long tests out unless somebody says which marks to run."""
+    if config.option.markexpr:
+        return
+    long = [item for item in items if item.get_closest_marker("soak")]
+    if long:
+        config.hook.pytest_deselected(items=long)
+        items[:] = [item for item in items if item not in long]
 
 
 @dataclass(frozen=True)
@@ -62,8 +79,8 @@ Hold = Callable[[], AbstractContextManager[object]]
 class OpenDatabase(Protocol):
     """Opens another handle on the queues of this test, closed when the test ends."""
 
-    def __call__(self, *, clock: Clock | None = ..., migrate: bool = ...) -> Database:
-        """Connect; by default with the test's clock and migrated."""
+    def __call__(self, *, clock: Clock | None = ..., migrate: bool = ..., encryption: Sealing | None = ...) -> Database:
+        """Connect; by default with the test's clock, migrated, and without encryption."""
         ...
 
 
@@ -88,8 +105,10 @@ def open_database(face: Face, place: Place, clock: MovableClock) -> Iterator[Ope
     """A function that opens handles on the queues of this test."""
     with ExitStack() as opened:
 
-        def connect(*, clock: Clock | None = clock, migrate: bool = True) -> Database:
-            database = face.connect(place.url, clock=clock, migrate=migrate, **place.settings)
+        def connect(
+            *, clock: Clock | None = clock, migrate: bool = True, encryption: Sealing | None = None
+        ) -> Database:
+            database = face.connect(place.url, clock=clock, migrate=migrate, encryption=encryption, **place.settings)
             return opened.enter_context(database)
 
         yield connect
@@ -111,6 +130,18 @@ def queue(db: Database) -> Queue:
 def other(db: Database) -> Queue:
     """Another queue without messages in the same database."""
     return db.queue("billing")
+
+
+@pytest.fixture
+def mail(db: Database) -> Queue:
+    """A queue with two attempts, at once one after the other, whose dead letters go to `letters`."""
+    return db.queue("mail", retry=limited(2, fixed(seconds(0))), dead_letter="mail-dead")
+
+
+@pytest.fixture
+def letters(db: Database) -> Queue:
+    """The queue of dead letters."""
+    return db.queue("mail-dead")
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ import pytest
 from duerow import Commit, Draft, Move, Queue, Release, Reservation, Rollback, fixed
 from duerow.errors import DuplicateKey, LeaseLost
 from duerow.message import OnDuplicate
+from duerow.settlement import Settlement
 from duerow.testing.clock import MovableClock, minutes, seconds
 from duerow.testing.conformance.fixtures import Place
 from duerow.testing.faces import Face, another
@@ -194,3 +195,51 @@ def test_pushes_replaces_claims_and_settlements_of_many_go_on_beside_each_other(
 
     race(face, place, clock, [replace, consume, replace, consume])
     assert len({message.key for message in queue.find(limit=200)}) == queue.count()
+
+
+def test_producers_and_consumers_of_groups_that_race_keep_the_order_of_each_and_leave_nobody_waiting(
+    queue: Queue, face: Face, place: Place, clock: MovableClock
+) -> None:
+    """Each producer fills groups of its own, so that their order is known; consumers commit, give back and fail."""
+    each, producers = 24, 2
+    endings: dict[str, Settlement] = {"commit": Commit(), "release": Release(), "fail": Rollback(seconds(0))}
+    done: dict[str, list[int]] = {}
+    holding: set[str] = set()
+    finished = threading.Barrier(producers, timeout=120)
+    over = threading.Event()
+
+    def produce(name: str) -> Race[None]:
+        def push(queue: Queue) -> None:
+            for number in range(0, each, 3):
+                groups = [f"{name}{number % 2}", f"{name}x"]
+                for group in groups:
+                    queue.push(number, group=group, priority=number % 3)
+                queue.push_many([Draft(number + step, group=group) for step in (1, 2) for group in groups])
+            finished.wait()
+            over.set()
+
+        return push
+
+    def consume(turns: Sequence[str]) -> Race[None]:
+        def drain(queue: Queue) -> None:
+            turn = 0
+            while (batch := queue.reserve_many(3)) or not over.is_set() or queue.count():
+                for one in batch:
+                    group = str(one.message.group)
+                    assert group not in holding, f"two of {group} at once"
+                    holding.add(group)
+                    turn += 1
+                    ending = turns[turn % len(turns)]
+                    if ending == "commit":
+                        done.setdefault(group, []).append(one.message.payload)
+                    holding.remove(group)
+                    assert queue.settle([(one, endings[ending])]) == []
+
+        return drain
+
+    runners: list[Race[None]] = [produce("a"), produce("b")]
+    runners += [consume(["commit"]), consume(["commit", "release", "fail"]), consume(["fail", "commit"])]
+    race(face, place, clock, runners)
+    for group, numbers in done.items():
+        assert numbers == sorted(numbers), f"{group} out of order: {numbers}"
+    assert sum(len(numbers) for numbers in done.values()) == producers * 2 * each

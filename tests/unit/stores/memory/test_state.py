@@ -16,7 +16,13 @@ NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
 
 def record(
-    id_: int, key: str | None = None, due: int | None = 0, status: Status = "new", queue: str = "mail"
+    id_: int,
+    key: str | None = None,
+    due: int | None = 0,
+    status: Status = "new",
+    queue: str = "mail",
+    group: str | None = None,
+    priority: int = 0,
 ) -> Record:
     return Record(
         id=id_,
@@ -25,6 +31,8 @@ def record(
         kind="json",
         key=key,
         headers=None,
+        group=group,
+        priority=priority,
         status=status,
         due_at=None if due is None else NOON + timedelta(seconds=due),
         first_due_at=NOON,
@@ -38,14 +46,18 @@ def record(
     )
 
 
-# A key belongs to one id, as the verbs see to it.
+# A key belongs to one id, and the dead have no due time, as the verbs see to it.
 records = st.builds(
-    lambda id_, keyed, due, status, queue: record(id_, f"key {id_}" if keyed else None, due, status, queue),
+    lambda id_, keyed, due, status, *rest: record(
+        id_, f"key {id_}" if keyed else None, None if status == "dead" else due, status, *rest
+    ),
     st.integers(1, 8),
     st.booleans(),
     st.none() | st.integers(-3, 3),
     st.sampled_from(["new", "error", "dead"]),
     st.sampled_from(["mail", "billing"]),
+    st.sampled_from([None, "g", "h"]),
+    st.sampled_from([-1, 0, 1]),
 )
 changes = st.lists(records | st.integers(1, 8), max_size=30)
 
@@ -62,7 +74,8 @@ def seen(state: State) -> object:
     late = NOON + timedelta(seconds=3)
     return (
         copy.copy(state.records),
-        {queue: list(state.due(queue, late)) for queue in ("mail", "billing")},
+        {queue: state.due(queue, late) for queue in ("mail", "billing")},
+        {id_: state.has_turn(one) for id_, one in state.records.items() if one.status != "dead"},
         {queue: state.next_due(queue) for queue in ("mail", "billing")},
         {(queue, id_): state.holder(queue, f"key {id_}") for queue in ("mail", "billing") for id_ in range(9)},
     )
@@ -87,8 +100,8 @@ def test_the_line_and_the_keys_are_those_that_a_look_at_every_message_finds(made
         make(state, change)
     for queue in ("mail", "billing"):
         in_queue = [one for one in state.records.values() if one.queue == queue]
-        due = [(one.due_at, one.id) for one in in_queue if one.due_at is not None and one.due_at <= NOON]
-        assert [(one.due_at, one.id) for one in state.due(queue, NOON)] == sorted(due)
+        due = [(one.priority, one.due_at, one.id) for one in in_queue if one.due_at and one.due_at <= NOON]
+        assert [(one.priority, one.due_at, one.id) for one in state.due(queue, NOON)] == sorted(due)
         held = {one.key: one for one in in_queue if one.key is not None and one.status != "dead"}
         assert {key: state.holder(queue, key) for key in held} == held
 

@@ -148,7 +148,7 @@ class PostgreSQL:
 
     def record(self, row: Sequence[Any]) -> Record:
         """Return the row as a record, its moments in UTC."""
-        if row[13].tzinfo is UTC:
+        if row[15].tzinfo is UTC:
             return Record(*row)
         values: list[Any] = [self.read_moment(value) if isinstance(value, datetime) else value for value in row]
         return Record(*values)

@@ -40,7 +40,7 @@ from duerow.errors import ConfigurationError, Conflict, DuerowError, StoreRefuse
 from duerow.store import Capabilities, Record
 from duerow.stores.sql.dialects.base import JsonText, const
 
-_MOMENTS = (7, 8, 12, 13, 14)
+_MOMENTS = (9, 10, 14, 15, 16)
 _encode = msgspec.json.Encoder().encode
 
 

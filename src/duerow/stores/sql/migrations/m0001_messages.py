@@ -10,6 +10,7 @@ from sqlalchemy import (
     Index,
     Integer,
     MetaData,
+    SmallInteger,
     Table,
     Text,
     text,
@@ -35,9 +36,12 @@ def statements(tables: Tables, dialect: Dialect) -> list[Executable | Executable
         Column("kind", Text, nullable=False),
         Column("payload", dialect.json, nullable=False),
         Column("headers", dialect.json),
+        Column("group", bytewise),
+        Column("priority", SmallInteger, nullable=False),
         Column("status", Text, nullable=False),
         Column("due_at", dialect.moment),
         Column("place_at", dialect.moment),
+        Column("behind_at", dialect.moment),
         Column("first_due_at", dialect.moment, nullable=False),
         Column("attempts", Integer, nullable=False),
         Column("token", BigInteger, nullable=False),
@@ -53,17 +57,24 @@ def statements(tables: Tables, dialect: Dialect) -> list[Executable | Executable
         postgresql_with={"fillfactor": 50, "autovacuum_vacuum_scale_factor": 0.02, "autovacuum_vacuum_threshold": 1000},
     )
     columns = message.c
-    live = text("key IS NOT NULL AND status IN ('new', 'error')")
+    live = "status IN ('new', 'error')"
+    line = (columns.queue, columns.priority, columns.due_at, columns.id)
+
+    def named(what: str) -> str:
+        return f"{tables.prefix}message_{what}"
+
     indexes = [
-        _index(f"{tables.prefix}message_due", columns.queue, columns.due_at, columns.id, where="due_at IS NOT NULL"),
-        _index(f"{tables.prefix}message_resting", columns.queue, columns.id, where="due_at IS NULL"),
-        Index(
-            f"{tables.prefix}message_key",
+        _index(named("due"), *line, where='due_at IS NOT NULL AND "group" IS NULL'),
+        _index(named("heads"), *line, where='due_at IS NOT NULL AND "group" IS NOT NULL'),
+        _index(named("resting"), columns.queue, columns.id, where="due_at IS NULL AND behind_at IS NULL"),
+        _index(named("key"), columns.queue, columns.key, where=f"key IS NOT NULL AND {live}", unique=True),
+        _index(named("group"), columns.queue, columns.group, columns.id, where=f'"group" IS NOT NULL AND {live}'),
+        _index(
+            named("turn"),  # no two of a group are lent at once, whoever tries
             columns.queue,
-            columns.key,
+            columns.group,
+            where='"group" IS NOT NULL AND leased_by IS NOT NULL',
             unique=True,
-            sqlite_where=live,
-            postgresql_where=live,
         ),
     ]
     created: list[Executable | ExecutableDDLElement] = [CreateTable(message), *map(CreateIndex, indexes)]
@@ -78,5 +89,5 @@ def statements(tables: Tables, dialect: Dialect) -> list[Executable | Executable
     return created
 
 
-def _index(name: str, *columns: Column[object], where: str) -> Index:
-    return Index(name, *columns, sqlite_where=text(where), postgresql_where=text(where))
+def _index(name: str, *columns: Column[object], where: str, unique: bool = False) -> Index:
+    return Index(name, *columns, unique=unique, sqlite_where=text(where), postgresql_where=text(where))

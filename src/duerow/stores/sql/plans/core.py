@@ -12,11 +12,15 @@ from duerow.plan import Plan
 from duerow.store import Entry
 from duerow.stores.sql.dialects.base import Dialect
 from duerow.stores.sql.floor import Floors
+from duerow.stores.sql.lines import Line, Lines
 from duerow.stores.sql.migrations import Migrations
 from duerow.stores.sql.statements import OverRows, Statement, Statements
 from duerow.stores.sql.tables import Tables
 
 T = TypeVar("T")
+
+Group = tuple[str, str]
+"""A queue and a group in it."""
 
 CHUNK_BYTES: Final = 8 << 20
 """How many characters of payload one statement takes at the most."""
@@ -39,7 +43,7 @@ class Core:
         self.clock = clock or (None if dialect.server_clock else HostClock())
         self.statements = Statements(self.tables, dialect, timed=self.clock is not None)
         self.migrations = Migrations(self.tables, dialect)
-        self.floors = Floors(dialect.keeps_dead_entries)
+        self.lines, self.floors = Lines(), Floors(dialect.keeps_dead_entries)
 
     @property
     def hold(self) -> Step | None:
@@ -73,7 +77,40 @@ class Core:
         """Return an entry's values for ENTRY without the id."""
         due = None if entry.due is None else self.dialect.write_moment(entry.due)
         delay = None if entry.delay is None else self.dialect.write_span(entry.delay)
-        return (entry.queue, entry.key, entry.kind, entry.payload, entry.headers, due, delay)
+        return (
+            entry.queue,
+            entry.key,
+            entry.kind,
+            entry.payload,
+            entry.headers,
+            entry.group,
+            entry.priority,
+            due,
+            delay,
+        )
+
+    def _look_for_lines(self, queue: str) -> Plan[None]:
+        """Find the lines that other processes opened."""
+        new: set[Line] = set()
+        looking = True
+        while looking:
+            self.lines.add(queue, new)
+            gaps = self.lines.gaps(queue)
+            more = {"queue_in": queue}
+            rows = yield self._given(self.statements.further_lines, ("grouped", "low", "high"), gaps, more)
+            new = {Line(priority, bool(grouped)) for grouped, priority, _ in rows if priority is not None}
+            looking = bool(new)
+        self.lines.looked(queue, paused=bool(rows[0][2]))
+
+    def _call_up(self, groups: Iterable[Group]) -> Plan[None]:
+        """Give the next of each group its turn: one of them has left, or is no longer lent."""
+        given = sorted(set(groups))
+        for chunk in self._chunks(given):
+            rows = yield self._given(self.statements.call_up, ("queue", "group"), chunk)
+            self.floors.written()
+            for _, due_at in rows:
+                self.floors.lower(self.dialect.read_moment(due_at))
+            yield from self._wake(queue for queue, _ in rows)
 
     def _wake(self, queues: Iterable[str]) -> Plan[None]:
         names = sorted(set(queues))

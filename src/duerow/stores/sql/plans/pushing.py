@@ -11,7 +11,8 @@ from duerow.errors import DuplicateKey
 from duerow.message import OnDuplicate, Pushed
 from duerow.plan import BEGIN, Plan
 from duerow.store import Entry, Record
-from duerow.stores.sql.plans.core import Core, T
+from duerow.stores.sql.lines import Line
+from duerow.stores.sql.plans.core import Core, Group, T
 from duerow.stores.sql.statements import ENTRY, ONE, RECEIPT
 
 Place = tuple[str, str | None]
@@ -39,6 +40,8 @@ class Pushing(Core):
         self.floors.written()
         for entry in entries:
             self.floors.lower(entry.due)
+            if entry.priority or entry.group is not None:
+                self.lines.add(entry.queue, [Line(entry.priority, entry.group is not None)])
         keyless = all(entry.key is None for entry in entries)
         if len(entries) == 1 and (keyless or on_duplicate == "ignore"):
             return [(yield from self._push_one(entries[0]))]
@@ -49,6 +52,8 @@ class Pushing(Core):
 
     def _push_one(self, entry: Entry) -> Plan[Pushed]:
         row = dict(zip(ENTRY[1:], self._row(entry), strict=True))
+        if not entry.priority:
+            row["priority"] = None
         values = {f"{name}_in": value for name, value in row.items() if value is not None}
         statement = self.statements.insert_one(
             frozenset(name for name, value in row.items() if value is not None and name not in ONE)
@@ -63,8 +68,14 @@ class Pushing(Core):
 
     def _push_keyless(self, entries: Sequence[Entry]) -> Plan[list[Pushed]]:
         pushed: list[Pushed] = []
+        seen: set[Group] | None = set() if any(entry.group is not None for entry in entries) else None
         for chunk in self._chunks(entries, _entry_size):
-            rows = yield self._given(self.statements.insert_keyless, ENTRY[1:], [self._row(entry) for entry in chunk])
+            given = [self._row(entry) for entry in chunk]
+            if seen is None:
+                rows = yield self._given(self.statements.insert_keyless, ENTRY[1:], given)
+            else:
+                behind = [(*row, _is_behind(entry, seen)) for row, entry in zip(given, chunk, strict=True)]
+                rows = yield self._given(self.statements.insert_grouped, (*ENTRY[1:], "behind"), behind)
             pushed += [Pushed(id, "created") for id in sorted(row[0] for row in rows)]
         return pushed
 
@@ -136,6 +147,7 @@ class Pushing(Core):
         if changes:
             rows = [(holder.id, *self._row(item.entry)[2:]) for item, holder in changes]
             yield self._given(self.statements.replace, ("id", *ENTRY[3:]), rows)
+            yield from self._call_up((holder.queue, holder.group) for _, holder in changes if holder.group is not None)
         return {holder.id for _, holder in changes}
 
     def _refuse_taken(self, entries: Sequence[Entry]) -> Plan[None]:
@@ -180,6 +192,16 @@ def _waves(items: Iterable[T], at: Callable[[T], Place]) -> list[list[T]]:
             waves.append([])
         waves[turn].append(item)
     return waves
+
+
+def _is_behind(entry: Entry, seen: set[Group]) -> bool:
+    """Return whether an entry of its group was seen before: in one transaction, so it is there to wait for."""
+    if entry.group is None:
+        return False
+    group = (entry.queue, entry.group)
+    behind = group in seen
+    seen.add(group)
+    return behind
 
 
 def _places(entries: Iterable[Entry]) -> list[Place]:

@@ -3,16 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
+from itertools import groupby
+from operator import attrgetter
 from typing import Any, Final
 
+import msgspec
+
+from duerow.clock import EPOCH
 from duerow.message import LIVE, Status
 from duerow.plan import BEGIN, Plan
-from duerow.store import Query, Record, Removal
+from duerow.store import Consumer, Inspection, Query, Record, Removal, Standing
 from duerow.stores.sql.plans.core import Core
 
 NOTE: Final = timedelta(seconds=10)
 """How much longer than its sleep a consumer is noted as sleeping, so that pushes begun meanwhile wake it too."""
+
+
+FORGET: Final = timedelta(days=1)
+"""How long after their last word consumers are remembered."""
+
+ALL: Final = (1 << 31) - 1
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder().decode
 
 
 class Reading(Core):
@@ -34,10 +48,80 @@ class Reading(Core):
             more = {"queue_in": queue, "even_if_leased": even_if_leased}
             rows = yield self._given(self.statements.remove, ("id",), [(id,) for id in chunk], more)
             removed.update(row[0] for row in rows)
+        yield from self._call_up(
+            (queue, group) for id in removed if (group := found[id].group) is not None and found[id].status in LIVE
+        )
         left = [(id, found[id].leased_by or "a consumer") for id in sorted(found) if id not in removed]
         return Removal(sorted(removed), left)
 
+    def pause(self, queue: str, paused: bool) -> Plan[None]:
+        """Let a queue hand out nothing, or hand out again; see Store.pause."""
+        yield BEGIN
+        yield self._step(self.statements.set_paused, {"queue_in": queue, "paused_in": paused})
+        self.lines.paused(queue, paused)
+        yield from self._wake([queue])
+
+    def note_consumer(self, name: str, queues: Sequence[str], kinds: Sequence[str], version: str) -> Plan[None]:
+        """Note that a consumer is there; see Store.note_consumer."""
+        about = _encode({"queues": list(queues), "kinds": list(kinds), "version": version}).decode()
+        yield self._step(self.statements.note_consumer, {"name_in": name, "about_in": about})
+        yield self._step(self.statements.forget_consumers, {"span": self.dialect.write_span(FORGET)})
+
+    def purge(self, queue: str, limit: int) -> Plan[int]:
+        """Take messages away, whatever they are; see Store.purge."""
+        return len((yield self._step(self.statements.purge, {"queue_in": queue, "limit_in": limit})))
+
     # Reads.
+
+    def standing(self, queue: str, cap: int | None) -> Plan[Standing]:
+        """Tell how a queue stands; see Store.standing."""
+        yield from self._look_for_lines(queue)
+        read: Callable[[Any], Any] = self.dialect.read_moment
+        bound: dict[str, Any] = {"queue_in": queue, "limit_in": ALL if cap is None else cap}
+        numbers = {"ready": 0, "delayed": 0, "leased": 0}
+        firsts: dict[str, list[datetime]] = {"ready": [], "later": []}
+        for line in self.lines.of(queue):
+            for due in (True, False):
+                rows = yield self._step(
+                    self.statements.in_line(line.grouped, due), {**bound, "priority_in": line.priority}
+                )
+                for lent, number, first in rows:
+                    numbers["ready" if due else "leased" if lent else "delayed"] += number
+                    firsts["ready" if due else "later"].append(read(first))
+        ((dead, stopped, waiting, paused, _),) = yield self._step(self.statements.out_of_line, bound)
+        most = {name: number if cap is None else min(number, cap) for name, number in numbers.items()}
+        return Standing(
+            ready=most["ready"],
+            delayed=most["delayed"],
+            leased=most["leased"],
+            waiting=waiting,
+            stopped=stopped,
+            dead=dead,
+            oldest_due_at=min(firsts["ready"], default=None),
+            next_due_at=min(firsts["later"], default=None),
+            paused=bool(paused),
+        )
+
+    def inspect(self, queue: str, id: int | None, key: str | None) -> Plan[Inspection | None]:
+        """Read a message and what stands between it and a consumer; see Store.inspect."""
+        query = Query(queue, ids=(id,)) if id is not None else Query(queue, keys=(str(key),), statuses=LIVE)
+        found = yield from self.find(query)
+        if not found:
+            return None
+        record = found[0]
+        blocker = None
+        if record.group is not None:
+            bound = {"queue_in": queue, "group_in": record.group, "id_in": record.id}
+            rows = yield self._step(self.statements.blocker, bound)
+            blocker = self.dialect.record(rows[0]) if rows else None
+        ((*_, paused, at),) = yield self._step(self.statements.out_of_line, {"queue_in": queue, "limit_in": 0})
+        read: Callable[[Any], Any] = self.dialect.read_moment
+        consumers = []
+        for name, about, seen_at in (yield self._step(self.statements.consumers, {})):
+            said = _decode(about)
+            known = (tuple(said["queues"]), tuple(said["kinds"]), said["version"])
+            consumers.append(Consumer(name, *known, read(seen_at)))
+        return Inspection(read(at), record, blocker, bool(paused), consumers)
 
     def find(self, query: Query) -> Plan[list[Record]]:
         """Read messages; see Store.find."""
@@ -55,8 +139,6 @@ class Reading(Core):
                 values |= self.dialect.pack(name, {"value": wanted})
         if query.statuses is not None and not set(query.statuses) & set(LIVE):
             by.append("resting")
-        if query.due:
-            by.append("due")
         if query.after_id is not None:
             by.append("after_id")
             values["after_id"] = query.after_id
@@ -64,6 +146,21 @@ class Reading(Core):
             by.append("by_id")
         rows = yield self._step(self.statements.find(tuple(by)), values)
         return [self.dialect.record(row) for row in rows]
+
+    def peek(self, queue: str, limit: int) -> Plan[list[Record]]:
+        """Read due messages; see Store.peek."""
+        yield from self._look_for_lines(queue)
+        due: list[Record] = []
+        for priority, lines in groupby(self.lines.of(queue), key=attrgetter("priority")):
+            found: list[Record] = []
+            for line in lines:
+                bound = {"queue_in": queue, "priority_in": priority, "limit_in": limit - len(due)}
+                rows = yield self._step(self.statements.peek(line.grouped), bound)
+                found += [self.dialect.record(row) for row in rows]
+            due += sorted(found, key=attrgetter("due_at", "id"))[: limit - len(due)]
+            if len(due) == limit:
+                break
+        return due
 
     def count(self, queue: str) -> Plan[dict[Status, int]]:
         """Count messages by status; see Store.count."""
@@ -91,14 +188,21 @@ class Reading(Core):
                 self.statements.note_waiting, ("queue",), [(name,) for name in sorted(set(queues))], spans
             )
         waits: list[timedelta] = []
+        read: Callable[[Any], Any] = self.dialect.read_moment
         for name in queues:
+            if self.lines.stale(name):
+                yield from self._look_for_lines(name)
+            if self.lines.is_paused(name):
+                continue
             floor, writes = self.floors.nothing_before(name)
-            bound: dict[str, Any] = {"queue_in": name}
-            if floor is not None:
-                bound["floor"] = self.dialect.write_moment(floor)
-            ((due, at),) = yield self._step(self.statements.next_due(floor is not None), bound)
-            read: Callable[[Any], Any] = self.dialect.read_moment
-            now, due_at = read(at), read(due)
+            lines = [(line.grouped, line.priority) for line in self.lines.of(name)]
+            bound = {"queue_in": name, "floor": self.dialect.write_moment(floor or EPOCH)}
+            rows = yield self._given(self.statements.next_due, ("grouped", "priority"), lines, bound)
+            now = read(rows[0][1])
+            if floor is not None and now < floor:  # the clock was set back behind it
+                bound["floor"] = self.dialect.write_moment(EPOCH)
+                rows = yield self._given(self.statements.next_due, ("grouped", "priority"), lines, bound)
+            due_at = min((read(due) for due, _ in rows if due is not None), default=None)
             if due_at is not None:
                 waits.append(due_at - now)
             self.floors.looked(name, now if due_at is None else min(now, due_at), writes)

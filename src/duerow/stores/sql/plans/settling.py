@@ -10,6 +10,7 @@ from duerow.errors import DuerowError, DuplicateKey, LeaseLost
 from duerow.plan import BEGIN, Plan
 from duerow.reservation import Receipt
 from duerow.store import Buried, Committed, End, Entry, Moved, Refused, Released, RolledBack, Turn
+from duerow.stores.sql.lines import Line
 from duerow.stores.sql.plans.core import CHUNK_BYTES
 from duerow.stores.sql.plans.pushing import Item, Place, Pushing
 from duerow.stores.sql.statements import ENTRY, RECEIPT, OverRows
@@ -36,7 +37,7 @@ class Settling(Pushing):
     def settle(self, turns: Sequence[Turn]) -> Plan[list[Refused]]:
         """End turns; see Store.settle. Commits take effect first, then other ends, then moves, then pushes."""
         if len(turns) <= self.dialect.chunk and all(
-            type(turn.end) is Committed and not turn.end.then for turn in turns
+            type(turn.end) is Committed and turn.group is None and not turn.end.then for turn in turns
         ):
             return (yield from self._commit(turns))
         self.floors.written()
@@ -58,6 +59,9 @@ class Settling(Pushing):
         ]
         if then:
             yield from self.push(then, "ignore")
+        yield from self._call_up(
+            turn.group for place, turn in enumerate(turns) if turn.group is not None and place not in refused
+        )
         yield from self._wake(turn.end.to for _, turn in by_kind.get(Moved, ()) if isinstance(turn.end, Moved))
         return [
             Refused(turns[place].receipt, error or LeaseLost(turns[place].receipt.id))
@@ -81,7 +85,7 @@ class Settling(Pushing):
 
     def _takes_several(self, turns: Sequence[Turn], kinds: int) -> bool:
         """Return whether to settle these takes more than one write."""
-        if kinds > 1 or len(turns) > self.dialect.chunk:
+        if kinds > 1 or len(turns) > self.dialect.chunk or any(turn.group is not None for turn in turns):
             return True
         ends = [turn.end for turn in turns if type(turn.end) is not Committed or turn.end.then]
         return (
@@ -130,8 +134,10 @@ class Settling(Pushing):
                 return (self.dialect.write_moment(end.due_at),)
             case Moved():
                 self.floors.lower(end.due)
+                if end.priority or end.group is not None:
+                    self.lines.add(end.to, [Line(end.priority, end.group is not None)])
                 due, delay = self.dialect.write_moment(end.due), self.dialect.write_span(end.delay)
-                return (end.to, end.key, end.kind, end.payload, end.headers, due, delay)
+                return (end.to, end.key, end.kind, end.payload, end.headers, end.group, end.priority, due, delay)
         return ()
 
     def _move(
@@ -195,7 +201,15 @@ class Settling(Pushing):
             record = self.dialect.record(owned[0])
             payload = record.payload if target.payload is None else target.payload
             entry = Entry(
-                target.to, target.key, target.kind or record.kind, payload, target.headers, target.due, target.delay
+                target.to,
+                target.key,
+                target.kind or record.kind,
+                payload,
+                target.headers,
+                target.due,
+                target.delay,
+                target.group,
+                target.priority,
             )
             yield from self._push_wave([Item(0, 0, entry)], target.on_duplicate, {})
 
@@ -239,7 +253,8 @@ def _first_at_each_place(
 def _wish(turn: Turn) -> Entry:
     """Return a move as the push into its target that it comes to."""
     end = _target(turn)
-    return Entry(end.to, end.key, end.kind or "json", end.payload or "null", end.headers, end.due, end.delay)
+    kind, payload = end.kind or "json", end.payload or "null"
+    return Entry(end.to, end.key, kind, payload, end.headers, end.due, end.delay, end.group, end.priority)
 
 
 def _by_id(item: tuple[int, Turn]) -> int:

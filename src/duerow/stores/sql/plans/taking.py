@@ -2,55 +2,88 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from datetime import timedelta
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from itertools import groupby
 from operator import attrgetter
 from typing import Any, Final
 
 import msgspec
 
+from duerow.codec import decode_failure
+from duerow.dead_letter import dead_letter as moved_to_dead_letters
 from duerow.plan import BEGIN, Plan
-from duerow.store import Record, Reserved
-from duerow.stores.sql.plans.core import Core
-from duerow.stores.sql.statements import LENT, RECORD, Statement
+from duerow.reservation import Receipt
+from duerow.store import Moved, Record, Reserved, Turn
+from duerow.stores.sql.floor import Start
+from duerow.stores.sql.lines import Line
+from duerow.stores.sql.plans.settling import Settling
+from duerow.stores.sql.statements import LENT, RECORD, OverRows, Statement
 
 _CREATED_AT: Final = LENT.index("created_at")
 _DUE_AT: Final = attrgetter("due_at")
-_IN_LINE: Final = attrgetter("due_at", "id")
+_IN_LINE: Final = attrgetter("priority", "due_at", "id")
+_PRIORITY: Final = attrgetter("priority")
+_STATUS: Final = LENT.index("status")
+_GROUP: Final = RECORD.index("group")
+
+MORE: Final = 50
+"""How many rows of groups are looked at beyond those that are wanted, for some may have to wait."""
 
 Rows = Sequence[Sequence[Any]]
 
 
-class Taking(Core):
+class Taking(Settling):
     """Plans that lend due messages or take them away."""
 
-    def reserve(self, queue: str, limit: int, lease: timedelta, attempts: int | None, consumer: str) -> Plan[Reserved]:
+    def reserve(
+        self,
+        queue: str,
+        limit: int,
+        lease: timedelta,
+        attempts: int | None,
+        consumer: str,
+        dead_letter: str | None = None,
+    ) -> Plan[Reserved]:
         """Lend due messages; see Store.reserve."""
         values = {"attempts_in": attempts, "lease": self.dialect.write_span(lease), "consumer": consumer}
-        if self.dialect.writes_alone:  # the time is told when the wait for other writers is over, so leases are whole
+        if (
+            self.dialect.writes_alone or dead_letter is not None
+        ):  # the time is told when the wait for other writers is over, so leases are whole
             yield BEGIN
-        records: list[Record] = []
-        buried, more = 0, True
 
-        def lent(rows: Rows) -> list[Record]:
-            return self._lent(rows, queue, lease, consumer)
+        def lent(rows: Rows, line: Line) -> list[Record]:
+            return self._lent(rows, queue, line, lease, consumer)
 
-        while more and len(records) < limit:
-            found, taken, more = yield from self._take_due(
-                self.statements.reserve, lent, queue, limit - len(records), values
-            )
-            records += found
-            buried += taken - len(found)
-        records.sort(key=_IN_LINE)
-        return Reserved(records, buried)
+        def buried(rows: Rows) -> Iterable[str]:
+            return (row[-1] for row in rows if row[_STATUS] == "dead")
 
-    def _lent(self, rows: Rows, queue: str, lease: timedelta, consumer: str) -> list[Record]:
+        taking = _Taking(queue, limit, self.statements.reserve, self.statements.lend, lent, buried, values)
+        yield from self._take(taking)
+        if dead_letter is not None and taking.buried:
+            yield from self._send_away(queue, dead_letter, taking.buried)
+        return Reserved(sorted(taking.records, key=_IN_LINE), taking.rows - len(taking.records))
+
+    def _send_away(self, queue: str, to: str, rows: Rows) -> Plan[None]:
+        """Move rows of LENT that were buried to a dead-letter queue."""
+        read: Callable[[Any], Any] = self.dialect.read_moment
+        now = read((yield self._step(self.statements.time, {}))[0][0])
+        items: list[tuple[int, Turn]] = []
+        for id, _, _, key, headers, _, _, _, _, attempts, token, _, error, priority, group in rows:
+            why = decode_failure(error)
+            reason = "" if why is None else why.message
+            letter = moved_to_dead_letters(to, queue, key, headers, attempts, reason, now, group, priority)
+            items.append((0, Turn(Receipt(id, token), letter)))
+        yield from self._end(items, Moved, {})
+        yield from self._wake([to])
+
+    def _lent(self, rows: Rows, queue: str, line: Line, lease: timedelta, consumer: str) -> list[Record]:
         """Return the rows of LENT that were lent, not buried, as records."""
         read = self.dialect.moment_reader(rows[0][_CREATED_AT])
         until = last_attempt_at = None
         records: list[Record] = []
         # The hottest loop of all. The lease ends at the same time in all rows, and equal moments come as nulls.
-        for id, payload, kind, key, headers, status, created, first, place, attempts, token, end, error, *_ in rows:
+        for id, payload, kind, key, headers, status, created, first, place, attempts, token, end, error, *more in rows:
             if status == "dead":
                 continue
             if until is None:
@@ -70,6 +103,8 @@ class Taking(Core):
                     kind,
                     key,
                     headers,
+                    more[1] if line.grouped else None,
+                    line.priority,
                     status,
                     first if place is None else place,
                     first,
@@ -86,15 +121,16 @@ class Taking(Core):
 
     def pop(self, queue: str, limit: int) -> Plan[list[Record]]:
         """Take due messages away; see Store.pop."""
-        popped: list[Record] = []
-        more = True
-        while more and len(popped) < limit:
-            wanted = limit - len(popped)
-            found, _, more = yield from self._take_due(self.statements.pop, self._popped, queue, wanted, {})
-            popped += found
-        return sorted(popped, key=_IN_LINE)
 
-    def _popped(self, rows: Rows) -> list[Record]:
+        def popped(rows: Rows) -> Iterable[str]:
+            return (row[_GROUP] for row in rows)
+
+        statements = self.statements
+        taking = _Taking(queue, limit, statements.pop, statements.take, self._popped, popped, {"attempts_in": None})
+        yield from self._take(taking)
+        return sorted(taking.records, key=_IN_LINE)
+
+    def _popped(self, rows: Rows, line: Line) -> list[Record]:
         """Return the rows of RECORD, each followed by the time, as the records of messages handed out now."""
         now = self.dialect.read_moment(rows[0][len(RECORD)])
         records = [self.dialect.record(row[: len(RECORD)]) for row in rows]
@@ -105,26 +141,201 @@ class Taking(Core):
             for record in records
         ]
 
-    def _take_due(
-        self,
-        statement: Callable[[bool], Statement],
-        read: Callable[[Rows], list[Record]],
-        queue: str,
-        limit: int,
-        values: Mapping[str, Any],
-    ) -> Plan[tuple[list[Record], int, bool]]:
-        """Take due rows from the queue's floor on; return them as read, their number, and whether to ask for more."""
-        start = self.floors.start(queue)
-        bound = {**values, "queue_in": queue, "limit_in": limit}
+    # From line to line.
+
+    def _take(self, taking: _Taking) -> Plan[None]:
+        """Take due rows, lowest priority first; before the queue is called empty all of its lines are looked at."""
+        queue, writes = taking.queue, self.floors.nothing_before(taking.queue)[1]
+        fresh = self.lines.stale(queue)
+        if fresh:
+            yield from self._look_for_lines(queue)
+        known = self.lines.of(queue)
+        if not self.lines.is_paused(queue):
+            yield from self._take_from(taking, known)
+        if taking.records:
+            return
+        if not fresh:
+            yield from self._look_for_lines(queue)
+        if self.lines.is_paused(queue):
+            return
+        unseen = [line for line in self.lines.of(queue) if line in taking.floored or line not in known]
+        for line in unseen:
+            self.floors.look_below((queue, line))
+        yield from self._take_from(taking, unseen)
+        if not taking.rows:
+            lines, now = self.lines.of(queue), None if self.clock is None else self.clock.now()
+            self.floors.found_nothing(queue, [(queue, line) for line in lines], writes, now)
+
+    def _take_from(self, taking: _Taking, lines: Sequence[Line]) -> Plan[None]:
+        if any(line.grouped for line in lines):
+            yield BEGIN
+        for _, equal in groupby(lines, key=_PRIORITY):
+            together = list(equal)
+            if any(line.grouped for line in together):
+                yield from self._take_in_turn(taking, together)
+            else:
+                yield from self._take_at_once(taking, together[0])
+            if not taking.left:
+                return
+
+    def _take_at_once(self, taking: _Taking, line: Line) -> Plan[None]:
+        """Take from a line without groups: picked and taken by one statement."""
+        while taking.left:
+            wanted, start = taking.left, self.floors.start((taking.queue, line))
+            rows = yield self._step(taking.at_once(start.due_at is not None), self._from(start, taking, line))
+            records = taking.read(rows, line) if rows else []
+            taking.add(records, rows, line)
+            if records:
+                self._raise_floor(taking, line, start, rows, max(map(_DUE_AT, records)))
+            if len(rows) < wanted:
+                self._found_less(taking, line, start, bool(rows))
+                return
+
+    def _take_in_turn(self, taking: _Taking, lines: Sequence[Line]) -> Plan[None]:
+        """Take from lines of one priority, of which one is of groups: rows are picked, judged, and then taken."""
+        while taking.left:
+            picked: list[tuple[datetime, int, Line]] = []
+            for line in lines:
+                due = yield from (self._heads(taking, line) if line.grouped else self._picked(taking, line))
+                picked += [(due_at, id, line) for id, due_at in due.items()]
+            chosen = sorted(picked)[: taking.left]
+            if not chosen:
+                return
+            for line in lines:
+                yield from self._take_picked(taking, line, [id for _, id, of in chosen if of is line])
+
+    def _take_picked(self, taking: _Taking, line: Line, ids: Sequence[int]) -> Plan[None]:
+        for chunk in self._chunks(sorted(ids)):
+            rows = yield self._given(taking.picked, ("id",), [(id,) for id in chunk], taking.values)
+            records = taking.read(rows, line) if rows else []
+            taking.add(records, rows, line)
+            if line.grouped:
+                taking.served.update(record.group for record in records)
+                yield from self._call_up((taking.queue, group) for group in taking.gone(rows))
+
+    def _picked(self, taking: _Taking, line: Line) -> Plan[dict[int, Any]]:
+        """Lock due rows of a line, as many as are wanted; return their due times by id."""
+        start = self.floors.start((taking.queue, line))
+        bound = self._from(start, taking, line)
+        rows = yield self._step(self.statements.pick(line.grouped, start.due_at is not None), bound)
+        if rows:
+            read = self.dialect.read_moment
+            self._raise_floor(taking, line, start, rows, read(rows[-1][1]))
+        if len(rows) < taking.left:
+            self._found_less(taking, line, start, bool(rows))
+        return {row[0]: row[1] for row in rows}
+
+    def _heads(self, taking: _Taking, line: Line) -> Plan[dict[int, Any]]:
+        """Lock due rows whose turn it is in their groups; others are put behind, so that each is met here once."""
+        heads: dict[int, Any] = {}
+        seen: set[int] = set()
+        while len(heads) < taking.left:
+            start = self.floors.start((taking.queue, line))
+            bound = {**self._from(start, taking, line), "limit_in": taking.left + MORE}
+            rows = yield self._step(self.statements.pick(True, start.due_at is not None), bound)
+            new = {row[0]: row for row in rows if row[0] not in seen and row[2] not in taking.served}
+            turn, behind = yield from self._judged(new)
+            seen |= new.keys() - behind.keys()
+            heads |= {id: new[id][1] for id in turn}
+            if turn:
+                newest = self.dialect.read_moment(max(heads.values()))
+                self._raise_floor(taking, line, start, rows, newest)
+            if not behind:
+                if len(rows) < taking.left + MORE:
+                    self._found_less(taking, line, start, bool(rows))
+                break
+            yield from self._put_behind(taking, behind, new)
+        return heads
+
+    def _judged(self, rows: Mapping[int, Sequence[Any]]) -> Plan[tuple[list[int], dict[int, bool]]]:
+        """Return those of the picked rows whose turn it is, and those that have to wait, with whether they were lent.
+
+        One whose blocker is being settled at this moment is left where it is.
+        """
+        turn: list[int] = []
+        behind: dict[int, bool] = {}
+        for chunk in self._chunks(sorted(rows)):
+            found = yield self._given(self.statements.blockers, ("id",), [(id,) for id in chunk])
+            for id, was_lent, before, lent, *held in found:
+                if before is None and lent is None:
+                    turn.append(id)
+                elif any(one is not None for one in held):
+                    behind[id] = bool(was_lent)
+        return turn, behind
+
+    def _put_behind(self, taking: _Taking, behind: Mapping[int, bool], rows: Mapping[int, Sequence[Any]]) -> Plan[None]:
+        more = {"attempts_in": taking.values["attempts_in"]}
+        for chunk in self._chunks(sorted(behind)):
+            yield self._given(self.statements.put_behind, ("id",), [(id,) for id in chunk], more)
+        # What was lent kept its group back, also from one that goes before it.
+        yield from self._call_up((taking.queue, rows[id][2]) for id, was_lent in behind.items() if was_lent)
+
+    def _from(self, start: Start, taking: _Taking, line: Line) -> dict[str, Any]:
+        bound = {
+            **taking.values,
+            "queue_in": taking.queue,
+            "priority_in": line.priority,
+            "limit_in": taking.left,
+        }
         if start.due_at is not None:
             bound["floor"] = self.dialect.write_moment(start.due_at)
-        rows = yield self._step(statement(start.due_at is not None), bound)
-        records = read(rows) if rows else []
-        if self.floors.kept and records:
-            self.floors.claimed(queue, start, oldest=rows[0][-1], newest=max(map(_DUE_AT, records)))
-        if len(rows) == limit:
-            return records, len(rows), True
-        if rows or start.due_at is None:
-            return records, len(rows), False
-        self.floors.look_below(queue)  # before the queue is called empty
-        return records, 0, True
+        return bound
+
+    def _raise_floor(self, taking: _Taking, line: Line, start: Start, rows: Rows, newest: Any) -> None:
+        if self.floors.kept:
+            self.floors.claimed((taking.queue, line), start, oldest=rows[0][-1], newest=newest)
+
+    def _found_less(self, taking: _Taking, line: Line, start: Start, some: bool) -> None:
+        """Note that a line had fewer rows than were wanted, from its floor on or in all."""
+        if start.due_at is not None:
+            taking.floored.add(line)
+        elif not some:
+            self.lines.found_empty(taking.queue, line)
+
+
+class _Taking:
+    """One call that takes due rows, and what it has so far.
+
+    Args:
+        queue: whose rows.
+        limit: how many at most.
+        at_once: the statement that picks and takes, given whether from a floor.
+        picked: the statement that takes what was picked.
+        read: makes records of the rows that either of them answers, given their line.
+        gone: the groups of those rows that have left the queue.
+        values: what both statements are given.
+    """
+
+    def __init__(
+        self,
+        queue: str,
+        limit: int,
+        at_once: Callable[[bool], Statement],
+        picked: OverRows,
+        read: Callable[[Rows, Line], list[Record]],
+        gone: Callable[[Rows], Iterable[str]],
+        values: Mapping[str, Any],
+    ) -> None:
+        self.queue, self.limit = queue, limit
+        self.at_once, self.picked, self.read, self.gone, self.values = at_once, picked, read, gone, values
+        self.records: list[Record] = []
+        self.rows = 0
+        self.buried: list[tuple[Any, ...]] = []
+        self.floored: set[Line] = set()
+        self.served: set[str | None] = set()
+
+    @property
+    def left(self) -> int:
+        """How many more may be taken."""
+        return self.limit - len(self.records)
+
+    def add(self, records: Sequence[Record], rows: Rows, line: Line) -> None:
+        """Count in what a statement took; of rows that are no records the attempts were used up."""
+        self.records += records
+        self.rows += len(rows)
+        if len(records) < len(rows):
+            end = len(LENT)
+            grouped = line.grouped
+            self.buried += [
+                (*row[:end], line.priority, row[end + 1] if grouped else None) for row in rows if row[_STATUS] == "dead"
+            ]

@@ -1,0 +1,84 @@
+"""Dead letters: a message that is given up on moves to a queue for people, with headers that say what happened."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Final
+
+from duerow.codec import decode_headers, encode_headers
+from duerow.errors import CodecError, ConfigurationError
+from duerow.message import Scalar
+from duerow.store import Moved
+
+FROM: Final = "dead-letter-from"
+AT: Final = "dead-letter-at"
+ATTEMPTS: Final = "dead-letter-attempts"
+REASON: Final = "dead-letter-reason"
+KEY: Final = "dead-letter-key"
+
+HEADERS: Final = (FROM, AT, ATTEMPTS, REASON, KEY)
+"""The headers of a dead letter: the queue that it comes from, when it was given up, after how many attempts, why, and
+its key there. It has no key of its own, so that the move never meets another one."""
+
+
+def dead_letter(
+    to: str,
+    queue: str,
+    key: str | None,
+    headers: Mapping[str, Scalar] | str | None,
+    attempts: int,
+    reason: str,
+    at: datetime,
+    group: str | None,
+    priority: int,
+) -> Moved:
+    """Return how a message that is given up goes to its dead-letter queue.
+
+    Args:
+        to: the dead-letter queue.
+        queue: where the message is.
+        key: its key there.
+        headers: its headers, or as they are stored; what cannot be read is left out, since this must not fail.
+        attempts: how often it was handed out.
+        reason: why it is given up.
+        at: when.
+        group: its group, which it keeps.
+        priority: its priority, which it keeps.
+    """
+    kept: Mapping[str, Scalar]
+    try:
+        kept = decode_headers(headers) if isinstance(headers, str) else headers or {}
+    except CodecError:
+        kept = {}
+    said: dict[str, Scalar] = {FROM: queue, AT: at.isoformat(), ATTEMPTS: attempts, REASON: reason}
+    if key is not None:
+        said[KEY] = key
+    return Moved(
+        to=to,
+        payload=None,
+        kind=None,
+        key=None,
+        headers=encode_headers({**kept, **said}, limited=False),
+        due=None,
+        delay=None,
+        on_duplicate="ignore",
+        group=group,
+        priority=priority,
+    )
+
+
+def restored(headers: Mapping[str, Scalar]) -> dict[str, Scalar | None]:
+    """Return the changes that take the headers of a dead letter away again."""
+    return {name: None for name in HEADERS if name in headers}
+
+
+def check_targets(targets: Mapping[str, str]) -> None:
+    """Raise ConfigurationError if dead letters would go in a circle; the targets by the queue that they come from."""
+    for queue in targets:
+        way = [queue]
+        while (after := targets.get(way[-1])) is not None:
+            way.append(after)
+            if after in way[:-1]:
+                circle = " -> ".join(map(repr, way))
+                raise ConfigurationError(f"dead letters would go in a circle: {circle}; name another dead_letter queue")

@@ -1,0 +1,37 @@
+"""What is done to schedules: one function each, given the state and the moment at which it happens."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Final
+
+from duerow.store import Planned, ScheduleChange, SchedulesFound
+from duerow.stores.memory import steps
+from duerow.stores.memory.state import State
+
+DUE_AT_ONCE: Final = 100
+
+
+def find(state: State, now: datetime, name: str | None, due: bool) -> SchedulesFound:
+    """Go through the schedules, and keep those that are asked for."""
+    next_at = min((known.next_at for known in state.schedules.values() if known.next_at is not None), default=None)
+    found = [known for known in state.schedules.values() if name in (None, known.name)]
+    if due:
+        ticking = [(known.next_at, known) for known in found if known.next_at is not None and known.next_at <= now]
+        ticking.sort(key=lambda pair: (pair[0], pair[1].name))
+        return SchedulesFound(now, next_at, [known for _, known in ticking[:DUE_AT_ONCE]])
+    return SchedulesFound(now, next_at, sorted(found, key=_by_name))
+
+
+def change(state: State, now: datetime, change: ScheduleChange) -> bool:
+    """Change the schedule if it still is what it was when it was read, and push what it pushes."""
+    known = state.schedules.get(change.name)
+    if change.version != (None if known is None else known.version):
+        return False
+    state.plan(change.name, change.after)
+    steps.push(state, now, change.push, "ignore")
+    return True
+
+
+def _by_name(known: Planned) -> str:
+    return known.name

@@ -1,0 +1,79 @@
+"""Which lines a queue has: the priorities in use, for messages in groups and for all others.
+
+A claim goes from line to line, so that it walks no row that is not due, at whatever priority. What this process pushed
+is known at once; what others pushed at a priority that was not in use is seen within half a second, and always before
+a queue is called empty.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from itertools import pairwise
+from typing import Final, NamedTuple
+
+from duerow.message import PRIORITIES
+
+LOOK_AGAIN: Final = 0.5
+"""Seconds after which a claim looks for lines of others again."""
+
+MOST: Final = 32
+"""Lines that are remembered though they were found empty."""
+
+
+class Line(NamedTuple):
+    """One line of a queue: its messages of one priority, in groups or not."""
+
+    priority: int
+    grouped: bool
+
+
+class Lines:
+    """The lines that this process knows of."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, set[Line]] = {}
+        self._looked: dict[str, float] = {}
+        self._paused: set[str] = set()
+
+    def of(self, queue: str) -> list[Line]:
+        """Return the lines of a queue, the one to be served first first."""
+        return sorted(self._known.get(queue, ()))
+
+    def stale(self, queue: str) -> bool:
+        """Return whether to look for lines of others."""
+        looked = self._looked.get(queue)
+        return looked is None or time.monotonic() - looked >= LOOK_AGAIN
+
+    def looked(self, queue: str, paused: bool) -> None:
+        """Note that all lines are known at this moment, and whether the queue is paused."""
+        self._looked[queue] = time.monotonic()
+        self.paused(queue, paused)
+
+    def paused(self, queue: str, paused: bool) -> None:
+        """Note whether a queue hands nothing out."""
+        (self._paused.add if paused else self._paused.discard)(queue)
+
+    def is_paused(self, queue: str) -> bool:
+        """Return whether the queue was paused when it was last looked at."""
+        return queue in self._paused
+
+    def add(self, queue: str, lines: Iterable[Line]) -> None:
+        """Note lines that have messages, or will have."""
+        self._known.setdefault(queue, {Line(0, False)}).update(lines)
+
+    def gaps(self, queue: str) -> list[tuple[bool, int, int]]:
+        """Return between which priorities there may be further lines: whether in groups, above what, below what."""
+        gaps: list[tuple[bool, int, int]] = []
+        lines = self.of(queue)
+        for grouped in (False, True):
+            known = [line.priority for line in lines if line.grouped == grouped]
+            bounds = [PRIORITIES[0] - 1, *known, PRIORITIES[-1] + 1]
+            gaps += [(grouped, low, high) for low, high in pairwise(bounds) if high - low > 1]
+        return gaps
+
+    def found_empty(self, queue: str, line: Line) -> None:
+        """Forget a line that has nothing due, if many are remembered; it is found again when it has messages."""
+        known = self._known[queue]
+        if len(known) > MOST:
+            self._known[queue] = known - {line}

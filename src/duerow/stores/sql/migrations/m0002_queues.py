@@ -1,0 +1,31 @@
+"""The tables of what is said of queues, and of the consumers that were seen."""
+
+from __future__ import annotations
+
+from sqlalchemy import Boolean, CheckConstraint, Column, MetaData, Table, Text
+from sqlalchemy.schema import CreateTable, ExecutableDDLElement
+from sqlalchemy.sql.base import Executable
+
+from duerow.stores.sql.dialects.base import Dialect
+from duerow.stores.sql.tables import Tables
+
+
+def statements(tables: Tables, dialect: Dialect) -> list[Executable | ExecutableDDLElement]:
+    """Return what creates them."""
+    metadata = MetaData(schema=tables.schema)
+    bytewise = Text(collation=dialect.bytewise)
+    queue = Table(
+        f"{tables.prefix}queue",
+        metadata,
+        Column("name", bytewise, primary_key=True),
+        Column("paused", Boolean, nullable=False),
+    )
+    consumer = Table(
+        f"{tables.prefix}consumer",
+        metadata,
+        Column("name", bytewise, primary_key=True),
+        Column("about", dialect.json, nullable=False),
+        Column("seen_at", dialect.moment, nullable=False),
+        *(CheckConstraint(f"json_valid({name})") for name in ("about",) if dialect.checks_json),
+    )
+    return [CreateTable(queue), CreateTable(consumer)]

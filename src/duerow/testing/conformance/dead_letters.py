@@ -1,0 +1,187 @@
+"""A message that is given up goes to its queue's dead-letter queue, whole, and can be brought back."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+import pytest
+
+from duerow import Bury, Database, Draft, Queue, Retry
+from duerow.errors import ConfigurationError, InvalidMessage, NotSupported
+from duerow.testing.clock import MovableClock, hours, minutes
+from duerow.testing.reading import payloads
+
+
+def give_up(queue: Queue, reason: str = "no such address") -> Any:
+    """Reserve the next message and bury it."""
+    reservation = queue.reserve()
+    assert reservation is not None
+    queue.bury(reservation, reason)
+    return reservation
+
+
+def fail(queue: Queue, error: Exception) -> None:
+    """Handle the next message, and fail."""
+    with queue.reserving():
+        raise error
+
+
+def test_a_buried_message_moves_to_the_dead_letter_queue_and_says_why(
+    mail: Queue, letters: Queue, clock: MovableClock
+) -> None:
+    mail.push({"to": "Ana"}, key="m-1", headers={"trace": "t"}, priority=3, group="g")
+    given_up = give_up(mail)
+    assert mail.count() == 0
+    [letter] = letters.find()
+    assert (letter.id, letter.payload, letter.status, letter.attempts) == (given_up.message.id, {"to": "Ana"}, "new", 0)
+    assert (letter.key, letter.priority, letter.group) == (None, 3, "g")
+    assert letter.headers == {
+        "trace": "t",
+        "dead-letter-from": "mail",
+        "dead-letter-at": clock.now().isoformat(),
+        "dead-letter-attempts": 1,
+        "dead-letter-reason": "no such address",
+        "dead-letter-key": "m-1",
+    }
+
+
+def test_a_message_whose_last_attempt_failed_moves_there(mail: Queue, letters: Queue) -> None:
+    mail.push("hello")
+    for attempt in (1, 2):
+        reservation = mail.reserve()
+        assert reservation is not None
+        assert letters.count() == 0, attempt
+        mail.rollback(reservation, error=ValueError("no line"))
+    [letter] = letters.find()
+    assert letter.headers["dead-letter-reason"] == "ValueError: no line"
+    assert letter.headers["dead-letter-attempts"] == 2
+
+
+def test_a_message_whose_consumers_just_die_moves_there(mail: Queue, letters: Queue, clock: MovableClock) -> None:
+    mail.push("kills", key="k", headers={"trace": "t"})
+    mail.push("later", delay=minutes(2))
+    for _ in range(2):
+        assert [one.message.payload for one in mail.reserve_many(5)] == ["kills"]
+        clock.advance(minutes(1))
+    assert [one.message.payload for one in mail.reserve_many(5)] == ["later"]
+    [letter] = letters.find()
+    assert letter.payload == "kills"
+    assert str(letter.headers["dead-letter-reason"]).startswith("lease of ")
+    assert letter.headers["dead-letter-attempts"] == 2
+    assert (letter.headers["dead-letter-key"], letter.headers["trace"]) == ("k", "t")
+    assert datetime.fromisoformat(str(letter.headers["dead-letter-at"])) == clock.now()
+
+
+def test_many_are_given_up_in_one_settlement(mail: Queue, letters: Queue) -> None:
+    mail.push_many([Draft(place) for place in range(5)])
+    assert mail.bury_many(mail.reserve_many(5), "enough") == []
+    assert (mail.count(), payloads(letters)) == (0, [0, 1, 2, 3, 4])
+
+
+def test_the_key_of_a_dead_letter_is_free_again(mail: Queue, letters: Queue) -> None:
+    for _ in range(2):
+        assert mail.push("hello", key="m-1").outcome == "created"
+        give_up(mail)
+    assert [letter.headers["dead-letter-key"] for letter in letters.find()] == ["m-1", "m-1"]
+
+
+def test_a_dead_letter_of_a_group_lets_the_next_have_its_turn(mail: Queue) -> None:
+    mail.push_many([Draft("first", group="g"), Draft("second", group="g")])
+    give_up(mail)
+    reservation = mail.reserve()
+    assert reservation is not None
+    assert reservation.message.payload == "second"
+
+
+def test_a_handler_that_gives_up_inside_reserving_sends_it_there(mail: Queue, letters: Queue) -> None:
+    mail.push("hello")
+    fail(mail, Bury("no use"))
+    assert payloads(letters) == ["hello"]
+    mail.push("again")
+    fail(mail, Retry(after=hours(1)))
+    assert letters.count() == 1
+
+
+def test_without_a_dead_letter_queue_it_stays_in_place(queue: Queue) -> None:
+    queue.push("hello")
+    give_up(queue)
+    assert queue.count("dead") == 1
+
+
+def test_redrive_brings_dead_letters_back_as_they_were_pushed(mail: Queue, letters: Queue) -> None:
+    mail.push_many([Draft(place, key=f"k{place}", headers={"trace": "t"}, priority=2) for place in range(3)])
+    mail.bury_many(mail.reserve_many(3), "enough")
+    assert mail.redrive(dry_run=True).count == 3
+    assert mail.redrive().count == 3
+    assert letters.count() == 0
+    for place, message in enumerate(mail.find()):
+        assert (message.payload, message.key, message.headers["trace"]) == (place, f"k{place}", "t")
+        assert (message.attempts, message.status, message.priority, message.last_error) == (0, "new", 2, None)
+        assert not [name for name in message.headers if name.startswith("dead-letter")]
+
+
+def test_redrive_brings_back_as_many_as_are_asked_for(mail: Queue, letters: Queue) -> None:
+    mail.push_many([Draft(place) for place in range(5)])
+    mail.bury_many(mail.reserve_many(5), "enough")
+    assert mail.redrive(2, dry_run=True).count == 2
+    assert mail.redrive(2).count == 2
+    assert (mail.count(), letters.count()) == (2, 3)
+
+
+def test_redrive_on_a_dead_letter_queue_sends_each_back_to_where_it_came_from(db: Database, letters: Queue) -> None:
+    for name in ("mail", "billing"):
+        queue = db.queue(name, dead_letter="mail-dead")
+        queue.push(f"from {name}")
+        give_up(queue)
+    letters.push("no dead letter")
+    assert letters.redrive().count == 2
+    assert [payloads(db.queue(name)) for name in ("mail", "billing", "mail-dead")] == [
+        ["from mail"],
+        ["from billing"],
+        ["no dead letter"],
+    ]
+    [left] = letters.find()
+    assert (left.attempts, left.leased_by) == (0, None)
+
+
+def test_redrive_on_a_queue_leaves_the_dead_letters_of_others(db: Database, mail: Queue, letters: Queue) -> None:
+    other = db.queue("billing", dead_letter="mail-dead")
+    for queue in (mail, other):
+        queue.push(queue.name)
+        give_up(queue)
+    assert mail.redrive().count == 1
+    assert payloads(letters) == ["billing"]
+
+
+def test_redrive_leaves_a_dead_letter_whose_key_is_taken_by_now_unless_told_otherwise(
+    mail: Queue, letters: Queue
+) -> None:
+    mail.push("old", key="k")
+    give_up(mail)
+    mail.push("new", key="k")
+    assert (mail.redrive().count, mail.redrive().skipped) == (0, 1)
+    assert (payloads(mail), payloads(letters)) == (["new"], ["old"])
+    if not mail.database.store.capabilities.transactions:
+        with pytest.raises(NotSupported):
+            mail.redrive(on_duplicate="replace")
+        assert letters.find()[0].leased_by is None
+        return
+    assert mail.redrive(on_duplicate="replace").count == 1
+    assert (payloads(mail), payloads(letters)) == (["old"], [])
+
+
+def test_dead_letters_never_go_in_a_circle(db: Database) -> None:
+    db.queue("a", dead_letter="b")
+    db.queue("b", dead_letter="c")
+    for name, target in (("c", "a"), ("b", "b"), ("c", "b")):
+        with pytest.raises(ConfigurationError, match="circle"):
+            db.queue(name, dead_letter=target)
+    db.queue("c")
+
+
+def test_what_is_no_queue_is_refused(db: Database, mail: Queue) -> None:
+    with pytest.raises(InvalidMessage):
+        db.queue("mail", dead_letter="no queue")
+    with pytest.raises(ConfigurationError):
+        mail.redrive(0)

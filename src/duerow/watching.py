@@ -1,0 +1,146 @@
+"""What people ask of a queue: how it stands, and why a message is not running."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Final, Literal
+
+import msgspec
+
+from duerow.message import Message
+from duerow.store import Inspection, Record
+
+CAP: Final = 10_000
+"""How far `stats` counts unless told to count all."""
+
+SEEN: Final = timedelta(seconds=30)
+"""How long after its last word a consumer counts as there: workers write one every 10 seconds."""
+
+Code = Literal[
+    "ready",
+    "not-due",
+    "stopped",
+    "paused",
+    "group-blocked",
+    "leased",
+    "limit",
+    "unknown-kind",
+    "no-consumer",
+    "done",
+    "dead",
+]
+
+
+class Stats(msgspec.Struct, frozen=True):
+    """How a queue stands.
+
+    Attributes:
+        queue: its name.
+        ready: messages that are due; those whose lease has ended among them.
+        delayed: those that are not due yet.
+        leased: those that a consumer has. Beyond the first `CAP` messages that are not due, not counted.
+        waiting: those that wait for others of their group.
+        stopped: live ones without a due time.
+        dead: those given up that stay here.
+        oldest_due_at: the due time of the message that has been ready longest; None: none is ready.
+        next_due_at: when the next message that is not ready will be; None: none will.
+        paused: whether the queue hands nothing out.
+        capped: which of the numbers were not counted to their end; "10000+" is how to show such a one.
+    """
+
+    queue: str
+    ready: int
+    delayed: int
+    leased: int
+    waiting: int
+    stopped: int
+    dead: int
+    oldest_due_at: datetime | None
+    next_due_at: datetime | None
+    paused: bool
+    capped: frozenset[str] = frozenset()
+
+    def shown(self, name: str) -> str:
+        """Return one of the numbers as people read it: with a + where it was not counted to its end."""
+        return f"{getattr(self, name)}{'+' if name in self.capped else ''}"
+
+
+class Reason(msgspec.Struct, frozen=True):
+    """One reason why a message is, or is not, running.
+
+    Attributes:
+        code: a word for programs.
+        text: a sentence for people.
+        until: when that ends by itself, if it does and is known.
+        by: the message that is in the way (its id), or the consumer that has it.
+    """
+
+    code: Code
+    text: str
+    until: datetime | None = None
+    by: int | str | None = None
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def reasons(seen: Inspection, message: Message, limit: int | None) -> list[Reason]:
+    """Return all reasons that hold, what concerns the message itself first; never none.
+
+    Args:
+        seen: what the store says of the message and its queue.
+        message: the message.
+        limit: how many attempts the queue's policy gives in all.
+    """
+    if message.status == "done":
+        return [Reason("done", f"message {message.id} is done")]
+    if message.status == "dead":
+        why = f": {message.last_error.message}" if message.last_error else ""
+        return [Reason("dead", f"message {message.id} was given up after {message.attempts} attempts{why}")]
+    found = [*_of_its_own(seen, message, limit), *_of_its_group(seen.blocker), *_of_its_queue(seen, message)]
+    return found or [Reason("ready", f"message {message.id} is ready: the next free consumer takes it in its turn")]
+
+
+def _of_its_own(seen: Inspection, message: Message, limit: int | None) -> list[Reason]:
+    lease = message.leased_until
+    if lease is not None and lease > seen.now:
+        return [
+            Reason("leased", f"{message.leased_by} has it until {_time(lease)} UTC", until=lease, by=message.leased_by)
+        ]
+    if message.due_at is None:
+        return [Reason("stopped", "it was stopped: it has no due time until it is rescheduled")]
+    if lease is not None and limit is not None and message.attempts >= limit:
+        text = f"its attempts are used up ({message.attempts} of {limit}): it will be given up instead of handed out"
+        return [Reason("limit", text)]
+    if message.due_at > seen.now:
+        again = " again" if message.status == "error" else ""
+        return [Reason("not-due", f"it is due{again} at {_time(message.due_at)} UTC", until=message.due_at)]
+    return []
+
+
+def _of_its_group(blocker: Record | None) -> list[Reason]:
+    if blocker is None:
+        return []
+    lent = f", which {blocker.leased_by} has" if blocker.leased_by else ""
+    text = f"message {blocker.id} of its group {blocker.group!r} goes before it{lent}"
+    return [Reason("group-blocked", text, until=blocker.due_at, by=blocker.id)]
+
+
+def _of_its_queue(seen: Inspection, message: Message) -> list[Reason]:
+    found: list[Reason] = []
+    if seen.paused:
+        found.append(Reason("paused", f"queue {message.queue!r} is paused until somebody resumes it"))
+    here = [one for one in seen.consumers if message.queue in one.queues and seen.now - one.seen_at <= SEEN]
+    if not here:
+        found.append(Reason("no-consumer", f"no consumer of queue {message.queue!r} was seen in the last {_SEEN} s"))
+    elif not any(message.kind in one.kinds for one in here):
+        names = ", ".join(sorted(one.name for one in here)[:5])
+        found.append(Reason("unknown-kind", f"no consumer seen knows payloads of kind {message.kind!r}: {names}"))
+    return found
+
+
+def _time(moment: datetime) -> str:
+    return f"{moment:%Y-%m-%d %H:%M:%S}"
+
+
+_SEEN: Final = int(SEEN.total_seconds())

@@ -1,0 +1,72 @@
+"""Push what schedules have due, beside the work on messages.
+
+A plan (see `duerow.plan`) for a thread and a connection of its own. Every worker of a database does this for all of
+its schedules; the first one to come pushes a tick, and the others find that it is pushed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+
+from duerow.errors import DuerowError, StoreUnavailable
+from duerow.plan import Plan
+from duerow.schedule import Maintained
+from duerow.working.pace import Backoff
+from duerow.working.shift import Shift
+
+LOOK: Final = 10.0
+"""Seconds between looks at the schedules, at most: so late may be a tick that was declared just now."""
+
+BREATH: Final = 0.01
+"""Seconds between looks, at least, also if the database's clock stands still just before a tick."""
+
+TICKER: Final = "ticker"
+
+
+class Maintain(msgspec.Struct, frozen=True):
+    """Do one round of `Database.maintain`; answered with what it did."""
+
+
+class Rest(msgspec.Struct, frozen=True):
+    """Wait for so many seconds, or until the shift is over."""
+
+    seconds: float
+
+
+class Ticking:
+    """Keeps the schedules of a database ticking for as long as a shift lasts."""
+
+    def __init__(self, shift: Shift) -> None:
+        self._shift = shift
+        self._outage = Backoff()
+        self._failed: dict[str, str] = {}
+
+    def tick(self) -> Plan[None]:
+        """Push what is due, and sleep until the next tick, until the shift is over."""
+        while not self._shift.over:
+            try:
+                done: Maintained = yield Maintain()
+            except StoreUnavailable as error:
+                seconds = self._outage.next()
+                self._shift.journal.unavailable("look at the schedules beside", error, seconds)
+            else:
+                self._outage.reset()
+                self._tell(done.failed)
+                seconds = _until_next_look(done)
+            yield Rest(seconds)
+
+    def _tell(self, failed: Mapping[str, DuerowError]) -> None:
+        """Say which schedules cannot tick: once, not at every look."""
+        for name, error in failed.items():
+            if self._failed.get(name) != str(error):
+                self._shift.journal.not_ticking(name, error)
+        self._failed = {name: str(error) for name, error in failed.items()}
+
+
+def _until_next_look(done: Maintained) -> float:
+    if done.next_in is None or done.failed:
+        return LOOK
+    return min(LOOK, max(BREATH, done.next_in.total_seconds()))

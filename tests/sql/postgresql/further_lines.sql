@@ -1,0 +1,15 @@
+-- Read the lowest priority in use between the given ones, in groups or not; null: none. And if it is
+-- paused.
+SELECT given.grouped, CASE WHEN given.grouped THEN (SELECT min(duerow_message.priority) AS min_1
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in::VARCHAR AND duerow_message.priority > given.low AND duerow_message.priority <
+    given.high AND duerow_message.due_at IS NOT NULL AND duerow_message."group" IS NOT NULL) ELSE (SELECT
+    min(duerow_message.priority) AS min_2
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in::VARCHAR AND duerow_message.priority > given.low AND duerow_message.priority <
+    given.high AND duerow_message.due_at IS NOT NULL AND duerow_message."group" IS NULL) END AS anon_1,
+    coalesce((SELECT duerow_queue.paused
+FROM duerow_queue
+WHERE duerow_queue.name = :queue_in::VARCHAR), 1 = 0) AS coalesce_1
+FROM unnest(CAST(CAST(:given_grouped::VARCHAR AS TEXT) AS BOOLEAN[]), CAST(CAST(:given_low::VARCHAR AS TEXT) AS
+    INTEGER[]), CAST(CAST(:given_high::VARCHAR AS TEXT) AS INTEGER[])) AS given(grouped, low, high)

@@ -1,6 +1,0 @@
--- Read when a queue's next message is due, of those due from the bound `floor` on if asked; and the
--- time.
-SELECT (SELECT min(duerow_message.due_at) AS min_1
-FROM duerow_message
-WHERE duerow_message.queue = :queue_in::VARCHAR AND duerow_message.due_at >= :floor::TIMESTAMP WITH TIME ZONE) AS
-    anon_1, statement_timestamp() AS statement_timestamp_1

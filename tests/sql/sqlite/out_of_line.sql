@@ -1,0 +1,19 @@
+-- Count the rows of a queue that are in no line, by what they wait for, each up to a number.
+SELECT (SELECT count(*) AS count_1
+FROM (SELECT duerow_message.id AS id
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in AND duerow_message.due_at IS NULL AND duerow_message.behind_at IS NULL AND
+    (duerow_message.status NOT IN ('new', 'error'))
+LIMIT :limit_in OFFSET :param_1) AS dead) AS anon_1, (SELECT count(*) AS count_2
+FROM (SELECT duerow_message.id AS id
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in AND duerow_message.due_at IS NULL AND duerow_message.behind_at IS NULL AND
+    duerow_message.status IN ('new', 'error')
+LIMIT :limit_in OFFSET :param_2) AS stopped) AS anon_2, (SELECT count(*) AS count_3
+FROM (SELECT duerow_message.id AS id
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in AND duerow_message."group" IS NOT NULL AND duerow_message.status IN ('new',
+    'error') AND duerow_message.due_at IS NULL AND duerow_message.behind_at IS NOT NULL
+LIMIT :limit_in OFFSET :param_3) AS waiting) AS anon_3, coalesce((SELECT duerow_queue.paused
+FROM duerow_queue
+WHERE duerow_queue.name = :queue_in), 1 = 0) AS coalesce_1, :now AS anon_4

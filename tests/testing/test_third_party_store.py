@@ -1,0 +1,67 @@
+"""Whoever writes a store can put it through the conformance suite with a few lines, from a package of their own."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from tests.docs.pages import DOCS, blocks
+
+FAULT = """
+
+class Forgetful(ShelfStore):
+    def extend(self, receipts, lease):
+        return super().extend(receipts, lease * 2)
+
+
+ShelfStore = Forgetful
+"""
+
+
+def run_suite(folder: Path, asked_for: str, fault: str = "") -> str:
+    """Put the store of the documentation through the promises that are asked for; return what pytest says."""
+    files = {block.note.removeprefix("file "): block.text for block in blocks(DOCS / "how-to" / "write-a-store.md")}
+    for name in ("duerow_shelf.py", "conftest.py", "test_shelf.py"):
+        (folder / name).write_text(files[name])
+    with (folder / "duerow_shelf.py").open("a") as store:
+        store.write(fault)
+    install(folder, tomllib.loads(files["pyproject.toml"])["project"])
+    path = os.pathsep.join([str(folder), *filter(None, [os.environ.get("PYTHONPATH")])])
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--strict-markers", "-c", os.devnull]
+    done = subprocess.run(
+        [*command, "--rootdir", str(folder), "-k", asked_for, str(folder)],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    return done.stdout + done.stderr
+
+
+def install(folder: Path, project: dict[str, Any]) -> None:
+    """Write what an installer would leave of a package: its name and its entry points."""
+    installed = folder / f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"
+    installed.mkdir()
+    (installed / "METADATA").write_text(
+        f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n"
+    )
+    groups = project["entry-points"].items()
+    lines = [f"[{group}]\n" + "".join(f"{name} = {at}\n" for name, at in points.items()) for group, points in groups]
+    (installed / "entry_points.txt").write_text("\n".join(lines))
+
+
+def test_a_store_that_keeps_its_promises_passes(tmp_path: Path):
+    said = run_suite(tmp_path, "lease or peek or declared or reference")
+    assert re.search(r"^\d+ passed, \d+ deselected", said, re.MULTILINE), said
+
+
+def test_a_store_that_breaks_a_promise_is_found_out(tmp_path: Path):
+    said = run_suite(tmp_path, "lease and sync", FAULT)
+    assert re.search(r"^\d+ failed, \d+ passed", said, re.MULTILINE), said
