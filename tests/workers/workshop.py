@@ -34,6 +34,10 @@ class Gate:
         """Let all through, now and later."""
         self._opened.set()
 
+    def wait(self, seconds: float) -> bool:
+        """Wait for so long at most; return whether it was opened."""
+        return self._opened.wait(seconds)
+
     def block(self) -> None:
         """Wait in this thread, even if it is that of an event loop."""
         if not self._opened.wait(PATIENCE):

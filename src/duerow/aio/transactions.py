@@ -31,7 +31,7 @@ class TransactionalHandlers(Handlers):
 
     async def _handle(self, slot: Slot, attempt: Attempt) -> Settlement | None:
         """Await the handler; return how the turn ends if it was not settled with what the handler wrote."""
-        slot.begin(attempt)
+        slot.prepare(attempt)
         CURRENT.set(attempt)
         try:
             own = await self._queue.database.connections.begin()
@@ -46,7 +46,9 @@ class TransactionalHandlers(Handlers):
         if self._outage.failing:
             self._outage.reset()
             self._shift.journal.available("begin a transaction on")
-        slot.begin(attempt)  # its time begins now
+        if slot.abandoned:  # it waited until the worker's time was up
+            return None
+        slot.begin(attempt)
         outcome = await self._call_handler(slot, attempt.message, own.connection)
         self._hand.pace.note(monotonic() - slot.started)
         if not slot.end():

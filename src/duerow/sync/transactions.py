@@ -25,7 +25,7 @@ class TransactionalCrew(Crew):
 
     def _handle(self, slot: Slot, attempt: Attempt) -> Settlement | None:
         """Call the handler; return how the turn ends if it was not settled with what the handler wrote."""
-        slot.begin(attempt)
+        slot.prepare(attempt)
         CURRENT.set(attempt)
         try:
             own = self._queue.database.connections.begin()
@@ -40,7 +40,9 @@ class TransactionalCrew(Crew):
         if self._outage.failing:
             self._outage.reset()
             self._shift.journal.available("begin a transaction on")
-        slot.begin(attempt)  # its time begins now
+        if slot.abandoned:  # it waited until the worker's time was up
+            return None
+        slot.begin(attempt)
         outcome = self._call_within(attempt.message, own.connection)
         self._hand.pace.note(monotonic() - slot.started)
         if not slot.end():

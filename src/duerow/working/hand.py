@@ -10,12 +10,15 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from time import monotonic
-from typing import Any
+from typing import Any, Final
 
 from duerow.reservation import Reservation
 from duerow.settlement import Settlement
 from duerow.working.attempt import Attempt
 from duerow.working.pace import Pace
+
+NEVER: Final = 1e6
+"""Seconds after which nobody waits any more."""
 
 Ended = tuple[Attempt, Settlement]
 """An attempt, and how its turn ends."""
@@ -53,6 +56,11 @@ class Slot:
     def begin(self, attempt: Attempt) -> None:
         """Note what is handled from now on."""
         self.started = monotonic()  # first, so that whoever sees the attempt sees its own start
+        self.attempt = attempt
+
+    def prepare(self, attempt: Attempt) -> None:
+        """Note what will be handled when it can be: until it begins, it does not run out of time."""
+        self.started = monotonic() + NEVER
         self.attempt = attempt
 
     def begin_batch(self, batch: Sequence[Attempt]) -> None:

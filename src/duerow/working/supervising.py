@@ -129,12 +129,12 @@ class Supervising:
             self._note((yield NextEvent(left)))
 
     def _until_timeout(self) -> float | None:
-        """Seconds until the next handler may have taken too long; None without a timeout."""
+        """Seconds until the next handler may have taken too long, of those that may begin now too; None: no timeout."""
         if self._shift.terms.timeout is None:
             return None
         timeout, now = self._shift.terms.timeout.total_seconds(), monotonic()
         running = [slot.started for slot in self._shift.slots if slot.attempt is not None]
-        return max(0.0, min(running, default=now) + timeout - now)
+        return max(0.0, min(*running, now) + timeout - now if running else timeout)
 
     def _end_late_handlers(self) -> Plan[None]:
         """End attempts that are over their time, and replace their slots."""

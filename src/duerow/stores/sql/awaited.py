@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from contextvars import Token
 from typing import Any, TypeVar
 
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, AsyncSession
@@ -261,7 +261,6 @@ class AwaitedTransaction:
     def __init__(self, connections: AwaitedConnections, connection: AsyncConnection) -> None:
         self.connection, self._connections = connection, connections
         self._transaction: HandlersTransaction | None = None
-        self._token: Token[object] | None = None
 
     async def begin(self) -> None:
         """Begin it, on a connection of its own; raises as Connections.begin."""
@@ -275,9 +274,13 @@ class AwaitedTransaction:
         sync_connection = self.connection.sync_connection
         assert sync_connection is not None  # noqa: S101 - it was opened
         self._transaction = HandlersTransaction(sync_connection, connections.store, connections.own)
-        await self._do(HandlersTransaction.begin)
+        try:
+            await self._do(HandlersTransaction.begin)
+        except asyncio.CancelledError:
+            await self._do(HandlersTransaction.roll_back)
+            raise
         if connections.dialect.writes_alone:
-            self._token = INSIDE.set(connections)
+            INSIDE.set(connections)
 
     async def look(self) -> TransactionState:
         """See OwnTransaction.look."""
@@ -300,9 +303,8 @@ class AwaitedTransaction:
         return await self.connection.run_sync(lambda _: act(transaction))
 
     def _leave(self) -> None:
-        if self._token is not None:
-            INSIDE.reset(self._token)
-            self._token = None
+        if INSIDE.get() is self._connections:
+            INSIDE.set(None)
 
 
 class Beside:

@@ -218,7 +218,7 @@ class BlockingTransaction:
             if self._writing is not None:
                 self._writing.release()
             raise
-        self._token = INSIDE.set(self._writing)
+        INSIDE.set(self._writing)
 
     def look(self) -> TransactionState:
         """See OwnTransaction.look."""
@@ -240,7 +240,7 @@ class BlockingTransaction:
                 self._let_others_write()
 
     def _let_others_write(self) -> None:
-        INSIDE.reset(self._token)
+        INSIDE.set(None)
         if self._writing is not None:
             self._writing.release()
 
