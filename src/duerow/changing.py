@@ -16,6 +16,7 @@ from duerow.errors import (
     Conflict,
     DuerowError,
     InvalidMessage,
+    KeyMissing,
     LeaseLost,
     MessageLeased,
 )
@@ -236,6 +237,8 @@ def statuses_to_reschedule(due: datetime | object | None) -> tuple[Status, ...]:
 def _patched(record: Record, patch: Any, max_bytes: int, payloads: Payloads) -> codec.Encoded:
     try:
         return payloads.edited(record.kind, record.payload, patch, max_bytes)
+    except KeyMissing:
+        raise
     except CodecError as error:
         raise CodecError(f"message {record.id} cannot be patched: {error}") from error
 
