@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import msgspec
 from msgspec import UNSET
@@ -16,6 +16,7 @@ from duerow.errors import (
     Conflict,
     DuerowError,
     InvalidMessage,
+    KeyMissing,
     LeaseLost,
     MessageLeased,
 )
@@ -99,15 +100,15 @@ def choice(queue: str, id: object, key: object, where: object, even_if_leased: b
         InvalidMessage: no message can have the key.
         InvalidCondition: the condition cannot be read.
     """
-    if [id, key, where].count(None) != 2:
+    if sum(which is not None for which in (id, key, where)) != 1:
         raise ConfigurationError(
             f"say an id or a key or a condition (where=), exactly one of them: id={id!r:.80}, key={key!r:.80}, "
             f"where={str(where)!r:.80}"
         )
-    if id is not None and type(id) is not int:
-        raise ConfigurationError(f"an id is an integer, not {id!r:.80}; a condition is given as where=")
+    if id is not None and not is_id(id):
+        raise ConfigurationError(f"an id is an integer of 64 bits, not {id!r:.80}; a condition is given as where=")
     condition = None if where is None else as_condition(where)
-    return Choice(queue, id, check_key(key), condition, even_if_leased)
+    return Choice(queue, cast("int | None", id), check_key(key), condition, even_if_leased)
 
 
 def change(
@@ -236,6 +237,8 @@ def statuses_to_reschedule(due: datetime | object | None) -> tuple[Status, ...]:
 def _patched(record: Record, patch: Any, max_bytes: int, payloads: Payloads) -> codec.Encoded:
     try:
         return payloads.edited(record.kind, record.payload, patch, max_bytes)
+    except KeyMissing:
+        raise
     except CodecError as error:
         raise CodecError(f"message {record.id} cannot be patched: {error}") from error
 
@@ -259,13 +262,18 @@ def order(text: object, after: object) -> Order:
 
 
 def _place(name: str, after: Any) -> tuple[Any, int]:
-    if type(after) is int:
+    if is_id(after):
         if name != "id":
             raise ConfigurationError(f"an id does not say where to begin in the order of {name}: give the last message")
         return after, after
     if not hasattr(after, "id") or not hasattr(after, name):
         raise ConfigurationError(f"after= takes the last message of the page before, or its id, not {after!r:.80}")
     return getattr(after, name), after.id
+
+
+def is_id(value: object) -> bool:
+    """Return whether a message can have this id."""
+    return type(value) is int and -(1 << 63) <= value < 1 << 63
 
 
 def one_key(key: object) -> str:

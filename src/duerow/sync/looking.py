@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final, Generic, get_args, overload
+from typing import TYPE_CHECKING, Any, Final, Generic, cast, get_args, overload
 
 from msgspec import UNSET
 from typing_extensions import TypeVar
@@ -86,8 +86,10 @@ class Looking(Generic[P]):
         statuses = None if status is None else (status,)
         keys = None if key is None else (changing.one_key(key),)
         limit = changing.how_many(limit)
-        if where is None and order == "id" and (after is None or type(after) is int):
-            query = Query(self.name, keys=keys, statuses=statuses, after_id=after, by_id=True, limit=limit)
+        if where is None and order == "id" and (after is None or changing.is_id(after)):
+            query = Query(
+                self.name, keys=keys, statuses=statuses, after_id=cast("int | None", after), by_id=True, limit=limit
+            )
         else:
             condition = None if where is None else as_condition(where)
             line = changing.order(order, after)

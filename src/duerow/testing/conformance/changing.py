@@ -20,6 +20,7 @@ from duerow.errors import (
 )
 from duerow.testing.clock import MovableClock, hours, minutes, seconds
 from duerow.testing.reading import everything, payloads, stored
+from duerow.where import payload
 
 CHANGES: dict[str, dict[str, Any]] = {
     "edit": {"payload": "edited"},
@@ -237,13 +238,15 @@ def test_which_messages_are_meant_must_be_said_in_one_way(db: Database, queue: Q
     queue.push("a", key="k")
     before = everything(db)
     act, more = getattr(queue, change), CHANGES[change]
-    for which in ({}, {"id": 1, "key": "k"}, {"key": "k", "where": "id > 0"}, {"id": "id > 0"}, {"id": True}):
+    unclear: list[dict[str, Any]] = [{}, {"id": 1, "key": "k"}, {"key": "k", "where": "id > 0"}]
+    for which in (*unclear, {"id": "id > 0"}, {"id": True}, {"id": 1 << 63}):
         with pytest.raises(ConfigurationError, match=r"an id or a key or a condition|an id is an integer"):
             act(**which, **more)
     with pytest.raises(InvalidMessage, match="key"):
         act(key="", **more)
-    with pytest.raises(InvalidCondition):
-        act(where="colour = 1", **more)
+    for where in ("colour = 1", payload.a, 5):
+        with pytest.raises(InvalidCondition):
+            act(where=where, **more)
     assert everything(db) == before
 
 

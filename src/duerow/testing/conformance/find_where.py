@@ -280,6 +280,8 @@ def test_an_order_that_messages_do_not_have_is_refused(queue: Queue) -> None:
     for order in ("priority", "id"):
         with pytest.raises(ConfigurationError, match="last message"):
             queue.find(order=order, after="x")  # type: ignore[arg-type]
+        with pytest.raises(ConfigurationError, match="last message"):
+            queue.find(order=order, after=1 << 63)
 
 
 def test_messages_are_counted_by_condition_and_by_the_values_of_a_field(queue: Queue) -> None:
