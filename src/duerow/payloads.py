@@ -63,6 +63,12 @@ class Payloads:
         if sealing is not None:
             self.encode, self.decode = _sealed(queue, self.encode, sealing), _opened(self.decode, sealing)
 
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of payloads that a consumer of this queue can read."""
+        known = (JSON, BYTES) if self._declared is None else self._declared.kinds
+        return known if self._sealing is None else (*known, *(f"{kind}{SEALED}" for kind in known))
+
     def encode_for(self, queue: str, payload: Any, max_bytes: int = MAX_PAYLOAD_BYTES) -> Encoded:
         """Return a payload as another queue is to have it; see `duerow.typed.encode`."""
         encoded = typed.encode(payload, max_bytes)

@@ -68,6 +68,11 @@ class Declared(Generic[T]):
     def __repr__(self) -> str:
         return f"<Declared {self.kind}>"
 
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of payloads that can be read: its own, JSON that fits, and those with an upgrade."""
+        return tuple(sorted({self.kind, JSON, *self._upgrades}))
+
     def encode(self, payload: Any, max_bytes: int = MAX_PAYLOAD_BYTES) -> Encoded:
         """Return the payload as its kind and JSON text; raise CodecError if it would not come back the same.
 

@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
 from datetime import timedelta
+from importlib.metadata import version
 from inspect import isawaitable
 from time import monotonic
 from typing import Any, Final
@@ -15,7 +16,7 @@ from typing import Any, Final
 from duerow.aio.permits import PermitDesk
 from duerow.aio.queue import Queue, Reservation
 from duerow.aio.queues import Queues
-from duerow.consumer import new_claim
+from duerow.consumer import consumer_name, new_claim
 from duerow.errors import InvalidOutcome, StoreUnavailable
 from duerow.plan import Plan, arun
 from duerow.settlement import Settlement
@@ -43,7 +44,7 @@ from duerow.working.supervising import (
     Supervising,
     TurnsEnded,
 )
-from duerow.working.ticking import TICKER, Maintain, Rest, Ticking
+from duerow.working.ticking import TICKER, Maintain, Present, Rest, Ticking
 
 PATIENCE: Final = 1.0
 """Seconds that cancelled handlers have to clean up before `run` returns without them."""
@@ -231,6 +232,7 @@ class Office:
             Pause: lambda step: _within(step.seconds, self._time_up.wait()),
             Extend: self._extend,
             Maintain: lambda step: self._queue.database.maintain(),
+            Present: lambda step: self._present(),
             Rest: lambda step: _within(step.seconds, self._over.wait()),
             TurnsEnded: self._turns_ended,
             NextEvent: self._next_event,
@@ -329,6 +331,11 @@ class Office:
 
     async def _reserve(self, step: Reserve) -> list[Reservation]:
         return await self._queue.reserve_many(step.limit, consumer=new_claim(self._shift.terms.name))
+
+    async def _present(self) -> None:
+        database, queue = self._queue.database, self._queue
+        name = consumer_name(self._shift.terms.name)
+        await database.run(lambda: database.store.note_consumer(name, queue.names, queue.kinds, version("duerow")))
 
     async def _next_due(self, step: NextDue) -> timedelta | None:
         database, names = self._queue.database, self._shift.queues

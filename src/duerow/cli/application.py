@@ -11,7 +11,7 @@ import typer
 from sqlalchemy.exc import SQLAlchemyError
 from typer.core import TyperGroup
 
-from duerow.cli import change, queue, schedule, schema, worker
+from duerow.cli import change, operate, queue, schedule, schema, worker
 from duerow.errors import DuerowError
 
 FAILED = 1
@@ -45,5 +45,9 @@ app.command("find")(change.find)
 app.command("edit")(change.edit)
 app.command("remove")(change.remove)
 app.command("requeue")(change.requeue)
+app.command("why")(operate.why)
+app.command("pause")(operate.pause)
+app.command("resume")(operate.resume)
+app.command("redrive")(operate.redrive)
 app.command("worker")(worker.work)
 app.add_typer(schedule.commands, name="schedule")

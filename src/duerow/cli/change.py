@@ -9,11 +9,10 @@ import typer
 from msgspec import UNSET
 
 from duerow.changing import Changed
-from duerow.cli.options import PREFIX, AsJson, Prefix, Schema, Url, print_json, print_table
+from duerow.cli.options import PREFIX, AsJson, Prefix, Schema, Url, connected, print_json, print_table
 from duerow.cli.queue import Name, print_messages
 from duerow.counting import Count
 from duerow.errors import ConfigurationError
-from duerow.sync.database import connect
 
 Where = Annotated[
     str | None,
@@ -47,7 +46,7 @@ def find(
     as_json: AsJson = False,
 ) -> None:
     """Find the messages of which a condition holds, or count them."""
-    with connect(url, prefix=prefix, schema=schema) as database:
+    with connected(url, prefix, schema) as database:
         queue = database.queue(name)
         if by is not None:
             counts = queue.count(where, by=by, exact=exact or None)
@@ -77,7 +76,7 @@ def edit(
     as_json: AsJson = False,
 ) -> None:
     """Give messages another payload or other headers."""
-    with connect(url, prefix=prefix, schema=schema) as database:
+    with connected(url, prefix, schema) as database:
         changed = database.queue(name).edit(
             id,
             key=key,
@@ -104,7 +103,7 @@ def remove(
     as_json: AsJson = False,
 ) -> None:
     """Take messages out of the queue."""
-    with connect(url, prefix=prefix, schema=schema) as database:
+    with connected(url, prefix, schema) as database:
         changed = database.queue(name).remove(id, key=key, where=where, dry_run=dry_run, even_if_leased=even_if_leased)
     _print_changed("removed", changed, dry_run, as_json)
 
@@ -122,7 +121,7 @@ def requeue(
     as_json: AsJson = False,
 ) -> None:
     """Let messages begin anew: due now, with no attempts; for dead, failed and stopped ones."""
-    with connect(url, prefix=prefix, schema=schema) as database:
+    with connected(url, prefix, schema) as database:
         changed = database.queue(name).requeue(id, key=key, where=where, dry_run=dry_run, even_if_leased=even_if_leased)
     _print_changed("requeued", changed, dry_run, as_json)
 

@@ -51,14 +51,14 @@ def list_messages(
     """List messages in the order of their ids, a page at a time."""
     with connected(url, prefix, schema) as database:
         found = database.queue(name).find(status=status, limit=limit, after=after)
-    messages = [legible(message) for message in found]
-    print_messages(messages, as_json)
-    if len(messages) == limit and not as_json:
-        typer.echo(f"there may be more: --after {messages[-1].id}")
+    print_messages(found, as_json)
+    if len(found) == limit and not as_json:
+        typer.echo(f"there may be more: --after {found[-1].id}")
 
 
-def print_messages(messages: Sequence[Message], as_json: bool) -> None:
+def print_messages(found: Sequence[Message], as_json: bool) -> None:
     """Print messages as JSON, or as a table without the columns that none of them fills."""
+    messages = [legible(message) for message in found]
     if as_json:
         print_json(messages)
         return

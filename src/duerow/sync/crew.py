@@ -6,11 +6,12 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
+from importlib.metadata import version
 from queue import Empty, SimpleQueue
 from time import monotonic
 from typing import Any
 
-from duerow.consumer import new_claim
+from duerow.consumer import consumer_name, new_claim
 from duerow.errors import StoreUnavailable
 from duerow.plan import Plan, run
 from duerow.settlement import Settlement
@@ -40,7 +41,7 @@ from duerow.working.supervising import (
     Supervising,
     TurnsEnded,
 )
-from duerow.working.ticking import TICKER, Maintain, Rest, Ticking
+from duerow.working.ticking import TICKER, Maintain, Present, Rest, Ticking
 
 Events = SimpleQueue[Stop | Left]
 
@@ -72,6 +73,7 @@ class Crew:
             Pause: lambda step: self._time_up.wait(step.seconds),
             Extend: lambda step: queue.extend_many(step.reservations),
             Maintain: lambda step: queue.database.maintain(),
+            Present: lambda step: self._present(),
             Rest: lambda step: self._over.wait(step.seconds),
             TurnsEnded: lambda step: self._ended.set(),
             NextEvent: self._next_event,
@@ -188,6 +190,11 @@ class Crew:
 
     def _reserve(self, step: Reserve) -> list[Reservation]:
         return self._queue.reserve_many(step.limit, consumer=new_claim(self._shift.terms.name))
+
+    def _present(self) -> None:
+        database, queue = self._queue.database, self._queue
+        name = consumer_name(self._shift.terms.name)
+        database.run(lambda: database.store.note_consumer(name, queue.names, queue.kinds, version("duerow")))
 
     def _next_due(self, step: NextDue) -> timedelta | None:
         database, names = self._queue.database, self._shift.queues

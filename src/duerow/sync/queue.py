@@ -141,6 +141,16 @@ class Queue(Looking[P], Operating):
         self._payloads = Payloads(self.name, _declared(payload, upgrades), database.encryption)
         self._encode, self._decode = self._payloads.encode, self._payloads.decode
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The queues that a worker of this one consumes."""
+        return (self.name,)
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of payloads that its consumers can read."""
+        return self._payloads.kinds
+
     def __repr__(self) -> str:
         return f"<Queue {self.name!r}>"
 

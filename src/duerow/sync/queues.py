@@ -22,6 +22,16 @@ class Queues:
         self._by_name = {queue.name: queue for queue in queues}
         self._round = Round(queues, mixed)
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The queues that a worker of these consumes."""
+        return tuple(self._by_name)
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of payloads that it can read in all of them together."""
+        return tuple(sorted({kind for queue in self._by_name.values() for kind in queue.kinds}))
+
     def reserve_many(self, n: int, *, consumer: str) -> list[Reservation]:
         """Lend up to n due messages, as many of each queue as it has and the others leave."""
         lent: dict[str, list[Reservation]] = {}

@@ -7,6 +7,7 @@ its schedules; the first one to come pushes a tick, and the others find that it 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from time import monotonic
 from typing import Final
 
 import msgspec
@@ -23,11 +24,18 @@ LOOK: Final = 10.0
 BREATH: Final = 0.01
 """Seconds between looks, at least, also if the database's clock stands still just before a tick."""
 
+PRESENT: Final = 9.0
+"""Seconds after which a worker says again that it is there, at the next look."""
+
 TICKER: Final = "ticker"
 
 
 class Maintain(msgspec.Struct, frozen=True):
     """Do one round of `Database.maintain`; answered with what it did."""
+
+
+class Present(msgspec.Struct, frozen=True):
+    """Note in the database that this worker is there."""
 
 
 class Rest(msgspec.Struct, frozen=True):
@@ -43,11 +51,15 @@ class Ticking:
         self._shift = shift
         self._outage = Backoff()
         self._failed: dict[str, str] = {}
+        self._present_at = float("-inf")
 
     def tick(self) -> Plan[None]:
         """Push what is due, and sleep until the next tick, until the shift is over."""
         while not self._shift.over:
             try:
+                if monotonic() - self._present_at >= PRESENT:
+                    yield Present()
+                    self._present_at = monotonic()
                 done: Maintained = yield Maintain()
             except StoreUnavailable as error:
                 seconds = self._outage.next()

@@ -1,0 +1,42 @@
+"""The commands that operators use beside those that look."""
+
+from __future__ import annotations
+
+from duerow import Database
+from tests.cli.conftest import Command, parsed
+
+
+def test_why_tells_every_reason(command: Command, database: Database):
+    pushed = database.queue("orders").push("hello", key="k")
+    assert command("why", "orders", str(pushed.id)).stdout.startswith("no-consumer: ")
+    database.queue("orders").pause()
+    assert [reason["code"] for reason in parsed(command("why", "orders", "--key", "k", "--json"))] == [
+        "paused",
+        "no-consumer",
+    ]
+
+
+def test_why_of_a_message_that_is_not_there_is_a_line_with_exit_code_1(command: Command, database: Database):
+    result = command("why", "orders", "7")
+    assert result.exit_code == 1
+    assert "has no message with id 7" in result.stderr
+
+
+def test_a_queue_is_paused_and_resumed(command: Command, database: Database):
+    queue = database.queue("orders")
+    queue.push("hello")
+    assert command("pause", "orders").stdout == "orders is paused\n"
+    assert queue.stats().paused
+    assert command("resume", "orders").stdout == "orders hands out again\n"
+    assert not queue.stats().paused
+
+
+def test_dead_letters_go_back(command: Command, database: Database):
+    queue = database.queue("orders", dead_letter="orders-dead")
+    for number in range(3):
+        queue.push(number)
+    queue.bury_many(queue.reserve_many(3), "no use")
+    assert command("redrive", "orders-dead", "--dry-run").stdout == "3 could go back\n"
+    assert command("redrive", "orders-dead", "--limit", "2").stdout == "2 went back\n"
+    assert parsed(command("redrive", "orders-dead", "--json")) == {"count": 1, "skipped": 0}
+    assert queue.count() == 3
