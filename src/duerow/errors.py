@@ -2,6 +2,7 @@
 
     DuerowError
     ├── ConfigurationError      the call, URL or setting cannot work as given
+    │   ├── InvalidCondition    a `where` cannot be read, or asks for what messages do not have
     │   └── NotSupported        this store cannot do that; the message says which can
     ├── InvalidMessage          a field of a message is out of its bounds
     │   └── CodecError          a payload or header is not what JSON can carry unchanged
@@ -37,6 +38,10 @@ class DuerowError(Exception):
 
 class ConfigurationError(DuerowError):
     """The call, URL or setting cannot work as given; nothing was changed."""
+
+
+class InvalidCondition(ConfigurationError):
+    """A condition on messages cannot be read, or asks for what they do not have; nothing was changed."""
 
 
 class NotSupported(ConfigurationError):

@@ -16,12 +16,14 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Literal, Protocol
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from duerow.clock import Clock
 from duerow.errors import ConfigurationError, DuerowError
 from duerow.message import OnDuplicate, Pushed, Status
 from duerow.plan import AsyncExecute, Execute, Plan
 from duerow.reservation import Receipt
+from duerow.where import Condition, Path
 
 
 @dataclass(frozen=True)
@@ -168,6 +170,21 @@ class Refused(msgspec.Struct, frozen=True):
     error: DuerowError
 
 
+class Order(msgspec.Struct, frozen=True, gc=False):
+    """In which order to read messages, and where to begin.
+
+    Attributes:
+        field: a message field, one of `duerow.where.FIELDS`; messages that have none come last in both directions,
+            equal ones in the order of their ids.
+        descending: the largest first, equal ones by descending id.
+        after: the field's value and the id of the message behind which to begin.
+    """
+
+    field: str = "id"
+    descending: bool = False
+    after: tuple[Any, int] | None = None
+
+
 class Query(msgspec.Struct, frozen=True, gc=False):
     """Which messages of a queue to read; all that is given must hold.
 
@@ -176,6 +193,9 @@ class Query(msgspec.Struct, frozen=True, gc=False):
         after_id: only those with a higher id; goes with `by_id`.
         by_id: in the order of id, else in the order in which they would be handed out (stopped ones last).
         limit: at most so many.
+        where: only those of which this holds.
+        order: in this order instead.
+        locked: as they are until the transaction ends: nobody else changes them meanwhile.
     """
 
     queue: str
@@ -185,6 +205,48 @@ class Query(msgspec.Struct, frozen=True, gc=False):
     after_id: int | None = None
     by_id: bool = False
     limit: int = 100
+    where: Condition | None = None
+    order: Order | None = None
+    locked: bool = False
+
+
+class Change(msgspec.Struct, frozen=True, gc=False):
+    """What becomes of one message; what is UNSET stays.
+
+    Attributes:
+        record: the message as it was read; its token is the fence.
+        payload, kind: its content, always both.
+        headers: all its headers.
+        priority: its priority.
+        due: when it is due; None: never, it is stopped.
+        delay: instead of `due`, how long from now until it is due.
+        anew: attempts 0, status `new`, no error, no last attempt.
+    """
+
+    record: Record
+    payload: str | UnsetType = UNSET
+    kind: str | UnsetType = UNSET
+    headers: str | UnsetType | None = UNSET
+    priority: int | UnsetType = UNSET
+    due: datetime | UnsetType | None = UNSET
+    delay: timedelta | UnsetType = UNSET
+    anew: bool = False
+
+    @property
+    def receipt(self) -> Receipt:
+        """The message, and the token with which it was read."""
+        return Receipt(self.record.id, self.record.token)
+
+    @property
+    def revives(self) -> bool:
+        """Whether it brings a dead message back to life."""
+        return self.record.status == "dead" and (isinstance(self.due, datetime) or self.delay is not UNSET)
+
+
+Tally = list[tuple[Any, int]]
+"""Values and how many messages have each; lists and objects as they are decoded, None for missing ones and null.
+
+Equal values may come more than once. Without a path the value is None."""
 
 
 class Removal(msgspec.Struct, frozen=True, gc=False):
@@ -349,6 +411,17 @@ class Store(Protocol):
         """Take messages out of the queue by id, and live ones by key."""
         ...
 
+    def change(self, queue: str, changes: Sequence[Change], even_if_leased: bool, dry_run: bool) -> Plan[list[Refused]]:
+        """Change messages, in one transaction where the store has them; return those that were refused.
+
+        Each change raises the token and clears the lease, also one that ended unsettled. A message whose running
+        lease is cleared is due at once unless the change says otherwise. A dead one that is given a due time is alive
+        again, status `error`. Refused are those whose token is another by now (LeaseLost), on which a lease runs
+        (MessageLeased) unless `even_if_leased`, and whose key another live message holds (DuplicateKey). In a dry run
+        nothing is changed, and the same are refused.
+        """
+        ...
+
     def set_schedule(self, change: ScheduleChange) -> Plan[bool]:
         """Change a schedule and push what it pushes, both or neither; False: another was faster, nothing changed."""
         ...
@@ -385,6 +458,10 @@ class Store(Protocol):
 
     def count(self, queue: str) -> Plan[dict[Status, int]]:
         """Count the queue's messages by status; a status without any may be missing."""
+        ...
+
+    def tally(self, queue: str, where: Condition | None, by: Path | None, limit: int | None) -> Plan[Tally]:
+        """Count the messages of which a condition holds, by the value at a path; at most `limit` and one more."""
         ...
 
     def queues(self) -> Plan[list[str]]:

@@ -9,8 +9,11 @@ import pytest
 from tests.sql.texts import FOLDER, wanted
 
 WANTED = wanted()
-APART = {f"sqlite/{name}.sql" for name in ("hold", "time", "next_ids", "migrations", "next_due-from_floor")}
-"""What reads no messages, and what SQLite is never sent."""
+APART = {
+    f"sqlite/{name}.sql"
+    for name in ("hold", "time", "next_ids", "migrations", "next_due-from_floor", "search", "tally")
+}
+"""What reads no messages, what SQLite is never sent, and searches, which may have to look at every message."""
 
 
 @pytest.mark.parametrize("name", WANTED)

@@ -12,10 +12,12 @@ from typing import Any
 from sqlalchemy import Dialect
 from sqlalchemy.dialects import postgresql, sqlite
 
+from duerow.store import Order
 from duerow.stores.sql.dialects.postgresql import PostgreSQL
 from duerow.stores.sql.dialects.sqlite import SQLite
 from duerow.stores.sql.plans import SqlStore
 from duerow.stores.sql.statements import OverRows, Statement, Statements
+from duerow.where import parse
 
 FOLDER = Path(__file__).parent
 CLAUSES = re.compile(r"\s+(FROM|WHERE|SET|VALUES|RETURNING|ORDER BY|ON CONFLICT|FOR UPDATE|LIMIT|JOIN|USING)\b")
@@ -30,6 +32,12 @@ WITH_PARAMETER = {
     "schedules": [(), ("name",), ("due",)],
     "pick": [(False, False), (True, False), (True, True)],
     "peek": [True, False],
+    "change": [
+        frozenset(("payload", "headers")),
+        frozenset(("priority",)),
+        frozenset(("due", "anew")),
+        frozenset(("stopped",)),
+    ],
     "find": [("ids", "statuses"), ("by_id", "after_id")],
 }
 
@@ -59,13 +67,19 @@ def statements(of: Statements) -> dict[str, Statement]:
                     continue
                 flag = "grouped" if name == "peek" else "from_floor"
                 label = flag if parameter is True else "" if parameter is False else "-".join(sorted(parameter))
-                found[f"{name}-{label}".rstrip("-")] = getattr(of, name)(parameter)
+                made = getattr(of, name)(parameter)
+                found[f"{name}-{label}".rstrip("-")] = made.alike(frozenset()) if isinstance(made, OverRows) else made
         elif isinstance(member, cached_property):
             statement = getattr(of, name, None) if name != "note_waiting" or of.wake is not None else None
             if isinstance(statement, OverRows):
                 statement = statement.alike(frozenset())
             if isinstance(statement, Statement):
                 found[name] = statement
+    where = parse(
+        "payload.companyId = 3345 and not attempts > 3 or headers.\"x\" like 'a%' and status in ('new', 'error')"
+    )
+    found["search"] = of.search((), where, Order("priority", descending=True, after=(5, 7)), locked=True)
+    found["tally"] = of.tally(where, ("payload", "companyId"), limited=True, resting=False)
     return found
 
 

@@ -7,14 +7,14 @@ import time
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final, Generic, Literal, Unpack, get_args, overload
+from typing import TYPE_CHECKING, Any, Final, Generic, Unpack
 
 import msgspec
 from msgspec import UNSET
-from typing_extensions import TypeVar
 
-from duerow import dead_letter, translation
+from duerow import changing, dead_letter, translation
 from duerow import reservation as core
+from duerow.aio.looking import Looking, P
 from duerow.aio.operating import Operating
 from duerow.codec import MAX_PAYLOAD_BYTES, Encoded
 from duerow.consumer import new_claim
@@ -23,10 +23,8 @@ from duerow.errors import (
     ConfigurationError,
     Conflict,
     DuerowError,
-    InvalidMessage,
     KeyMissing,
     LeaseLost,
-    MessageLeased,
     NotSupported,
     StoreUnavailable,
 )
@@ -37,8 +35,6 @@ from duerow.message import (
     OnDuplicate,
     Pushed,
     Scalar,
-    Status,
-    check_key,
     check_on_duplicate,
     check_queue_name,
     check_span,
@@ -54,13 +50,9 @@ from duerow.typed import Declared, Upgrades
 if TYPE_CHECKING:
     from duerow.aio.database import Database
 
-P = TypeVar("P", default=Any)
-"""The declared type of a queue's payloads; anything where none is declared."""
-
 LOG: Final = logging.getLogger("duerow.queue")
 
 SHORTEST_LEASE: Final = timedelta(milliseconds=1)
-STATUSES: Final[tuple[Status, ...]] = get_args(Status)
 POLL_WOKEN: Final = timedelta(seconds=5)
 POLL_ALONE: Final = timedelta(seconds=1)
 REDRIVE_BATCH: Final = 100
@@ -113,7 +105,7 @@ class Redriven(msgspec.Struct, frozen=True):
     skipped: int
 
 
-class Queue(Operating, Generic[P]):
+class Queue(Looking[P], Operating):
     """A named line of messages; made by `Database.queue`. `Queue[Order]` is one whose payloads are declared `Order`s.
 
     Attributes:
@@ -233,7 +225,7 @@ class Queue(Operating, Generic[P]):
 
     async def pop_many(self, n: int, *, within: Any = None) -> list[Message[P]]:
         """Take up to n due messages out of the queue, oldest first: at most once."""
-        limit = _count(n)
+        limit = changing.how_many(n)
         if within is None and not self._store.capabilities.transactions:
             return await self._pop_by_lease(limit)
 
@@ -300,7 +292,7 @@ class Queue(Operating, Generic[P]):
         """
         if within is not None:
             raise NotSupported("reserve(within=…): a lease that nobody else can see is none; use pop(within=…)")
-        limit, span = _count(n), self._lease(lease)
+        limit, span = changing.how_many(n), self._lease(lease)
         claim = consumer or new_claim()
         lent: list[Reservation[P]] = []
         put_off = 0
@@ -570,7 +562,7 @@ class Queue(Operating, Generic[P]):
         Raises:
             ConfigurationError: this queue has no dead-letter queue and is none, or `limit` is no positive integer.
         """
-        most = None if limit is None else _count(limit)
+        most = None if limit is None else changing.how_many(limit)
         mode = check_on_duplicate(on_duplicate)
         source = Queue(self.database, self.dead_letter or self.name, self.lease)
         source._decode = as_stored  # whatever they are, they only go back
@@ -608,73 +600,6 @@ class Queue(Operating, Generic[P]):
             await source.release_many(left)
         return Redriven(done, skipped)
 
-    # Look and remove.
-
-    async def peek(self, n: int = 1) -> list[Message[P]]:
-        """Return up to n messages that are due, in the order in which they would be handed out, without taking them."""
-        limit = _count(n)
-        records = await self.database.run(lambda: self._store.peek(self.name, limit))
-        return [translation.readable(record, self._decode) for record in records]
-
-    async def contains(self, key: str) -> bool:
-        """Return whether a live message (neither done nor dead) has the key."""
-        query = Query(self.name, keys=(_key(key),), statuses=("new", "error"), limit=1)
-        return bool(await self.database.run(lambda: self._store.find(query)))
-
-    async def get(self, id: int) -> Message[P] | None:
-        """Return the message with this id, None if the queue has none."""
-        found = await self._find(Query(self.name, ids=(id,), limit=1))
-        return found[0] if found else None
-
-    async def find(
-        self, *, status: Status | None = None, key: str | None = None, limit: int = 100, after: int | None = None
-    ) -> list[Message[P]]:
-        """Return messages in the order of their ids; `after` is the last id of the page before."""
-        if status not in (None, *STATUSES):
-            raise ConfigurationError(f"find takes one of the statuses {STATUSES}, not {status!r}")
-        statuses = None if status is None else (status,)
-        keys = None if key is None else (_key(key),)
-        return await self._find(
-            Query(self.name, keys=keys, statuses=statuses, after_id=after, by_id=True, limit=_count(limit))
-        )
-
-    async def _find(self, query: Query) -> list[Message[P]]:
-        records = await self.database.run(lambda: self._store.find(query))
-        return [translation.readable(record, self._decode) for record in records]
-
-    @overload
-    async def count(self, status: Status | None = None, *, by: None = None) -> int: ...
-    @overload
-    async def count(self, status: None = None, *, by: Literal["status"]) -> dict[Status, int]: ...
-    async def count(
-        self, status: Status | None = None, *, by: Literal["status"] | None = None
-    ) -> int | dict[Status, int]:
-        """Count messages: of one status, of all, or a number for each status (`by="status"`)."""
-        if by not in (None, "status") or status not in (None, *STATUSES):
-            raise ConfigurationError(f"count takes by='status' or one of the statuses {STATUSES}: {by=}, {status=}")
-        counts = await self.database.run(lambda: self._store.count(self.name))
-        if by is not None:
-            return {known: counts.get(known, 0) for known in STATUSES}
-        return sum(counts.values()) if status is None else counts.get(status, 0)
-
-    async def remove(
-        self, id: int | None = None, *, key: str | None = None, even_if_leased: bool = False, within: Any = None
-    ) -> bool:
-        """Take one message out of the queue, by id or, among live messages, by key; return whether there was one.
-
-        Raises:
-            MessageLeased: a consumer works on it, and `even_if_leased` is not set; nothing was changed.
-            ConfigurationError: not exactly one of id and key was given.
-        """
-        if (id is None) == (key is None):
-            raise ConfigurationError(f"remove takes an id or a key, one of them: id={id!r}, key={key!r}")
-        ids = [] if id is None else [id]
-        keys = [] if key is None else [_key(key)]
-        removal = await self.database.run(lambda: self._store.remove(self.name, ids, keys, even_if_leased), within)
-        if removal.leased:
-            raise MessageLeased(*removal.leased[0])
-        return bool(removal.removed)
-
     def _dead_letter(self) -> translation.DeadLetter | None:
         if self.dead_letter is None:
             return None
@@ -709,16 +634,3 @@ def _back(message: Message, own: str | None, mode: OnDuplicate) -> Move | None:
         headers=dead_letter.restored(message.headers),
         on_duplicate=mode,
     )
-
-
-def _count(n: object) -> int:
-    if isinstance(n, bool) or not isinstance(n, int) or n < 1:
-        raise ConfigurationError(f"how many is an integer of at least 1, not {n!r}")
-    return n
-
-
-def _key(key: object) -> str:
-    checked = check_key(key)
-    if checked is None:
-        raise InvalidMessage("a key is text of 1 to 255 characters, not None")
-    return checked

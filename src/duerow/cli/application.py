@@ -11,7 +11,7 @@ import typer
 from sqlalchemy.exc import SQLAlchemyError
 from typer.core import TyperGroup
 
-from duerow.cli import queue, schedule, schema, worker
+from duerow.cli import change, queue, schedule, schema, worker
 from duerow.errors import DuerowError
 
 FAILED = 1
@@ -41,5 +41,9 @@ app.command("migrate")(schema.migrate)
 app.command("sql")(schema.sql)
 app.command("stats")(queue.stats)
 app.command("list")(queue.list_messages)
+app.command("find")(change.find)
+app.command("edit")(change.edit)
+app.command("remove")(change.remove)
+app.command("requeue")(change.requeue)
 app.command("worker")(worker.work)
 app.add_typer(schedule.commands, name="schedule")

@@ -52,6 +52,13 @@ def list_messages(
     with connected(url, prefix, schema) as database:
         found = database.queue(name).find(status=status, limit=limit, after=after)
     messages = [legible(message) for message in found]
+    print_messages(messages, as_json)
+    if len(messages) == limit and not as_json:
+        typer.echo(f"there may be more: --after {messages[-1].id}")
+
+
+def print_messages(messages: Sequence[Message], as_json: bool) -> None:
+    """Print messages as JSON, or as a table without the columns that none of them fills."""
     if as_json:
         print_json(messages)
         return
@@ -63,8 +70,6 @@ def list_messages(
     kept = [place for place in range(len(columns)) if any(row[place] is not None for row in rows)]
     shown = [[row[place] for place in kept] for row in rows]
     print_table([columns[place] for place in kept], shown, numbers=("id", "attempts"))
-    if len(messages) == limit:
-        typer.echo(f"there may be more: --after {messages[-1].id}")
 
 
 def _row(message: Message) -> Sequence[Any]:

@@ -4,7 +4,7 @@
     drive(database, clock, runs=500, steps=100, seed=7)
 
 Hypothesis chooses pushes in all modes, reservations by several consumers, settlements that may come late or twice,
-moves onto taken keys, removals, and moves of the clock, also back; a failure is shrunk to the fewest steps.
+moves onto taken keys, removals, changes, and moves of the clock, also back; a failure is shrunk to the fewest steps.
 Ids may differ, since stores may leave gaps; they are compared by the order in which they were given.
 """
 
@@ -28,6 +28,7 @@ from duerow.plan import Plan
 from duerow.reservation import Receipt
 from duerow.store import (
     Buried,
+    Change,
     Committed,
     End,
     Entry,
@@ -106,6 +107,18 @@ ENDS: st.SearchStrategy[End | _Given] = st.one_of(
     st.builds(Buried, st.sampled_from([None, ERROR])),
     st.builds(_Given),
     MOVES,
+)
+
+
+CHANGES: st.SearchStrategy[dict[str, Any]] = st.one_of(
+    st.just({}),
+    PAYLOADS.map(lambda payload: {"payload": payload, "kind": "json"}),
+    HEADERS.map(lambda headers: {"headers": headers}),
+    PRIORITIES.map(lambda priority: {"priority": priority}),
+    st.just({"due": None}),
+    SPANS.map(lambda span: {"due": START + span}),
+    SPANS.map(lambda span: {"delay": span}),
+    st.just({"delay": seconds(0), "anew": True}),
 )
 
 
@@ -268,6 +281,37 @@ class StoreMachine(RuleBasedStateMachine):
         assert sorted(ours.removed) == sorted(self.both.twin(id) for id in theirs.removed)
         assert sorted(ours.leased) == sorted((self.both.twin(id), by) for id, by in theirs.leased)
         assert isinstance(ours, Removal)
+
+    @rule(
+        queue=QUEUES,
+        places=st.lists(PLACES, min_size=1, max_size=4),
+        change=CHANGES,
+        more=st.tuples(*[st.booleans()] * 2),
+    )
+    def change(self, queue: str, places: list[int], change: dict[str, Any], more: tuple[bool, bool]) -> None:
+        """Change messages as they are now, from under consumers or not, or only ask what would be."""
+        kept = everything(self.both.reference)
+        records = {record.id: record for record in (kept[place % len(kept)] for place in places if kept)}
+        self._change(queue, [records[id] for id in sorted(records)], change, *more)
+
+    @precondition(lambda self: self.lent)
+    @rule(place=PLACES, change=CHANGES, even_if_leased=st.booleans())
+    def change_late(self, place: int, change: dict[str, Any], even_if_leased: bool) -> None:
+        """Change a message as it was when it was lent, which it may be no longer."""
+        record = self.lent[place % len(self.lent)]
+        self._change(record.queue, [record], change, even_if_leased, False)
+
+    def _change(
+        self, queue: str, records: list[Record], change: dict[str, Any], even_if_leased: bool, dry_run: bool
+    ) -> None:
+        asked = [Change(record, **change) for record in records]
+        mapped = [Change(self.both.record(record), **change) for record in records]
+        ours, theirs = self.both.run(
+            lambda store: store.change(queue, mapped, even_if_leased, dry_run),
+            lambda store: store.change(queue, asked, even_if_leased, dry_run),
+        )
+        refused = [(self.both.receipt(one.receipt), type(one.error)) for one in theirs]
+        assert [(one.receipt, type(one.error)) for one in ours] == refused
 
     @rule(
         queue=QUEUES,

@@ -15,6 +15,7 @@ from duerow.stores.sql.dialects.sqlite import SQLite
 from duerow.stores.sql.plans import SqlStore, Step
 from duerow.stores.sql.texts import Texts
 from duerow.testing.conformance.fixtures import Place
+from duerow.where import parse
 
 STORE = SqlStore(SQLite(), "duerow_", None, None)
 KEYS = [("mail", "a"), ("mail", "b")]
@@ -55,3 +56,24 @@ def test_what_is_due_of_the_schedules_is_found_by_its_time(place: Place, step: S
     found = plan(place, step)
     assert "duerow_schedule_due" in found
     assert "TEMP B-TREE" not in found
+
+
+@pytest.mark.parametrize(
+    "where", ["status = 'dead'", "payload.a = 1 and status in ('dead', 'done') and status = 'dead'"]
+)
+def test_a_condition_on_the_dead_looks_only_at_what_rests(place: Place, where: str) -> None:
+    for step in (
+        next(STORE.find(Query("mail", where=parse(where)))),
+        next(STORE.tally("mail", parse(where), ("payload", "a"), 10)),
+    ):
+        found = plan(place, step)
+        assert "USING INDEX duerow_message_resting (queue=?)" in found
+        assert "SCAN duerow_message" not in found
+
+
+def test_a_condition_on_an_id_and_a_page_of_one_are_looked_up(place: Place) -> None:
+    for step in (
+        next(STORE.find(Query("mail", where=parse("id = 5")))),
+        next(STORE.find(Query("mail", where=parse("payload.a = 1"), after_id=5))),
+    ):
+        assert "SEARCH duerow_message USING INTEGER PRIMARY KEY" in plan(place, step)

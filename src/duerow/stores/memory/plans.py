@@ -13,6 +13,7 @@ from duerow.plan import BEGIN, Plan
 from duerow.reservation import Receipt
 from duerow.store import (
     Capabilities,
+    Change,
     Committed,
     Entry,
     Inspection,
@@ -24,11 +25,13 @@ from duerow.store import (
     ScheduleChange,
     SchedulesFound,
     Standing,
+    Tally,
     Turn,
 )
 from duerow.stores.memory import schedules, steps
 from duerow.stores.memory.state import State
 from duerow.stores.memory.turns import end_turn, in_order_of_effect, require_lone_turns
+from duerow.where import Condition, Path
 
 T = TypeVar("T")
 
@@ -96,6 +99,12 @@ class MemoryStore:
         """Take messages out of the queue by id or key; see `Store.remove`."""
         return _alone(partial(steps.remove, queue=queue, ids=ids, keys=keys, even_if_leased=even_if_leased))
 
+    def change(self, queue: str, changes: Sequence[Change], even_if_leased: bool, dry_run: bool) -> Plan[list[Refused]]:
+        """Change messages; see `Store.change`."""
+        return _alone(
+            partial(steps.alter, queue=queue, changes=changes, even_if_leased=even_if_leased, dry_run=dry_run)
+        )
+
     def set_schedule(self, change: ScheduleChange) -> Plan[bool]:
         """Change a schedule and push what it pushes, in one step; see `Store.set_schedule`."""
         return _alone(partial(schedules.change, change=change))
@@ -131,6 +140,10 @@ class MemoryStore:
     def count(self, queue: str) -> Plan[dict[Status, int]]:
         """Count the queue's messages by status; see `Store.count`."""
         return _alone(partial(steps.count, queue=queue))
+
+    def tally(self, queue: str, where: Condition | None, by: Path | None, limit: int | None) -> Plan[Tally]:
+        """Count messages by what is at a path; see `Store.tally`."""
+        return _alone(partial(steps.tally, queue=queue, where=where, by=by, limit=limit))
 
     def queues(self) -> Plan[list[str]]:
         """List the queues that have messages; see `Store.queues`."""

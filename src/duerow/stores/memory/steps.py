@@ -9,15 +9,31 @@ from itertools import groupby, islice
 from operator import attrgetter
 from typing import Any
 
+from msgspec import UnsetType
 from msgspec.structs import replace
 
 from duerow.codec import decode_failure, encode_failure
 from duerow.dead_letter import dead_letter as dead_letters
-from duerow.errors import DuplicateKey
+from duerow.errors import DuerowError, DuplicateKey, LeaseLost, MessageLeased
 from duerow.message import LIVE, Failure, OnDuplicate, Outcome, Pushed, Status
 from duerow.reservation import Receipt
-from duerow.store import Consumer, Entry, Inspection, Query, Record, Removal, Reserved, Standing
+from duerow.store import (
+    Change,
+    Consumer,
+    Entry,
+    Inspection,
+    Order,
+    Query,
+    Record,
+    Refused,
+    Removal,
+    Reserved,
+    Standing,
+    Tally,
+)
+from duerow.stores.memory.conditions import at, holds
 from duerow.stores.memory.state import State
+from duerow.where import Condition, Path
 
 Step = Callable[[State, datetime], Any]
 """What the plans of this store yield: given the state and the time, it changes the one and answers."""
@@ -135,6 +151,8 @@ def find(state: State, now: datetime, query: Query) -> list[Record]:
     found.sort(key=_in_line)
     if query.by_id:
         found.sort(key=lambda record: record.id)
+    if query.order is not None:
+        found = _in_order(found, query.order)
     return found[: query.limit]
 
 
@@ -191,6 +209,69 @@ def inspect(state: State, now: datetime, queue: str, id: int | None, key: str | 
 
 def _is_behind(state: State, record: Record) -> bool:
     return record.leased_by is None and state.blocker(record) is not None
+
+
+def alter(
+    state: State, now: datetime, queue: str, changes: Sequence[Change], even_if_leased: bool, dry_run: bool
+) -> list[Refused]:
+    """Change messages one after the other, so that each meets the keys of those before it."""
+    refused: list[Refused] = []
+    before = state.mark()
+    for change in changes:
+        record = lent_on(state, change.receipt)
+        error = _refusal(state, now, queue, record, change, even_if_leased)
+        if record is None or error is not None:
+            refused.append(Refused(change.receipt, error or LeaseLost(change.receipt.id)))
+        else:
+            state.put(_altered(now, record, change))
+    if dry_run:
+        state.undo(before)
+    return refused
+
+
+def _refusal(
+    state: State, now: datetime, queue: str, record: Record | None, change: Change, even_if_leased: bool
+) -> DuerowError | None:
+    if record is None or record.queue != queue or record.status == "done":
+        return LeaseLost(change.receipt.id)
+    if _lease_runs(record, now) and not even_if_leased:
+        return MessageLeased(record.id, record.leased_by)
+    if change.revives and record.key is not None and state.holder(queue, record.key) is not None:
+        return DuplicateKey(queue, [record.key])
+    return None
+
+
+def _altered(now: datetime, record: Record, change: Change) -> Record:
+    """Return the message as a change makes it: nobody has it, and no receipt for it holds any longer."""
+    after = settled(record)
+    if _lease_runs(record, now):
+        after = replace(after, due_at=now)
+    if not isinstance(change.payload, UnsetType) and not isinstance(change.kind, UnsetType):
+        after = replace(after, payload=change.payload, kind=change.kind)
+    if not isinstance(change.headers, UnsetType):
+        after = replace(after, headers=change.headers)
+    if not isinstance(change.priority, UnsetType):
+        after = replace(after, priority=change.priority)
+    if not isinstance(change.due, UnsetType):
+        after = replace(after, due_at=change.due)
+    if not isinstance(change.delay, UnsetType):
+        after = replace(after, due_at=now + change.delay)
+    if after.status == "dead" and after.due_at is not None:
+        after = replace(after, status="error")
+    if change.anew:
+        after = replace(after, status="new", attempts=0, last_attempt_at=None, last_error=None)
+    return after
+
+
+def tally(
+    state: State, now: datetime, queue: str, where: Condition | None, by: Path | None, limit: int | None
+) -> Tally:
+    """Go through the messages of the queue, and count those of which the condition holds by what is at the path."""
+    found = (
+        record for record in state.records.values() if record.queue == queue and (where is None or holds(where, record))
+    )
+    counted = found if limit is None else islice(found, limit + 1)
+    return [(None if by is None else at(record, by), 1) for record in counted]
 
 
 def count(state: State, now: datetime, queue: str) -> dict[Status, int]:
@@ -339,7 +420,31 @@ def _fits(record: Record, query: Query) -> bool:
         and (query.keys is None or record.key in query.keys)
         and (query.statuses is None or record.status in query.statuses)
         and (query.after_id is None or record.id > query.after_id)
+        and (query.where is None or holds(query.where, record))
     )
+
+
+def _in_order(records: list[Record], order: Order) -> list[Record]:
+    """Sort by a field, those without a value last in both directions, and begin behind the place asked for."""
+
+    def place(record: Record) -> tuple[Any, int]:
+        return getattr(record, order.field), record.id
+
+    rest = [record for record in records if getattr(record, order.field) is None]
+    some = [record for record in records if getattr(record, order.field) is not None]
+    if order.after is not None:
+        value, id_ = order.after
+
+        def behind(ours: Any, theirs: Any) -> bool:
+            return bool(ours < theirs) if order.descending else bool(ours > theirs)
+
+        if value is None:
+            some, rest = [], [record for record in rest if behind(record.id, id_)]
+        else:
+            some = [record for record in some if behind(place(record), order.after)]
+    some.sort(key=place, reverse=order.descending)
+    rest.sort(key=lambda record: record.id, reverse=order.descending)
+    return [*some, *rest]
 
 
 def _dead_letter(now: datetime, record: Record, to: str) -> Record:

@@ -27,6 +27,7 @@ from sqlalchemy import (
     delete,
     exists,
     func,
+    literal,
     null,
     or_,
     select,
@@ -37,8 +38,11 @@ from sqlalchemy.sql.base import Executable
 from sqlalchemy.types import TypeEngine
 
 from duerow.message import LIVE
+from duerow.store import Order
+from duerow.stores.sql.conditions import Conditions
 from duerow.stores.sql.dialects.base import Dialect, const
 from duerow.stores.sql.tables import Tables
+from duerow.where import Condition, Path
 
 ENTRY: Final = ("id", "queue", "key", "kind", "payload", "headers", "group", "priority", "due", "delay")
 """The columns of messages to be inserted, in the order of `plans`."""
@@ -47,6 +51,16 @@ ONE: Final = ("queue", "kind", "payload")
 """The columns for which every single push has a value."""
 
 RECEIPT: Final = ("id", "token")
+
+CHANGED: Final[dict[str, tuple[str, ...]]] = {
+    "payload": ("kind", "payload"),
+    "headers": ("headers",),
+    "priority": ("priority",),
+    "due": ("due", "delay"),
+    "stopped": (),
+    "anew": (),
+}
+"""What an operator may change, and the columns of values that each takes."""
 
 
 class Statement:
@@ -111,6 +125,7 @@ class Statements:
         }
         self._lent = [often_alike.get(name, by_name[name]) for name in LENT]
         self._live = columns.status.in_([const(status) for status in LIVE])
+        self.conditions = Conditions(dialect, self.message)
 
     # Writes.
 
@@ -517,17 +532,66 @@ class Statements:
     def remove(self) -> OverRows:
         """Take the given rows away unless a lease on them runs and `even_if_leased` is false; return their ids."""
         columns = self.message.c
-        free = or_(
-            self._bound("even_if_leased", Boolean()),
-            columns.leased_until.is_(None),
-            columns.leased_until <= self.now,
-        )
 
         def build(given: Any) -> Executable:
             ours = columns.queue == self._bound("queue_in", Text())
-            return delete(self.message).where(ours, columns.id.in_(select(given.c.id)), free).returning(columns.id)
+            wanted = columns.id.in_(select(given.c.id))
+            return delete(self.message).where(ours, wanted, self._free).returning(columns.id)
 
         return self._over(("id",), build)
+
+    @lru_cache(maxsize=64)  # noqa: B019 - lives as long as the store
+    def change(self, parts: frozenset[str]) -> OverRows:
+        """Change rows whose token matches unless a lease on them runs and `even_if_leased` is false; return their ids.
+
+        `parts` names what is changed: `payload`, `headers`, `priority`, `due`, `stopped`, `anew`. Without `due` and
+        `stopped` a row keeps its place in line, but is due now if a lease on it runs.
+        """
+        columns = self.message.c
+        running = columns.leased_until > self.now
+        rows = (self._of_queue, columns.status != const("done"), self._free)
+
+        def build(given: Any) -> Executable:
+            values: dict[str, Any] = {"due_at": case((running, self.now), else_=columns.due_at)}
+            if "payload" in parts:
+                values |= {"kind": given.c.kind, "payload": self._json(given.c.payload)}
+            if "headers" in parts:
+                values["headers"] = self._json(given.c.headers)
+            if "priority" in parts:
+                values["priority"] = given.c.priority
+            if "stopped" in parts:
+                values |= {"due_at": null(), "behind_at": null()}
+            if "due" in parts:
+                alive = case((columns.status == const("dead"), const("error")), else_=columns.status)
+                values |= {"due_at": self._due(given.c.due, given.c.delay), "behind_at": null(), "status": alive}
+            if "anew" in parts:
+                values |= {
+                    "status": const("new"),
+                    "attempts": const(0),
+                    "last_attempt_at": null(),
+                    "last_error": null(),
+                }
+            return self._settled(given).where(*rows).values(**values, **self._turned).returning(columns.id)
+
+        return self._over((*RECEIPT, *(name for part in CHANGED if part in parts for name in CHANGED[part])), build)
+
+    @cached_property
+    def changeable(self) -> OverRows:
+        """Read the ids of the rows that `change` would change."""
+        columns = self.message.c
+        rows = (self._of_queue, columns.status != const("done"), self._free)
+
+        def build(given: Any) -> Executable:
+            match = and_(columns.id == given.c.id, self._same_token(given))
+            return select(columns.id).join_from(given, self.message, match).where(*rows)
+
+        return self._over(RECEIPT, build)
+
+    @property
+    def _free(self) -> ColumnElement[bool]:
+        """No lease runs on a row, or the bound `even_if_leased` says that this is no matter."""
+        until = self.message.c.leased_until
+        return or_(self._bound("even_if_leased", Boolean()), until.is_(None), until <= self.now)
 
     @cached_property
     def note_waiting(self) -> OverRows:
@@ -564,6 +628,58 @@ class Statements:
         `live` and `resting` are the statuses for which there is an index, by key and by id.
         """
         columns = self.message.c
+        in_line = [columns.priority, self._stands.asc().nulls_last(), columns.id]
+        line = [columns.id] if "by_id" in by else in_line
+        return Statement(self._found(by).order_by(*line).limit(self._bound("limit_in", Integer())))
+
+    def search(self, by: tuple[str, ...], where: Condition | None, order: Order, locked: bool) -> Statement:
+        """As `find`, of which a condition holds and in any order; made for one use, with the condition's values."""
+        columns = self.message.c
+        found = self._found(by)
+        if where is not None:
+            found = found.where(self.conditions.clause(where))
+        column = self.conditions.column(order.field)
+        if order.after is not None:
+            found = found.where(self._behind(column, order, *order.after))
+        ends = (
+            [column.desc().nulls_last(), columns.id.desc()] if order.descending else [column.nulls_last(), columns.id]
+        )
+        if order.field == "id":
+            ends = ends[-1:]
+        found = found.order_by(*ends).limit(self._bound("limit_in", Integer()))
+        return Statement(found.with_for_update(of=self.message) if locked else found, kept=False)
+
+    def _behind(self, column: ColumnElement[Any], order: Order, value: Any, id: int) -> ColumnElement[bool]:
+        """Return that a row comes after a place in an order in which nulls are last."""
+        ids = self.message.c.id
+        mark = literal(id, BigInteger())
+        later_id = ids < mark if order.descending else ids > mark
+        if order.field == "id":
+            return later_id
+        if value is None:
+            return and_(column.is_(None), later_id)
+        bound = self.conditions.bound(order.field, value)
+        later = column < bound if order.descending else column > bound
+        return or_(later, and_(column == bound, later_id), column.is_(None))
+
+    def tally(self, where: Condition | None, by: Path | None, limited: bool, resting: bool) -> Statement:
+        """Count rows of a queue of which a condition holds by a value of theirs, the first `limit_in` of them.
+
+        `resting`: only those that are neither in line nor behind others, by their own index.
+        """
+        value = const(0) if by is None else self.conditions.value(by)
+        found = select(value.label("value")).where(self._of_queue)
+        if resting:
+            found = found.where(self.message.c.due_at.is_(None), self.message.c.behind_at.is_(None))
+        if where is not None:
+            found = found.where(self.conditions.clause(where))
+        if limited:
+            found = found.limit(self._bound("limit_in", Integer()))
+        rows = found.subquery("found")
+        return Statement(select(rows.c.value, func.count()).group_by(rows.c.value), kept=False)
+
+    def _found(self, by: tuple[str, ...]) -> Select[Any]:
+        columns = self.message.c
         found = select(*self._record).where(columns.queue == self._bound("queue_in", Text()))
         if "live" in by:
             found = found.where(columns.key.is_not(None), self._live)
@@ -575,10 +691,13 @@ class Statements:
                 found = found.where(column.in_(select(given.c.value)))
         if "after_id" in by:
             found = found.where(columns.id > self._bound("after_id", BigInteger()))
-        stands = func.coalesce(columns.due_at, columns.behind_at, type_=self.dialect.moment)
-        in_line = [columns.priority, stands.asc().nulls_last(), columns.id]
-        line = [columns.id] if "by_id" in by else in_line
-        return Statement(found.order_by(*line).limit(self._bound("limit_in", Integer())))
+        return found
+
+    @property
+    def _stands(self) -> ColumnElement[Any]:
+        """The due time of a row, also of one that waits behind others of its group."""
+        columns = self.message.c
+        return func.coalesce(columns.due_at, columns.behind_at, type_=self.dialect.moment)
 
     @lru_cache(maxsize=2)  # noqa: B019 - lives as long as the store
     def peek(self, grouped: bool) -> Statement:
@@ -666,11 +785,20 @@ class Statements:
 
     @cached_property
     def purge(self) -> Statement:
-        """Take some messages of a queue away, whatever they are; return their ids."""
+        """Take some messages of a queue away, whatever they are, each kind by its own index; return their ids."""
         columns = self.message.c
-        some = select(columns.id).where(self._of_queue).limit(self._bound("limit_in", Integer()))
-        gone = delete(self.message).where(self.dialect.one_of(columns.id, some.with_for_update(skip_locked=True)))
+        kinds = ((columns.due_at.is_not(None), self._in_group(False)), *self._kinds)
+        limit = self._bound("limit_in", Integer())
+        some = [select(columns.id).where(self._of_queue, *kind).limit(limit).subquery() for kind in kinds]
+        ids = union_all(*(select(part.c.id) for part in some)).subquery("some")
+        gone = delete(self.message).where(columns.id.in_(select(ids.c.id).limit(limit)))
         return Statement(gone.returning(columns.id))
+
+    @property
+    def _kinds(self) -> tuple[tuple[ColumnElement[bool], ...], ...]:
+        """The rows in groups, and those that rest: what is neither is in a line without groups."""
+        columns = self.message.c
+        return (columns.group.is_not(None), self._live), (columns.due_at.is_(None), columns.behind_at.is_(None))
 
     @lru_cache(maxsize=4)  # noqa: B019 - lives as long as the store
     def in_line(self, grouped: bool, due: bool) -> Statement:

@@ -10,6 +10,7 @@ from typing import Final
 from duerow import Draft, aio
 from duerow.testing.clock import MovableClock, minutes, seconds
 from duerow.testing.conformance.fixtures import Hold, Place
+from duerow.where import payload
 
 TICK: Final = 0.001
 """Seconds between two ticks beside each call."""
@@ -37,6 +38,9 @@ CALLS: Final[dict[str, Call]] = {
     "extend": lambda queue, mine: queue.extend(mine),
     "move": lambda queue, mine: queue.move(mine, "billing"),
     "remove": lambda queue, mine: queue.remove(mine.message.id, even_if_leased=True),
+    "edit": lambda queue, mine: queue.edit(mine.message.id, payload=1, even_if_leased=True),
+    "reschedule": lambda queue, mine: queue.reschedule(where=payload > 250, delay=seconds(60)),
+    "requeue": lambda queue, mine: queue.requeue(where=payload > 250),
 }
 READS: Final[dict[str, Call]] = {
     "peek": lambda queue, mine: queue.peek(100),
@@ -44,6 +48,8 @@ READS: Final[dict[str, Call]] = {
     "get": lambda queue, mine: queue.get(mine.message.id),
     "find": lambda queue, mine: queue.find(limit=100),
     "count": lambda queue, mine: queue.count(),
+    "find by a condition": lambda queue, mine: queue.find(payload > 250),
+    "count by a condition": lambda queue, mine: queue.count(payload > 250),
     "queues": lambda queue, mine: queue.database.queues(),
     "migrate": lambda queue, mine: queue.database.migrate(),
     "pop with a timeout": lambda queue, mine: queue.database.queue("empty").pop(timeout=seconds(0.1)),

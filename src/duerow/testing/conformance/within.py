@@ -41,6 +41,14 @@ CHANGES: dict[str, Callable[[Queue, Reservation, Any], object]] = {
     "extend_many": lambda queue, mine, own: queue.extend_many([mine], hours(1), within=own),
     "move_many": lambda queue, mine, own: queue.move_many([mine], "billing", within=own),
     "remove": lambda queue, mine, own: queue.remove(key="m-2", within=own),
+    "edit": lambda queue, mine, own: queue.edit(key="m-2", patch={"a": 1}, headers={"b": 2}, within=own),
+    "reschedule": lambda queue, mine, own: queue.reschedule(where="status = 'new'", delay=minutes(5), within=own),
+    "stop": lambda queue, mine, own: queue.reschedule(where="payload = 'due'", due=None, within=own),
+    "reprioritise": lambda queue, mine, own: queue.reprioritise(
+        mine.message.id, priority=3, even_if_leased=True, within=own
+    ),
+    "requeue": lambda queue, mine, own: queue.requeue(where="attempts >= 0", within=own),
+    "remove by condition": lambda queue, mine, own: queue.remove(where="payload = 'due'", within=own),
     "remove by id": lambda queue, mine, own: queue.remove(mine.message.id, even_if_leased=True, within=own),
 }
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 
+import msgspec
 from sqlalchemy import ColumnElement, Connection, FromClause, Insert, Select, Table, literal_column
 from sqlalchemy import Dialect as SqlDialect
 from sqlalchemy.schema import ExecutableDDLElement
@@ -21,6 +23,14 @@ def const(value: int | str) -> ColumnElement[Any]:
     return literal_column(str(value) if isinstance(value, int) else "'" + value.replace("'", "''") + "'")
 
 
+def decode_json(text: str) -> Any:
+    """Return what a JSON text says; one that is not of our making, with numbers that none can hold, as it is."""
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        return text
+
+
 class JsonText(UserDefinedType[str]):
     """JSON that is written and read as the codec's own text; no driver may parse it on the way."""
 
@@ -32,6 +42,27 @@ class JsonText(UserDefinedType[str]):
     def get_col_spec(self, **_: Any) -> str:
         """Return the column's type in DDL and casts."""
         return self.name
+
+
+@dataclass(frozen=True)
+class Member:
+    """What a path leads to in a JSON column; each expression is null for what is of another kind.
+
+    Attributes:
+        absent: true if there is nothing, or JSON null; else false.
+        text: text, compared by code point.
+        boolean: a boolean, as the word true or false.
+        whole: an integer of 64 bits.
+        real: any other number, as a finite float.
+        json: the value for `Dialect.read_json`, null if there is none.
+    """
+
+    absent: ColumnElement[bool]
+    text: ColumnElement[Any]
+    boolean: ColumnElement[Any]
+    whole: ColumnElement[Any]
+    real: ColumnElement[Any]
+    json: ColumnElement[Any]
 
 
 class Dialect(Protocol):
@@ -82,6 +113,22 @@ class Dialect(Protocol):
 
     def as_text(self, json: ColumnElement[Any]) -> ColumnElement[Any]:
         """Return a JSON column as the text that was written."""
+        ...
+
+    def member(self, document: ColumnElement[Any], names: Sequence[str]) -> Member:
+        """Return what names lead to, through objects, in a JSON column; no row makes the statement fail."""
+        ...
+
+    def real(self, value: float) -> ColumnElement[Any]:
+        """Return a float as `Member.real` is compared with it."""
+        ...
+
+    def like(self, text: ColumnElement[Any], pattern: str) -> ColumnElement[bool]:
+        """Return that text is of a pattern in which `%`, `_` and a backslash mean what `duerow.where` says."""
+        ...
+
+    def read_json(self, value: Any) -> Any:
+        """Return a value of `Member.json` decoded, None for null."""
         ...
 
     def write_moment(self, moment: datetime | None) -> Any:

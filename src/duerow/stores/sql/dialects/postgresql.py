@@ -12,10 +12,12 @@ from sqlalchemy import (
     ColumnElement,
     Connection,
     DateTime,
+    Double,
     FromClause,
     Insert,
     Integer,
     Interval,
+    Numeric,
     Select,
     Table,
     TableClause,
@@ -25,6 +27,7 @@ from sqlalchemy import (
     bindparam,
     case,
     cast,
+    collate,
     column,
     false,
     func,
@@ -47,13 +50,23 @@ from sqlalchemy.types import TypeEngine
 from duerow.clock import span
 from duerow.errors import ConfigurationError, Conflict, DuerowError, SchemaOutdated, StoreRefused, StoreUnavailable
 from duerow.store import Capabilities, Record
-from duerow.stores.sql.dialects.base import JsonText, const
+from duerow.stores.sql.dialects.base import JsonText, Member, const, decode_json
 from duerow.stores.sql.engines import BLIND_WAYS
 
 _SEPARATOR = "\x1f"
 
 MARK: Final = "duerow.turn"
 """The variable that marks the transaction of a handler."""
+
+
+_INTEGER = "^-?[0-9]{1,19}$"
+_LEAST_INTEGER, _MOST_INTEGER = "-9223372036854775808", "9223372036854775807"
+_MODEST = "^[^eE]+([eE][-+]?[0-9]{1,3})?$"
+_LONGEST = 400
+"""Numbers as JSON text that NUMERIC can hold: with a small exponent and not too many digits."""
+
+_MOST, _LEAST = "1.7976931348623157e308", "4.9406564584124654e-324"
+"""The largest finite float, and the smallest above zero."""
 
 
 def _array_of(name: str, kind: TypeEngine[Any]) -> ColumnElement[Any]:
@@ -126,6 +139,47 @@ class PostgreSQL:
     def as_text(self, json: ColumnElement[Any]) -> ColumnElement[Any]:
         """Return the text itself, whatever the driver would make of JSON."""
         return cast(json, Text)
+
+    def member(self, document: ColumnElement[Any], names: Sequence[str]) -> Member:
+        """Walk down with `->`, which takes names only, and cast nothing that was not found castable before.
+
+        A number is first taken as NUMERIC, which holds all that `_MODEST` lets through, to see whether it is a float.
+        """
+        value = document
+        for name in names:
+            value = value.op("->")(cast(literal(name, Text()), Text))
+        kind = func.json_typeof(value)
+        word = value.op("#>>", return_type=Text())(literal_column("CAST('{}' AS TEXT[])"))
+        is_number = kind == const("number")
+        within = cast(word, Numeric).between(literal_column(_LEAST_INTEGER), literal_column(_MOST_INTEGER))
+        is_whole = case((and_(is_number, word.op("~", is_comparison=True)(const(_INTEGER))), within), else_=false())
+        modest = and_(func.length(word) <= const(_LONGEST), word.op("~", is_comparison=True)(const(_MODEST)))
+        size = func.abs(cast(word, Numeric))
+        real = case(
+            (size > cast(literal_column(_MOST), Numeric), null()),
+            (size < cast(literal_column(_LEAST), Numeric), cast(const(0), Double)),
+            else_=cast(word, Double),
+        )
+        return Member(
+            absent=func.coalesce(kind, const("null")) == const("null"),
+            text=collate(case((kind == const("string"), word)), self.bytewise),
+            boolean=collate(case((kind == const("boolean"), word)), self.bytewise),
+            whole=case((is_whole, cast(word, Numeric))),
+            real=case((is_whole, null()), (and_(is_number, modest), real)),
+            json=cast(value, Text),
+        )
+
+    def real(self, value: float) -> ColumnElement[Any]:
+        """Return a bound DOUBLE PRECISION, which loses nothing of a float."""
+        return cast(literal(value, Double()), Double)
+
+    def like(self, text: ColumnElement[Any], pattern: str) -> ColumnElement[bool]:
+        """Return LIKE as it is, with its own escape character."""
+        return text.like(literal(pattern, Text()))
+
+    def read_json(self, value: Any) -> Any:
+        """Return the text decoded."""
+        return None if value is None else decode_json(value)
 
     def write_moment(self, moment: datetime | None) -> datetime | None:
         """Return the moment as it is: drivers take aware datetimes."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
@@ -17,11 +18,14 @@ from sqlalchemy import (
     Select,
     Table,
     Text,
+    and_,
     bindparam,
+    case,
     cast,
     column,
     func,
     literal,
+    literal_column,
     null,
     select,
     table,
@@ -38,10 +42,16 @@ from sqlalchemy.types import TypeEngine
 from duerow.clock import micros, moment, span
 from duerow.errors import ConfigurationError, Conflict, DuerowError, StoreRefused, StoreUnavailable
 from duerow.store import Capabilities, Record
-from duerow.stores.sql.dialects.base import JsonText, const
+from duerow.stores.sql.dialects.base import JsonText, Member, const, decode_json
 
 _MOMENTS = (9, 10, 14, 15, 16)
 _encode = msgspec.json.Encoder().encode
+
+
+_ODD = re.compile(r"""["\\\x00-\x1f]""")
+"""Characters that JSON text escapes, for which versions of SQLite differ in how a path says them."""
+
+_GLOB = {"%": "*", "_": "?", "*": "[*]", "?": "[?]", "[": "[[]"}
 
 
 class SQLite:
@@ -78,6 +88,38 @@ class SQLite:
     def as_text(self, json: ColumnElement[Any]) -> ColumnElement[Any]:
         """Return the column as it is: JSON is kept as text."""
         return json
+
+    def member(self, document: ColumnElement[Any], names: Sequence[str]) -> Member:
+        """Look the path up with json_extract, or by way of json_each if a name is one that a path cannot say.
+
+        No table checks that headers are JSON, so what is not is passed over.
+        """
+        checked = document if document.name == "payload" else case((func.json_valid(document) == const(1), document))
+        kind, value, json = (
+            _walked(checked, names) if any(map(_ODD.search, names)) or "" in names else _extracted(checked, names)
+        )
+        finite = and_(value > literal_column("-9e999"), value < literal_column("9e999"))
+        is_number = kind.in_([const("integer"), const("real")])
+        return Member(
+            absent=func.coalesce(kind, const("null")) == const("null"),
+            text=case((kind == const("text"), value)),
+            boolean=case((kind.in_([const("true"), const("false")]), kind)),
+            whole=case((and_(is_number, func.typeof(value) == const("integer")), value)),
+            real=case((and_(is_number, func.typeof(value) == const("real"), finite), value)),
+            json=json,
+        )
+
+    def real(self, value: float) -> ColumnElement[Any]:
+        """Return a float that SQLite reads from JSON itself, as those of payloads: it may err in the last bit."""
+        return func.json_extract(literal(_encode(value).decode(), Text()), const("$"))
+
+    def like(self, text: ColumnElement[Any], pattern: str) -> ColumnElement[bool]:
+        """Return GLOB, since LIKE heeds no case."""
+        return text.op("GLOB", is_comparison=True)(literal(_glob(pattern), Text()))
+
+    def read_json(self, value: Any) -> Any:
+        """Return the first member of a list: SQLite writes what it extracts as JSON only within one."""
+        return None if value is None else decode_json(value)[0]
 
     def write_moment(self, moment: datetime | None) -> int | None:
         """Return microseconds since 1970."""
@@ -236,3 +278,55 @@ class SQLite:
         if primary in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_AUTH):
             return ConfigurationError(f"SQLite cannot use this file: {error}")
         return StoreRefused(f"SQLite refused a statement: {error}")
+
+
+def _extracted(
+    document: ColumnElement[Any], names: Sequence[str]
+) -> tuple[ColumnElement[Any], ColumnElement[Any], ColumnElement[Any]]:
+    """Return the type, the value and the JSON of what a path leads to."""
+    path = literal("$" + "".join(f'."{name}"' for name in names), Text())
+    return (
+        func.json_type(document, path, type_=Text()),
+        func.json_extract(document, path),
+        func.json_extract(document, path, path),
+    )
+
+
+def _walked(
+    document: ColumnElement[Any], names: Sequence[str]
+) -> tuple[ColumnElement[Any], ColumnElement[Any], ColumnElement[Any]]:
+    """Return the same, found by going from object to object, comparing the names of their members."""
+    found, wanted = [], []
+    for name in names:
+        members = func.json_each(document).table_valued("key", "value", "type").alias()
+        found.append(members)
+        wanted.append(members.c.key == literal(name, Text()))
+        document = case((members.c.type == const("object"), members.c.value))
+    last = found[-1].c
+
+    def only(shown: ColumnElement[Any]) -> ColumnElement[Any]:
+        return select(shown).select_from(*found).where(*wanted).limit(1).correlate_except(*found).scalar_subquery()
+
+    digits = func.printf(const("[%!.17g]"), last.value)
+    json = case((last.type == const("real"), digits), else_=func.json_array(_as_json(last)))
+    return only(last.type), only(last.value), only(json)
+
+
+def _as_json(member: Any) -> ColumnElement[Any]:
+    """Return a member so that json_array takes objects, lists and booleans for what they are."""
+    words = case((member.type.in_([const("true"), const("false")]), func.json(member.type)))
+    nested = case((member.type.in_([const("object"), const("array")]), func.json(member.value)))
+    return func.coalesce(words, nested, member.value)
+
+
+def _glob(pattern: str) -> str:
+    """Return a `like` pattern as GLOB says it."""
+    characters = iter(pattern)
+    parts = []
+    for character in characters:
+        meant = next(characters) if character == "\\" else None
+        if meant is None:
+            parts.append(_GLOB.get(character, character))
+        else:
+            parts.append(f"[{meant}]" if meant in "*?[" else meant)
+    return "".join(parts)

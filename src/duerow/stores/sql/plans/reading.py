@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import datetime, timedelta
 from itertools import groupby
 from operator import attrgetter
@@ -13,8 +13,10 @@ import msgspec
 from duerow.clock import EPOCH
 from duerow.message import LIVE, Status
 from duerow.plan import BEGIN, Plan
-from duerow.store import Consumer, Inspection, Query, Record, Removal, Standing
+from duerow.store import Consumer, Inspection, Order, Query, Record, Removal, Standing, Tally
+from duerow.stores.sql.conditions import asked_statuses
 from duerow.stores.sql.plans.core import Core
+from duerow.where import FIELDS, JSON, Condition, Path, Value
 
 NOTE: Final = timedelta(seconds=10)
 """How much longer than its sleep a consumer is noted as sleeping, so that pushes begun meanwhile wake it too."""
@@ -137,15 +139,36 @@ class Reading(Core):
                     continue
                 by.append(name)
                 values |= self.dialect.pack(name, {"value": wanted})
-        if query.statuses is not None and not set(query.statuses) & set(LIVE):
+        if _rest(query.statuses) or _rest(asked_statuses(query.where)):
             by.append("resting")
         if query.after_id is not None:
             by.append("after_id")
             values["after_id"] = query.after_id
         if query.by_id:
             by.append("by_id")
-        rows = yield self._step(self.statements.find(tuple(by)), values)
+        if query.where is None and query.order is None and not query.locked:
+            statement = self.statements.find(tuple(by))
+        else:
+            statement = self.statements.search(tuple(by), query.where, query.order or Order(), query.locked)
+        rows = yield self._step(statement, values)
         return [self.dialect.record(row) for row in rows]
+
+    def tally(self, queue: str, where: Condition | None, by: Path | None, limit: int | None) -> Plan[Tally]:
+        """Count messages by a value of theirs; see Store.tally."""
+        values: dict[str, Any] = {"queue_in": queue}
+        if limit is not None:
+            values["limit_in"] = limit + 1
+        resting = _rest(asked_statuses(where))
+        rows = yield self._step(self.statements.tally(where, by, limit is not None, resting), values)
+        if by is None:
+            return [(None, number) for _, number in rows]
+        if by[0] in JSON:
+            read = self.dialect.read_json
+        elif FIELDS[by[0]] == "moment":
+            read = self.dialect.read_moment
+        else:
+            return [(value, number) for value, number in rows]
+        return [(read(value), number) for value, number in rows]
 
     def peek(self, queue: str, limit: int) -> Plan[list[Record]]:
         """Read due messages; see Store.peek."""
@@ -207,3 +230,8 @@ class Reading(Core):
                 waits.append(due_at - now)
             self.floors.looked(name, now if due_at is None else min(now, due_at), writes)
         return min(waits, default=None)
+
+
+def _rest(statuses: Collection[Value] | None) -> bool:
+    """Return whether messages of these statuses all rest, for which there is an index."""
+    return statuses is not None and not set(statuses) & set(LIVE)

@@ -1,0 +1,291 @@
+"""What an operator does to messages: which ones are meant, what becomes of each, batch by batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
+from typing import Any, Final, cast
+
+import msgspec
+from msgspec import UNSET
+
+from duerow import codec
+from duerow.errors import (
+    CodecError,
+    ConfigurationError,
+    Conflict,
+    DuerowError,
+    InvalidMessage,
+    KeyMissing,
+    LeaseLost,
+    MessageLeased,
+)
+from duerow.message import LIVE, Scalar, Status, check_due, check_key, check_priority
+from duerow.payloads import Payloads
+from duerow.plan import BEGIN, Plan
+from duerow.settlement import merged
+from duerow.store import Change, Order, Query, Record, Store
+from duerow.where import FIELDS, Condition, as_condition
+
+UNFINISHED: Final[tuple[Status, ...]] = (*LIVE, "dead")
+
+BATCH: Final = 200
+"""How many messages are changed in one transaction; each may have a payload of a mebibyte."""
+
+Edit = Callable[[Record], Change]
+"""Says what becomes of a message; raises InvalidMessage if that cannot be."""
+
+
+class Changed(msgspec.Struct, frozen=True, gc=False):
+    """How many messages were changed; true if any was. After a dry run: how many would have been.
+
+    Attributes:
+        count: those that were changed.
+        skipped: those that were meant but left alone: a lease on them runs, or their key is taken by now.
+    """
+
+    count: int
+    skipped: int = 0
+
+    def __bool__(self) -> bool:
+        return self.count > 0
+
+    def __add__(self, other: Changed) -> Changed:
+        return Changed(self.count + other.count, self.skipped + other.skipped)
+
+
+class Batch(msgspec.Struct, frozen=True, gc=False):
+    """What became of one batch.
+
+    Attributes:
+        changed: how many were changed and skipped.
+        last: the id behind which the next batch begins; None: this was the last one.
+        highest: the highest id that the call is about.
+    """
+
+    changed: Changed
+    last: int | None
+    highest: int | None
+
+
+class Choice(msgspec.Struct, frozen=True):
+    """Which messages of a queue are meant: one by its id, the live one that holds a key, or all of a condition."""
+
+    queue: str
+    id: int | None
+    key: str | None
+    where: Condition | None
+    even_if_leased: bool
+
+    def query(self, after: int | None, statuses: tuple[Status, ...], locked: bool) -> Query:
+        """Return the query for the next batch."""
+        return Query(
+            self.queue,
+            ids=None if self.id is None else (self.id,),
+            keys=None if self.key is None else (self.key,),
+            statuses=statuses if self.key is None else LIVE,
+            where=self.where,
+            after_id=after,
+            order=Order(),
+            limit=BATCH,
+            locked=locked,
+        )
+
+
+def choice(queue: str, id: object, key: object, where: object, even_if_leased: bool) -> Choice:
+    """Return which messages are meant.
+
+    Raises:
+        ConfigurationError: not exactly one of id, key and where was given, or the id is none.
+        InvalidMessage: no message can have the key.
+        InvalidCondition: the condition cannot be read.
+    """
+    if sum(which is not None for which in (id, key, where)) != 1:
+        raise ConfigurationError(
+            f"say an id or a key or a condition (where=), exactly one of them: id={id!r:.80}, key={key!r:.80}, "
+            f"where={str(where)!r:.80}"
+        )
+    if id is not None and not is_id(id):
+        raise ConfigurationError(f"an id is an integer of 64 bits, not {id!r:.80}; a condition is given as where=")
+    condition = None if where is None else as_condition(where)
+    return Choice(queue, cast("int | None", id), check_key(key), condition, even_if_leased)
+
+
+def change(
+    store: Store, choice: Choice, statuses: tuple[Status, ...], edit: Edit, previous: Batch | None, dry_run: bool
+) -> Plan[Batch]:
+    """Change the next batch of the messages that are meant; they are read and written in one transaction.
+
+    Raises:
+        MessageLeased: the message that was named is worked on.
+        DuplicateKey: another live message holds the key of the message that was named.
+    """
+    if store.capabilities.transactions:
+        yield BEGIN
+    records, batch = yield from _next(store, choice, statuses, previous, locked=not dry_run)
+    changes = [edit(record) for record in records]
+    refused = (yield from store.change(choice.queue, changes, choice.even_if_leased, dry_run)) if changes else []
+    if refused and choice.where is None:
+        raise _error(refused[0].error)
+    return _counted(batch, len(records) - len(refused), len(refused))
+
+
+def remove(store: Store, choice: Choice, previous: Batch | None, dry_run: bool) -> Plan[Batch]:
+    """Take the next batch of the messages that are meant out of the queue; as `change` otherwise."""
+    if dry_run:
+        return (yield from change(store, choice, UNFINISHED, Change, previous, dry_run))
+    if store.capabilities.transactions:
+        yield BEGIN
+    records, batch = yield from _next(store, choice, (*UNFINISHED, "done"), previous, locked=True)
+    ids = [record.id for record in records]
+    removal = yield from store.remove(choice.queue, ids, (), choice.even_if_leased)
+    if removal.leased and choice.where is None:
+        raise MessageLeased(*removal.leased[0])
+    return _counted(batch, len(removal.removed), len(removal.leased))
+
+
+def _next(
+    store: Store, choice: Choice, statuses: tuple[Status, ...], previous: Batch | None, locked: bool
+) -> Plan[tuple[list[Record], Batch]]:
+    """Read the next batch; what was pushed since the call began is not among it, so that the call comes to an end."""
+    highest = None if previous is None else previous.highest
+    if previous is None and choice.where is not None:
+        newest = yield from store.find(Query(choice.queue, order=Order(descending=True), limit=1))
+        highest = newest[0].id if newest else 0
+    after = None if previous is None else previous.last
+    found = yield from store.find(choice.query(after, statuses, locked))
+    records = [record for record in found if highest is None or record.id <= highest]
+    more = choice.where is not None and len(records) == BATCH
+    return records, Batch(Changed(0), records[-1].id if more else None, highest)
+
+
+def _counted(batch: Batch, count: int, skipped: int) -> Batch:
+    return msgspec.structs.replace(batch, changed=Changed(count, skipped))
+
+
+def _error(error: DuerowError) -> DuerowError:
+    """Return what to raise for a message that was named; one that changed meanwhile is worth another try."""
+    return Conflict(str(error)) if isinstance(error, LeaseLost) else error
+
+
+# What becomes of a message.
+
+
+def edited(
+    payload: Any, patch: Any, headers: Mapping[str, Scalar | None] | None, max_bytes: int, payloads: Payloads
+) -> Edit:
+    """Return what gives a message another payload, or a changed one, and changed headers.
+
+    Raises:
+        ConfigurationError: nothing is to be changed, or payload and patch are both given.
+        InvalidMessage: the payload or a header cannot be carried.
+    """
+    if payload is not UNSET and patch is not UNSET:
+        raise ConfigurationError("give edit() a payload or a patch, not both")
+    if payload is UNSET and patch is UNSET and headers is None:
+        raise ConfigurationError("edit() was given nothing to change: say payload=, patch= or headers=")
+    encoded = None if payload is UNSET else payloads.encode(payload, max_bytes)
+    if patch is not UNSET:
+        codec.encode(codec.merge_patch({}, patch))
+    codec.encode_headers(merged({}, headers))
+
+    def edit(record: Record) -> Change:
+        content = encoded if patch is UNSET else _patched(record, patch, max_bytes, payloads)
+        after = (
+            UNSET if headers is None else codec.encode_headers(merged(codec.decode_headers(record.headers), headers))
+        )
+        if content is None:
+            return Change(record, headers=after)
+        return Change(record, payload=content.text, kind=content.kind, headers=after)
+
+    return edit
+
+
+def rescheduled(due: Any, delay: timedelta | None) -> Edit:
+    """Return what gives a message another due time, or none.
+
+    Raises:
+        ConfigurationError: not exactly one of due and delay was given.
+        InvalidMessage: the due time or the delay is out of bounds.
+    """
+    if (due is UNSET) == (delay is None):
+        raise ConfigurationError(
+            "give reschedule() a due time, a delay (timedelta(0): now), or due=None to stop the message, one of them"
+        )
+    at, span = check_due(None if due is UNSET else due, delay)
+    if span is not None:
+        return lambda record: Change(record, delay=span)
+    return lambda record: Change(record, due=at)
+
+
+def reprioritised(priority: object) -> Edit:
+    """Return what gives a message another priority; raise InvalidMessage if it is none."""
+    checked = check_priority(priority)
+    return lambda record: Change(record, priority=checked)
+
+
+def requeued(record: Record) -> Change:
+    """Let a message begin anew, now."""
+    return Change(record, delay=timedelta(0), anew=True)
+
+
+def statuses_to_reschedule(due: datetime | object | None) -> tuple[Status, ...]:
+    """Return which messages can be given a due time; what is dead need not be stopped."""
+    return LIVE if due is None else UNFINISHED
+
+
+def _patched(record: Record, patch: Any, max_bytes: int, payloads: Payloads) -> codec.Encoded:
+    try:
+        return payloads.edited(record.kind, record.payload, patch, max_bytes)
+    except KeyMissing:
+        raise
+    except CodecError as error:
+        raise CodecError(f"message {record.id} cannot be patched: {error}") from error
+
+
+# What is looked for.
+
+
+def order(text: object, after: object) -> Order:
+    """Return the order that a text says, such as "id" or "-created_at", behind a message or its id.
+
+    Raises:
+        ConfigurationError: messages have no such order, or an id alone does not say where to begin in it.
+    """
+    name = text.removeprefix("-") if isinstance(text, str) else text
+    if not isinstance(text, str) or name not in FIELDS:
+        raise ConfigurationError(f"messages cannot be ordered by {text!r:.80}: say one of {', '.join(FIELDS)}, or -id")
+    descending = text.startswith("-")
+    if after is None:
+        return Order(str(name), descending)
+    return Order(str(name), descending, _place(str(name), after))
+
+
+def _place(name: str, after: Any) -> tuple[Any, int]:
+    if is_id(after):
+        if name != "id":
+            raise ConfigurationError(f"an id does not say where to begin in the order of {name}: give the last message")
+        return after, after
+    if not hasattr(after, "id") or not hasattr(after, name):
+        raise ConfigurationError(f"after= takes the last message of the page before, or its id, not {after!r:.80}")
+    return getattr(after, name), after.id
+
+
+def is_id(value: object) -> bool:
+    """Return whether a message can have this id."""
+    return type(value) is int and -(1 << 63) <= value < 1 << 63
+
+
+def one_key(key: object) -> str:
+    """Return a key that was asked for, else raise InvalidMessage."""
+    checked = check_key(key)
+    if checked is None:
+        raise InvalidMessage("a key is text of 1 to 255 characters, not None")
+    return checked
+
+
+def how_many(n: object) -> int:
+    """Return a number of messages, at least 1, else raise ConfigurationError."""
+    if isinstance(n, bool) or not isinstance(n, int) or n < 1:
+        raise ConfigurationError(f"how many is an integer of at least 1, not {n!r}")
+    return n

@@ -1,0 +1,161 @@
+"""Commands that search a queue by a condition, and change what is found."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import msgspec
+import typer
+from msgspec import UNSET
+
+from duerow.changing import Changed
+from duerow.cli.options import PREFIX, AsJson, Prefix, Schema, Url, print_json, print_table
+from duerow.cli.queue import Name, print_messages
+from duerow.counting import Count
+from duerow.errors import ConfigurationError
+from duerow.sync.database import connect
+
+Where = Annotated[
+    str | None,
+    typer.Option(metavar="CONDITION", help='All messages of which it holds: "payload.companyId = 3345".'),
+]
+Id = Annotated[int | None, typer.Option("--id", metavar="ID", help="The message with this id.")]
+Key = Annotated[str | None, typer.Option(metavar="KEY", help="The live message that holds this key.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Change nothing, only say how many would be.")]
+EvenIfLeased = Annotated[
+    bool, typer.Option("--even-if-leased", help="Also messages that a consumer works on; it will be refused.")
+]
+
+
+def find(
+    url: Url,
+    name: Name,
+    where: Annotated[
+        str | None,
+        typer.Argument(metavar="CONDITION", help='Such as "payload.companyId = 3345 and attempts > 3".'),
+    ] = None,
+    order: Annotated[str, typer.Option(metavar="FIELD", help="A message field; with a - the largest first.")] = "id",
+    limit: Annotated[int, typer.Option(min=1, help="How many at most.")] = 20,
+    after: Annotated[
+        int | None, typer.Option(metavar="ID", help="Begin after this message, in the order of ids.")
+    ] = None,
+    count: Annotated[bool, typer.Option("--count", help="Only count them.")] = False,
+    by: Annotated[str | None, typer.Option(metavar="FIELD", help="Count them by the values of this field.")] = None,
+    exact: Annotated[bool, typer.Option("--exact", help="Count all, not only the first 10,000.")] = False,
+    prefix: Prefix = PREFIX,
+    schema: Schema = None,
+    as_json: AsJson = False,
+) -> None:
+    """Find the messages of which a condition holds, or count them."""
+    with connect(url, prefix=prefix, schema=schema) as database:
+        queue = database.queue(name)
+        if by is not None:
+            counts = queue.count(where, by=by, exact=exact or None)
+            _print_counts(by, list(counts.items()), counts.capped, as_json)
+        elif count:
+            number = queue.count(where, exact=exact or None)
+            _print_count(number, as_json)
+        else:
+            print_messages(queue.find(where, order=order, limit=limit, after=after), as_json)
+
+
+def edit(
+    url: Url,
+    name: Name,
+    id: Id = None,
+    key: Key = None,
+    where: Where = None,
+    payload: Annotated[str | None, typer.Option(metavar="JSON", help="The new payload.")] = None,
+    patch: Annotated[str | None, typer.Option(metavar="JSON", help="A merge patch of the payload.")] = None,
+    headers: Annotated[
+        str | None, typer.Option(metavar="JSON", help="An object of headers to set; null removes one.")
+    ] = None,
+    dry_run: DryRun = False,
+    even_if_leased: EvenIfLeased = False,
+    prefix: Prefix = PREFIX,
+    schema: Schema = None,
+    as_json: AsJson = False,
+) -> None:
+    """Give messages another payload or other headers."""
+    with connect(url, prefix=prefix, schema=schema) as database:
+        changed = database.queue(name).edit(
+            id,
+            key=key,
+            where=where,
+            payload=_json("--payload", payload),
+            patch=_json("--patch", patch),
+            headers=None if headers is None else _json("--headers", headers),
+            dry_run=dry_run,
+            even_if_leased=even_if_leased,
+        )
+    _print_changed("edited", changed, dry_run, as_json)
+
+
+def remove(
+    url: Url,
+    name: Name,
+    id: Id = None,
+    key: Key = None,
+    where: Where = None,
+    dry_run: DryRun = False,
+    even_if_leased: EvenIfLeased = False,
+    prefix: Prefix = PREFIX,
+    schema: Schema = None,
+    as_json: AsJson = False,
+) -> None:
+    """Take messages out of the queue."""
+    with connect(url, prefix=prefix, schema=schema) as database:
+        changed = database.queue(name).remove(id, key=key, where=where, dry_run=dry_run, even_if_leased=even_if_leased)
+    _print_changed("removed", changed, dry_run, as_json)
+
+
+def requeue(
+    url: Url,
+    name: Name,
+    id: Id = None,
+    key: Key = None,
+    where: Where = None,
+    dry_run: DryRun = False,
+    even_if_leased: EvenIfLeased = False,
+    prefix: Prefix = PREFIX,
+    schema: Schema = None,
+    as_json: AsJson = False,
+) -> None:
+    """Let messages begin anew: due now, with no attempts; for dead, failed and stopped ones."""
+    with connect(url, prefix=prefix, schema=schema) as database:
+        changed = database.queue(name).requeue(id, key=key, where=where, dry_run=dry_run, even_if_leased=even_if_leased)
+    _print_changed("requeued", changed, dry_run, as_json)
+
+
+def _json(option: str, text: str | None) -> Any:
+    if text is None:
+        return UNSET
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError as error:
+        raise ConfigurationError(f"{option} is no JSON ({error}): {text:.80}") from error
+
+
+def _print_changed(done: str, changed: Changed, dry_run: bool, as_json: bool) -> None:
+    if as_json:
+        print_json({"count": changed.count, "skipped": changed.skipped, "dry_run": dry_run})
+        return
+    skipped = f", {changed.skipped} skipped: at work, or their key is taken" if changed.skipped else ""
+    typer.echo(f"{changed.count} {'would be ' if dry_run else ''}{done}{skipped}")
+
+
+def _print_count(number: Count, as_json: bool) -> None:
+    if as_json:
+        print_json({"count": int(number), "capped": number.capped})
+    else:
+        typer.echo(str(number))
+
+
+def _print_counts(by: str, counts: list[tuple[Any, int]], capped: bool, as_json: bool) -> None:
+    if as_json:
+        values = [{"value": value, "count": number} for value, number in counts]
+        print_json({"counts": values, "capped": capped})
+        return
+    print_table((by, "messages"), [("null" if value is None else value, n) for value, n in counts], ("messages",))
+    if capped:
+        typer.echo("of the first 10,000 messages; --exact counts all")

@@ -1,0 +1,126 @@
+"""Whether a condition holds of a message: what every store must agree with."""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import datetime
+from functools import lru_cache
+from math import inf, isfinite
+from typing import Any, Final
+
+import msgspec
+
+from duerow.store import Record
+from duerow.where import Compare, Condition, Every, In, IsNull, Like, Not, Operator, Path, Some, Value
+
+_MISSING: Final = object()
+_decode = msgspec.json.Decoder().decode
+
+
+def holds(condition: Condition, record: Record) -> bool:
+    """Return whether a condition holds of a message."""
+    match condition:
+        case Every(terms):
+            return all(holds(term, record) for term in terms)
+        case Some(terms):
+            return any(holds(term, record) for term in terms)
+        case Not(term):
+            return not holds(term, record)
+        case Compare(path, operator, value):
+            return _compares(at(record, path), operator, value)
+        case In(path, values):
+            found = at(record, path)
+            return any(_compares(found, "=", value) for value in values)
+        case Like(path, pattern):
+            found = at(record, path)
+            return isinstance(found, str) and _pattern(pattern).fullmatch(found) is not None
+        case IsNull(path):
+            return at(record, path) is None
+    raise AssertionError(f"{condition!r} is no condition")
+
+
+def at(record: Record, path: Path) -> Any:
+    """Return the value at a path of a message; None when it is missing or null."""
+    root, names = path[0], path[1:]
+    if root not in ("payload", "headers"):
+        return getattr(record, root)
+    value = _document(getattr(record, root))
+    for name in names:
+        value = value.get(name, _MISSING) if isinstance(value, dict) else _MISSING
+    return None if value is _MISSING else value
+
+
+def _document(text: str | None) -> Any:
+    """Return what a JSON text says; also one that is not of our making, with numbers that no float can hold."""
+    if text is None:
+        return _MISSING
+    try:
+        return _decode(text)
+    except msgspec.DecodeError:
+        return _foreign(text)
+
+
+def _foreign(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return _MISSING
+
+
+def _compares(found: Any, operator: Operator, value: Value) -> bool:
+    found = _storable(found)
+    if not _alike(found, value):
+        return False
+    match operator:
+        case "=":
+            return bool(found == value)
+        case "<":
+            return bool(found < value)
+        case "<=":
+            return bool(found <= value)
+        case ">":
+            return bool(found > value)
+        case ">=":
+            return bool(found >= value)
+
+
+def _storable(found: Any) -> Any:
+    """Return a value with an integer beyond 64 bits, which is not of our making, as the float next to it."""
+    if type(found) is int and not -(1 << 63) <= found < 1 << 63:
+        try:
+            return float(found)
+        except OverflowError:
+            return inf if found > 0 else -inf
+    return found
+
+
+def _alike(found: Any, value: Value) -> bool:
+    """Return whether two values are of kinds that can be compared."""
+    for kind in (bool, str, datetime):
+        if isinstance(found, kind) or isinstance(value, kind):
+            return isinstance(found, kind) and isinstance(value, kind)
+    return isinstance(found, int) or (isinstance(found, float) and isfinite(found))
+
+
+@lru_cache(maxsize=256)
+def _pattern(pattern: str) -> re.Pattern[str]:
+    """Return a `like` pattern as an expression that never tries a part of the text twice.
+
+    Each part between two `%` is looked for once, at its first place: no later one could do better.
+    """
+    parts: list[list[str]] = [[]]
+    characters = iter(pattern)
+    for character in characters:
+        if character == "%":
+            parts.append([])
+        elif character == "_":
+            parts[-1].append(".")
+        else:
+            parts[-1].append(re.escape(next(characters) if character == "\\" else character))
+    first, *others = ("".join(part) for part in parts)
+    if not others:
+        return re.compile(first, re.DOTALL)
+    *middle, last = others
+    sought = "".join(f"(?>.*?{part})" for part in middle if part)
+    return re.compile(f"{first}{sought}.*{last}", re.DOTALL)

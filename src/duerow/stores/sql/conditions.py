@@ -1,0 +1,215 @@
+"""Conditions as SQL: each part true, false or null, with null put to rest as false wherever it would be negated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from math import ceil, floor, inf, nextafter
+from operator import eq, ge, gt, le, lt
+from typing import Any, Final, TypeVar
+
+from sqlalchemy import BigInteger, ColumnElement, Table, Text, and_, collate, false, func, literal, not_, or_
+
+from duerow.stores.sql.dialects.base import Dialect, Member
+from duerow.where import (
+    FIELDS,
+    Compare,
+    Condition,
+    Every,
+    In,
+    IsNull,
+    Like,
+    Not,
+    Operator,
+    Path,
+    Some,
+    Value,
+)
+
+N = TypeVar("N", int, float)
+
+_LEAST_INTEGER, _MOST_INTEGER = -(1 << 63), (1 << 63) - 1
+_COMPARES: Final[dict[Operator, Callable[[Any, Any], Any]]] = {"=": eq, "<": lt, "<=": le, ">": gt, ">=": ge}
+
+
+class Conditions:
+    """Makes SQL of conditions on the rows of one table; every value is bound.
+
+    Args:
+        dialect: whose SQL.
+        message: the table of messages.
+    """
+
+    def __init__(self, dialect: Dialect, message: Table) -> None:
+        self.dialect, self.message = dialect, message
+
+    def clause(self, condition: Condition, negated: bool = False) -> ColumnElement[bool]:
+        """Return a condition, or its negation, as SQL.
+
+        Negations are moved inwards to the comparisons, so that no database has to follow them into the depth, and a
+        condition without any keeps the form that indexes serve.
+        """
+        match condition:
+            case Not(term):
+                return self.clause(term, not negated)
+            case Every(terms) | Some(terms):
+                together = and_ if isinstance(condition, Every) is not negated else or_
+                return together(*(self.clause(term, negated) for term in terms))
+            case IsNull(path):
+                absent = self._absent(path)
+                return not_(absent) if negated else absent
+        test = self._test(condition)
+        return not_(func.coalesce(test, false())) if negated else test
+
+    def value(self, path: Path) -> ColumnElement[Any]:
+        """Return what messages are counted by: a column, or what `Dialect.read_json` understands."""
+        return self.column(path[0]) if path[0] in FIELDS else self._member(path).json
+
+    def column(self, name: str) -> ColumnElement[Any]:
+        """Return the column of a message field; text in the order of its code points.
+
+        One that waits behind others of its group has its due time in a column of its own.
+        """
+        column: ColumnElement[Any] = self.message.c[name]
+        if name == "due_at":
+            return func.coalesce(column, self.message.c.behind_at, type_=self.dialect.moment)
+        return collate(column, self.dialect.bytewise) if FIELDS.get(name) == "text" else column
+
+    def bound(self, name: str, value: Any) -> ColumnElement[Any]:
+        """Return a value of a message field, bound as its column takes it."""
+        match FIELDS[name]:
+            case "moment":
+                return literal(self.dialect.write_moment(value), self.dialect.moment)
+            case "integer":
+                return literal(value, BigInteger())
+        return literal(value, Text())
+
+    def _absent(self, path: Path) -> ColumnElement[bool]:
+        return self.column(path[0]).is_(None) if path[0] in FIELDS else self._member(path).absent
+
+    def _test(self, condition: Condition) -> ColumnElement[bool]:
+        """Return a comparison, null where the value is missing or of another type."""
+        match condition:
+            case Compare(path, operator, value):
+                return self._compared(path, operator, [value])
+            case In(path, values):
+                return self._compared(path, "=", values)
+            case Like(path, pattern):
+                text = self._text(path)
+                return false() if text is None else self.dialect.like(text, pattern)
+        raise AssertionError(f"{condition!r} is no condition")
+
+    def _text(self, path: Path) -> ColumnElement[Any] | None:
+        if path[0] in FIELDS:
+            return self.column(path[0]) if FIELDS[path[0]] == "text" else None
+        return self._member(path).text
+
+    def _compared(self, path: Path, operator: Operator, values: Sequence[Value]) -> ColumnElement[bool]:
+        """Return that what a path leads to compares so with one of the values."""
+        texts = [literal(value, Text()) for value in values if isinstance(value, str)]
+        numbers = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
+        root = path[0]
+        match FIELDS.get(root):
+            case "text":
+                # An equality needs no order, and in its plain form is served by an index.
+                column = self.message.c[root] if operator == "=" else self.column(root)
+                return _any_of(column, operator, texts)
+            case "integer":
+                return _whole(self.message.c[root], operator, numbers)
+            case "moment":
+                moments = [self.bound(root, value) for value in values if isinstance(value, datetime)]
+                return _any_of(self.column(root), operator, moments)
+        member = self._member(path)
+        # As words, false comes before true.
+        words = [literal("true" if value else "false", Text()) for value in values if isinstance(value, bool)]
+        tests: list[ColumnElement[bool]] = []
+        if texts:
+            tests.append(_any_of(member.text, operator, texts))
+        if words:
+            tests.append(_any_of(member.boolean, operator, words))
+        if numbers:
+            tests.append(_whole(member.whole, operator, numbers))
+            tests.append(self._real(member.real, operator, numbers))
+        return or_(false(), *tests)
+
+    def _real(
+        self, found: ColumnElement[Any], operator: Operator, values: Sequence[int | float]
+    ) -> ColumnElement[bool]:
+        """Return that a float compares so with a number, exactly: an integer stands for the float next to it."""
+        bounds = [_limit(operator, value, _float_below, _float_above) for value in values]
+        return _any_of(found, operator, [self.dialect.real(bound) for bound in bounds if bound is not None])
+
+    def _member(self, path: Path) -> Member:
+        return self.dialect.member(self.message.c[path[0]], path[1:])
+
+
+def asked_statuses(condition: Condition | None) -> frozenset[Value] | None:
+    """Return to which statuses a condition confines the messages; None if it does not say so outright."""
+    terms = condition.terms if isinstance(condition, Every) else (condition,)
+    asked: frozenset[Value] | None = None
+    for term in terms:
+        match term:
+            case Compare(("status",), "=", value):
+                these = frozenset((value,))
+            case In(("status",), values):
+                these = frozenset(values)
+            case _:
+                continue
+        asked = these if asked is None else asked & these
+    return asked
+
+
+def _any_of(found: ColumnElement[Any], operator: Operator, bounds: Sequence[ColumnElement[Any]]) -> ColumnElement[bool]:
+    """Return that a value compares so with one of these, all of its own type."""
+    if not bounds:
+        return false()
+    if len(bounds) == 1:
+        return _COMPARES[operator](found, bounds[0])  # type: ignore[no-any-return]
+    return found.in_(bounds)
+
+
+def _whole(found: ColumnElement[Any], operator: Operator, values: Sequence[int | float]) -> ColumnElement[bool]:
+    """Return that an integer compares so with a number, exactly: a float stands for the integer next to it."""
+    bounds = [bound for value in values if (bound := _limit(operator, value, _whole_below, _whole_above)) is not None]
+    within = [bound for bound in bounds if _LEAST_INTEGER <= bound <= _MOST_INTEGER]
+    if bounds and not within and operator != "=":
+        # Beyond what 64 bits hold every integer lies on the same side; null stays null.
+        return found.is_not(None) if _COMPARES[operator](0, bounds[0]) else false()
+    return _any_of(found, operator, [literal(bound, BigInteger()) for bound in within])
+
+
+def _limit(
+    operator: Operator, value: int | float, below: Callable[[int | float], N], above: Callable[[int | float], N]
+) -> N | None:
+    """Return the number of one type that divides it just as the value does; None if nothing of it equals the value.
+
+    Args:
+        operator: how it is compared: whatever is less than 2.5 is, among integers, less than 3.
+        value: what is compared with.
+        below: returns the largest number of the type that is not above a value.
+        above: returns the smallest one that is not below it.
+    """
+    match operator:
+        case "<=" | ">":
+            return below(value)
+        case "<" | ">=":
+            return above(value)
+    return below(value) if below(value) == value else None
+
+
+def _whole_below(value: int | float) -> int:
+    return floor(value)
+
+
+def _whole_above(value: int | float) -> int:
+    return ceil(value)
+
+
+def _float_below(value: int | float) -> float:
+    near = float(value)
+    return near if near <= value else nextafter(near, -inf)
+
+
+def _float_above(value: int | float) -> float:
+    near = float(value)
+    return near if near >= value else nextafter(near, inf)

@@ -1,0 +1,491 @@
+r"""Conditions on messages: written as text or as Python, kept as small frozen values, understood by every store.
+
+    payload.companyId = 3345 and attempts > 3
+    status in ('new', 'error') and not headers."trace-id" is null
+    (payload.customer.name like 'Jo%' or priority < 0) and due_at < '2026-03-01T00:00:00Z'
+
+The same in Python, where the parts are combined with `&`, `|` and `~`:
+
+    (payload.companyId == 3345) & (field("attempts") > 3)
+
+A condition is true or false, never unknown: a comparison with a value that is missing, null or of another type is
+false, and so its negation is true. `!=`, `not in` and `not like` are the negations of `=`, `in` and `like`. Numbers
+compare as numbers, integers and floats alike and exactly; text by code point; booleans with booleans alone, false
+before true. `like` heeds case; in its pattern `%` stands for any text, `_` for one character and `\` takes the meaning
+from the character behind it. Times are compared with aware datetimes, in text with ISO 8601 text; a time that a message
+does not have (a stopped one has no `due_at`) is null. A path leads through objects only, not into lists.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
+from math import isfinite
+from typing import Any, Final, Literal, NoReturn, cast
+
+from duerow.errors import InvalidCondition, InvalidMessage
+from duerow.message import check_moment
+
+Value = str | int | float | bool | datetime
+Path = tuple[str, ...]
+"""A message field, or `payload` or `headers` followed by the names that lead into it."""
+
+Operator = Literal["=", "<", "<=", ">", ">="]
+Kind = Literal["integer", "text", "moment"]
+
+FIELDS: Final[dict[str, Kind]] = {
+    "id": "integer",
+    "queue": "text",
+    "key": "text",
+    "kind": "text",
+    "status": "text",
+    "priority": "integer",
+    "group": "text",
+    "due_at": "moment",
+    "first_due_at": "moment",
+    "created_at": "moment",
+    "last_attempt_at": "moment",
+    "leased_by": "text",
+    "leased_until": "moment",
+    "attempts": "integer",
+}
+"""The fields of a message that a condition may speak of, besides `payload` and `headers`."""
+
+JSON: Final = ("payload", "headers")
+
+DEEPEST: Final = 16
+"""How deep `and`, `or` and `not` may be nested."""
+
+MOST_PARTS: Final = 200
+"""Comparisons of one condition."""
+
+MOST_VALUES: Final = 1_000
+"""Values of one `in`."""
+
+LONGEST_PATTERN: Final = 1_000
+"""Characters of a `like` pattern."""
+
+LONGEST_PATH: Final = 64
+"""Names of a path; payloads are nested no deeper."""
+
+_NAME = re.compile(r"[^\W\d]\w*")
+_LEAST_INTEGER, _MOST_INTEGER = -(1 << 63), (1 << 63) - 1
+
+
+class Condition:
+    """What holds of some messages; combined with `&`, `|` and `~`, printed as text that `parse` reads back.
+
+    Attributes:
+        depth: how deep it is nested; a comparison alone has depth 1.
+        parts: how many comparisons it has.
+    """
+
+    depth: int
+    parts: int
+
+    def __and__(self, other: Condition) -> Condition:
+        return every(self, other)
+
+    def __or__(self, other: Condition) -> Condition:
+        return some(self, other)
+
+    def __invert__(self) -> Condition:
+        return negation(self)
+
+    def __bool__(self) -> NoReturn:
+        raise TypeError("a condition is combined with &, | and ~ (in parentheses), not with and, or, not")
+
+    @abstractmethod
+    def __str__(self) -> str: ...
+
+
+class Leaf(Condition):
+    """A condition on one field."""
+
+    depth = 1
+    parts = 1
+
+
+@dataclass(frozen=True)
+class Compare(Leaf):
+    """The value at a path compares so with a given one."""
+
+    path: Path
+    operator: Operator
+    value: Value
+
+    def __str__(self) -> str:
+        return f"{path_text(self.path)} {self.operator} {_value_text(self.value)}"
+
+
+@dataclass(frozen=True)
+class In(Leaf):
+    """The value at a path equals one of the given ones."""
+
+    path: Path
+    values: tuple[Value, ...]
+
+    def __str__(self) -> str:
+        return f"{path_text(self.path)} in ({', '.join(map(_value_text, self.values))})"
+
+
+@dataclass(frozen=True)
+class Like(Leaf):
+    """The value at a path is text of this pattern."""
+
+    path: Path
+    pattern: str
+
+    def __str__(self) -> str:
+        return f"{path_text(self.path)} like {_value_text(self.pattern)}"
+
+
+@dataclass(frozen=True)
+class IsNull(Leaf):
+    """There is no value at a path, or it is null."""
+
+    path: Path
+
+    def __str__(self) -> str:
+        return f"{path_text(self.path)} is null"
+
+
+@dataclass(frozen=True)
+class Group(Condition):
+    """Several conditions in one; made by `every` and `some`."""
+
+    terms: tuple[Condition, ...]
+
+    def __post_init__(self) -> None:
+        if self.depth > DEEPEST:
+            raise InvalidCondition(f"the condition is nested more than {DEEPEST} deep; write it flatter")
+        if self.parts > MOST_PARTS:
+            raise InvalidCondition(
+                f"the condition has more than {MOST_PARTS} comparisons; use `in` for many values of one field"
+            )
+
+    @cached_property
+    def depth(self) -> int:  # type: ignore[override]
+        """How deep it is nested."""
+        return 1 + max(term.depth for term in self.terms)
+
+    @cached_property
+    def parts(self) -> int:  # type: ignore[override]
+        """How many comparisons it has."""
+        return sum(term.parts for term in self.terms)
+
+
+@dataclass(frozen=True)
+class Every(Group):
+    """All of at least two conditions hold."""
+
+    def __str__(self) -> str:
+        return " and ".join(f"({term})" if isinstance(term, Some) else str(term) for term in self.terms)
+
+
+@dataclass(frozen=True)
+class Some(Group):
+    """One or more of at least two conditions hold."""
+
+    def __str__(self) -> str:
+        return " or ".join(map(str, self.terms))
+
+
+@dataclass(frozen=True)
+class Not(Condition):
+    """A condition does not hold."""
+
+    term: Condition
+
+    @cached_property
+    def depth(self) -> int:  # type: ignore[override]
+        """How deep it is nested; a negation adds nothing, since it can be said of the comparisons instead."""
+        return self.term.depth
+
+    @cached_property
+    def parts(self) -> int:  # type: ignore[override]
+        """How many comparisons it has."""
+        return self.term.parts
+
+    def __str__(self) -> str:
+        match self.term:
+            case Compare(path, "=", value):
+                return f"{path_text(path)} != {_value_text(value)}"
+            case In(path, values):
+                return f"{path_text(path)} not in ({', '.join(map(_value_text, values))})"
+            case Like(path, pattern):
+                return f"{path_text(path)} not like {_value_text(pattern)}"
+            case IsNull(path):
+                return f"{path_text(path)} is not null"
+        return f"not ({self.term})"
+
+
+def every(*terms: Condition) -> Condition:
+    """Return that all of these hold; what is joined by `and` already is taken apart, so that it stays flat."""
+    flat = [part for term in terms for part in (term.terms if isinstance(term, Every) else (_condition(term),))]
+    return flat[0] if len(flat) == 1 else Every(tuple(flat))
+
+
+def some(*terms: Condition) -> Condition:
+    """Return that one or more of these hold."""
+    flat = [part for term in terms for part in (term.terms if isinstance(term, Some) else (_condition(term),))]
+    return flat[0] if len(flat) == 1 else Some(tuple(flat))
+
+
+def negation(term: Condition) -> Condition:
+    """Return that this does not hold; a negation of a negation is the condition itself."""
+    return term.term if isinstance(_condition(term), Not) else Not(term)  # type: ignore[attr-defined]
+
+
+class Field:
+    """A field of messages, to be compared; made by `field`, `payload` and `headers`.
+
+    Further names lead into JSON: `payload.customer.name`, or `payload["odd key"]` for what Python cannot say, and for
+    names that this class has itself.
+    """
+
+    __slots__ = ("_path",)
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __getattr__(self, name: str) -> Field:
+        if name.startswith("__"):  # what Python and its tools ask every object for
+            raise AttributeError(name)
+        return self[name]
+
+    def __getitem__(self, name: str) -> Field:
+        return Field(check_path((*self._path, name)))
+
+    def __repr__(self) -> str:
+        return f"<Field {path_text(self._path)}>"
+
+    def __hash__(self) -> int:
+        return hash(self._path)
+
+    def __eq__(self, value: Any) -> Condition:  # type: ignore[override]
+        return self.is_null() if value is None else comparison(self._path, "=", value)
+
+    def __ne__(self, value: Any) -> Condition:  # type: ignore[override]
+        return negation(self == value)
+
+    def __lt__(self, value: Any) -> Condition:
+        return comparison(self._path, "<", value)
+
+    def __le__(self, value: Any) -> Condition:
+        return comparison(self._path, "<=", value)
+
+    def __gt__(self, value: Any) -> Condition:
+        return comparison(self._path, ">", value)
+
+    def __ge__(self, value: Any) -> Condition:
+        return comparison(self._path, ">=", value)
+
+    def in_(self, values: Iterable[Any]) -> Condition:
+        """Return that the value equals one of these."""
+        return membership(self._path, values)
+
+    def not_in(self, values: Iterable[Any]) -> Condition:
+        """Return that the value equals none of these."""
+        return negation(membership(self._path, values))
+
+    def like(self, pattern: str) -> Condition:
+        r"""Return that the value is text of this pattern: `%` any text, `_` one character, `\` the next as it is."""
+        return pattern_match(self._path, pattern)
+
+    def not_like(self, pattern: str) -> Condition:
+        """Return that the value is no text of this pattern."""
+        return negation(pattern_match(self._path, pattern))
+
+    def is_null(self) -> Condition:
+        """Return that there is no value, or that it is null."""
+        return IsNull(check_comparable(self._path))
+
+    def is_not_null(self) -> Condition:
+        """Return that there is a value other than null."""
+        return negation(self.is_null())
+
+
+def field(path: str) -> Field:
+    """Return a field by its path as text, such as `attempts`, `payload.companyId` or `headers."trace-id"`.
+
+    Raises:
+        InvalidCondition: messages have no such field.
+    """
+    return Field(parse_path(path))
+
+
+payload: Final = Field(("payload",))
+"""The payload: `payload.companyId == 3345`."""
+
+headers: Final = Field(("headers",))
+"""The headers: `headers.source == "shop"`."""
+
+
+def as_condition(where: object) -> Condition:
+    """Return a condition given as text or as a condition; raise InvalidCondition if it is neither."""
+    if isinstance(where, Condition):
+        return where
+    if isinstance(where, str):
+        return parse(where)
+    raise InvalidCondition(f"a condition is text or made with duerow.where.field, not {where!r:.80}")
+
+
+def path_of(named: Field) -> Path:
+    """Return the path of a field; no method of its own, so that every name can lead into JSON."""
+    return named._path
+
+
+def as_path(by: object) -> Path:
+    """Return the path of a field given as text or as a field; raise InvalidCondition if messages have none such."""
+    if isinstance(by, Field):
+        return check_comparable(path_of(by))
+    if isinstance(by, str):
+        return check_comparable(parse_path(by))
+    raise InvalidCondition(f"a field is text such as payload.companyId, or made with duerow.where, not {by!r:.80}")
+
+
+def parse(text: str) -> Condition:
+    """Return the condition that a text says.
+
+    Raises:
+        InvalidCondition: it cannot be read, names a field that messages do not have, or is too long or too deep.
+    """
+    from duerow.where_text import read  # here, since whoever never writes a condition need not load the parser
+
+    return cast(Condition, read(text, "condition"))
+
+
+def parse_path(text: str) -> Path:
+    """Return the path that a text says; raise InvalidCondition if messages have no such field."""
+    from duerow.where_text import read
+
+    return cast(Path, read(text, "field"))
+
+
+def path_text(path: Path) -> str:
+    """Return a path as text."""
+    return ".".join(name if _NAME.fullmatch(name) else '"' + name.replace('"', '""') + '"' for name in path)
+
+
+def check_path(path: Path) -> Path:
+    """Return a path if messages may have it, else raise InvalidCondition."""
+    root, names = path[0], path[1:]
+    if root not in FIELDS and root not in JSON:
+        known = ", ".join([*FIELDS, "payload.…", "headers.…"])
+        raise InvalidCondition(f"a message has no field {root!r:.80}; there are {known}")
+    if names and root in FIELDS:
+        raise InvalidCondition(f"{path_text(path)!r:.120}: {root} has no parts; only payload and headers have")
+    if root == "headers" and len(names) > 1:
+        raise InvalidCondition(
+            f'{path_text(path)!r:.120}: a header has no parts; put a name with dots in quotes: headers."a.b"'
+        )
+    if len(names) > LONGEST_PATH:
+        raise InvalidCondition(f"a path has at most {LONGEST_PATH} names; this one has {len(names)}")
+    for name in names:
+        if not isinstance(name, str):
+            raise InvalidCondition(f"a path is made of names, not {name!r:.80}; list elements cannot be addressed")
+        _check_text(name)
+    return path
+
+
+def check_comparable(path: Path) -> Path:
+    """Return a path that leads to a value, else raise InvalidCondition."""
+    if path == ("headers",):
+        raise InvalidCondition("say which header: headers.source")
+    return path
+
+
+def comparison(path: Path, operator: Operator, value: Any) -> Condition:
+    """Return that the value at a path compares so with this one; raise InvalidCondition if it never could."""
+    return Compare(check_comparable(path), operator, _checked(path, value))
+
+
+def membership(path: Path, values: Iterable[Any]) -> Condition:
+    """Return that the value at a path equals one of these; raise InvalidCondition if one of them never could."""
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise InvalidCondition(f"in takes a list of values, not {values!r:.80}")
+    checked = tuple(_checked(path, value) for value in values)
+    if len(checked) > MOST_VALUES:
+        raise InvalidCondition(f"in takes at most {MOST_VALUES:,} values, not {len(checked):,}; ask in several parts")
+    return In(check_comparable(path), checked)
+
+
+def pattern_match(path: Path, pattern: Any) -> Condition:
+    """Return that the value at a path is text of this pattern; raise InvalidCondition if it is no pattern."""
+    if FIELDS.get(path[0]) == "moment":
+        raise InvalidCondition(f"{path[0]} is a time, which like cannot match; compare it with <, <=, > or >=")
+    if not isinstance(pattern, str):
+        raise InvalidCondition(f"like takes a pattern, which is text, not {pattern!r:.80}")
+    if len(pattern) > LONGEST_PATTERN:
+        raise InvalidCondition(f"a like pattern has at most {LONGEST_PATTERN:,} characters, not {len(pattern):,}")
+    if (len(pattern) - len(pattern.rstrip("\\"))) % 2:
+        raise InvalidCondition(rf"the pattern {pattern!r:.80} ends with a single \; write \\ for the character itself")
+    return Like(check_comparable(path), _check_text(pattern))
+
+
+def _checked(path: Path, value: Any) -> Value:
+    """Return a value to compare a field with; a time as an aware UTC datetime."""
+    if FIELDS.get(path[0]) == "moment":
+        return _moment(path[0], value)
+    if type(value) is bool:
+        return value
+    if type(value) is int:
+        if not _LEAST_INTEGER <= value <= _MOST_INTEGER:
+            raise InvalidCondition(f"{path_text(path)} cannot be compared with {value:.6g}: integers have 64 bits")
+        return value
+    if type(value) is float:
+        if not isfinite(value):
+            raise InvalidCondition(f"{path_text(path)} cannot be compared with {value}: it is not a finite number")
+        return value
+    if type(value) is str:
+        return _check_text(value)
+    if value is None:
+        raise InvalidCondition(f"nothing compares with null; write {path_text(path)} is null")
+    raise InvalidCondition(
+        f"{path_text(path)} cannot be compared with {value!r:.80} ({type(value).__name__}): "
+        "take text, a number or a boolean"
+    )
+
+
+def _moment(name: str, value: Any) -> datetime:
+    if isinstance(value, str):
+        try:
+            value = datetime.fromisoformat(value)
+        except ValueError:
+            raise InvalidCondition(f"{name} is a time: {value!r:.80} is none; write 2026-03-01T12:00:00Z") from None
+    try:
+        moment = check_moment(name, value)
+    except InvalidMessage as error:
+        raise InvalidCondition(f"{error}; {name} is compared with a time such as 2026-03-01T12:00:00Z") from None
+    if moment is None:
+        raise InvalidCondition(f"nothing compares with null; write {name} is null")
+    return moment
+
+
+def _check_text(text: str) -> str:
+    if "\0" in text:
+        raise InvalidCondition(f"{text!r:.80} holds U+0000, which no message has")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise InvalidCondition(f"{text!r:.80} holds a lone surrogate, which no message has") from None
+    return text
+
+
+def _condition(term: object) -> Condition:
+    if not isinstance(term, Condition):
+        raise InvalidCondition(f"only conditions can be combined, not {term!r:.80}; put each in parentheses")
+    return term
+
+
+def _value_text(value: Value) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, datetime):
+        return f"'{value.astimezone(UTC).isoformat()}'"
+    return "'" + value.replace("'", "''") + "'" if isinstance(value, str) else repr(value)

@@ -1,0 +1,74 @@
+"""Messages found and changed from a terminal."""
+
+import pytest
+
+from duerow import Database, Queue
+from tests.cli.conftest import Command, parsed
+
+
+@pytest.fixture
+def orders(database: Database) -> Queue:
+    """Four orders of two companies, the first of them dead."""
+    orders = database.queue("orders")
+    for number in range(4):
+        orders.push({"companyId": number % 2, "order": number}, key=f"o-{number}")
+    orders.bury(orders.reserve(), "no such customer")
+    return orders
+
+
+def test_find_shows_the_messages_of_a_condition(command: Command, orders: Queue):
+    found = parsed(command("find", "orders", "payload.companyId = 1 and status = 'new'", "--json"))
+    assert [message["key"] for message in found] == ["o-1", "o-3"]
+    assert "o-3" in command("find", "orders", "payload.order > 2").stdout
+    assert command("find", "orders", "payload.order > 5").stdout == "no messages\n"
+    ordered = parsed(command("find", "orders", "--order", "-id", "--limit", "2", "--json"))
+    assert [message["key"] for message in ordered] == ["o-3", "o-2"]
+    assert len(parsed(command("find", "orders", "--after", str(ordered[1]["id"]), "--json"))) == 1
+
+
+def test_find_counts_messages_and_counts_them_by_a_field(command: Command, orders: Queue):
+    assert command("find", "orders", "payload.companyId = 1", "--count").stdout == "2\n"
+    assert parsed(command("find", "orders", "payload.order > 0", "--count", "--json")) == {"count": 3, "capped": False}
+    by = parsed(command("find", "orders", "payload.order > 0", "--by", "payload.companyId", "--json"))
+    assert by == {"counts": [{"value": 1, "count": 2}, {"value": 0, "count": 1}], "capped": False}
+    assert "payload.companyId" in command("find", "orders", "--by", "payload.companyId").stdout
+
+
+def test_a_condition_that_cannot_be_read_is_a_line_and_exit_code_1(command: Command, orders: Queue):
+    for arguments in (("find", "orders", "order = 1"), ("remove", "orders", "--where", "order = 1")):
+        result = command(*arguments)
+        assert result.exit_code == 1
+        assert "duerow: a message has no field 'order'" in result.stderr
+
+
+def test_edit_changes_payload_and_headers(command: Command, orders: Queue):
+    done = command("edit", "orders", "--where", "payload.order > 1", "--patch", '{"order": null}', "--dry-run")
+    assert done.stdout == "2 would be edited\n"
+    assert orders.count("payload.order is null") == 0
+    arguments = ["--where", "payload.order > 1", "--patch", '{"order": null}', "--headers", '{"seen": true}']
+    assert parsed(command("edit", "orders", *arguments, "--json")) == {"count": 2, "skipped": 0, "dry_run": False}
+    assert [message.headers for message in orders.find("payload.order is null")] == [{"seen": True}] * 2
+    command("edit", "orders", "--key", "o-1", "--payload", "[1]")
+    assert orders.find(key="o-1")[0].payload == [1]
+
+
+def test_edit_refuses_what_is_no_json_or_nothing(command: Command, orders: Queue):
+    for arguments, says in (
+        (("--key", "o-1", "--payload", "{"), "--payload is no JSON"),
+        (("--key", "o-1"), "nothing to change"),
+        (("--payload", "1"), "exactly one of them"),
+    ):
+        result = command("edit", "orders", *arguments)
+        assert result.exit_code == 1
+        assert says in result.stderr
+
+
+def test_requeue_and_remove_leave_what_is_at_work(command: Command, orders: Queue):
+    assert command("requeue", "orders", "--where", "status = 'dead'").stdout == "1 requeued\n"
+    orders.reserve()
+    done = command("remove", "orders", "--where", "payload.companyId = 1")
+    assert done.stdout == "1 removed, 1 skipped: at work, or their key is taken\n"
+    leased = command("remove", "orders", "--key", "o-1")
+    assert (leased.exit_code, "is leased by" in leased.stderr) == (1, True)
+    assert command("remove", "orders", "--key", "o-1", "--even-if-leased").stdout == "1 removed\n"
+    assert sorted(message.key or "" for message in orders.find()) == ["o-0", "o-2"]
