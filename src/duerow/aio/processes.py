@@ -94,13 +94,15 @@ class ProcessHandlers(_InProcesses):
     """As `Handlers`, in processes."""
 
     async def _handle(self, slot: Slot, attempt: Attempt) -> Settlement | None:
+        slot.prepare(attempt)
         await _MINE.get().ready()  # a new one after a crash, before the handler's time begins
-        return await super()._handle(slot, attempt)
+        return None if slot.abandoned else await super()._handle(slot, attempt)
 
 
 class ProcessBatchHandlers(_InProcesses, BatchHandlers):
     """As `BatchHandlers`, in processes."""
 
     async def _handle_batch(self, slot: Slot, batch: Any) -> list[Ended]:
+        slot.prepare(*batch)
         await _MINE.get().ready()
-        return await super()._handle_batch(slot, batch)
+        return [] if slot.abandoned else await super()._handle_batch(slot, batch)

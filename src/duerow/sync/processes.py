@@ -81,13 +81,15 @@ class ProcessCrew(_InProcesses):
     """As `Crew`, with handlers in processes."""
 
     def _handle(self, slot: Slot, attempt: Attempt) -> Settlement | None:
+        slot.prepare(attempt)
         self._processes.mine().ready()  # a new one after a crash, before the handler's time begins
-        return super()._handle(slot, attempt)
+        return None if slot.abandoned else super()._handle(slot, attempt)
 
 
 class ProcessBatchCrew(_InProcesses, BatchCrew):
     """As `BatchCrew`, with handlers in processes."""
 
     def _handle_batch(self, slot: Slot, batch: Any) -> list[Ended]:
+        slot.prepare(*batch)
         self._processes.mine().ready()
-        return super()._handle_batch(slot, batch)
+        return [] if slot.abandoned else super()._handle_batch(slot, batch)

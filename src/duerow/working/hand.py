@@ -58,10 +58,11 @@ class Slot:
         self.started = monotonic()  # first, so that whoever sees the attempt sees its own start
         self.attempt = attempt
 
-    def prepare(self, attempt: Attempt) -> None:
+    def prepare(self, *attempts: Attempt) -> None:
         """Note what will be handled when it can be: until it begins, it does not run out of time."""
         self.started = monotonic() + NEVER
-        self.attempt = attempt
+        self.batch = attempts if len(attempts) > 1 else ()
+        self.attempt = attempts[0]
 
     def begin_batch(self, batch: Sequence[Attempt]) -> None:
         """Note what is handled together from now on."""
