@@ -8,6 +8,8 @@ STATEMENTS = "stores/sql/statements.py"
 STEPS = "stores/memory/steps.py"
 STATE = "stores/memory/state.py"
 TURNS = "stores/memory/turns.py"
+LINES = "stores/sql/lines.py"
+CORE = "stores/sql/plans/core.py"
 SCHEDULES = "stores/memory/schedules.py"
 
 
@@ -54,9 +56,9 @@ SQL = [
     Mutation("the token of a turn is not tested", STATEMENTS, "_settled", ", self._same_token(given)", ""),
     Mutation(
         "the newest due message comes first",
-        STATEMENTS, "_due_ids", "(columns.due_at, ", "(columns.due_at.desc(), ",
+        STATEMENTS, "_first_due", "(columns.due_at, ", "(columns.due_at.desc(), ",
     ),
-    Mutation("attempts are not counted", STATEMENTS, "reserve", "else_=const(1))", "else_=const(0))"),
+    Mutation("attempts are not counted", STATEMENTS, "_lend", "else_=const(1))", "else_=const(0))"),
     Mutation(
         "a turn that ends leaves its lease on the message",
         STATEMENTS, "_turned", '"leased_until": null()', '"leased_until": self.message.c.leased_until',
@@ -73,8 +75,14 @@ SQL = [
     ),
     Mutation(
         "the limit of attempts is one too high",
-        STATEMENTS, "reserve", "columns.attempts >= attempts", "columns.attempts > attempts",
+        STATEMENTS, "_lend", "columns.attempts >= attempts", "columns.attempts > attempts",
     ),
+    Mutation("the highest priority goes first", LINES, "of", "queue, ()))", "queue, ()), reverse=True)"),
+    Mutation(
+        "of a group nobody waits for those before it",
+        STATEMENTS, "blockers", "other.c.id < columns.id)", "other.c.id < const(0))",
+    ),
+    Mutation("the next of a group never has its turn", CORE, "_call_up", "sorted(set(groups))", "[]"),
     Mutation(
         "a pop leaves the message in the queue",
         STATEMENTS, "pop", f"delete(self.message).where({DUE})",
@@ -90,9 +98,9 @@ MEMORY = [
     Mutation("the token of a turn is not tested", STEPS, "lent_on", " and record.token == receipt.token", ""),
     Mutation(
         "the newest due message comes first",
-        STATE, "due", "line[: bisect_right(line, (now, _AFTER_EVERY_ID))]",
-        "reversed(line[: bisect_right(line, (now, _AFTER_EVERY_ID))])",
+        STATE, "due", "in line[start:end]", "in reversed(line[start:end])",
     ),
+    Mutation("of a group nobody waits for those before it", STATE, "has_turn", "[0] == record.id", "[0] >= 0"),
     Mutation("attempts are not counted", STEPS, "_lend", "attempts=record.attempts + 1", "attempts=record.attempts"),
     Mutation("a turn that ends leaves its lease on the message", STEPS, "settled", "unleased(record)", "record"),
     Mutation(

@@ -39,10 +39,19 @@ def migrated(postgresql_url: str) -> Place:
     return place
 
 
+@pytest.fixture(scope="session")
+def tidied(migrated: Place, superuser: psycopg.Connection) -> sql.Composed:
+    """What empties all tables but the one that says which migrations were made."""
+    schema = migrated.settings["schema"]
+    tables = superuser.execute("SELECT tablename FROM pg_tables WHERE schemaname = %s", [schema]).fetchall()
+    names = [sql.Identifier(schema, name) for (name,) in tables if name != "duerow_schema"]
+    return sql.SQL("TRUNCATE {}").format(sql.SQL(", ").join(names))
+
+
 @pytest.fixture
-def place(migrated: Place, superuser: psycopg.Connection) -> Place:
+def place(migrated: Place, superuser: psycopg.Connection, tidied: sql.Composed) -> Place:
     """The queues of this test."""
-    superuser.execute("TRUNCATE tested.duerow_message, tested.duerow_waiting, tested.duerow_schedule")
+    superuser.execute(tidied)
     return migrated
 
 
