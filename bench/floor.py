@@ -34,15 +34,15 @@ class Leased(NamedTuple):
 
 PUSH: LiteralString = """
 INSERT INTO duerow_message
-       (queue, key, kind, payload, headers, status, due_at, first_due_at, attempts, token, created_at)
-VALUES (%s, NULL, 'json', %s, NULL, 'new',
+       (queue, key, kind, payload, headers, priority, status, due_at, first_due_at, attempts, token, created_at)
+VALUES (%s, NULL, 'json', %s, NULL, 0, 'new',
         statement_timestamp(), statement_timestamp(), 0, 0, statement_timestamp())
 RETURNING id"""
 
 COPY: LiteralString = """
-COPY duerow_message (queue, kind, payload, status, due_at, first_due_at, attempts, token, created_at)
+COPY duerow_message (queue, kind, payload, priority, status, due_at, first_due_at, attempts, token, created_at)
 FROM STDIN (FORMAT BINARY)"""
-COPY_TYPES = ("text", "text", "text", "text", "timestamptz", "timestamptz", "int4", "int8", "timestamptz")
+COPY_TYPES = ("text", "text", "text", "int2", "text", "timestamptz", "timestamptz", "int4", "int8", "timestamptz")
 
 # An array of ids is an InitPlan: read once, so the limit holds, and always followed by the primary key. As a join,
 # the same claim is planned as a scan of the whole table while statistics say that all of its rows are due.
@@ -51,7 +51,8 @@ UPDATE duerow_message
    SET due_at = statement_timestamp() + %s * interval '1 second', place_at = due_at,
        leased_until = statement_timestamp() + %s * interval '1 second',
        leased_by = %s, token = token + 1, attempts = attempts + 1, last_attempt_at = statement_timestamp()
- WHERE id = ANY (ARRAY (SELECT id FROM duerow_message WHERE queue = %s AND due_at <= statement_timestamp()
+ WHERE id = ANY (ARRAY (SELECT id FROM duerow_message
+                         WHERE queue = %s AND priority = 0 AND due_at <= statement_timestamp() AND "group" IS NULL
                         ORDER BY due_at, id LIMIT %s FOR UPDATE SKIP LOCKED))
 RETURNING id, token, payload::text"""
 
@@ -100,7 +101,7 @@ class PostgresqlFloor:
         with self._cursor.copy(COPY) as copy:
             copy.set_types(COPY_TYPES)
             for payload in payloads:
-                copy.write_row((queue, "json", payload, "new", due or now, due or now, 0, 0, now))
+                copy.write_row((queue, "json", payload, 0, "new", due or now, due or now, 0, 0, now))
 
     def lease(self, queue: str, limit: int) -> list[Leased]:
         """Lease the oldest due messages, at most `limit`, and commit."""
@@ -126,14 +127,15 @@ class PostgresqlFloor:
 
 SQLITE_PUSH = """
 INSERT INTO duerow_message
-       (queue, key, kind, payload, headers, status, due_at, first_due_at, attempts, token, created_at)
-VALUES (?, NULL, 'json', ?, NULL, 'new', ?, ?, 0, 0, ?)"""
+       (queue, key, kind, payload, headers, priority, status, due_at, first_due_at, attempts, token, created_at)
+VALUES (?, NULL, 'json', ?, NULL, 0, 'new', ?, ?, 0, 0, ?)"""
 
 SQLITE_LEASE = """
 UPDATE duerow_message
    SET due_at = ?, place_at = due_at, leased_until = ?, leased_by = ?,
        token = token + 1, attempts = attempts + 1, last_attempt_at = ?
- WHERE id IN (SELECT id FROM duerow_message WHERE queue = ? AND due_at <= ? ORDER BY due_at, id LIMIT ?)
+ WHERE id IN (SELECT id FROM duerow_message
+              WHERE queue = ? AND priority = 0 AND due_at <= ? AND "group" IS NULL ORDER BY due_at, id LIMIT ?)
 RETURNING id, token, payload"""
 
 SQLITE_DELETE = "DELETE FROM duerow_message WHERE id = ? AND token = ?"

@@ -92,8 +92,8 @@ LOSE_A_FLIGHT = "DELETE FROM demo_flight WHERE message_id = (SELECT min(message_
         ),
         (
             "INSERT INTO duerow_message"
-            " (queue, kind, payload, status, due_at, first_due_at, attempts, token, created_at)"
-            " VALUES ('demo.route', 'json', '{}', 'new', 1, 1, 0, 0, 1)",
+            " (queue, kind, payload, priority, status, due_at, first_due_at, attempts, token, created_at)"
+            " VALUES ('demo.route', 'json', '{}', 0, 'new', 1, 1, 0, 0, 1)",
             "no message is left",
         ),
     ],

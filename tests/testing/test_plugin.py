@@ -53,7 +53,7 @@ def test_one(duerow_db, duerow_async_db, duerow_clock):
 def test_another(duerow_db):
     assert duerow_db.queues() == []
 """)
-    done = run_pytest(tmp_path, "-p", "pytest_duerow")
+    done = run_pytest(tmp_path)
     assert done.returncode == 0, done.stdout
     assert "2 passed" in done.stdout
 
@@ -61,7 +61,7 @@ def test_another(duerow_db):
 def test_the_fixtures_do_what_the_documentation_shows(tmp_path: Path):
     [shown] = [block for block in blocks(DOCS / "how-to" / "testing.md") if block.note == "file test_shop.py"]
     (tmp_path / "test_shop.py").write_text(shown.text)
-    done = run_pytest(tmp_path, "-p", "pytest_duerow", "-o", "asyncio_mode=auto")
+    done = run_pytest(tmp_path, "-o", "asyncio_mode=auto")
     assert "2 passed" in done.stdout, done.stdout
 
 
@@ -78,7 +78,7 @@ def test_one(duerow_db):
 def test_another():
     assert len(memory._named) == 0
 """)
-    done = run_pytest(tmp_path, "-p", "pytest_duerow")
+    done = run_pytest(tmp_path)
     assert "2 passed" in done.stdout, done.stdout
 
 
@@ -92,7 +92,7 @@ def test_nothing_of_duerow_was_imported():
     assert [name for name in sys.modules if name.split(".")[0] in ("duerow", "sqlalchemy", "msgspec")] == []
 """)
     # Other plugins of this environment, such as Hypothesis's, may import what they like.
-    done = run_pytest(tmp_path, "-p", "pytest_duerow", "-p", "no:hypothesispytest", "-p", "no:anyio")
+    done = run_pytest(tmp_path, "-p", "no:hypothesispytest", "-p", "no:anyio")
     assert "1 passed" in done.stdout, done.stdout
 
 

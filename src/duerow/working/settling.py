@@ -182,5 +182,7 @@ class Settling:
             return False
         if shift.until is not None and not self._hand.held:
             return True
+        if any(attempt.message.group is not None for attempt, _ in batch):
+            return True  # the next of its group may have its turn
         delays = [one.delay or _NOW for _, one in batch if isinstance(one, Rollback)]
         return bool(delays) and monotonic() + min(delays).total_seconds() < shift.sleeps_until

@@ -1,0 +1,38 @@
+"""A worker says that it is there, so that `why` knows whether anybody will take a message."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from duerow import Message
+from tests.workers.workshop import Workshop, eventually
+
+
+def test_a_worker_at_work_is_known_as_a_consumer_of_its_queue(shop: Workshop) -> None:
+    async def handle(message: Message) -> None:
+        raise AssertionError("nothing is due")
+
+    pushed = shop.db.queue("billing").push("for nobody")
+    shop.start(handle)
+
+    def consumers() -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
+        seen = shop.db.run(lambda: shop.db.store.inspect("billing", pushed.id, None))
+        assert seen is not None
+        return [(one.queues, one.kinds) for one in seen.consumers]
+
+    assert eventually(consumers) == [(("mail",), ("json", "bytes"))]
+    assert [reason.code for reason in shop.db.queue("billing").why(pushed.id)] == ["no-consumer"]
+
+
+def test_workers_of_a_group_hand_on_the_turn_without_waiting_for_the_next_look(shop: Workshop) -> None:
+    """The worker looks for messages every hour only: what makes it look is that a turn has ended."""
+    handled: list[object] = []
+
+    async def handle(message: Message) -> None:
+        handled.append(message.payload)
+
+    for number in range(5):
+        shop.queue.push(number, group="g")
+    shop.start(handle, poll=timedelta(hours=1))
+    assert eventually(lambda: len(handled) == 5)
+    assert handled == [0, 1, 2, 3, 4]
