@@ -33,6 +33,10 @@ class Commit(msgspec.Struct, frozen=True, gc=False):
     then: tuple[Draft, ...] = ()
 
 
+DONE: Final = Commit()
+"""The most frequent end of all: the same value serves every message that is just done."""
+
+
 class Rollback(msgspec.Struct, frozen=True):
     """The attempt failed; the message is due again after a delay.
 

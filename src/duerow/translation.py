@@ -31,7 +31,7 @@ from duerow.reservation import Receipt, Reservation
 from duerow.settlement import Bury, Commit, Move, Release, Rollback, Settlement, failure, merged
 from duerow.store import Buried, Committed, End, Entry, Moved, Record, Released, RolledBack, Turn
 
-_DONE: Final = Committed()
+_COMMITTED: Final = Committed()
 
 
 class DeadLetter(NamedTuple):
@@ -165,12 +165,17 @@ def turn(
     if not isinstance(reservation, Reservation):
         raise ConfigurationError(f"only what reserve() gave can be settled, not {reservation!r:.80}")
     message = reservation.message
-    plain = type(settlement) is Commit and settlement.payload is UNSET and not settlement.then
     return Turn(
         Receipt(message.id, message.token),
-        _DONE if plain else _end(reservation, settlement, dead_letter, payloads),
+        _end(reservation, settlement, dead_letter, payloads),
         None if message.group is None else (message.queue, message.group),
     )
+
+
+def done(message: Message) -> Turn:
+    """Return the end of a message that is just done, which most are."""
+    group = None if message.group is None else (message.queue, message.group)
+    return Turn(Receipt(message.id, message.token), _COMMITTED, group)
 
 
 def _end(reservation: Reservation, settlement: Settlement, dead_letter: DeadLetter | None, payloads: Payloads) -> End:

@@ -43,7 +43,7 @@ from duerow.payloads import Payloads, as_stored
 from duerow.plan import BEGIN, Plan
 from duerow.reservation import Receipt
 from duerow.retry import RetryFunction, RetryPolicy, as_policy
-from duerow.settlement import Bury, Commit, Move, MoveOptions, Release, Retry, Rollback, Settlement, decide
+from duerow.settlement import DONE, Bury, Commit, Move, MoveOptions, Release, Retry, Rollback, Settlement, decide
 from duerow.store import Query, Record, Refused, Turn
 from duerow.typed import Declared, Upgrades
 
@@ -446,7 +446,7 @@ class Queue(Looking[P], Operating):
 
     async def commit_many(self, reservations: Iterable[core.Reservation], *, within: Any = None) -> list[Refused]:
         """As `commit`, in one statement; return the refused ones, each with its error."""
-        return await self.settle([(reservation, Commit()) for reservation in reservations], within=within)
+        return await self.settle([(reservation, DONE) for reservation in reservations], within=within)
 
     async def rollback_many(
         self,
@@ -509,6 +509,9 @@ class Queue(Looking[P], Operating):
         turns: list[Turn] = []
         letters = self._dead_letter()
         for reservation, settlement in pairs:
+            if settlement is DONE and isinstance(reservation, core.Reservation):
+                turns.append(translation.done(reservation.message))
+                continue
             try:
                 turns.append(translation.turn(reservation, settlement, letters, self._payloads))
             except DuerowError as error:

@@ -42,7 +42,7 @@ from duerow.payloads import Payloads, as_stored
 from duerow.plan import BEGIN, Plan
 from duerow.reservation import Receipt
 from duerow.retry import RetryFunction, RetryPolicy, as_policy
-from duerow.settlement import Bury, Commit, Move, MoveOptions, Release, Retry, Rollback, Settlement, decide
+from duerow.settlement import DONE, Bury, Commit, Move, MoveOptions, Release, Retry, Rollback, Settlement, decide
 from duerow.store import Query, Record, Refused, Turn
 from duerow.sync.looking import Looking, P
 from duerow.sync.operating import Operating
@@ -445,7 +445,7 @@ class Queue(Looking[P], Operating):
 
     def commit_many(self, reservations: Iterable[core.Reservation], *, within: Any = None) -> list[Refused]:
         """As `commit`, in one statement; return the refused ones, each with its error."""
-        return self.settle([(reservation, Commit()) for reservation in reservations], within=within)
+        return self.settle([(reservation, DONE) for reservation in reservations], within=within)
 
     def rollback_many(
         self,
@@ -506,6 +506,9 @@ class Queue(Looking[P], Operating):
         turns: list[Turn] = []
         letters = self._dead_letter()
         for reservation, settlement in pairs:
+            if settlement is DONE and isinstance(reservation, core.Reservation):
+                turns.append(translation.done(reservation.message))
+                continue
             try:
                 turns.append(translation.turn(reservation, settlement, letters, self._payloads))
             except DuerowError as error:

@@ -13,7 +13,7 @@ from typing import Any, Final, Literal
 from duerow.errors import ConfigurationError, InvalidOutcome, NotSupported
 from duerow.message import check_span
 from duerow.retry import DEFAULT, RetryPolicy
-from duerow.settlement import Commit, Move, Settlement, decide
+from duerow.settlement import DONE, Move, Settlement, decide
 from duerow.store import Capabilities
 from duerow.working.attempt import Attempt
 from duerow.working.hand import Ended, Hand, Slot
@@ -27,7 +27,6 @@ POLL_WOKEN: Final = timedelta(seconds=5)
 POLL_ALONE: Final = timedelta(seconds=1)
 
 _UNTIL: Final[tuple[Until, ...]] = (None, "idle", "empty")
-_DONE: Final = Commit()
 _TICK: Final = timedelta(milliseconds=1)
 
 
@@ -163,7 +162,7 @@ class Shift:
     def conclude(self, attempt: Attempt, outcome: object) -> Settlement:
         """Return how a turn ends, as `decide` does; nonsense of a handler or of a policy is a failed attempt."""
         if outcome is None:
-            return _DONE
+            return DONE
         if isinstance(outcome, CoroutineType):
             outcome = _not_awaited(outcome)
         policy = self._retries[attempt.message.queue] if self._retries else self.terms.retry

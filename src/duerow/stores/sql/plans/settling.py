@@ -70,7 +70,8 @@ class Settling(Pushing):
 
     def _commit(self, turns: Sequence[Turn]) -> Plan[list[Refused]]:
         """End turns that are all plainly done, which most are: one statement and little else."""
-        receipts = sorted({(turn.receipt.id, turn.receipt.token) for turn in turns})
+        receipts = [(turn.receipt.id, turn.receipt.token) for turn in turns]
+        receipts.sort()
         ended = {(id, token) for id, token in (yield self._given(self.statements.commit, RECEIPT, receipts))}
         if len(ended) == len(turns):
             return []
