@@ -86,8 +86,10 @@ def _markdown(results: Sequence[Result]) -> str:
 
 
 def command() -> str:
-    """Return how this run was started."""
-    return " ".join(["python -m bench", *sys.argv[1:]])
+    """Return what was typed, without the files that the results went to."""
+    words = iter(sys.argv[1:])
+    said = [word for word in words if word not in ("--json", "--page") or next(words, None) is None]
+    return " ".join(["python -m bench", *said])
 
 
 def document(
