@@ -141,6 +141,18 @@ class Queue(Looking[P], Operating):
         self._payloads = Payloads(self.name, _declared(payload, upgrades), database.encryption)
         self._encode, self._decode = self._payloads.encode, self._payloads.decode
 
+    def on_terms(self, lease: timedelta | None, retry: RetryPolicy | RetryFunction | None) -> Queue[P]:
+        """Return another handle of this queue, with this lease and retry policy; None: those of this one."""
+        return self.database.queue(
+            self.name,
+            lease=self.lease if lease is None else lease,
+            retry=self.retry if retry is None else retry,
+            max_payload_bytes=self.max_payload_bytes,
+            dead_letter=self.dead_letter,
+            payload=self.payload,
+            upgrades=self.upgrades,
+        )
+
     @property
     def names(self) -> tuple[str, ...]:
         """The queues that a worker of this one consumes."""

@@ -12,7 +12,7 @@ from types import FrameType
 from typing import Any, Final
 
 from duerow.errors import ConfigurationError
-from duerow.retry import RetryFunction, RetryPolicy, as_policy
+from duerow.retry import RetryFunction, RetryPolicy
 from duerow.sync.batches import BatchCrew
 from duerow.sync.crew import Crew, Events
 from duerow.sync.processes import ProcessBatchCrew, ProcessCrew, Processes
@@ -98,18 +98,7 @@ class Worker:
         innermost = dispatching(handlers)
         self._processes = None if processes is None else Processes(pickled(innermost))
         self._handler = around(self._processes or innermost, middleware, awaited=False)
-        handles = [
-            one.database.queue(
-                one.name,
-                lease=one.lease if lease is None else lease,
-                retry=one.retry if retry is None else as_policy(retry),
-                max_payload_bytes=one.max_payload_bytes,
-                dead_letter=one.dead_letter,
-                payload=one.payload,
-                upgrades=one.upgrades,
-            )
-            for one in queues
-        ]
+        handles = [one.on_terms(lease, retry) for one in queues]
         self._queue = handles[0] if len(handles) == 1 else Queues(handles, mixed=not whole_batch)
         self._retries = {one.name: one.retry for one in handles} if len(handles) > 1 else None
         self._terms = Terms(

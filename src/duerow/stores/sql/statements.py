@@ -124,7 +124,8 @@ class Statements:
             "place_at": func.nullif(columns.place_at, columns.first_due_at, type_=dialect.moment),
         }
         self._lent = [often_alike.get(name, by_name[name]) for name in LENT]
-        self._live = columns.status.in_([const(status) for status in LIVE])
+        self._live = _live(self.message)
+        self._resting = (columns.due_at.is_(None), columns.behind_at.is_(None))
         self.conditions = Conditions(dialect, self.message)
 
     # Writes.
@@ -304,8 +305,7 @@ class Statements:
         """
         columns = self.message.c
         other = self.message.alias("other")
-        of_group = (other.c.queue == columns.queue, other.c.group == columns.group)
-        live = other.c.status.in_([const(status) for status in LIVE])
+        of_group, live = _of_group(other, columns), _live(other)
         before = select(other.c.id).where(*of_group, live, other.c.id < columns.id).order_by(other.c.id).limit(const(1))
         leased = select(other.c.id).where(*of_group, other.c.leased_by.is_not(None), other.c.id != columns.id)
         blocking = [one.correlate(self.message) for one in (before, leased.limit(const(1)))]
@@ -345,8 +345,7 @@ class Statements:
         other = self.message.alias("other")
 
         def build(given: Any) -> Executable:
-            of_group = (other.c.queue == given.c.queue, other.c.group == given.c.group)
-            live = other.c.status.in_([const(status) for status in LIVE])
+            of_group, live = _of_group(other, given.c), _live(other)
             first = select(other.c.id).where(*of_group, live).order_by(other.c.id).limit(const(1))
             ids = select(first.correlate(given).scalar_subquery()).select_from(given)
             # Not only where it is behind: who puts it there at this moment is waited for, or ends this transaction.
@@ -706,8 +705,7 @@ class Statements:
         free: list[ColumnElement[bool]] = []
         if grouped:
             other = self.message.alias("other")
-            of_group = (other.c.queue == columns.queue, other.c.group == columns.group)
-            live = other.c.status.in_([const(status) for status in LIVE])
+            of_group, live = _of_group(other, columns), _live(other)
             leased = exists().where(*of_group, other.c.leased_by.is_not(None), other.c.id != columns.id)
             free = [~exists().where(*of_group, live, other.c.id < columns.id), ~leased]
         due = select(*self._record).where(*self._due_rows(grouped, False), *free)
@@ -723,7 +721,7 @@ class Statements:
             (in_line, self._in_group(False)),
             (in_line, self._in_group(True)),
             behind,
-            (columns.due_at.is_(None), columns.behind_at.is_(None)),
+            self._resting,
         ]
         parts = [
             select(columns.status, func.count().label("number")).where(self._of_queue, *kind).group_by(columns.status)
@@ -739,7 +737,7 @@ class Statements:
         kinds: list[tuple[ColumnElement[bool], ...]] = [
             (columns.due_at.is_not(None), self._in_group(False)),
             (columns.group.is_not(None), self._live),
-            (columns.due_at.is_(None), columns.behind_at.is_(None)),
+            self._resting,
         ]
         return Statement(
             select(*(select(func.min(columns.queue)).where(after, *kind).scalar_subquery() for kind in kinds))
@@ -798,7 +796,7 @@ class Statements:
     def _kinds(self) -> tuple[tuple[ColumnElement[bool], ...], ...]:
         """The rows in groups, and those that rest: what is neither is in a line without groups."""
         columns = self.message.c
-        return (columns.group.is_not(None), self._live), (columns.due_at.is_(None), columns.behind_at.is_(None))
+        return (columns.group.is_not(None), self._live), self._resting
 
     @lru_cache(maxsize=4)  # noqa: B019 - lives as long as the store
     def in_line(self, grouped: bool, due: bool) -> Statement:
@@ -820,11 +818,10 @@ class Statements:
         """Count the rows of a queue that are in no line, by what they wait for, each up to a number."""
         columns = self.message.c
         limit = self._bound("limit_in", Integer())
-        resting = (columns.due_at.is_(None), columns.behind_at.is_(None))
         behind = (columns.group.is_not(None), self._live, columns.due_at.is_(None), columns.behind_at.is_not(None))
         kinds = {
-            "dead": (*resting, ~self._live),
-            "stopped": (*resting, self._live),
+            "dead": (*self._resting, ~self._live),
+            "stopped": (*self._resting, self._live),
             "waiting": behind,
         }
         parts = []
@@ -1001,6 +998,16 @@ class Statements:
         columns = self.message.c
         held = and_(columns.key.is_not(None), self._live)
         return added.on_conflict_do_nothing(index_elements=[columns.queue, columns.key], index_where=held)
+
+
+def _live(rows: Any) -> ColumnElement[bool]:
+    found: ColumnElement[bool] = rows.c.status.in_([const(status) for status in LIVE])
+    return found
+
+
+def _of_group(rows: Any, given: Any) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
+    """The rows of the group that is given by its queue and its name."""
+    return rows.c.queue == given.queue, rows.c.group == given.group
 
 
 LENT: Final = (
