@@ -4,7 +4,11 @@ import ast
 from dataclasses import dataclass
 from pathlib import Path
 
-STATEMENTS = "stores/sql/statements.py"
+CORE_STATEMENTS = "stores/sql/statements/core.py"
+PUSHING = "stores/sql/statements/pushing.py"
+TAKING = "stores/sql/statements/taking.py"
+SETTLING = "stores/sql/statements/settling.py"
+SCHEDULING = "stores/sql/statements/scheduling.py"
 STEPS = "stores/memory/steps.py"
 STATE = "stores/memory/state.py"
 TURNS = "stores/memory/turns.py"
@@ -53,44 +57,44 @@ class Mutation:
 DUE = "self.dialect.one_of(self.message.c.id, self._due_ids(from_floor))"
 
 SQL = [
-    Mutation("the token of a turn is not tested", STATEMENTS, "_settled", ", self._same_token(given)", ""),
+    Mutation("the token of a turn is not tested", SETTLING, "_settled", ", self._same_token(given)", ""),
     Mutation(
         "the newest due message comes first",
-        STATEMENTS, "_first_due", "(columns.due_at, ", "(columns.due_at.desc(), ",
+        TAKING, "_first_due", "(columns.due_at, ", "(columns.due_at.desc(), ",
     ),
-    Mutation("attempts are not counted", STATEMENTS, "_lend", "else_=const(1))", "else_=const(0))"),
+    Mutation("attempts are not counted", TAKING, "_lend", "else_=const(1))", "else_=const(0))"),
     Mutation(
         "a turn that ends leaves its lease on the message",
-        STATEMENTS, "_turned", '"leased_until": null()', '"leased_until": self.message.c.leased_until',
+        CORE_STATEMENTS, "_turned", '"leased_until": null()', '"leased_until": self.message.c.leased_until',
     ),
-    Mutation("a dead message still holds its key", STATEMENTS, "_held", ", self._live", ""),
+    Mutation("a dead message still holds its key", PUSHING, "_held", ", self._live", ""),
     Mutation(
         "a released message is due now, not as before",
-        STATEMENTS, "release", "due_at=given.c.due", "due_at=self.now",
+        SETTLING, "release", "due_at=given.c.due", "due_at=self.now",
     ),
-    Mutation("a moved message keeps its attempts", STATEMENTS, "move", "attempts=const(0),", ""),
+    Mutation("a moved message keeps its attempts", SETTLING, "move", "attempts=const(0),", ""),
     Mutation(
         "an extension raises the token",
-        STATEMENTS, "extend", "leased_until=until)", "leased_until=until, token=columns.token + const(1))",
+        SETTLING, "extend", "leased_until=until)", "leased_until=until, token=columns.token + const(1))",
     ),
     Mutation(
         "the limit of attempts is one too high",
-        STATEMENTS, "_lend", "columns.attempts >= attempts", "columns.attempts > attempts",
+        TAKING, "_lend", "columns.attempts >= attempts", "columns.attempts > attempts",
     ),
     Mutation("the highest priority goes first", LINES, "of", "queue, ()))", "queue, ()), reverse=True)"),
     Mutation(
         "of a group nobody waits for those before it",
-        STATEMENTS, "blockers", "other.c.id < columns.id)", "other.c.id < const(0))",
+        TAKING, "blockers", "other.c.id < columns.id)", "other.c.id < const(0))",
     ),
     Mutation("the next of a group never has its turn", CORE, "_call_up", "sorted(set(groups))", "[]"),
     Mutation(
         "a pop leaves the message in the queue",
-        STATEMENTS, "pop", f"delete(self.message).where({DUE})",
+        TAKING, "pop", f"delete(self.message).where({DUE})",
         f"update(self.message).where({DUE}).values(token=self.message.c.token + const(1))",
     ),
     Mutation(
         "the version of a schedule is not tested",
-        STATEMENTS, "_schedule_as_read", ', columns.version == self._bound("was", BigInteger())', "",
+        SCHEDULING, "_schedule_as_read", ', columns.version == self._bound("was", BigInteger())', "",
     ),
 ]  # fmt: skip
 

@@ -56,7 +56,7 @@ def wanted() -> dict[str, str]:
 def statements(of: Statements) -> dict[str, Statement]:
     """Return every statement by its name; one over rows as for rows that differ in all columns."""
     found: dict[str, Statement] = {}
-    for name, member in vars(Statements).items():
+    for name, member in inspect.getmembers_static(Statements):
         if name in WITH_PARAMETER:
             for parameter in WITH_PARAMETER[name]:
                 if name == "pick":

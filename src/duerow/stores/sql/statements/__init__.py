@@ -1,0 +1,27 @@
+"""Every statement of the SQL stores: one short function for each, built once, the same for all dialects.
+
+Values are always bound; their names carry a suffix of `_in` where a column has the name. What each database is sent
+is kept as text beside the tests and reviewed like code.
+"""
+
+from __future__ import annotations
+
+from duerow.stores.sql.statements.changing import CHANGED, Changing
+from duerow.stores.sql.statements.core import ENTRY, LENT, ONE, RECEIPT, RECORD, OverRows, Statement
+from duerow.stores.sql.statements.pushing import Pushing
+from duerow.stores.sql.statements.queues import Queues
+from duerow.stores.sql.statements.reading import Reading
+from duerow.stores.sql.statements.scheduling import Scheduling
+from duerow.stores.sql.statements.taking import Taking
+
+__all__ = ["CHANGED", "ENTRY", "LENT", "ONE", "RECEIPT", "RECORD", "OverRows", "Statement", "Statements"]
+
+
+class Statements(Pushing, Taking, Changing, Reading, Queues, Scheduling):
+    """The statements of one installation.
+
+    Args:
+        tables: its tables.
+        dialect: its database.
+        timed: whether each statement is given the time as the bound value `now`.
+    """

@@ -1,0 +1,229 @@
+"""What all statements of the SQL stores are made of: statements, rows of bound values, and the columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from sqlalchemy import (
+    BigInteger,
+    BindParameter,
+    Boolean,
+    ColumnElement,
+    Integer,
+    Null,
+    SmallInteger,
+    Text,
+    bindparam,
+    func,
+    null,
+    select,
+)
+from sqlalchemy.sql.base import Executable
+from sqlalchemy.types import TypeEngine
+
+from duerow.message import LIVE
+from duerow.stores.sql.conditions import Conditions
+from duerow.stores.sql.dialects.base import Dialect, const
+from duerow.stores.sql.tables import Tables
+
+ENTRY: Final = ("id", "queue", "key", "kind", "payload", "headers", "group", "priority", "due", "delay")
+"""The columns of messages to be inserted, in the order of `plans`."""
+
+ONE: Final = ("queue", "kind", "payload")
+"""The columns for which every single push has a value."""
+
+RECEIPT: Final = ("id", "token")
+
+LENT: Final = (
+    "id",
+    "payload",
+    "kind",
+    "key",
+    "headers",
+    "status",
+    "created_at",
+    "first_due_at",
+    "place_at",
+    "attempts",
+    "token",
+    "leased_until",
+    "last_error",
+)
+"""What a reserve reads: what the caller knows is left out, and a moment equal to the one before it comes as null."""
+
+RECORD: Final = (
+    "id",
+    "queue",
+    "payload",
+    "kind",
+    "key",
+    "headers",
+    "group",
+    "priority",
+    "status",
+    "due_at",
+    "first_due_at",
+    "attempts",
+    "token",
+    "leased_by",
+    "leased_until",
+    "created_at",
+    "last_attempt_at",
+    "last_error",
+)
+"""The columns of a record, in the order of its fields."""
+
+
+class Statement:
+    """An SQL statement; compiled once for each driver by whoever executes it, if it is kept for more than one use."""
+
+    __slots__ = ("element", "kept", "returns", "writes")
+
+    def __init__(self, element: Any, kept: bool = True) -> None:
+        self.element = element
+        self.kept = kept
+        self.writes = bool(element.is_dml)
+        self.returns = element.is_select or bool(self.writes and element.returning_column_descriptions)
+
+
+class OverRows:
+    """A statement over rows of bound values; a column in which all rows are alike is bound once.
+
+    Args:
+        dialect: whose rows.
+        types: the columns of the rows, and their types.
+        build: makes the statement, given the rows as a table.
+    """
+
+    def __init__(
+        self, dialect: Dialect, types: Mapping[str, TypeEngine[Any]], build: Callable[[Any], Executable]
+    ) -> None:
+        self.dialect, self.types, self.build = dialect, types, build
+        self._statements: dict[frozenset[str], Statement] = {}
+
+    def alike(self, alike: frozenset[str]) -> Statement:
+        """Return the statement for rows that are alike in these columns."""
+        if alike not in self._statements:
+            given = self.dialect.given("given", self.types, alike)
+            self._statements[alike] = Statement(self.build(given))
+        return self._statements[alike]
+
+
+class Core:
+    """What the statements of every subject share.
+
+    Args:
+        tables: the installation's.
+        dialect: its database.
+        timed: whether each statement is given the time as the bound value `now`.
+    """
+
+    def __init__(self, tables: Tables, dialect: Dialect, timed: bool) -> None:
+        self.tables, self.dialect, self.timed = tables, dialect, timed
+        self.message = tables.message
+        self.now: ColumnElement[Any] = self._bound("now", dialect.moment) if timed else dialect.now()
+        columns = self.message.c
+        shown = [
+            dialect.as_text(column).label(column.name) if column.type is dialect.json else column for column in columns
+        ]
+        names = [column.name for column in columns]
+        by_name: dict[str, ColumnElement[Any]] = dict(zip(names, shown, strict=True))
+        by_name["due_at"] = func.coalesce(columns.due_at, columns.behind_at, type_=dialect.moment)
+        self._record = [by_name[name] for name in RECORD]
+        often_alike = {
+            "first_due_at": func.nullif(columns.first_due_at, columns.created_at, type_=dialect.moment),
+            "place_at": func.nullif(columns.place_at, columns.first_due_at, type_=dialect.moment),
+        }
+        self._lent = [often_alike.get(name, by_name[name]) for name in LENT]
+        self._live = live(self.message)
+        self._resting = (columns.due_at.is_(None), columns.behind_at.is_(None))
+        self.conditions = Conditions(dialect, self.message)
+
+    @property
+    def channel(self) -> str:
+        """The name under which sleeping consumers are woken."""
+        return f"{self.tables.prefix}wake"
+
+    @property
+    def _entry_types(self) -> dict[str, TypeEngine[Any]]:
+        dialect = self.dialect
+        texts = (Text(), Text(), Text(), Text(), Text(), Text())
+        kinds = (BigInteger(), *texts, SmallInteger(), dialect.moment, dialect.span)
+        return dict(zip(ENTRY, kinds, strict=True))
+
+    @property
+    def _turned(self) -> dict[str, Any]:
+        """What every write that ends a lease sets."""
+        return {"token": self.message.c.token + const(1), "leased_by": null(), "leased_until": null()}
+
+    def _over(self, names: Sequence[str], build: Callable[[Any], Executable]) -> OverRows:
+        """Return a statement over rows with these columns, of which each always has the same type."""
+        types = {
+            **self._entry_types,
+            "token": BigInteger(),
+            "error": Text(),
+            "behind": Boolean(),
+            "grouped": Boolean(),
+            "low": Integer(),
+            "high": Integer(),
+        }
+        return OverRows(self.dialect, {name: types[name] for name in names}, build)
+
+    def _bound(self, name: str, kind: TypeEngine[Any]) -> BindParameter[Any]:
+        return bindparam(name, type_=kind)
+
+    def _json(self, value: ColumnElement[Any]) -> ColumnElement[Any]:
+        return self.dialect.from_text(value)
+
+    @property
+    def _of_queue(self) -> ColumnElement[bool]:
+        return self.message.c.queue == self._bound("queue_in", Text())
+
+    def _in_group(self, grouped: bool) -> ColumnElement[bool]:
+        group = self.message.c.group
+        return group.is_not(None) if grouped else group.is_(None)
+
+    @property
+    def _paused(self) -> ColumnElement[Any]:
+        queue = self.tables.queue.c
+        said = select(queue.paused).where(queue.name == self._bound("queue_in", Text())).scalar_subquery()
+        return func.coalesce(said, const(1) == const(0))
+
+    @property
+    def _kinds(self) -> tuple[tuple[ColumnElement[bool], ...], ...]:
+        """The rows in groups, and those that rest: what is neither is in a line without groups."""
+        columns = self.message.c
+        return (columns.group.is_not(None), self._live), self._resting
+
+    def _due(self, due: ColumnElement[Any], delay: ColumnElement[Any]) -> ColumnElement[Any]:
+        """Return when a message is due that was pushed with a due time, a delay or neither."""
+        if isinstance(due, Null) and isinstance(delay, Null):
+            return self.now
+        later = self.dialect.later(self.now, delay)
+        return func.coalesce(due, later, self.now, type_=self.dialect.moment)
+
+    def _due_rows(self, grouped: bool, from_floor: bool, rows: Any = None) -> list[ColumnElement[bool]]:
+        """The due rows of a line, which are those of a queue with one priority, in groups or not."""
+        columns = self.message.c if rows is None else rows.c
+        due = [
+            columns.queue == self._bound("queue_in", Text()),
+            columns.priority == self._bound("priority_in", SmallInteger()),
+            columns.due_at <= self.now,
+            columns.group.is_not(None) if grouped else columns.group.is_(None),
+        ]
+        return [*due, columns.due_at >= self._bound("floor", self.dialect.moment)] if from_floor else due
+
+    def _woken(self, which: ColumnElement[bool]) -> Any:
+        return self.dialect.wake(self.tables.waiting, which, self.now, self.channel)
+
+
+def live(rows: Any) -> ColumnElement[bool]:
+    """Return whether the rows are messages that are not dead."""
+    found: ColumnElement[bool] = rows.c.status.in_([const(status) for status in LIVE])
+    return found
+
+
+def of_group(rows: Any, given: Any) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
+    """The rows of the group that is given by its queue and its name."""
+    return rows.c.queue == given.queue, rows.c.group == given.group

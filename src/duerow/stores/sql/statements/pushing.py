@@ -1,0 +1,181 @@
+"""The statements of the SQL stores: what adds messages or gives held ones new content."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property, lru_cache
+from typing import Any
+
+from sqlalchemy import (
+    ColumnElement,
+    Null,
+    Select,
+    and_,
+    case,
+    func,
+    null,
+    select,
+    update,
+)
+from sqlalchemy.sql.base import Executable
+
+from duerow.stores.sql.dialects.base import const
+from duerow.stores.sql.statements.core import (
+    ENTRY,
+    ONE,
+    Core,
+    OverRows,
+    Statement,
+)
+
+
+class Pushing(Core):
+    """What adds messages or gives held ones new content."""
+
+    @lru_cache(maxsize=64)  # noqa: B019 - lives as long as the store
+    def insert_one(self, given: frozenset[str]) -> Statement:
+        """Add one message and return its id; nothing if a live message holds the key. Wakes who sleeps.
+
+        `given` names the columns that have a value besides the queue, the kind and the payload.
+        """
+        bound = {
+            name: self._bound(f"{name}_in", kind) if name in given or name in ONE else null()
+            for name, kind in self._entry_types.items()
+            if name != "id"
+        }
+        added = self.dialect.insert(self.message).values(self._fresh(bound))
+        if "key" in given:
+            added = self._ignoring(added)
+        woken = self._woken(self.tables.waiting.c.queue == bound["queue"])
+        return Statement(added.returning(self.message.c.id, *([] if woken is None else [woken.scalar_subquery()])))
+
+    @cached_property
+    def insert_many(self) -> OverRows:
+        """Add messages with ids handed out before; return the ids of those whose key was free. Locks in key order."""
+
+        def build(given: Any) -> Executable:
+            fresh = self._fresh({name: given.c[name] for name in ENTRY})
+            rows = select(*fresh.values()).select_from(given).where(const(1) == const(1))
+            rows = rows.order_by(given.c.queue, given.c.key, given.c.id)
+            added = self._ignoring(self.dialect.insert(self.message).from_select(list(fresh), rows))
+            return added.returning(self.message.c.id)  # type: ignore[no-any-return]
+
+        return self._over(ENTRY, build)
+
+    @cached_property
+    def insert_keyless(self) -> OverRows:
+        """Add messages without keys; return their ids, which follow the order given."""
+
+        def build(given: Any) -> Executable:
+            fresh = self._fresh({name: given.c[name] for name in ENTRY[1:]})
+            rows = select(*fresh.values()).select_from(given)
+            return self.dialect.insert(self.message).from_select(list(fresh), rows).returning(self.message.c.id)
+
+        return self._over(ENTRY[1:], build)
+
+    @cached_property
+    def insert_grouped(self) -> OverRows:
+        """As insert_keyless, for rows of which some are in groups; `behind`: another of its group goes before it."""
+
+        def build(given: Any) -> Executable:
+            fresh = self._fresh({name: given.c[name] for name in ENTRY[1:]})
+            due = fresh["due_at"]
+            fresh["due_at"] = case((given.c.behind, null()), else_=due)
+            fresh["behind_at"] = case((given.c.behind, due), else_=null())
+            rows = select(*fresh.values()).select_from(given)
+            return self.dialect.insert(self.message).from_select(list(fresh), rows).returning(self.message.c.id)
+
+        return self._over((*ENTRY[1:], "behind"), build)
+
+    @cached_property
+    def next_ids(self) -> Statement:
+        """Hand out `count` ids, ascending."""
+        return Statement(self.dialect.next_ids(self.message, self.tables.prefix, self.tables.schema))
+
+    @cached_property
+    def holders(self) -> OverRows:
+        """Read the live messages that hold the given keys, locked against changes where rows can be."""
+
+        def build(given: Any) -> Executable:
+            in_order = self._held(self._record, given).order_by(self.message.c.queue, self.message.c.key)
+            return in_order.with_for_update(of=self.message)
+
+        return self._over(("queue", "key"), build)
+
+    @cached_property
+    def holder_ids(self) -> OverRows:
+        """Read the ids of the live messages that hold the given keys."""
+        columns = self.message.c
+
+        def build(given: Any) -> Executable:
+            return self._held([columns.queue, columns.key, columns.id], given)
+
+        return self._over(("queue", "key"), build)
+
+    def _held(self, shown: Sequence[ColumnElement[Any]], given: Any) -> Select[Any]:
+        equal = self.dialect.select_equal(shown, self.message, given, ("queue", "key"))
+        return equal.where(self.message.c.key.is_not(None), self._live)
+
+    @cached_property
+    def replace(self) -> OverRows:
+        """Give held messages the content of a new push; a lease on them ends."""
+
+        def build(given: Any) -> Executable:
+            due = self._due(given.c.due, given.c.delay)
+            changed = update(self.message).where(self.message.c.id == given.c.id)
+            return changed.values(
+                kind=given.c.kind,
+                payload=self._json(given.c.payload),
+                headers=self._json(given.c.headers),
+                group=given.c.group,
+                priority=given.c.priority,
+                status=const("new"),
+                due_at=due,
+                behind_at=null(),
+                first_due_at=due,
+                attempts=const(0),
+                last_attempt_at=null(),
+                last_error=null(),
+                **self._turned,
+            )
+
+        return self._over(("id", *ENTRY[3:]), build)
+
+    @cached_property
+    def hasten(self) -> OverRows:
+        """Make held messages that nobody has due earlier, if the given time is; return whose time changed."""
+        columns = self.message.c
+
+        def build(given: Any) -> Executable:
+            due = self._due(given.c.due, given.c.delay)
+            stands = func.coalesce(columns.due_at, columns.behind_at, type_=self.dialect.moment)
+            earlier = and_(columns.id == given.c.id, columns.leased_by.is_(None), stands > due)
+            return update(self.message).where(earlier).values(due_at=due, behind_at=null()).returning(columns.id)
+
+        return self._over(("id", "due", "delay"), build)
+
+    def _fresh(self, given: dict[str, Any]) -> dict[str, Any]:
+        """Return all columns of a new message."""
+        due = self._due(given["due"], given["delay"])
+        ids = {"id": given["id"]} if "id" in given else {}
+        return {
+            **ids,
+            "queue": given["queue"],
+            "key": given["key"],
+            "kind": given["kind"],
+            "payload": self._json(given["payload"]),
+            "headers": self._json(given["headers"]),
+            "group": given["group"],
+            "priority": const(0) if isinstance(given["priority"], Null) else given["priority"],
+            "status": const("new"),
+            "due_at": due,
+            "first_due_at": due,
+            "attempts": const(0),
+            "token": const(0),
+            "created_at": self.now,
+        }
+
+    def _ignoring(self, added: Any) -> Any:
+        columns = self.message.c
+        held = and_(columns.key.is_not(None), self._live)
+        return added.on_conflict_do_nothing(index_elements=[columns.queue, columns.key], index_where=held)

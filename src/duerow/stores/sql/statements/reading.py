@@ -1,0 +1,193 @@
+"""The statements of the SQL stores: what looks at messages and changes none."""
+
+from __future__ import annotations
+
+from functools import cached_property, lru_cache
+from typing import Any
+
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    Integer,
+    Select,
+    SmallInteger,
+    Text,
+    and_,
+    case,
+    exists,
+    func,
+    literal,
+    or_,
+    select,
+    union_all,
+)
+
+from duerow.store import Order
+from duerow.stores.sql.dialects.base import const
+from duerow.stores.sql.statements.core import (
+    Core,
+    Statement,
+    live,
+    of_group,
+)
+from duerow.where import Condition, Path
+
+
+class Reading(Core):
+    """What looks at messages and changes none."""
+
+    @lru_cache(maxsize=64)  # noqa: B019 - lives as long as the store
+    def find(self, by: tuple[str, ...]) -> Statement:
+        """Read messages of a queue by the filters named: ids, keys, statuses, after_id; `by_id` sets the order.
+
+        `live` and `resting` are the statuses for which there is an index, by key and by id.
+        """
+        columns = self.message.c
+        in_line = [columns.priority, self._stands.asc().nulls_last(), columns.id]
+        line = [columns.id] if "by_id" in by else in_line
+        return Statement(self._found(by).order_by(*line).limit(self._bound("limit_in", Integer())))
+
+    def search(self, by: tuple[str, ...], where: Condition | None, order: Order, locked: bool) -> Statement:
+        """As `find`, of which a condition holds and in any order; made for one use, with the condition's values."""
+        columns = self.message.c
+        found = self._found(by)
+        if where is not None:
+            found = found.where(self.conditions.clause(where))
+        column = self.conditions.column(order.field)
+        if order.after is not None:
+            found = found.where(self._behind(column, order, *order.after))
+        ends = (
+            [column.desc().nulls_last(), columns.id.desc()] if order.descending else [column.nulls_last(), columns.id]
+        )
+        if order.field == "id":
+            ends = ends[-1:]
+        found = found.order_by(*ends).limit(self._bound("limit_in", Integer()))
+        return Statement(found.with_for_update(of=self.message) if locked else found, kept=False)
+
+    def _behind(self, column: ColumnElement[Any], order: Order, value: Any, id: int) -> ColumnElement[bool]:
+        """Return that a row comes after a place in an order in which nulls are last."""
+        ids = self.message.c.id
+        mark = literal(id, BigInteger())
+        later_id = ids < mark if order.descending else ids > mark
+        if order.field == "id":
+            return later_id
+        if value is None:
+            return and_(column.is_(None), later_id)
+        bound = self.conditions.bound(order.field, value)
+        later = column < bound if order.descending else column > bound
+        return or_(later, and_(column == bound, later_id), column.is_(None))
+
+    def tally(self, where: Condition | None, by: Path | None, limited: bool, resting: bool) -> Statement:
+        """Count rows of a queue of which a condition holds by a value of theirs, the first `limit_in` of them.
+
+        `resting`: only those that are neither in line nor behind others, by their own index.
+        """
+        value = const(0) if by is None else self.conditions.value(by)
+        found = select(value.label("value")).where(self._of_queue)
+        if resting:
+            found = found.where(self.message.c.due_at.is_(None), self.message.c.behind_at.is_(None))
+        if where is not None:
+            found = found.where(self.conditions.clause(where))
+        if limited:
+            found = found.limit(self._bound("limit_in", Integer()))
+        rows = found.subquery("found")
+        return Statement(select(rows.c.value, func.count()).group_by(rows.c.value), kept=False)
+
+    def _found(self, by: tuple[str, ...]) -> Select[Any]:
+        columns = self.message.c
+        found = select(*self._record).where(columns.queue == self._bound("queue_in", Text()))
+        if "live" in by:
+            found = found.where(columns.key.is_not(None), self._live)
+        if "resting" in by:
+            found = found.where(columns.due_at.is_(None), columns.behind_at.is_(None))
+        for name, column in (("ids", columns.id), ("keys", columns.key), ("statuses", columns.status)):
+            if name in by:
+                given = self.dialect.given(name, {"value": column.type}, frozenset())
+                found = found.where(column.in_(select(given.c.value)))
+        if "after_id" in by:
+            found = found.where(columns.id > self._bound("after_id", BigInteger()))
+        return found
+
+    @property
+    def _stands(self) -> ColumnElement[Any]:
+        """The due time of a row, also of one that waits behind others of its group."""
+        columns = self.message.c
+        return func.coalesce(columns.due_at, columns.behind_at, type_=self.dialect.moment)
+
+    @lru_cache(maxsize=2)  # noqa: B019 - lives as long as the store
+    def peek(self, grouped: bool) -> Statement:
+        """Read the oldest due rows of a line; of groups only those whose turn it is."""
+        columns = self.message.c
+        free: list[ColumnElement[bool]] = []
+        if grouped:
+            other = self.message.alias("other")
+            same, alive = of_group(other, columns), live(other)
+            leased = exists().where(*same, other.c.leased_by.is_not(None), other.c.id != columns.id)
+            free = [~exists().where(*same, alive, other.c.id < columns.id), ~leased]
+        due = select(*self._record).where(*self._due_rows(grouped, False), *free)
+        return Statement(due.order_by(columns.due_at, columns.id).limit(self._bound("limit_in", Integer())))
+
+    @cached_property
+    def count(self) -> Statement:
+        """Count a queue's rows by status: those in line, those behind others, those at rest, each by its own index."""
+        columns = self.message.c
+        in_line = columns.due_at.is_not(None)
+        behind = (columns.due_at.is_(None), columns.behind_at.is_not(None), columns.group.is_not(None), self._live)
+        kinds: list[tuple[ColumnElement[bool], ...]] = [
+            (in_line, self._in_group(False)),
+            (in_line, self._in_group(True)),
+            behind,
+            self._resting,
+        ]
+        parts = [
+            select(columns.status, func.count().label("number")).where(self._of_queue, *kind).group_by(columns.status)
+            for kind in kinds
+        ]
+        return Statement(union_all(*parts))
+
+    @lru_cache(maxsize=4)  # noqa: B019 - lives as long as the store
+    def in_line(self, grouped: bool, due: bool) -> Statement:
+        """Count the rows of a line that are due, or those that are not yet, by whether they are lent, up to a number.
+
+        Each with the first due time among them.
+        """
+        columns = self.message.c
+        line = (self._of_queue, columns.priority == self._bound("priority_in", SmallInteger()), self._in_group(grouped))
+        when = columns.due_at <= self.now if due else columns.due_at > self.now
+        lent = (const(1) == const(0)) if due else columns.leased_by.is_not(None)
+        some = select(lent.label("lent"), columns.due_at).where(*line, when).order_by(columns.due_at)
+        first = some.limit(self._bound("limit_in", Integer())).subquery("first")
+        counted = select(first.c.lent, func.count(), func.min(first.c.due_at, type_=self.dialect.moment))
+        return Statement(counted.group_by(first.c.lent))
+
+    @cached_property
+    def out_of_line(self) -> Statement:
+        """Count the rows of a queue that are in no line, by what they wait for, each up to a number."""
+        columns = self.message.c
+        limit = self._bound("limit_in", Integer())
+        behind = (columns.group.is_not(None), self._live, columns.due_at.is_(None), columns.behind_at.is_not(None))
+        kinds = {
+            "dead": (*self._resting, ~self._live),
+            "stopped": (*self._resting, self._live),
+            "waiting": behind,
+        }
+        parts = []
+        for name, which in kinds.items():
+            some = select(columns.id).where(self._of_queue, *which).limit(limit).subquery(name)
+            parts.append(select(func.count()).select_from(some).scalar_subquery())
+        return Statement(select(*parts, self._paused, self.now))
+
+    @cached_property
+    def blocker(self) -> Statement:
+        """Read the message that has to leave a group before the given one: the one that is lent, else the first."""
+        columns = self.message.c
+        group = (self._of_queue, columns.group == self._bound("group_in", Text()), self._live)
+        before = or_(columns.leased_by.is_not(None), columns.id < self._bound("id_in", BigInteger()))
+        found = select(*self._record).where(*group, before, columns.id != self._bound("id_in", BigInteger()))
+        lent_first = case((columns.leased_by.is_not(None), const(0)), else_=const(1))
+        return Statement(found.order_by(lent_first, columns.id).limit(const(1)))
+
+    @cached_property
+    def time(self) -> Statement:
+        """Read the time."""
+        return Statement(select(self.now))

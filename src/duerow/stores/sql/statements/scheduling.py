@@ -1,0 +1,80 @@
+"""The statements of the SQL stores: what keeps schedules."""
+
+from __future__ import annotations
+
+from functools import cached_property, lru_cache
+from typing import Any
+
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    Integer,
+    Text,
+    delete,
+    func,
+    select,
+    update,
+)
+
+from duerow.stores.sql.statements.core import (
+    Core,
+    Statement,
+)
+
+
+class Scheduling(Core):
+    """What keeps schedules."""
+
+    @cached_property
+    def next_tick(self) -> Statement:
+        """Read when the next of all schedules ticks; and the time."""
+        next_at = self.tables.schedule.c.next_at
+        return Statement(select(select(func.min(next_at)).where(next_at.is_not(None)).scalar_subquery(), self.now))
+
+    @lru_cache(maxsize=4)  # noqa: B019 - lives as long as the store
+    def schedules(self, by: tuple[str, ...]) -> Statement:
+        """Read schedules: all, by `name`, or those `due` until a bound moment."""
+        columns = self.tables.schedule.c
+        definition = self.dialect.as_text(columns.definition).label("definition")
+        found = select(columns.name, definition, columns.next_at, columns.last_at, columns.version)
+        if "name" in by:
+            return Statement(found.where(columns.name == self._bound("name_in", Text())))
+        if "due" in by:
+            due = found.where(columns.next_at <= self._bound("until", self.dialect.moment))
+            return Statement(due.order_by(columns.next_at).limit(self._bound("limit_in", Integer())))
+        return Statement(found.order_by(columns.name))
+
+    @cached_property
+    def insert_schedule(self) -> Statement:
+        """Add a schedule, and return its name; nothing if there is one of that name."""
+        columns = self.tables.schedule.c
+        values = {"name": self._bound("name_in", Text()), **self._scheduled}
+        added: Any = self.dialect.insert(self.tables.schedule).values(values)
+        return Statement(added.on_conflict_do_nothing(index_elements=[columns.name]).returning(columns.name))
+
+    @cached_property
+    def update_schedule(self) -> Statement:
+        """Change the schedule that has this name and version, and return its name."""
+        changed = update(self.tables.schedule).where(*self._schedule_as_read).values(self._scheduled)
+        return Statement(changed.returning(self.tables.schedule.c.name))
+
+    @cached_property
+    def delete_schedule(self) -> Statement:
+        """Take away the schedule that has this name and version, and return its name."""
+        removed = delete(self.tables.schedule).where(*self._schedule_as_read)
+        return Statement(removed.returning(self.tables.schedule.c.name))
+
+    @property
+    def _schedule_as_read(self) -> list[ColumnElement[bool]]:
+        columns = self.tables.schedule.c
+        return [columns.name == self._bound("name_in", Text()), columns.version == self._bound("was", BigInteger())]
+
+    @property
+    def _scheduled(self) -> dict[str, ColumnElement[Any]]:
+        """The columns of a schedule that change."""
+        return {
+            "definition": self._json(self._bound("definition_in", Text())),
+            "next_at": self._bound("next_in", self.dialect.moment),
+            "last_at": self._bound("last_in", self.dialect.moment),
+            "version": self._bound("version_in", BigInteger()),
+        }

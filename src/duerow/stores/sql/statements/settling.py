@@ -1,0 +1,134 @@
+"""The statements of the SQL stores: what ends or extends leases."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+from sqlalchemy import (
+    ColumnElement,
+    Update,
+    and_,
+    delete,
+    func,
+    null,
+    select,
+    update,
+)
+from sqlalchemy.sql.base import Executable
+
+from duerow.stores.sql.dialects.base import const
+from duerow.stores.sql.statements.core import (
+    ENTRY,
+    RECEIPT,
+    Core,
+    OverRows,
+)
+
+
+class Settling(Core):
+    """What ends or extends leases."""
+
+    @cached_property
+    def extend(self) -> OverRows:
+        """Let leases run until now + lease; return id, token and the new end of those whose token matches."""
+        until = self.dialect.later(self.now, self._bound("lease", self.dialect.span))
+        columns = self.message.c
+
+        def build(given: Any) -> Executable:
+            longer = self._settled(given).values(due_at=until, leased_until=until)
+            return longer.returning(columns.id, columns.token, columns.leased_until)
+
+        return self._over(RECEIPT, build)
+
+    @cached_property
+    def commit(self) -> OverRows:
+        """Take away the rows whose token matches; return their receipts."""
+
+        def build(given: Any) -> Executable:
+            return (
+                delete(self.message)
+                .where(*self.dialect.delete_matches(self.message, given))
+                .returning(self.message.c.id, self.message.c.token)
+            )
+
+        return self._over(RECEIPT, build)
+
+    @cached_property
+    def roll_back(self) -> OverRows:
+        """Give rows whose token matches a new due time and an error; return their receipts."""
+
+        def build(given: Any) -> Executable:
+            due = self.dialect.later(self.now, given.c.delay)
+            return self._turn(given, status=const("error"), due_at=due, last_error=self._kept_error(given))
+
+        return self._over((*RECEIPT, "delay", "error"), build)
+
+    @cached_property
+    def bury(self) -> OverRows:
+        """Stop rows whose token matches for good, with an error; return their receipts."""
+
+        def build(given: Any) -> Executable:
+            return self._turn(given, status=const("dead"), due_at=null(), last_error=self._kept_error(given))
+
+        return self._over((*RECEIPT, "error"), build)
+
+    @cached_property
+    def release(self) -> OverRows:
+        """Give rows whose token matches their place in line and their attempt back; return their receipts."""
+
+        def build(given: Any) -> Executable:
+            return self._turn(given, due_at=given.c.due, attempts=self.message.c.attempts - const(1))
+
+        return self._over((*RECEIPT, "due"), build)
+
+    @cached_property
+    def move(self) -> OverRows:
+        """Send rows whose token matches to another queue; return their receipts."""
+        columns = self.message.c
+
+        def build(given: Any) -> Executable:
+            due = self._due(given.c.due, given.c.delay)
+            return self._turn(
+                given,
+                queue=given.c.queue,
+                key=given.c.key,
+                kind=func.coalesce(given.c.kind, columns.kind),
+                payload=func.coalesce(self._json(given.c.payload), columns.payload),
+                headers=self._json(given.c.headers),
+                group=given.c.group,
+                priority=given.c.priority,
+                status=const("new"),
+                due_at=due,
+                first_due_at=due,
+                attempts=const(0),
+                last_attempt_at=null(),
+                last_error=null(),
+            )
+
+        return self._over((*RECEIPT, *ENTRY[1:]), build)
+
+    @cached_property
+    def owned(self) -> OverRows:
+        """Read the rows whose token matches, locked against changes where rows can be."""
+
+        def build(given: Any) -> Executable:
+            match = and_(self.message.c.id == given.c.id, self._same_token(given))
+            return select(*self._record).join_from(given, self.message, match).with_for_update(of=self.message)
+
+        return self._over(RECEIPT, build)
+
+    def _turn(self, given: Any, **values: Any) -> Executable:
+        """End turns: set these values, end the lease, raise the token; return the receipts that matched."""
+        columns = self.message.c
+        ended = self._settled(given).values(**values, **self._turned)
+        return ended.returning(columns.id, columns.token - const(1))
+
+    def _kept_error(self, given: Any) -> ColumnElement[Any]:
+        return func.coalesce(self._json(given.c.error), self.message.c.last_error)
+
+    def _settled(self, given: Any) -> Update:
+        return update(self.message).where(self.message.c.id == given.c.id, self._same_token(given))
+
+    def _same_token(self, given: Any) -> ColumnElement[bool]:
+        return self.dialect.same(self.message.c.token, given.c.token)

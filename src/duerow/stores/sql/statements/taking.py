@@ -1,0 +1,204 @@
+"""The statements of the SQL stores: what hands messages out: reserve, pop, and the order of groups."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property, lru_cache
+from typing import Any
+
+from sqlalchemy import (
+    ColumnElement,
+    Integer,
+    Select,
+    Text,
+    Update,
+    and_,
+    case,
+    delete,
+    func,
+    null,
+    select,
+    update,
+)
+from sqlalchemy.sql.base import Executable
+
+from duerow.stores.sql.dialects.base import const
+from duerow.stores.sql.statements.core import (
+    Core,
+    OverRows,
+    Statement,
+    live,
+    of_group,
+)
+
+
+class Taking(Core):
+    """What hands messages out: reserve, pop, and the order of groups."""
+
+    @lru_cache(maxsize=4)  # noqa: B019 - lives as long as the store
+    def reserve(self, from_floor: bool) -> Statement:
+        """Lend the oldest due rows of a line without groups: leased until now + lease, or dead if used up.
+
+        With `from_floor` rows due before the bound value `floor` are not looked at. Each row comes with the due time
+        of the oldest row that was due when the statement began, lent or not: the floor for the next one.
+        """
+        lent = self._lend().where(self.dialect.one_of(self.message.c.id, self._due_ids(from_floor)))
+        return Statement(lent.returning(*self._lent, *self._oldest(False, from_floor)))
+
+    @lru_cache(maxsize=4)  # noqa: B019 - lives as long as the store
+    def pop(self, from_floor: bool) -> Statement:
+        """Take the oldest due rows of a line without groups away; each with the time, and the floor as in `reserve`."""
+        taken = delete(self.message).where(self.dialect.one_of(self.message.c.id, self._due_ids(from_floor)))
+        return Statement(taken.returning(*self._record, self.now, *self._oldest(False, from_floor)))
+
+    @lru_cache(maxsize=8)  # noqa: B019 - lives as long as the store
+    def pick(self, grouped: bool, from_floor: bool) -> Statement:
+        """Lock the oldest due rows of a line and read their id, due time and group, and the floor as in `reserve`."""
+        columns = self.message.c
+        shown = (columns.id, columns.due_at, columns.group, *self._oldest(grouped, from_floor))
+        return Statement(self._first_due(shown, grouped, from_floor))
+
+    @cached_property
+    def lend(self) -> OverRows:
+        """Lend rows that were picked, as `reserve` does; of two of a group lent at once the second one fails."""
+        columns = self.message.c
+
+        def build(given: Any) -> Executable:
+            lent = self._lend().where(columns.id == given.c.id)
+            return lent.returning(*self._lent, columns.priority, columns.group)
+
+        return self._over(("id",), build)
+
+    @cached_property
+    def take(self) -> OverRows:
+        """Take rows that were picked away, as `pop` does."""
+
+        def build(given: Any) -> Executable:
+            taken = delete(self.message).where(self.message.c.id.in_(select(given.c.id)))
+            return taken.returning(*self._record, self.now)
+
+        return self._over(("id",), build)
+
+    @cached_property
+    def blockers(self) -> OverRows:
+        """Read who keeps rows of groups back, each as id: one with a lower id, one that is lent; null: nobody.
+
+        Each is read a second time with a lock that its settlement waits for, null if that is under way: whoever puts
+        a row behind another one holds that one until the row is known to wait for it.
+        """
+        columns = self.message.c
+        other = self.message.alias("other")
+        same, alive = of_group(other, columns), live(other)
+        before = select(other.c.id).where(*same, alive, other.c.id < columns.id).order_by(other.c.id).limit(const(1))
+        leased = select(other.c.id).where(*same, other.c.leased_by.is_not(None), other.c.id != columns.id)
+        blocking = [one.correlate(self.message) for one in (before, leased.limit(const(1)))]
+        held = [one.with_for_update(read=True, skip_locked=True) for one in blocking]
+
+        def build(given: Any) -> Executable:
+            shown = [columns.id, columns.leased_by.is_not(None), *(one.scalar_subquery() for one in (*blocking, *held))]
+            return select(*shown).join_from(given, self.message, columns.id == given.c.id)
+
+        return self._over(("id",), build)
+
+    @cached_property
+    def put_behind(self) -> OverRows:
+        """Take rows of groups out of the line until it is their turn; a lease on them has ended."""
+        columns = self.message.c
+        error = self.dialect.ended_lease(self.message, self._bound("attempts_in", Integer()))
+
+        def build(given: Any) -> Executable:
+            return (
+                update(self.message)
+                .where(columns.id == given.c.id)
+                .values(
+                    due_at=null(),
+                    behind_at=columns.due_at,
+                    last_error=case((columns.leased_until.is_not(None), error), else_=columns.last_error),
+                    leased_by=null(),
+                    leased_until=null(),
+                )
+            )
+
+        return self._over(("id",), build)
+
+    @cached_property
+    def call_up(self) -> OverRows:
+        """Put the first of each given group into the line, if it is not; return the queues and due times."""
+        columns = self.message.c
+        other = self.message.alias("other")
+
+        def build(given: Any) -> Executable:
+            same, alive = of_group(other, given.c), live(other)
+            first = select(other.c.id).where(*same, alive).order_by(other.c.id).limit(const(1))
+            ids = select(first.correlate(given).scalar_subquery()).select_from(given)
+            # Not only where it is behind: who puts it there at this moment is waited for, or ends this transaction.
+            moved = update(self.message).where(columns.id.in_(ids), columns.leased_by.is_(None))
+            due = func.coalesce(columns.behind_at, columns.due_at, type_=self.dialect.moment)
+            return moved.values(due_at=due, behind_at=null()).returning(columns.queue, columns.due_at)
+
+        return self._over(("queue", "group"), build)
+
+    @cached_property
+    def further_lines(self) -> OverRows:
+        """Read the lowest priority in use between the given ones, in groups or not; null: none. And if it is paused."""
+        columns = self.message.c
+
+        def build(given: Any) -> Executable:
+            def lowest(grouped: bool) -> Any:
+                between = (columns.priority > given.c.low, columns.priority < given.c.high)
+                in_line = (columns.due_at.is_not(None), self._in_group(grouped))
+                found = select(func.min(columns.priority)).where(self._of_queue, *between, *in_line)
+                return found.correlate(given).scalar_subquery()
+
+            found = case((given.c.grouped, lowest(True)), else_=lowest(False))
+            return select(given.c.grouped, found, self._paused).select_from(given)
+
+        return self._over(("grouped", "low", "high"), build)
+
+    @cached_property
+    def next_due(self) -> OverRows:
+        """Read when the next of each given line is due, of those due from the bound `floor` on; and the time."""
+        columns = self.message.c
+
+        def build(given: Any) -> Executable:
+            def first(grouped: bool) -> Any:
+                in_line = (columns.due_at >= self._bound("floor", self.dialect.moment), self._in_group(grouped))
+                line = (self._of_queue, columns.priority == given.c.priority)
+                return select(func.min(columns.due_at)).where(*line, *in_line).correlate(given).scalar_subquery()
+
+            found = case((given.c.grouped, first(True)), else_=first(False))
+            return select(found, self.now).select_from(given)
+
+        return self._over(("grouped", "priority"), build)
+
+    def _lend(self) -> Update:
+        columns = self.message.c
+        attempts = self._bound("attempts_in", Integer())
+        unsettled = columns.leased_until.is_not(None)
+        used_up = and_(unsettled, columns.attempts >= attempts)
+        until = self.dialect.later(self.now, self._bound("lease", self.dialect.span))
+        return update(self.message).values(
+            status=case((used_up, const("dead")), else_=columns.status),
+            due_at=case((used_up, null()), else_=until),
+            place_at=columns.due_at,
+            attempts=columns.attempts + case((used_up, const(0)), else_=const(1)),
+            token=columns.token + const(1),
+            leased_by=case((used_up, null()), else_=self._bound("consumer", Text())),
+            leased_until=case((used_up, null()), else_=until),
+            last_attempt_at=case((used_up, columns.last_attempt_at), else_=self.now),
+            last_error=case((unsettled, self.dialect.ended_lease(self.message, attempts)), else_=columns.last_error),
+        )
+
+    def _due_ids(self, from_floor: bool) -> Select[Any]:
+        return self._first_due((self.message.c.id,), False, from_floor)
+
+    def _first_due(self, shown: Sequence[ColumnElement[Any]], grouped: bool, from_floor: bool) -> Select[Any]:
+        columns = self.message.c
+        due = select(*shown).where(*self._due_rows(grouped, from_floor)).order_by(columns.due_at, columns.id)
+        return due.limit(self._bound("limit_in", Integer())).with_for_update(skip_locked=True)
+
+    def _oldest(self, grouped: bool, from_floor: bool) -> list[Any]:
+        if not self.dialect.keeps_dead_entries:
+            return []
+        rows = self.message.alias("oldest")
+        return [select(func.min(rows.c.due_at)).where(*self._due_rows(grouped, from_floor, rows)).scalar_subquery()]
