@@ -10,11 +10,14 @@ from datetime import datetime, timedelta
 from types import TracebackType
 from typing import Any, Final, Self, TypeVar, overload
 
+import msgspec
+
 from duerow import schedule as planning
 from duerow.clock import Clock, HostClock
 from duerow.codec import MAX_PAYLOAD_BYTES
 from duerow.dead_letter import check_targets
 from duerow.errors import Conflict, DuerowError, StoreUnavailable
+from duerow.history import PRUNE_BATCH
 from duerow.message import Scalar, check_queue_name
 from duerow.payloads import Payloads, Sealing, check_sealing
 from duerow.plan import Plan, run
@@ -101,6 +104,8 @@ class Database:
         dead_letter: str | None = ...,
         payload: type[T],
         upgrades: Upgrades | None = ...,
+        history: timedelta | None = ...,
+        remember_keys: timedelta | None = ...,
     ) -> Queue[T]: ...
     @overload
     def queue(
@@ -113,6 +118,8 @@ class Database:
         dead_letter: str | None = ...,
         payload: type[Any] | None = ...,
         upgrades: Upgrades | None = ...,
+        history: timedelta | None = ...,
+        remember_keys: timedelta | None = ...,
     ) -> Queue[Any]: ...
     def queue(
         self,
@@ -124,6 +131,8 @@ class Database:
         dead_letter: str | None = None,
         payload: type[Any] | None = None,
         upgrades: Upgrades | None = None,
+        history: timedelta | None = None,
+        remember_keys: timedelta | None = None,
     ) -> Queue[Any]:
         """Return the queue of this name; nothing has to be created.
 
@@ -137,13 +146,18 @@ class Database:
             payload: the type of its payloads: a dataclass, msgspec Struct, pydantic model or TypedDict; see
                 `duerow.typed`. Default: JSON and bytes.
             upgrades: functions that make payloads of that type of others, by kind or by older type.
+            history: how long turns are kept after they ended; default: they are not. See `Queue.history`.
+            remember_keys: how long the keys of messages that left (done, dead, moved, removed, popped) are remembered,
+                so that a push with one through this handle is a duplicate; default: they are not.
 
         Raises:
-            InvalidMessage: a name or the lease is out of bounds.
+            InvalidMessage: a name, the lease, or a time to keep is out of bounds.
             ConfigurationError: dead letters would go in a circle, the type cannot be declared, or an upgrade is no
                 function.
         """
-        queue = Queue(self, name, lease, retry, max_payload_bytes, dead_letter, payload, upgrades)
+        queue = Queue(
+            self, name, lease, retry, max_payload_bytes, dead_letter, payload, upgrades, history, remember_keys
+        )
         if dead_letter is not None:
             targets = {**self._dead_letters, name: dead_letter}
             check_targets(targets)
@@ -236,10 +250,26 @@ class Database:
                 return True
 
     def maintain(self) -> Maintained:
-        """Do one round of what workers do in the background: push what schedules have due.
+        """Do one round of what workers do in the background: push what schedules have due, and prune what is kept.
 
         A schedule that cannot tick holds up no other: the answer says which and why.
         """
+        ticked = self.tick()
+        return msgspec.structs.replace(ticked, pruned=self.prune())
+
+    def prune(self) -> int:
+        """Take away the turns and remembered keys, of all queues, whose time is over; return how many. In batches."""
+        gone = some = self._prune()
+        while some >= PRUNE_BATCH:
+            some = self._prune()
+            gone += some
+        return gone
+
+    def _prune(self) -> int:
+        return self.run(lambda: self.store.prune(PRUNE_BATCH))
+
+    def tick(self) -> Maintained:
+        """Push what schedules have due; see `maintain`."""
         pushed = 0
         failed: dict[str, DuerowError] = {}
         while True:

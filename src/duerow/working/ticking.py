@@ -1,4 +1,4 @@
-"""Push what schedules have due, beside the work on messages.
+"""Push what schedules have due and prune what was kept long enough, beside the work on messages.
 
 A plan (see `duerow.plan`) for a thread and a connection of its own. Every worker of a database does this for all of
 its schedules; the first one to come pushes a tick, and the others find that it is pushed.
@@ -25,17 +25,21 @@ BREATH: Final = 0.01
 """Seconds between looks, at least, also if the database's clock stands still just before a tick."""
 
 PRESENT: Final = 9.0
-"""Seconds after which a worker says again that it is there, at the next look."""
+"""Seconds after which a worker says again that it is there, and prunes, at the next look."""
 
 TICKER: Final = "ticker"
 
 
 class Maintain(msgspec.Struct, frozen=True):
-    """Do one round of `Database.maintain`; answered with what it did."""
+    """Push what schedules have due; answered with what `Database.tick` returns."""
 
 
 class Present(msgspec.Struct, frozen=True):
     """Note in the database that this worker is there."""
+
+
+class Prune(msgspec.Struct, frozen=True):
+    """Take away what was kept long enough; see `Database.prune`."""
 
 
 class Rest(msgspec.Struct, frozen=True):
@@ -59,6 +63,7 @@ class Ticking:
             try:
                 if monotonic() - self._present_at >= PRESENT:
                     yield Present()
+                    yield Prune()
                     self._present_at = monotonic()
                 done: Maintained = yield Maintain()
             except StoreUnavailable as error:
