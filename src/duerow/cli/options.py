@@ -60,7 +60,7 @@ Shown = TypeVar("Shown", Message, Event)
 
 
 def legible(message: Shown) -> Shown:
-    """Return a message, or a turn, for people: a payload of a kind that only its program knows as the JSON that it is."""
+    """Return a message, or a turn, for people: a payload of a kind that only its program knows as JSON."""
     if message.kind in (JSON, BYTES) or not isinstance(message.payload, str):
         return message
     try:

@@ -10,11 +10,13 @@ import pytest
 from sqlalchemy import make_url
 
 from duerow.message import LIVE
-from duerow.store import Query
+from duerow.store import PastQuery, Query
 from duerow.stores.sql.dialects.postgresql import PostgreSQL
 from duerow.stores.sql.plans import SqlStore, Step
+from duerow.stores.sql.statements import RECEIPT, STORY
 from duerow.stores.sql.texts import Texts
 from duerow.testing.conformance.fixtures import Place
+from duerow.where import parse
 
 TEXTS = Texts(make_url("postgresql+psycopg://").get_dialect()(), raw=True)
 
@@ -53,3 +55,40 @@ def test_what_is_due_of_the_schedules_is_found_by_its_time(
     assert "duerow_schedule_due" in found
     assert "Seq Scan" not in found
     assert "Sort" not in found
+
+
+PAST = (datetime(2026, 1, 1, tzinfo=UTC), 7, 3)
+
+
+def history_steps(store: SqlStore) -> dict[str, Any]:
+    """The steps about history and remembered keys, each by the index that it needs."""
+    statements, more = store.statements, {"limit_in": 100}
+    return {
+        "duerow_history_finished": next(store.history(PastQuery("mail", after=PAST))),
+        "duerow_history_pkey": store._given(statements.forget_turns, RECEIPT, [(1, 2), (3, 4)]),
+        "duerow_history_until": store._step(statements.expired_turns, more),
+        "duerow_remembered_until": store._step(statements.expired_keys, more),
+        "duerow_remembered_pkey": store._given(statements.remembered, ("queue", "key"), [("mail", "a"), ("mail", "b")]),
+    }
+
+
+def test_history_and_remembered_keys_are_found_by_their_indexes(store: SqlStore, superuser: psycopg.Connection) -> None:
+    for index, step in history_steps(store).items():
+        found = plan(superuser, step)
+        assert index in found
+        assert "Seq Scan" not in found
+        assert "Sort" not in found
+    one = plan(superuser, next(store.history(PastQuery("mail", id=7, ends=True, limit=1))))
+    assert "duerow_history_pkey" in one or "duerow_history_finished" in one
+    keys = store._given(store.statements.forget_keys, ("queue", "key"), [("mail", "a"), ("mail", "b")])
+    assert "duerow_remembered_pkey" in plan(superuser, keys)
+    by_key = plan(superuser, next(store.history(PastQuery("mail", where=parse("key = 'k'")))))
+    assert "Seq Scan" not in by_key
+
+
+def test_what_ends_is_kept_by_way_of_its_primary_key(store: SqlStore, superuser: psycopg.Connection) -> None:
+    rows = [(1, 2, "done", None, None, None, None), (3, 4, "failed", None, None, None, "{}")]
+    step = store._given(store.statements.keep_turns, (*RECEIPT, *STORY), rows, {"history": 1})
+    found = plan(superuser, step)
+    assert "duerow_message_pkey" in found
+    assert "Seq Scan" not in found

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
 
 from msgspec.structs import replace
 
 from duerow.history import stood_for
 from duerow.message import Ending
-from duerow.store import Buried, Committed, End, Keeping, Moved, Past, PastQuery, Record, Released, RolledBack
+from duerow.store import Buried, Committed, End, Entry, Keeping, Moved, Past, PastQuery, Record, Released, RolledBack
 from duerow.stores.memory.conditions import holds
 from duerow.stores.memory.state import State
 
@@ -88,6 +89,13 @@ def left(state: State, now: datetime, record: Record, keep: Keeping | None) -> N
     """Remember the key of a message that has left."""
     if keep is not None and keep.keys is not None and record.key is not None:
         state.remember(record.queue, record.key, record.id, now + keep.keys)
+
+
+def taken_again(state: State, entries: Iterable[Entry]) -> None:
+    """Forget who held the keys of messages that were just pushed, whose time was over."""
+    for entry in entries:
+        if entry.key is not None:
+            state.forget_key(entry.queue, entry.key)
 
 
 def former(state: State, now: datetime, queue: str, key: str | None) -> int | None:

@@ -115,6 +115,10 @@ class State:
         """Remember who held this key until its time is over."""
         self._set(self.remembered, (queue, key), (id_, until))
 
+    def forget_key(self, queue: str, key: str) -> None:
+        """Remember nobody who held this key."""
+        self._set(self.remembered, (queue, key), None)
+
     def forget(self, now: datetime, limit: int) -> int:
         """Take away turns and keys whose time is over, so many of each at most; return how many."""
         gone = 0

@@ -45,12 +45,15 @@ def push(
     state: State, now: datetime, entries: Sequence[Entry], on_duplicate: OnDuplicate, remembered: bool = False
 ) -> list[Pushed]:
     """Add the messages one after the other, so that each meets the keys of those before it."""
-    former = {}
+    former: dict[tuple[str, str | None], int] = {}
     if remembered:
         former = {(one.queue, one.key): id_ for one in entries if (id_ := past.former(state, now, one.queue, one.key))}
     if on_duplicate == "reject":
         _refuse_taken_keys(state, entries, former)
-    return [_push(state, now, entry, on_duplicate, former.get((entry.queue, entry.key))) for entry in entries]
+    pushed = [_push(state, now, entry, on_duplicate, former.get((entry.queue, entry.key))) for entry in entries]
+    if remembered:
+        past.taken_again(state, [entry for entry, one in zip(entries, pushed, strict=True) if one.outcome == "created"])
+    return pushed
 
 
 def change(state: State, now: datetime, held: Record, entry: Entry, on_duplicate: OnDuplicate) -> Outcome:

@@ -11,17 +11,18 @@ from duerow import Bury, Commit, Database, Draft, Move, Queue, Release, Rollback
 from duerow.errors import DuplicateKey
 from duerow.message import ON_DUPLICATE
 from duerow.testing.clock import MovableClock, minutes, seconds
+from duerow.testing.conformance.fixtures import Place
+from duerow.testing.conformance.races import Race, race
+from duerow.testing.faces import Face
 
 DAY = timedelta(days=1)
 
 
-@pytest.fixture
-def orders(db: Database) -> Queue:
+def made(db: Database) -> Queue:
     """A queue that remembers keys for a day, and hands a message out once."""
     return db.queue("orders", remember_keys=DAY, retry=limited(1, fixed(seconds(0))))
 
 
-@pytest.fixture
 def leaving(db: Database, clock: MovableClock) -> dict[str, Callable[[Queue], object]]:
     """The ways in which a message leaves its queue or is given up."""
 
@@ -48,11 +49,10 @@ def leaving(db: Database, clock: MovableClock) -> dict[str, Callable[[Queue], ob
     }
 
 
-def test_the_key_of_a_message_that_left_is_remembered_for_its_time(
-    orders: Queue, db: Database, clock: MovableClock, leaving: dict[str, Callable[[Queue], object]]
-) -> None:
+def test_the_key_of_a_message_that_left_is_remembered_for_its_time(db: Database, clock: MovableClock) -> None:
+    orders = made(db)
     ids = {}
-    for way, leave in leaving.items():
+    for way, leave in leaving(db, clock).items():
         ids[way] = orders.push("first", key=way).id
         leave(orders)
         assert not orders.contains(way), way
@@ -70,7 +70,8 @@ def test_the_key_of_a_message_that_left_is_remembered_for_its_time(
     assert orders.push("again", key="dead").outcome == "created"
 
 
-def test_a_batch_meets_the_keys_that_are_remembered(orders: Queue) -> None:
+def test_a_batch_meets_the_keys_that_are_remembered(db: Database) -> None:
+    orders = made(db)
     old = orders.push("old", key="old").id
     orders.pop()
     live = orders.push("live", key="live").id
@@ -80,12 +81,13 @@ def test_a_batch_meets_the_keys_that_are_remembered(orders: Queue) -> None:
     assert [one.id for one in pushed] == [old, pushed[1].id, pushed[2].id, live, old, pushed[1].id]
     with pytest.raises(DuplicateKey) as refused:
         orders.push_many([Draft(1, key="fresh"), Draft(2, key="old"), Draft(3, key="live")], on_duplicate="reject")
-    assert refused.value.keys == ["old", "live"]
+    assert list(refused.value.keys) == ["old", "live"]
     assert orders.push_many([Draft(1, key="old")], on_duplicate="replace")[0].id == old
     assert orders.count() == 3
 
 
-def test_a_message_that_is_still_there_has_its_key_itself(orders: Queue, clock: MovableClock) -> None:
+def test_a_message_that_is_still_there_has_its_key_itself(db: Database, clock: MovableClock) -> None:
+    orders = made(db)
     patient = orders.on_terms(None, limited(5, fixed(seconds(0))))
     id = patient.push("first", key="k").id
     for ending in (Release(), Rollback(seconds(0), "no line")):
@@ -103,3 +105,31 @@ def test_a_message_that_is_still_there_has_its_key_itself(orders: Queue, clock: 
     assert patient.push("later", key="k").id == id
     patient.pop()
     assert patient.push("later", key="k").outcome == "ignored"
+
+
+def test_of_producers_that_race_with_consumers_each_key_is_handled_once(
+    face: Face, db: Database, place: Place, clock: MovableClock
+) -> None:
+    keys = [f"k-{number}" for number in range(30)]
+
+    def produce(queue: Queue) -> list[str]:
+        mine = queue.database.queue("mail", remember_keys=DAY)
+        for _ in range(4):
+            mine.push_many([Draft(0, key=key) for key in keys[:15]])
+            for key in keys[15:]:
+                mine.push(0, key=key)
+        return []
+
+    def consume(queue: Queue) -> list[str]:
+        mine = queue.database.queue("mail", remember_keys=DAY)
+        handled: list[str] = []
+        while len(handled) < 8:
+            batch = mine.reserve_many(3)
+            assert mine.commit_many(batch) == []
+            handled += [str(one.message.key) for one in batch]
+        return handled
+
+    runners: list[Race[list[str]]] = [produce, consume, produce, consume]
+    handled = [key for mine in race(face, place, clock, runners) for key in mine]
+    left = [str(message.key) for message in db.queue("mail").find()]
+    assert sorted(handled + left) == sorted(keys)

@@ -14,13 +14,11 @@ from duerow.testing.clock import MovableClock, hours, seconds
 WEEK = timedelta(days=7)
 
 
-@pytest.fixture
-def orders(db: Database) -> Queue:
+def made(db: Database) -> Queue:
     """A queue that keeps a history and remembers keys, which stand in no replay's way."""
     return db.queue("orders", history=WEEK, remember_keys=WEEK)
 
 
-@pytest.fixture
 def ended(orders: Queue, clock: MovableClock) -> dict[str, int]:
     """Messages whose turns ended, a second one after the other, by how."""
     ends: dict[str, Settlement] = {
@@ -40,7 +38,9 @@ def ended(orders: Queue, clock: MovableClock) -> dict[str, int]:
     return ids
 
 
-def test_ends_are_pushed_again_as_new_messages(orders: Queue, ended: dict[str, int], clock: MovableClock) -> None:
+def test_ends_are_pushed_again_as_new_messages(db: Database, clock: MovableClock) -> None:
+    orders = made(db)
+    ids = ended(orders, clock)
     dry = orders.replay(where="payload.was in ('dead', 'done', 'failed')", dry_run=True)
     assert (dry.count, dry.skipped, dry.ids) == (2, 0, ())
     clock.advance(seconds(5))
@@ -51,29 +51,33 @@ def test_ends_are_pushed_again_as_new_messages(orders: Queue, ended: dict[str, i
         ({"was": was}, was, "g" + was, 2) for was in ("done", "dead")
     ]
     assert [message and message.headers for message in new] == [
-        {"trace": was, "replay-of": ended[was]} for was in ("done", "dead")
+        {"trace": was, "replay-of": ids[was]} for was in ("done", "dead")
     ]
     assert {message and message.due_at for message in new} == {clock.now()}
-    assert not set(done.ids) & set(ended.values())
+    assert not set(done.ids) & set(ids.values())
     again = orders.replay(where="outcome != 'failed'")
     assert (again.count, again.skipped) == (2, 2)
 
 
-def test_one_message_is_pushed_again_by_its_id(orders: Queue, ended: dict[str, int]) -> None:
-    assert orders.replay(ended["moved"], dry_run=True).count == 1
-    (id,) = orders.replay(ended["moved"]).ids
+def test_one_message_is_pushed_again_by_its_id(db: Database, clock: MovableClock) -> None:
+    orders = made(db)
+    ids = ended(orders, clock)
+    assert orders.replay(ids["moved"], dry_run=True).count == 1
+    (id,) = orders.replay(ids["moved"]).ids
     message = orders.get(id)
     assert message is not None
-    assert (message.payload, message.headers["replay-of"]) == ({"was": "moved"}, ended["moved"])
-    assert orders.replay(ended["moved"]).skipped == 1
-    for wrong in (ended["failed"], 10**9):
+    assert (message.payload, message.headers["replay-of"]) == ({"was": "moved"}, ids["moved"])
+    assert orders.replay(ids["moved"]).skipped == 1
+    for wrong in (ids["failed"], 10**9):
         with pytest.raises(InvalidMessage, match=f"has no end of message {wrong}"):
             orders.replay(wrong)
 
 
 def test_a_replay_goes_batch_by_batch_over_what_had_ended_when_it_began(
-    orders: Queue, ended: dict[str, int], monkeypatch: pytest.MonkeyPatch
+    db: Database, monkeypatch: pytest.MonkeyPatch, clock: MovableClock
 ) -> None:
+    orders = made(db)
+    ended(orders, clock)
     monkeypatch.setattr(history, "REPLAY_BATCH", 1)
     assert orders.replay(where="id > 0", limit=3, dry_run=True).count == 3
     done = orders.replay(where="id > 0", limit=3)
@@ -85,7 +89,9 @@ def test_a_replay_goes_batch_by_batch_over_what_had_ended_when_it_began(
     assert orders.replay(where="attempts >= 0").count == 4
 
 
-def test_what_cannot_be_replayed_is_said_before_anything_is_pushed(orders: Queue, ended: dict[str, int]) -> None:
+def test_what_cannot_be_replayed_is_said_before_anything_is_pushed(db: Database, clock: MovableClock) -> None:
+    orders = made(db)
+    ended(orders, clock)
     before = orders.count()
     for wrong in ({}, {"id": 1, "where": "id = 1"}, {"id": "1"}, {"where": "id = 1", "limit": 0}):
         with pytest.raises(ConfigurationError):

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
+from duerow.clock import EPOCH
 from duerow.plan import BEGIN, Plan
 from duerow.store import Buried, Committed, End, Keeping, Moved, Past, PastQuery, Released, RolledBack, Turn
 from duerow.stores.sql.plans.core import Core
@@ -79,8 +80,11 @@ class Recalling(Core):
     def _remembered_since(self, new: Sequence[tuple[str, str | None, int]]) -> Plan[dict[Place, int]]:
         """Return who held the keys of new messages, of those that are remembered; the others are held."""
         found: dict[Place, int] = {}
+        over = {"over": self.dialect.write_moment(EPOCH)}
         for rows in self._chunks(sorted(new, key=_place)):
-            free = {(row[0], row[1]) for row in (yield self._given(self.statements.hold_remembered, _KEYED, rows))}
+            free = {
+                (row[0], row[1]) for row in (yield self._given(self.statements.hold_remembered, _KEYED, rows, over))
+            }
             known = [row[:2] for row in rows if row[:2] not in free]
             if known:  # and locked, since they would have been changed
                 for queue, key, id, _ in (yield self._given(self.statements.remembered, _KEYED[:2], known)):

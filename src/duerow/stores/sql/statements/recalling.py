@@ -186,12 +186,13 @@ class Recalling(Core):
     def hold_remembered(self) -> OverRows:
         """Hold the given keys unless they are remembered, also by who commits at this moment; return those held.
 
-        What holds a key is a row whose time is over already.
+        What holds a key is a row whose time is over already: the bound `over` is before all times.
         """
         columns = self.tables.remembered.c
 
         def build(given: Any) -> Executable:
-            rows = select(given.c.queue, given.c.key, given.c.id, self.now).where(const(1) == const(1))
+            before_all = self._bound("over", self.dialect.moment)
+            rows = select(given.c.queue, given.c.key, given.c.id, before_all).where(const(1) == const(1))
             over = columns.until <= self.now
             return self._remembering(rows.order_by(given.c.queue, given.c.key), over).returning(
                 columns.queue, columns.key
