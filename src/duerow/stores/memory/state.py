@@ -123,7 +123,7 @@ class State:
         """Take away turns and keys whose time is over, so many of each at most; return how many."""
         gone = 0
         for kept in (self.past, self.remembered):
-            over = [known for known, (_, until) in kept.items() if until <= now][:limit]  # type: ignore[attr-defined]
+            over = [known for known, (_, until) in kept.items() if until <= now][:limit]
             for known in over:
                 self._set(kept, known, None)
             gone += len(over)

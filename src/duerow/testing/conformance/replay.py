@@ -95,7 +95,7 @@ def test_what_cannot_be_replayed_is_said_before_anything_is_pushed(db: Database,
     before = orders.count()
     for wrong in ({}, {"id": 1, "where": "id = 1"}, {"id": "1"}, {"where": "id = 1", "limit": 0}):
         with pytest.raises(ConfigurationError):
-            orders.replay(**wrong)  # type: ignore[arg-type]
+            orders.replay(**wrong)
     with pytest.raises(InvalidCondition, match="no field 'status'"):
         orders.replay(where="status = 'dead'")
     assert not orders.replay(where="payload.was = 'nothing'")

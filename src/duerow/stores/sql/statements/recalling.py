@@ -253,11 +253,14 @@ class Recalling(Core):
     def _keys_until(self) -> ColumnElement[Any]:
         return self.dialect.later(self.now, self._bound("keys", self.dialect.span))
 
-    def _remembering(self, rows: Select[Any], only: ColumnElement[bool] | None = None) -> Any:
+    def _remembering(self, rows: Select[Any], only: ColumnElement[bool] | None = None) -> Insert:
         columns = self.tables.remembered.c
         added: Any = self.dialect.insert(self.tables.remembered).from_select(["queue", "key", "id", "until"], rows)
         new = {"id": added.excluded.id, "until": added.excluded.until}
-        return added.on_conflict_do_update(index_elements=[columns.queue, columns.key], set_=new, where=only)
+        remembering: Insert = added.on_conflict_do_update(
+            index_elements=[columns.queue, columns.key], set_=new, where=only
+        )
+        return remembering
 
     def _expired(self, found: Select[Any], until: ColumnElement[Any]) -> Select[Any]:
         over = found.where(until <= self.now).order_by(until)
