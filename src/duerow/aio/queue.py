@@ -602,6 +602,7 @@ class Queue(Looking[P], Recalling[P], Operating):
         mode = check_on_duplicate(on_duplicate)
         source = Queue(self.database, self.dead_letter or self.name, self.lease)
         source._decode = as_stored  # whatever they are, they only go back
+        source.keeping = None if self.dead_letter is not None else self.keeping
         own = None if self.dead_letter is None else self.name
         if dry_run:
             return await self._count_dead_letters(source, own, most)

@@ -107,7 +107,7 @@ class Settling(Pushing):
     ) -> Plan[None]:
         """End turns of one kind, in the order of id; what was ended is no longer refused."""
         statement, names = self._endings[kind]
-        size = None if kind in (Committed, Released) else _turn_size
+        size = None if kind is Released or (kind is Committed and keep is None) else _turn_size
         for chunk in self._chunks(sorted(items, key=_by_id), size):
             if keep is not None:
                 yield from self._keep([turn for _, turn in chunk], keep)
@@ -280,6 +280,8 @@ def _turn_size(item: tuple[int, Turn]) -> int:
 
 
 def _end_size(end: End) -> int:
+    if isinstance(end, Committed):
+        return len(end.payload or "")
     if isinstance(end, Moved):
         return len(end.payload or "") + len(end.headers or "")
     return len(end.error or "") if isinstance(end, RolledBack | Buried) else 0
