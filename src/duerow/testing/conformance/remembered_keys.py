@@ -105,6 +105,10 @@ def test_a_message_that_is_still_there_has_its_key_itself(db: Database, clock: M
     assert patient.push("later", key="k").id == id
     patient.pop()
     assert patient.push("later", key="k").outcome == "ignored"
+    patient.push("failed once", key="f")
+    patient.settle([(patient.reserve(), Rollback(seconds(0), "no line"))])  # type: ignore[list-item]
+    assert db.queue("orders").pop() is not None
+    assert patient.push("not remembered", key="f").outcome == "created"
 
 
 def test_of_producers_that_race_with_consumers_each_key_is_handled_once(
