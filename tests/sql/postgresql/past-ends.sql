@@ -8,5 +8,5 @@ SELECT duerow_history.id, duerow_history.token, duerow_history.queue, duerow_his
 FROM duerow_history
 WHERE duerow_history.queue = :queue_in::VARCHAR AND duerow_history.id = :param_1::BIGINT AND duerow_history.outcome !=
     'failed'
-ORDER BY duerow_history.finished_at, duerow_history.id, duerow_history.token
+ORDER BY duerow_history.token
 LIMIT :limit_in::INTEGER

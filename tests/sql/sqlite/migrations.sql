@@ -107,7 +107,7 @@ CREATE TABLE duerow_remembered (
 
 CREATE INDEX duerow_history_finished ON duerow_history (queue, finished_at, id, token);
 
-CREATE INDEX duerow_history_key ON duerow_history (queue, "key") WHERE key IS NOT NULL;
+CREATE INDEX duerow_history_key ON duerow_history (queue, "key", finished_at, id, token) WHERE key IS NOT NULL;
 
 CREATE INDEX duerow_history_until ON duerow_history (until);
 

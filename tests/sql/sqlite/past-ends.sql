@@ -6,5 +6,5 @@ SELECT duerow_history.id, duerow_history.token, duerow_history.queue, duerow_his
     duerow_history.finished_at, duerow_history.worker, duerow_history.error AS error
 FROM duerow_history
 WHERE duerow_history.queue = :queue_in AND duerow_history.id = :param_1 AND duerow_history.outcome != 'failed'
-ORDER BY duerow_history.finished_at, duerow_history.id, duerow_history.token
+ORDER BY duerow_history.token
 LIMIT :limit_in OFFSET :param_2

@@ -48,9 +48,10 @@ def statements(tables: Tables, dialect: Dialect) -> list[Executable | Executable
     )
     past, keyed = history.c, text("key IS NOT NULL")
     name = f"{tables.prefix}history"
+    place = (past.finished_at, past.id, past.token)
     indexes = [
-        Index(f"{name}_finished", past.queue, past.finished_at, past.id, past.token),
-        Index(f"{name}_key", past.queue, past.key, sqlite_where=keyed, postgresql_where=keyed),
+        Index(f"{name}_finished", past.queue, *place),
+        Index(f"{name}_key", past.queue, past.key, *place, sqlite_where=keyed, postgresql_where=keyed),
         Index(f"{name}_until", past.until),
         Index(f"{tables.prefix}remembered_until", remembered.c.until),
     ]

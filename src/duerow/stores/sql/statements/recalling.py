@@ -139,7 +139,9 @@ class Recalling(Core):
             found = found.where(tuple_(*place) > mark if query.oldest_first else tuple_(*place) < mark)
         if query.until is not None:
             found = found.where(tuple_(*place) <= self._place(query.until))
-        line = place if query.oldest_first else [column.desc() for column in place]
+        # Turns of one message finish in the order of their tokens, which the primary key has.
+        columns_in_line = place if query.id is None else (columns.token,)
+        line = columns_in_line if query.oldest_first else [column.desc() for column in columns_in_line]
         return Statement(found.order_by(*line).limit(self._bound("limit_in", Integer())), kept=False)
 
     @cached_property
