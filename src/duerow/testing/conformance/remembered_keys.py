@@ -8,10 +8,10 @@ from datetime import timedelta
 import pytest
 
 from duerow import Bury, Commit, Database, Draft, Move, Queue, Release, Rollback, fixed, limited
-from duerow.errors import DuplicateKey
+from duerow.errors import DuerowError, DuplicateKey
 from duerow.message import ON_DUPLICATE
 from duerow.testing.clock import MovableClock, minutes, seconds
-from duerow.testing.conformance.fixtures import Place
+from duerow.testing.conformance.fixtures import Begin, Place
 from duerow.testing.conformance.races import Race, race
 from duerow.testing.faces import Face
 
@@ -109,6 +109,27 @@ def test_a_message_that_is_still_there_has_its_key_itself(db: Database, clock: M
     patient.settle([(patient.reserve(), Rollback(seconds(0), "no line"))])  # type: ignore[list-item]
     assert db.queue("orders").pop() is not None
     assert patient.push("not remembered", key="f").outcome == "created"
+
+
+def test_keys_are_remembered_in_the_transaction_of_the_caller(db: Database, begin: Begin | None) -> None:
+    orders = made(db)
+    if begin is None:
+        with pytest.raises(DuerowError):
+            orders.push("hello", key="k", within=object())
+        return
+    first, second = (orders.push("first", key=key).id for key in ("popped", "removed"))
+    for ending in ("rollback", "commit"):
+        with begin() as own:
+            assert orders.pop(within=own.handle) is not None
+            assert orders.remove(key="removed", within=own.handle)
+            drafts = [Draft("again", key="popped"), Draft("again", key="removed"), Draft("new", key=ending)]
+            pushed = orders.push_many(drafts, within=own.handle)
+            assert [one.outcome for one in pushed] == ["ignored", "ignored", "created"]
+            assert [one.id for one in pushed[:2]] == [first, second]
+            getattr(own, ending)()
+        assert orders.push("again", key="removed").id == second
+        assert orders.contains("removed") is (ending == "rollback")
+    assert [message.key for message in orders.find()] == ["commit"]
 
 
 def test_of_producers_that_race_with_consumers_each_key_is_handled_once(
