@@ -232,7 +232,7 @@ class Office:
             Pause: lambda step: _within(step.seconds, self._time_up.wait()),
             Extend: self._extend,
             Maintain: lambda step: self._queue.database.tick(),
-            Prune: lambda step: self._queue.database.prune(),
+            Prune: lambda step: self._queue.database.prune(batches=1),
             Present: lambda step: self._present(),
             Rest: lambda step: _within(step.seconds, self._over.wait()),
             TurnsEnded: self._turns_ended,

@@ -256,16 +256,19 @@ class Database:
         ticked = await self.tick()
         return msgspec.structs.replace(ticked, pruned=await self.prune())
 
-    async def prune(self) -> int:
-        """Take away the turns and remembered keys, of all queues, whose time is over; return how many. In batches."""
-        gone = some = await self._prune()
-        while some >= PRUNE_BATCH:
-            some = await self._prune()
-            gone += some
-        return gone
+    async def prune(self, batches: int | None = None) -> int:
+        """Take away the turns and remembered keys, of all queues, whose time is over; return how many.
 
-    async def _prune(self) -> int:
-        return await self.run(lambda: self.store.prune(PRUNE_BATCH))
+        Args:
+            batches: how many transactions at most, of a thousand turns and as many keys each; default: all it takes.
+        """
+        gone = made = 0
+        while batches is None or made < batches:
+            some = await self.run(lambda: self.store.prune(PRUNE_BATCH))
+            gone, made = gone + some, made + 1
+            if some < PRUNE_BATCH:
+                break
+        return gone
 
     async def tick(self) -> Maintained:
         """Push what schedules have due; see `maintain`."""

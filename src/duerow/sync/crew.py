@@ -73,7 +73,7 @@ class Crew:
             Pause: lambda step: self._time_up.wait(step.seconds),
             Extend: lambda step: queue.extend_many(step.reservations),
             Maintain: lambda step: queue.database.tick(),
-            Prune: lambda step: queue.database.prune(),
+            Prune: lambda step: queue.database.prune(batches=1),
             Present: lambda step: self._present(),
             Rest: lambda step: self._over.wait(step.seconds),
             TurnsEnded: lambda step: self._ended.set(),

@@ -257,16 +257,19 @@ class Database:
         ticked = self.tick()
         return msgspec.structs.replace(ticked, pruned=self.prune())
 
-    def prune(self) -> int:
-        """Take away the turns and remembered keys, of all queues, whose time is over; return how many. In batches."""
-        gone = some = self._prune()
-        while some >= PRUNE_BATCH:
-            some = self._prune()
-            gone += some
-        return gone
+    def prune(self, batches: int | None = None) -> int:
+        """Take away the turns and remembered keys, of all queues, whose time is over; return how many.
 
-    def _prune(self) -> int:
-        return self.run(lambda: self.store.prune(PRUNE_BATCH))
+        Args:
+            batches: how many transactions at most, of a thousand turns and as many keys each; default: all it takes.
+        """
+        gone = made = 0
+        while batches is None or made < batches:
+            some = self.run(lambda: self.store.prune(PRUNE_BATCH))
+            gone, made = gone + some, made + 1
+            if some < PRUNE_BATCH:
+                break
+        return gone
 
     def tick(self) -> Maintained:
         """Push what schedules have due; see `maintain`."""

@@ -13,6 +13,7 @@ from typing import Final
 import msgspec
 
 from duerow.errors import DuerowError, StoreUnavailable
+from duerow.history import PRUNE_BATCH
 from duerow.plan import Plan
 from duerow.schedule import Maintained
 from duerow.working.pace import Backoff
@@ -39,7 +40,7 @@ class Present(msgspec.Struct, frozen=True):
 
 
 class Prune(msgspec.Struct, frozen=True):
-    """Take away what was kept long enough; see `Database.prune`."""
+    """Take away a batch of what was kept long enough; answered with how much that was."""
 
 
 class Rest(msgspec.Struct, frozen=True):
@@ -56,6 +57,7 @@ class Ticking:
         self._outage = Backoff()
         self._failed: dict[str, str] = {}
         self._present_at = float("-inf")
+        self._prunes = False
 
     def tick(self) -> Plan[None]:
         """Push what is due, and sleep until the next tick, until the shift is over."""
@@ -63,8 +65,9 @@ class Ticking:
             try:
                 if monotonic() - self._present_at >= PRESENT:
                     yield Present()
-                    yield Prune()
-                    self._present_at = monotonic()
+                    self._present_at, self._prunes = monotonic(), True
+                if self._prunes:  # a batch at a time: what is due of the schedules does not wait for all
+                    self._prunes = (yield Prune()) >= PRUNE_BATCH
                 done: Maintained = yield Maintain()
             except StoreUnavailable as error:
                 seconds = self._outage.next()
@@ -72,7 +75,7 @@ class Ticking:
             else:
                 self._outage.reset()
                 self._tell(done.failed)
-                seconds = _until_next_look(done)
+                seconds = BREATH if self._prunes else _until_next_look(done)
             yield Rest(seconds)
 
     def _tell(self, failed: Mapping[str, DuerowError]) -> None:
