@@ -20,7 +20,6 @@ from duerow.working.pace import Backoff, Interval
 from duerow.working.settling import Settle
 from duerow.working.shift import Shift
 
-
 NAP = 0.05
 """Seconds to wait, once in a shift, for what is in hand to end, before anything is set up for a longer sleep."""
 

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
+from duerow.clock import moment
 from duerow.codec import decode_failure
 from duerow.dead_letter import dead_letter as moved_to_dead_letters
 from duerow.plan import BEGIN, Plan
@@ -87,7 +88,7 @@ class Taking(Settling):
             if status == "dead":
                 continue
             if until is None:
-                until = end if read is None else read(end)
+                until = moment(end)
                 last_attempt_at = until - lease
             if read is not None:
                 created = read(created)
@@ -283,7 +284,7 @@ class Taking(Settling):
 
     def _raise_floor(self, taking: _Taking, line: Line, start: Start, rows: Rows, newest: Any) -> None:
         if self.floors.kept:
-            self.floors.claimed((taking.queue, line), start, oldest=rows[0][-1], newest=newest)
+            self.floors.claimed((taking.queue, line), start, oldest=moment(rows[0][-1]), newest=newest)
 
     def _found_less(self, taking: _Taking, line: Line, start: Start, some: bool) -> None:
         """Note that a line had fewer rows than were wanted, from its floor on or in all."""
