@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import Dialect
 from sqlalchemy.dialects import postgresql, sqlite
 
-from duerow.store import Order
+from duerow.store import Indexed, Order
 from duerow.stores.sql.dialects.postgresql import PostgreSQL
 from duerow.stores.sql.dialects.sqlite import SQLite
 from duerow.stores.sql.plans import SqlStore
@@ -27,6 +27,8 @@ DIALECTS: dict[str, tuple[Any, Dialect]] = {
 }
 WITH_PARAMETER = {
     "insert_one": [frozenset(), frozenset(("key", "headers", "due", "delay"))],
+    "say": [("paused", "draining"), ("definition",)],
+    "said": [(), ("name",)],
     "reserve": [True, False],
     "pop": [True, False],
     "schedules": [(), ("name",), ("due",)],
@@ -79,6 +81,10 @@ def statements(of: Statements) -> dict[str, Statement]:
         "payload.companyId = 3345 and not attempts > 3 or headers.\"x\" like 'a%' and status in ('new', 'error')"
     )
     found["search"] = of.search((), where, Order("priority", descending=True, after=(5, 7)), locked=True)
+    found["insert_one-asking"] = of.insert_one(frozenset(("key",)), asking=True)
+    indexed_of = ("mail", (Indexed(("companyId",), "integer"), Indexed(("to", "city"), "text")))
+    asked = parse("payload.companyId = 3345 and payload.to.city < 'b'")
+    found["search-indexed"] = of.search((), asked, Order(), locked=False, indexed_of=indexed_of)
     found["tally"] = of.tally(where, ("payload", "companyId"), limited=True, resting=False)
     return found
 

@@ -41,7 +41,7 @@ from duerow.working.supervising import (
     Supervising,
     TurnsEnded,
 )
-from duerow.working.ticking import TICKER, Maintain, Present, Rest, Ticking
+from duerow.working.ticking import TICKER, Maintain, Present, Rest, TellDifferences, Ticking
 
 Events = SimpleQueue[Stop | Left]
 
@@ -74,6 +74,7 @@ class Crew:
             Extend: lambda step: queue.extend_many(step.reservations),
             Maintain: lambda step: queue.database.maintain(),
             Present: lambda step: self._present(),
+            TellDifferences: lambda step: queue.tell_differences(),
             Rest: lambda step: self._over.wait(step.seconds),
             TurnsEnded: lambda step: self._ended.set(),
             NextEvent: self._next_event,

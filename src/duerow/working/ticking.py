@@ -38,6 +38,10 @@ class Present(msgspec.Struct, frozen=True):
     """Note in the database that this worker is there."""
 
 
+class TellDifferences(msgspec.Struct, frozen=True):
+    """Log what the database says of the queues otherwise than this worker's handles do."""
+
+
 class Rest(msgspec.Struct, frozen=True):
     """Wait for so many seconds, or until the shift is over."""
 
@@ -52,6 +56,7 @@ class Ticking:
         self._outage = Backoff()
         self._failed: dict[str, str] = {}
         self._present_at = float("-inf")
+        self._compared = False
 
     def tick(self) -> Plan[None]:
         """Push what is due, and sleep until the next tick, until the shift is over."""
@@ -60,6 +65,9 @@ class Ticking:
                 if monotonic() - self._present_at >= PRESENT:
                     yield Present()
                     self._present_at = monotonic()
+                if not self._compared:
+                    yield TellDifferences()
+                    self._compared = True
                 done: Maintained = yield Maintain()
             except StoreUnavailable as error:
                 seconds = self._outage.next()

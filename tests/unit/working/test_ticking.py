@@ -13,7 +13,7 @@ from duerow.errors import ConfigurationError, StoreUnavailable
 from duerow.plan import run
 from duerow.schedule import Maintained
 from duerow.working.shift import Shift
-from duerow.working.ticking import BREATH, LOOK, Maintain, Present, Rest, Ticking
+from duerow.working.ticking import BREATH, LOOK, Maintain, Present, Rest, TellDifferences, Ticking
 from tests.unit.working.test_claiming import a_shift
 
 
@@ -25,7 +25,7 @@ def pauses(look: Callable[[], Maintained], rounds: int = 3, shift: Shift | None 
     def carry_out(step: Any) -> Any:
         if isinstance(step, Maintain):
             return look()
-        if isinstance(step, Present):
+        if isinstance(step, Present | TellDifferences):
             return None
         assert isinstance(step, Rest)
         paused.append(step.seconds)

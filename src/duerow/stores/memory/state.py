@@ -22,6 +22,9 @@ class State:
     Attributes:
         records: every message by its id.
         paused: the queues that hand nothing out.
+        draining: the queues that take no new messages.
+        definitions: what was declared of queues, by their names.
+        known: the queues of which something was said.
         consumers: those that said that they are there, by name.
         schedules: every schedule by its name.
     """
@@ -36,6 +39,9 @@ class State:
         self._journal: list[tuple[int | None, Callable[[], None]]] = []
         self._last_id = 0
         self.paused: set[str] = set()
+        self.draining: set[str] = set()
+        self.definitions: dict[str, str] = {}
+        self.known: set[str] = set()
         self.consumers: dict[str, Consumer] = {}
 
     def next_id(self) -> int:
