@@ -658,18 +658,20 @@ class Queue(Looking[P], Operating, Defining):
 
     def _revive(self, most: int | None, pace: Pace) -> Redriven:
         """Let the dead that stayed here begin anew."""
-        done, previous = changing.Changed(0), None
+        done = changing.Changed(0)
+        previous: changing.Batch | None = None
         while most is None or done.count < most:
             chosen = changing.all_dead(self.name, pace.batch(most, done.count))
-            previous = self.database.run(
+            batch = self.database.run(
                 lambda chosen=chosen, previous=previous: changing.change(  # type: ignore[misc]
                     self._store, chosen, ("dead",), changing.requeued, previous, False
                 )
             )
-            done += previous.changed
-            if previous.last is None:
+            done += batch.changed
+            if batch.last is None:
                 break
-            time.sleep(pace.pause(previous.changed.count))
+            previous = batch
+            time.sleep(pace.pause(batch.changed.count))
         return Redriven(done.count, done.skipped)
 
     def _dead_letter(self) -> translation.DeadLetter | None:

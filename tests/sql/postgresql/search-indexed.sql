@@ -38,5 +38,5 @@ WHERE duerow_message.queue = :queue_in::VARCHAR AND duerow_message.queue = 'mail
     (json_typeof((duerow_message.payload -> CAST(:param_6::VARCHAR AS TEXT)) -> CAST(:param_7::VARCHAR AS TEXT)) =
     'string') THEN ((duerow_message.payload -> CAST(:param_6::VARCHAR AS TEXT)) -> CAST(:param_7::VARCHAR AS TEXT))
     #>> CAST('{}' AS TEXT[]) END COLLATE "C") < :param_8::VARCHAR
-ORDER BY duerow_message.id
+ORDER BY duerow_message.id ASC
 LIMIT :limit_in::INTEGER

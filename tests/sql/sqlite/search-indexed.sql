@@ -19,5 +19,5 @@ WHERE duerow_message.queue = :queue_in AND duerow_message.queue = 'mail' AND CAS
     'text') THEN substr(json_extract(duerow_message.payload, '$."to"."city"'), 1, 200) END <= :param_5 AND CASE WHEN
     (json_type(duerow_message.payload, :param_6) = 'text') THEN json_extract(duerow_message.payload, :param_6) END <
     :param_7
-ORDER BY duerow_message.id
+ORDER BY duerow_message.id ASC
 LIMIT :limit_in OFFSET :param_8

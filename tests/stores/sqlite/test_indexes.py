@@ -21,9 +21,9 @@ from duerow.where import parse
 ASKED = {
     "payload.companyId = 3345": "companyid",
     "payload.companyId in (1, 2) and attempts < 9": "companyid",
-    "status = 'new' and payload.companyId >= 7": "companyid",
+    "status = 'new' and payload.companyId >= 97": "companyid",
     "payload.to.city = 'Split' and not payload.companyId = 1": "to_city",
-    "payload.to.city < 'M' and payload.other = 1": "to_city",
+    "payload.to.city < 'c12' and payload.other = 1": "to_city",
     "payload.paid = true": "paid",
 }
 """Conditions, and a part of the name of the index that is to serve them."""
@@ -101,6 +101,7 @@ def test_indexed_payload_fields_are_looked_up_in_their_indexes(place: Place, db:
             found = plan(place, step)
             assert f"_{index}_" in found, (where, found)
             assert "SCAN duerow_message" not in found
-            assert "TEMP B-TREE" not in found or " = " not in where.partition(" and")[0]
         elsewhere = next(STORE.find(Query("other", where=parse(where), order=Order(), indexed=queue.indexed)))
         assert f"_{index}_" not in plan(place, elsewhere)
+    page = Query("orders", where=parse("payload.companyId = 5"), order=Order(), indexed=queue.indexed, after_id=7)
+    assert "TEMP B-TREE" not in plan(place, next(STORE.find(page)))

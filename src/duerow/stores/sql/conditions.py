@@ -73,6 +73,12 @@ class Conditions:
         roughly = self._roughly(condition)
         return test if roughly is None else and_(roughly, test)
 
+    def is_of_range(self, condition: Condition) -> bool:
+        """Return whether an index serves the condition, but only by a range, so not in the order of ids."""
+        terms = condition.terms if isinstance(condition, Every) else (condition,)
+        served = [term for term in terms if self._roughly(term) is not None]
+        return bool(served) and not any(isinstance(term, Compare) and term.operator == "=" for term in served)
+
     def _roughly(self, condition: Condition) -> ColumnElement[bool] | None:
         """Return what holds wherever the condition does, and is served by the index of its field; None if it has none.
 

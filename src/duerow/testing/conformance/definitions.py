@@ -24,8 +24,8 @@ def test_what_is_declared_is_kept_and_rules_those_who_know_the_name_alone(db: Da
     assert again.definition() == orders.declared == again.declared
     assert (again.lease, again.retry, again.dead_letter) == (minutes(5), retry, "dead")
     assert not again.declare()
-    plain = another.as_defined("never declared")
-    assert plain.declared == db.queue("never declared").declared == Definition()
+    plain = another.as_defined("undeclared")
+    assert plain.declared == db.queue("undeclared").declared == Definition()
 
 
 def test_a_difference_is_shown_and_stays_until_it_is_declared(db: Database, queue: Queue) -> None:
@@ -80,7 +80,9 @@ def test_a_circle_of_dead_letters_is_refused_though_others_declared_a_part_of_it
             closing.declare()
         assert closing.definition() is None
     another.queue("c", dead_letter="d").declare()
-    assert another.queue("c").definition().dead_letter == "d"
+    stored = another.queue("c").definition()
+    assert stored is not None
+    assert stored.dead_letter == "d"
 
 
 def test_a_definition_that_cannot_be_read_is_an_error_that_says_so_and_can_be_declared_anew(

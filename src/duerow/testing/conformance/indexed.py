@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import count
 from typing import Any
 
 import pytest
@@ -15,8 +14,6 @@ from duerow.store import Query
 from duerow.stores.memory.conditions import holds
 from duerow.testing.conditions import NUMBERS, WORDS
 from duerow.where import Condition, every, payload, some
-
-NUMBERED = count()
 
 _values = st.sampled_from(NUMBERS) | st.sampled_from(WORDS) | st.booleans() | st.integers(-3, 3)
 _long = st.sampled_from(["x" * 199, "x" * 200, "x" * 201, "é" * 200 + "a", "é" * 200 + "b", "\U0001f600" * 3000])
@@ -46,8 +43,9 @@ def test_conditions_find_the_same_with_indexes(
     db: Database, rows: list[tuple[Any, Any, Any]], asked: list[Condition]
 ) -> None:
     indexed = {"n": int, "t": str, "b": bool, "to.n": float}
-    queue = db.queue(f"mail-{next(NUMBERED)}", indexed=indexed)
+    queue = db.queue("mail", indexed=indexed)
     queue.declare()
+    queue.purge("mail")
     queue.push_many([Draft({"n": n, "t": t, "b": b, "to": {"n": n}}) for n, t, b in rows])
     queue.push_many([Draft(None), Draft({}), Draft([1]), Draft({"n": {"n": 1}, "to": 5}), Draft("n")])
     records = db.run(lambda: db.store.find(Query(queue.name, by_id=True)))
@@ -55,7 +53,6 @@ def test_conditions_find_the_same_with_indexes(
         ids = [message.id for message in queue.find(condition)]
         assert ids == [record.id for record in records if holds(condition, record)], str(condition)
         assert queue.count(condition) == len(ids)
-    db.queue(queue.name).declare()
 
 
 def test_every_number_is_found_by_its_index_as_without(db: Database) -> None:

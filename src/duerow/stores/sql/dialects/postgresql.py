@@ -151,7 +151,7 @@ class PostgreSQL:
     server_clock = True
     keeps_dead_entries = True
     chunk = 5_000
-    apart = (
+    apart: tuple[Executable, Executable] | None = (
         select(func.set_config("duerow.apart", "on", true())),
         select(func.coalesce(func.current_setting("duerow.apart", true()), "") != "on"),
     )

@@ -68,7 +68,7 @@ class SQLite:
     server_clock = False
     keeps_dead_entries = False
     chunk = 5_000
-    apart = None
+    apart: tuple[Executable, Executable] | None = None
 
     def plain(self) -> SqlDialect:
         """Return SQLAlchemy's dialect for printing statements without values."""

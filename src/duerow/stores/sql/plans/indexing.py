@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from sqlalchemy import Index, MetaData
 from sqlalchemy.schema import CreateIndex, DropIndex, ExecutableDDLElement
+from sqlalchemy.sql.elements import Grouping
 
 from duerow.errors import ConfigurationError, Conflict
 from duerow.plan import BEGIN, Plan
@@ -91,7 +92,7 @@ class Indexes(Core):
             return Index(name, message.c.id, **options)
         key = self.dialect.key(message.c.payload, field.path, field.kind)
         where = self.statements.of_queue(queue)
-        return Index(name, key, message.c.id, **options, sqlite_where=where, postgresql_where=where)
+        return Index(name, Grouping(key), message.c.id, **options, sqlite_where=where, postgresql_where=where)
 
     def _prefix(self, queue: str) -> str:
         return f"{self.tables.prefix}by_{_digest(queue)}_"

@@ -72,9 +72,19 @@ class Reading(Core):
             [column.desc().nulls_last(), columns.id.desc()] if order.descending else [column.nulls_last(), columns.id]
         )
         if order.field == "id":
-            ends = ends[-1:]
+            ends = ends[-1:] if indexed_of is None or where is None else [self._by_id(order, where, indexed_of[1])]
         found = found.order_by(*ends).limit(self._bound("limit_in", Integer()))
         return Statement(found.with_for_update(of=self.message) if locked else found, kept=False)
+
+    def _by_id(self, order: Order, where: Condition, indexed: Sequence[Indexed]) -> ColumnElement[Any]:
+        """Return the order of ids; where an index serves a range, in a form for which rows have to be sorted.
+
+        Else a planner would rather read all rows of the table in the order of their ids.
+        """
+        id_: ColumnElement[Any] = self.message.c.id
+        if Conditions(self.dialect, self.message, indexed).is_of_range(where):
+            id_ = id_ + const(0)
+        return id_.desc() if order.descending else id_.asc()
 
     def _behind(self, column: ColumnElement[Any], order: Order, value: Any, id: int) -> ColumnElement[bool]:
         """Return that a row comes after a place in an order in which nulls are last."""
