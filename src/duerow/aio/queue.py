@@ -608,7 +608,7 @@ class Queue(Looking[P], Operating, Defining):
         source = Queue(self.database, self.dead_letter or self.name, self.lease)
         source._decode = as_stored  # whatever they are, they only go back
         own = None if self.dead_letter is None else self.name
-        away = own is not None or await self._takes_dead_letters()
+        away = own is not None or await self._takes_dead_letters(source)
         if dry_run:
             there = await self._count_dead_letters(source, own, most) if away else Redriven(0, 0)
             here = await self.count(status="dead")
@@ -619,14 +619,14 @@ class Queue(Looking[P], Operating, Defining):
         revived = await self._revive(left, pace) if left is None or left > 0 else Redriven(0, 0)
         return Redriven(done.count + revived.count, done.skipped + revived.skipped)
 
-    async def _takes_dead_letters(self) -> bool:
+    async def _takes_dead_letters(self, source: Queue) -> bool:
         """Return whether this is a dead-letter queue: by what is declared, else by what is due first in it.
 
         The messages of any other queue are left alone, instead of looking for dead letters among them.
         """
         if await self.database.is_dead_letter_queue(self.name):
             return True
-        return any(_comes_from(message, None) is not None for message in await self.peek(REDRIVE_BATCH))
+        return any(_comes_from(message, None) is not None for message in await source.peek(REDRIVE_BATCH))
 
     async def _count_dead_letters(self, source: Queue, own: str | None, most: int | None) -> Redriven:
         found, after = 0, None

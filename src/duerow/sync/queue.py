@@ -604,7 +604,7 @@ class Queue(Looking[P], Operating, Defining):
         source = Queue(self.database, self.dead_letter or self.name, self.lease)
         source._decode = as_stored  # whatever they are, they only go back
         own = None if self.dead_letter is None else self.name
-        away = own is not None or self._takes_dead_letters()
+        away = own is not None or self._takes_dead_letters(source)
         if dry_run:
             there = self._count_dead_letters(source, own, most) if away else Redriven(0, 0)
             here = self.count(status="dead")
@@ -615,14 +615,14 @@ class Queue(Looking[P], Operating, Defining):
         revived = self._revive(left, pace) if left is None or left > 0 else Redriven(0, 0)
         return Redriven(done.count + revived.count, done.skipped + revived.skipped)
 
-    def _takes_dead_letters(self) -> bool:
+    def _takes_dead_letters(self, source: Queue) -> bool:
         """Return whether this is a dead-letter queue: by what is declared, else by what is due first in it.
 
         The messages of any other queue are left alone, instead of looking for dead letters among them.
         """
         if self.database.is_dead_letter_queue(self.name):
             return True
-        return any(_comes_from(message, None) is not None for message in self.peek(REDRIVE_BATCH))
+        return any(_comes_from(message, None) is not None for message in source.peek(REDRIVE_BATCH))
 
     def _count_dead_letters(self, source: Queue, own: str | None, most: int | None) -> Redriven:
         found, after = 0, None
