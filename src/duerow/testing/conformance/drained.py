@@ -9,6 +9,7 @@ import pytest
 from duerow import Database, Draft, Queue
 from duerow.errors import QueueDraining, TimedOut
 from duerow.testing.clock import MovableClock, hours, minutes, seconds
+from duerow.testing.conformance.fixtures import Begin
 from duerow.testing.reading import payloads
 
 
@@ -83,3 +84,20 @@ def test_a_schedule_waits_while_its_queue_is_drained(db: Database, queue: Queue,
     clock.advance(minutes(5))
     queue.resume()
     assert (db.maintain().pushed, payloads(queue)) == (6, ["tick"] * 6)
+
+
+def test_a_push_into_a_drained_queue_leaves_the_callers_transaction_usable(
+    db: Database, queue: Queue, other: Queue, begin: Begin | None
+) -> None:
+    if begin is None:
+        assert not db.store.capabilities.within
+        return
+    queue.drain(wait=False)
+    with begin() as transaction:
+        other.push("first", within=transaction.handle)
+        for drafts in ([Draft("one")], [Draft("keyed", key="k")], [Draft("a"), Draft("b")]):
+            with pytest.raises(QueueDraining):
+                queue.push_many(drafts, within=transaction.handle)
+        other.push("second", within=transaction.handle)
+        transaction.commit()
+    assert (payloads(other), payloads(queue)) == (["first", "second"], [])

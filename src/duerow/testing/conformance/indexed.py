@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from duerow import Database, Draft, Queue
 from duerow.errors import ConfigurationError
-from duerow.store import Query
+from duerow.store import Entry, Query
 from duerow.stores.memory.conditions import holds
+from duerow.testing.clock import hours
 from duerow.testing.conditions import NUMBERS, WORDS
 from duerow.where import Condition, every, payload, some
 
@@ -94,3 +95,32 @@ def test_what_cannot_be_indexed_is_refused_at_once(db: Database, queue: Queue) -
     for indexed in wrong:
         with pytest.raises(ConfigurationError, match="index"):
             db.queue("mail", indexed=indexed)
+
+
+def test_no_payload_makes_a_push_into_an_indexed_queue_fail(db: Database) -> None:
+    """Also what no codec of ours writes, but another program may."""
+    fields = {"n": int, "t": str, "b": bool, "o.n": float}
+    queue = db.queue("mail", indexed=fields)
+    queue.declare()
+    deep = '{"o":' * 60 + '{"n":5}' + "}" * 60
+    values = [
+        "1e400",
+        "-1e400",
+        "1e-400",
+        "-0",
+        "9" * 5000,
+        "0." + "1" * 5000,
+        "1e999999",
+        '"' + "\U0001f600" * 50_000 + '"',
+    ]
+    odd = ["[]", "[[5]]", '{"n":5}', "null", "true", '"\\ud83d\\ude00"', '""', '"\\\\"']
+    texts = [f'{{"n":{value},"t":{value},"b":{value},"o":{{"n":{value}}}}}' for value in (*values, *odd)]
+    texts += [deep, "5", "[]", "null", '""', "{}", '{"n":6,"n":7}', '{"o":5}', '{"o":[{"n":5}]}', "1e400"]
+    entries = [Entry("mail", None, "json", text, None, None, None) for text in texts]
+    assert len(db.run(lambda: db.store.push(entries, "ignore"))) == len(texts)
+    for entry in entries:
+        db.run(lambda entry=entry: db.store.push([entry], "ignore"))  # type: ignore[misc]
+    assert queue.count() == 2 * len(texts)
+    assert queue.count("payload.n = 5") == queue.count("payload.n = 5 or payload.n = -7") == 0
+    assert queue.reschedule(where="payload.t = ''", delay=hours(1)).count == 2
+    assert len(queue.reserve_many(3)) <= 3
