@@ -69,6 +69,9 @@ MARK: Final = "duerow.turn"
 
 _INTEGER = "^-?[0-9]{1,19}$"
 _LEAST_INTEGER, _MOST_INTEGER = "-9223372036854775808", "9223372036854775807"
+_PLAIN = "^(-?[0-9]{1,15}([.][0-9]{1,15})?)$"
+"""Numbers as JSON text that every float type can hold; without an exponent."""
+
 _MODEST = "^[^eE]+([eE][-+]?[0-9]{1,3})?$"
 _LONGEST = 400
 """Numbers as JSON text that NUMERIC can hold: with a small exponent and not too many digits."""
@@ -206,7 +209,11 @@ class PostgreSQL:
         )
 
     def key(self, document: ColumnElement[Any], names: Sequence[str], kind: IndexKind) -> ColumnElement[Any]:
-        """Walk down as `member` does; a number is held as the float next to it."""
+        """Walk down as `member` does; a number is held as the float next to it.
+
+        Each walk reads the whole document, and each claim makes an entry: for plain numbers one walk is enough, since
+        in JSON's own text a string has quotes.
+        """
         value = document
         for name in names:
             value = value.op("->")(cast(const(name), Text))
@@ -216,7 +223,9 @@ class PostgreSQL:
                 return collate(case((type_ == const("string"), func.left(word, const(LONGEST_KEY)))), self.bytewise)
             case "boolean":
                 return collate(case((type_ == const("boolean"), word)), self.bytewise)
-        return case((and_(type_ == const("number"), _is_modest(word)), _float(word)))
+        plain = func.substring(cast(value, Text), const(_PLAIN), type_=Text())
+        odd = case((and_(type_ == const("number"), _is_modest(word)), _float(word)))
+        return func.coalesce(cast(plain, Double), odd, type_=Double())
 
     def key_of(self, number: int | float) -> ColumnElement[Any]:
         """Return the float next to it."""
