@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from typing import Any, Final
 
 import msgspec
 
-from duerow.codec import MAX_PAYLOAD_BYTES
+from duerow.codec import JSON, MAX_PAYLOAD_BYTES, Encoded
 from duerow.errors import ConfigurationError
+from duerow.payloads import Sealing
 from duerow.policy import PolicyValue, as_policy, as_value, limit_of
 from duerow.retry import DEFAULT, RetryPolicy, exponential, limited
 from duerow.store import Indexed, IndexKind
@@ -187,6 +188,30 @@ def check_indexed(indexed: Mapping[str, type] | None) -> tuple[Indexed, ...]:
             f"name at most {MOST_INDEXED}"
         )
     return tuple(sorted((Indexed(_path(field), _kind(field, kind)) for field, kind in indexed.items()), key=_field))
+
+
+def check_readable(queue: str, indexed: Iterable[Indexed], sealing: Sealing | None) -> None:
+    """Raise ConfigurationError if payload fields are to be indexed that are encrypted: nothing would be found there.
+
+    It is tried with a payload, since what stays readable is said to whatever encrypts, not to the queue.
+    """
+    hidden = [index for index in indexed if sealing is not None and not _is_readable(queue, index.path, sealing)]
+    if hidden:
+        fields = [field_text(index) for index in hidden]
+        raise ConfigurationError(
+            f"queue {queue!r} cannot have indexes for encrypted payload fields {fields}: let them stay readable with "
+            f"Encryption(…, readable={{{queue!r}: {fields}}}), or leave them out of indexed="
+        )
+
+
+def _is_readable(queue: str, path: Path, sealing: Sealing) -> bool:
+    payload: Any = 1
+    for name in reversed(path):
+        payload = {name: payload}
+    found = msgspec.json.decode(sealing.seal(queue, Encoded(JSON, _encode(payload).decode())).text)
+    for name in path:
+        found = found.get(name) if isinstance(found, dict) else None
+    return bool(found == 1)
 
 
 def indexed_again(indexed: Mapping[str, IndexKind]) -> dict[str, type]:

@@ -8,7 +8,16 @@ from datetime import timedelta
 from time import monotonic
 from typing import TYPE_CHECKING, Final
 
-from duerow.definition import Declaration, Definition, decoded, differences, encoded, field_text, readable
+from duerow.definition import (
+    Declaration,
+    Definition,
+    check_readable,
+    decoded,
+    differences,
+    encoded,
+    field_text,
+    readable,
+)
 from duerow.errors import ConfigurationError, Conflict, TimedOut
 from duerow.message import check_span
 from duerow.policy import as_value
@@ -71,10 +80,12 @@ class Defining:
             dry_run: change nothing, only say what would be.
 
         Raises:
-            ConfigurationError: dead letters would go in a circle with what is declared of other queues, or the role
-                may not make an index: the error has the statements for somebody who may.
+            ConfigurationError: dead letters would go in a circle with what is declared of other queues, a field to be
+                indexed is encrypted, or the role may not make an index: then the error has the statements for
+                somebody who may.
             Conflict: another process has been making indexes for a minute.
         """
+        check_readable(self.name, self.indexed, self.database.encryption)
         said = await self.database.run(self.database.store.said)
         known = {one.queue: definition for one in said if (definition := readable(one.definition)) is not None}
         self.database.check_dead_letters(known, self.name, self.dead_letter)
