@@ -24,7 +24,7 @@ from duerow.message import LIVE, Scalar, Status, check_due, check_key, check_pri
 from duerow.payloads import Payloads
 from duerow.plan import BEGIN, Plan
 from duerow.settlement import merged
-from duerow.store import Change, Indexed, Order, Query, Record, Store
+from duerow.store import Change, Indexed, Keeping, Order, Query, Record, Store
 from duerow.where import FIELDS, Compare, Condition, as_condition
 
 UNFINISHED: Final[tuple[Status, ...]] = (*LIVE, "dead")
@@ -140,7 +140,9 @@ def change(
     return _counted(batch, len(records) - len(refused), len(refused))
 
 
-def remove(store: Store, choice: Choice, previous: Batch | None, dry_run: bool) -> Plan[Batch]:
+def remove(
+    store: Store, choice: Choice, previous: Batch | None, dry_run: bool, keep: Keeping | None = None
+) -> Plan[Batch]:
     """Take the next batch of the messages that are meant out of the queue; as `change` otherwise."""
     if dry_run:
         return (yield from change(store, choice, UNFINISHED, Change, previous, dry_run))
@@ -148,7 +150,7 @@ def remove(store: Store, choice: Choice, previous: Batch | None, dry_run: bool) 
         yield BEGIN
     records, batch = yield from _next(store, choice, (*UNFINISHED, "done"), previous, locked=True)
     ids = [record.id for record in records]
-    removal = yield from store.remove(choice.queue, ids, (), choice.even_if_leased)
+    removal = yield from store.remove(choice.queue, ids, (), choice.even_if_leased, keep)
     if removal.leased and choice.where is None:
         raise MessageLeased(*removal.leased[0])
     return _counted(batch, len(removal.removed), len(removal.leased))

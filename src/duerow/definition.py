@@ -43,6 +43,8 @@ class Definition(msgspec.Struct, frozen=True, kw_only=True):
         retry: the retry policy, as a value; its text is how it is written in Python.
         dead_letter: the queue to which messages go that are given up; None: they stay as dead.
         max_payload_bytes: the largest payload when encoded.
+        history: how long turns are kept after they ended; None: they are not.
+        remember_keys: how long the keys of messages that left are remembered; None: they are not.
         indexed: the payload fields that are served by an index: `integer`, `float`, `text` or `boolean`, by path.
     """
 
@@ -50,6 +52,8 @@ class Definition(msgspec.Struct, frozen=True, kw_only=True):
     retry: PolicyValue = msgspec.field(default_factory=lambda: as_value(DEFAULT))
     dead_letter: str | None = None
     max_payload_bytes: int = MAX_PAYLOAD_BYTES
+    history: timedelta | None = None
+    remember_keys: timedelta | None = None
     indexed: dict[str, IndexKind] = msgspec.field(default_factory=dict)
 
     @property

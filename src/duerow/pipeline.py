@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from duerow import typed
 from duerow.errors import CodecError, ConfigurationError, InvalidMessage, InvalidOutcome
+from duerow.history import keeping
 from duerow.message import Message, check_queue_name, check_span
 from duerow.retry import DEFAULT, RetryFunction, RetryPolicy, as_policy
 from duerow.settlement import Bury, Commit, Move, Retry, Settlement, decide
@@ -23,6 +24,7 @@ from duerow.working.shift import is_async
 
 if TYPE_CHECKING:
     from duerow.sync.database import Database
+    from duerow.sync.queue import Queue
 
 SHORTEST_LEASE: Final = timedelta(milliseconds=1)
 
@@ -39,7 +41,7 @@ class Dropped(Enum):
 
 
 Drop: Final = Dropped.DROP
-"""Returned by a relay's function: the message ends here as done."""
+"""Returned by a relay's function: the message ends here; a history calls it dropped."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,8 @@ class Station(ABC):
         lease: how long a message is reserved. One call of the function must not take longer.
         payload: the declared type of its messages' payloads, as `Database.queue` takes it. What the function returns
             needs no declaration: an object of such a type goes on as that type.
+        history: how long its turns are kept, as `Database.queue` takes it; default: they are not.
+        remember_keys: how long the keys of messages that left are remembered, likewise.
 
     Raises:
         ConfigurationError: the name cannot be a queue's, the function cannot be called or is an async one, or the type
@@ -66,6 +70,8 @@ class Station(ABC):
     retry: RetryPolicy | RetryFunction | None = None
     lease: timedelta = timedelta(minutes=1)
     payload: type[Any] | None = None
+    history: timedelta | None = None
+    remember_keys: timedelta | None = None
     policy: RetryPolicy = field(init=False, repr=False, compare=False)
     """What `retry` stands for."""
 
@@ -77,6 +83,7 @@ class Station(ABC):
             raise ConfigurationError(f"{self}: {self.function!r:.80} is an async function; stations call plain ones")
         object.__setattr__(self, "policy", as_policy(self.retry))
         check_span(f"lease of {self}", self.lease, SHORTEST_LEASE)
+        keeping(self.history, self.remember_keys)
         if self.payload is not None:
             typed.Declared(self.payload)
 
@@ -92,6 +99,17 @@ class Station(ABC):
     def targets(self) -> Iterable[str]:
         """The queues that messages can go to from here."""
         return self.ways.values()
+
+    def queue(self, database: Database) -> Queue:
+        """Return the handle of the station's queue, with all that the station declares of it."""
+        return database.queue(
+            self.name,
+            lease=self.lease,
+            retry=self.policy,
+            payload=self.payload,
+            history=self.history,
+            remember_keys=self.remember_keys,
+        )
 
     def settlement(self, message: Message, max_hops: int) -> Settlement:
         """Call the function for a message, and return how its turn ends.
@@ -146,6 +164,8 @@ class Relay(Station):
         retry: see Station.
         lease: see Station.
         payload: see Station.
+        history: see Station.
+        remember_keys: see Station.
     """
 
     to: str
@@ -163,7 +183,7 @@ class Relay(Station):
 
     def _end(self, message: Message, returned: Any) -> Settlement:
         if returned is Drop:
-            return _DONE
+            return _DROPPED
         if returned is None and not self.null:
             raise self._odd(message, None, "return a payload or Drop, or say null=True for JSON's null")
         return self._move(message, self.to, returned)
@@ -180,6 +200,8 @@ class Switch(Station):
         retry: see Station.
         lease: see Station.
         payload: see Station.
+        history: see Station.
+        remember_keys: see Station.
     """
 
     to: Mapping[str, str]
@@ -306,6 +328,7 @@ class Pipeline:
 
 
 _DONE: Final = Commit()
+_DROPPED: Final = Commit(dropped=True)
 
 _SHAPES: Final[Mapping[type[Station], tuple[str, str]]] = {Relay: ("[", "]"), Switch: ("{", "}"), Sink: ("([", "])")}
 

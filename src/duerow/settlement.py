@@ -27,10 +27,12 @@ class Commit(msgspec.Struct, frozen=True, gc=False):
     Args:
         payload: what to keep in the queue's history instead of the payload as pushed (UNSET: that one).
         then: messages to push in the same transaction; each says its `queue`.
+        dropped: history calls it dropped, not done.
     """
 
     payload: Any = UNSET
     then: tuple[Draft, ...] = ()
+    dropped: bool = False
 
 
 DONE: Final = Commit()

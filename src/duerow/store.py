@@ -20,7 +20,7 @@ from msgspec import UNSET, UnsetType
 
 from duerow.clock import Clock
 from duerow.errors import ConfigurationError, DuerowError
-from duerow.message import OnDuplicate, Pushed, Status
+from duerow.message import Ending, OnDuplicate, Pushed, Status
 from duerow.plan import AsyncExecute, Execute, Plan
 from duerow.reservation import Receipt
 from duerow.where import Condition, Path
@@ -110,9 +110,20 @@ class Reserved(msgspec.Struct, frozen=True, gc=False):
 
 
 class Committed(msgspec.Struct, frozen=True, gc=False):
-    """The message leaves the queue; `then` is pushed in the same transaction."""
+    """The message leaves the queue.
+
+    Attributes:
+        then: pushed in the same transaction.
+        payload, kind: what history is to keep as its payload; None: the one that it has.
+        dropped: history calls it dropped, not done.
+        why: what history is to say of it, as `codec.encode_failure` writes it.
+    """
 
     then: tuple[Entry, ...] = ()
+    payload: str | None = None
+    kind: str | None = None
+    dropped: bool = False
+    why: str | None = None
 
 
 class RolledBack(msgspec.Struct, frozen=True, gc=False):
@@ -149,6 +160,8 @@ class Moved(msgspec.Struct, frozen=True, gc=False):
             holds the key as a push would, and end this one as done.
         group: the group that it is in there.
         priority: the priority that it has there.
+        dead: it was given up, and goes to a dead-letter queue.
+        error: why, for the history of the queue that it leaves.
     """
 
     to: str
@@ -161,6 +174,8 @@ class Moved(msgspec.Struct, frozen=True, gc=False):
     on_duplicate: OnDuplicate
     group: str | None = None
     priority: int = 0
+    dead: bool = False
+    error: str | None = None
 
 
 End = Committed | RolledBack | Buried | Released | Moved
@@ -183,6 +198,74 @@ class Refused(msgspec.Struct, frozen=True):
 
     receipt: Receipt
     error: DuerowError
+
+
+class Keeping(msgspec.Struct, frozen=True, gc=False):
+    """What a queue keeps of messages that are over, as its handle declares it.
+
+    Attributes:
+        history: how long its turns are kept; None: they are not.
+        keys: how long the keys of messages that left are remembered; None: they are not.
+    """
+
+    history: timedelta | None = None
+    keys: timedelta | None = None
+
+
+class Past(msgspec.Struct, frozen=True, gc=False):
+    """A turn that is over, with payload, headers and error as JSON text; fields as in `duerow.history.Event`."""
+
+    id: int
+    token: int
+    queue: str
+    key: str | None
+    kind: str
+    payload: str
+    headers: str | None
+    group: str | None
+    priority: int
+    outcome: Ending
+    moved_to: str | None
+    attempts: int
+    created_at: datetime
+    first_due_at: datetime
+    due_at: datetime
+    started_at: datetime
+    finished_at: datetime
+    worker: str | None
+    error: str | None
+
+    @property
+    def place(self) -> PlaceInHistory:
+        """Where it stands in the order of history."""
+        return self.finished_at, self.id, self.token
+
+
+PlaceInHistory = tuple[datetime, int, int]
+"""A place in the history of a queue: when a turn finished, its message's id and its token."""
+
+
+class PastQuery(msgspec.Struct, frozen=True, gc=False):
+    """Which turns of a queue's history to read; all that is given must hold.
+
+    Attributes:
+        id: only those of this message.
+        ends: only those after which the message left the queue or was dead.
+        where: only those of which this holds.
+        oldest_first: in the order in which they finished, else in the opposite one.
+        after: only those behind this place in that order.
+        until: no later ones than this place.
+        limit: at most so many.
+    """
+
+    queue: str
+    id: int | None = None
+    ends: bool = False
+    where: Condition | None = None
+    oldest_first: bool = False
+    after: PlaceInHistory | None = None
+    until: PlaceInHistory | None = None
+    limit: int = 100
 
 
 class Order(msgspec.Struct, frozen=True, gc=False):
@@ -405,8 +488,11 @@ class Store(Protocol):
 
     # Writes.
 
-    def push(self, entries: Sequence[Entry], on_duplicate: OnDuplicate) -> Plan[list[Pushed]]:
+    def push(self, entries: Sequence[Entry], on_duplicate: OnDuplicate, remembered: bool = False) -> Plan[list[Pushed]]:
         """Add messages; the answer of each in the order given, also for keys that occur twice. Ids follow that order.
+
+        With `remembered` a key that is remembered is taken: ignored in every mode but "reject", with the id of the
+        message that held it.
 
         Raises:
             QueueDraining: a queue takes no new messages; nothing is written.
@@ -422,13 +508,15 @@ class Store(Protocol):
         attempts: int | None,
         consumer: str,
         dead_letter: str | None = None,
+        keep: Keeping | None = None,
     ) -> Plan[Reserved]:
         """Lend up to `limit` due messages until now + lease, first by (priority, due time, id), none to two consumers.
 
         Of a group only the live message with the lowest id, and while no other of the group is leased.
         Each row's attempts and token grow by one, `leased_by` becomes `consumer`. A row that still carries an
         unsettled lease has that recorded as its last error; if it has used up its `attempts` it is buried instead
-        and does not count towards the limit: in place, or in the queue that `dead_letter` names.
+        and does not count towards the limit: in place, or in the queue that `dead_letter` names. Of what is kept, such
+        a lease is a failed turn, and of a message that is buried a dead one.
         """
         ...
 
@@ -436,20 +524,28 @@ class Store(Protocol):
         """Let the leases run until now + lease under the same tokens; return the new ends of those still ours."""
         ...
 
-    def settle(self, turns: Sequence[Turn]) -> Plan[list[Refused]]:
+    def settle(self, turns: Sequence[Turn], keep: Keeping | None = None) -> Plan[list[Refused]]:
         """End turns, all in one transaction where the store has them; return those that were refused.
+
+        What is to be kept of the others is written in the same transaction: each turn but a released one with the
+        receipt as its key, and the keys of messages that are done, dead or moved.
 
         Raises:
             NotSupported: a turn needs a transaction over several messages and the store has none.
         """
         ...
 
-    def pop(self, queue: str, limit: int) -> Plan[list[Record]]:
-        """Take up to `limit` due messages out of the queue, as `reserve` would; each counts one more attempt."""
+    def pop(self, queue: str, limit: int, keep: Keeping | None = None) -> Plan[list[Record]]:
+        """Take up to `limit` due messages out of the queue, as `reserve` would; each counts one more attempt.
+
+        Of what is kept each is a turn that is done, with the token that a reservation would have had.
+        """
         ...
 
-    def remove(self, queue: str, ids: Sequence[int], keys: Sequence[str], even_if_leased: bool) -> Plan[Removal]:
-        """Take messages out of the queue by id, and live ones by key."""
+    def remove(
+        self, queue: str, ids: Sequence[int], keys: Sequence[str], even_if_leased: bool, keep: Keeping | None = None
+    ) -> Plan[Removal]:
+        """Take messages out of the queue by id, and live ones by key; of what is kept, remember their keys."""
         ...
 
     def change(self, queue: str, changes: Sequence[Change], even_if_leased: bool, dry_run: bool) -> Plan[list[Refused]]:
@@ -496,10 +592,18 @@ class Store(Protocol):
         """Take up to `limit` messages out of the queue, whatever they are; return how many."""
         ...
 
+    def prune(self, limit: int) -> Plan[int]:
+        """Take away up to `limit` turns and as many keys whose time is over, of all queues; return how many."""
+        ...
+
     # Reads.
 
     def find(self, query: Query) -> Plan[list[Record]]:
         """Read messages without taking them."""
+        ...
+
+    def history(self, query: PastQuery) -> Plan[list[Past]]:
+        """Read turns that are over."""
         ...
 
     def peek(self, queue: str, limit: int) -> Plan[list[Record]]:

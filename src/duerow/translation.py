@@ -148,6 +148,7 @@ def turn(
     settlement: Settlement,
     dead_letter: DeadLetter | None = None,
     payloads: Payloads = PLAIN,
+    history: bool = False,
 ) -> Turn:
     """Return a reservation's end as the store wants it.
 
@@ -156,6 +157,7 @@ def turn(
         settlement: how.
         dead_letter: where messages go that are given up, and the time; None: they stay where they are.
         payloads: how those of the message's queue are written and read.
+        history: whether the queue keeps one.
 
     Raises:
         InvalidMessage: a payload, header, key, queue, due time or delay in the settlement is out of bounds.
@@ -167,7 +169,7 @@ def turn(
     message = reservation.message
     return Turn(
         Receipt(message.id, message.token),
-        _end(reservation, settlement, dead_letter, payloads),
+        _end(reservation, settlement, dead_letter, payloads, history),
         None if message.group is None else (message.queue, message.group),
     )
 
@@ -178,10 +180,16 @@ def done(message: Message) -> Turn:
     return Turn(Receipt(message.id, message.token), _COMMITTED, group)
 
 
-def _end(reservation: Reservation, settlement: Settlement, dead_letter: DeadLetter | None, payloads: Payloads) -> End:
+def _end(
+    reservation: Reservation,
+    settlement: Settlement,
+    dead_letter: DeadLetter | None,
+    payloads: Payloads,
+    history: bool,
+) -> End:
     match settlement:
         case Commit():
-            return _committed(reservation.message, settlement, payloads)
+            return _committed(reservation.message, settlement, payloads, history)
         case Move():
             return _moved(reservation.message, settlement, payloads)
         case Rollback(delay=None):
@@ -211,15 +219,21 @@ def _buried(message: Message, bury: Bury, dead_letter: DeadLetter | None) -> End
         dead_letter.now,
         message.group,
         message.priority,
+        _error(bury),
     )
 
 
-def _committed(message: Message, commit: Commit, payloads: Payloads) -> Committed:
-    if commit.payload is not UNSET:
+def _committed(message: Message, commit: Commit, payloads: Payloads, history: bool) -> Committed:
+    then = tuple(_pushed_then(draft, payloads) for draft in commit.then)
+    if commit.payload is UNSET:
+        return Committed(then, dropped=commit.dropped)
+    if not history:
         raise ConfigurationError(
-            f"queue {message.queue!r} keeps no history, so commit(payload=…) of message {message.id} has no place to go"
+            f"queue {message.queue!r} keeps no history, so commit(payload=…) of message {message.id} has no place to "
+            "go; declare one: db.queue(…, history=timedelta(days=7))"
         )
-    return Committed(tuple(_pushed_then(draft, payloads) for draft in commit.then))
+    kept = payloads.encode(commit.payload)
+    return Committed(then, kept.text, kept.kind, commit.dropped)
 
 
 def _pushed_then(draft: Draft, payloads: Payloads) -> Entry:

@@ -13,7 +13,8 @@ from tests.cli.conftest import Command, parsed
 
 
 def test_migrate_creates_the_tables_once(command: Command):
-    assert parsed(command("migrate", "--json")) == {"migrations": ["0001 messages", "0002 queues", "0003 schedules"]}
+    made = parsed(command("migrate", "--json"))["migrations"]
+    assert made == ["0001 messages", "0002 queues", "0003 schedules", "0004 history"]
     assert parsed(command("migrate", "--json")) == {"migrations": []}
     assert command("migrate").stdout == "the tables are up to date\n"
 

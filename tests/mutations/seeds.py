@@ -9,7 +9,10 @@ PUSHING = "stores/sql/statements/pushing.py"
 TAKING = "stores/sql/statements/taking.py"
 SETTLING = "stores/sql/statements/settling.py"
 SCHEDULING = "stores/sql/statements/scheduling.py"
+RECALLING = "stores/sql/statements/recalling.py"
+REMEMBERING = "stores/sql/plans/recalling.py"
 STEPS = "stores/memory/steps.py"
+PAST = "stores/memory/past.py"
 STATE = "stores/memory/state.py"
 TURNS = "stores/memory/turns.py"
 LINES = "stores/sql/lines.py"
@@ -96,6 +99,19 @@ SQL = [
         "the version of a schedule is not tested",
         SCHEDULING, "_schedule_as_read", ', columns.version == self._bound("was", BigInteger())', "",
     ),
+    Mutation(
+        "a turn that was refused is kept in history",
+        RECALLING, "_owned_by", ", self.dialect.same(columns.token, given.c.token)", "",
+    ),
+    Mutation(
+        "a lease that ended at its limit is kept as failed",
+        RECALLING, "keep_lapsed", "columns.attempts >= attempts", "columns.attempts > attempts",
+    ),
+    Mutation("the key of a failed attempt is remembered", REMEMBERING, "_keep", "RolledBack | Released", "Released"),
+    Mutation(
+        "a key that is remembered is held by who pushes it",
+        RECALLING, "hold_remembered", "columns.until <= self.now", "columns.until > self.now",
+    ),
 ]  # fmt: skip
 
 MEMORY = [
@@ -123,6 +139,8 @@ MEMORY = [
     ),
     Mutation("a pop leaves the message in the queue", STEPS, "pop", "state.drop(record.id)", "pass"),
     Mutation("the version of a schedule is not tested", SCHEDULES, "change", "return False", "pass"),
+    Mutation("what was kept long enough is kept for ever", STATE, "forget", "until <= now", "until < now"),
+    Mutation("the key of a failed attempt is remembered", PAST, "ended", "not isinstance(end, RolledBack)", "True"),
 ]  # fmt: skip
 
 STORES = {"sqlite": SQL, "memory": MEMORY}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from datetime import timedelta
 from typing import Any
 
@@ -43,8 +44,23 @@ def everything(pipeline: Pipeline, db: duerow.Database) -> dict[str, list[Any]]:
     }
 
 
+def past(pipeline: Pipeline, db: duerow.Database) -> dict[str, list[Any]]:
+    """What became of which message in each queue, whatever the ids are."""
+    return {
+        queue: sorted(
+            (
+                [event.payload["n"], event.attempts, event.outcome, event.moved_to, event.payload]
+                for event in db.queue(queue).history(limit=10_000)
+            ),
+            key=str,
+        )
+        for queue in pipeline.queues
+    }
+
+
 def orders() -> Pipeline:
     """Every kind of station, a loop of three rounds, drops, failures, a payload that is none."""
+    kept = timedelta(days=7)
 
     def check(message: Message) -> Any:
         number = message.payload["n"]
@@ -65,10 +81,16 @@ def orders() -> Pipeline:
     return Pipeline(
         "orders",
         [
-            Relay("check", check, to="turn", retry=limited(2, AT_ONCE)),
-            Switch("turn", turn, to={"again": "turn", "small": "ship", "large": "end"}, retry=limited(2, AT_ONCE)),
+            Relay("check", check, to="turn", retry=limited(2, AT_ONCE), history=kept),
+            Switch(
+                "turn",
+                turn,
+                to={"again": "turn", "small": "ship", "large": "end"},
+                retry=limited(2, AT_ONCE),
+                history=kept,
+            ),
             Relay("ship", ship, to="shipped", retry=limited(2, AT_ONCE)),
-            Sink("end", lambda message: None),
+            Sink("end", lambda message: None, history=kept),
         ],
         outputs=["shipped"],
     )
@@ -82,7 +104,7 @@ def test_stations_on_spark_do_what_the_local_twin_does(
     with duerow.connect("memory://") as memory:
         pushed(memory, "check", 1_000)
         pipeline.run(memory, until="empty")
-        expected = everything(pipeline, memory)
+        expected, expected_past = everything(pipeline, memory), past(pipeline, memory)
 
     tallies = spark.run(pipeline, place.url, session, **place.settings)
 
@@ -100,6 +122,10 @@ def test_stations_on_spark_do_what_the_local_twin_does(
     assert "switch 'turn', message" in ended["turn"][0][-1]
     assert "'sideways'" in ended["turn"][0][-1]
     assert "payload['odd'] is of type builtins.set" in ended["ship"][0][-1]
+    kept = past(pipeline, db)
+    assert kept == expected_past
+    assert Counter(row[2] for row in kept["check"]) == {"moved": 800, "dropped": 100, "failed": 100, "dead": 100}
+    assert (len(kept["ship"]), len(kept["end"])) == (0, 400)
     assert tallies["check"].claimed == 1_100
     assert tallies["end"].settled == 400
 

@@ -22,7 +22,7 @@ from duerow.errors import ConfigurationError, Conflict, TimedOut
 from duerow.message import check_span
 from duerow.policy import as_value
 from duerow.retry import RetryPolicy
-from duerow.store import Indexed, Indexing
+from duerow.store import Indexed, Indexing, Keeping
 
 if TYPE_CHECKING:
     from duerow.aio.database import Database
@@ -48,6 +48,7 @@ class Defining:
     retry: RetryPolicy
     dead_letter: str | None
     max_payload_bytes: int
+    keeping: Keeping | None
     indexed: tuple[Indexed, ...]
 
     @property
@@ -58,6 +59,8 @@ class Defining:
             retry=as_value(self.retry),
             dead_letter=self.dead_letter,
             max_payload_bytes=self.max_payload_bytes,
+            history=None if self.keeping is None else self.keeping.history,
+            remember_keys=None if self.keeping is None else self.keeping.keys,
             indexed={field_text(index): index.kind for index in self.indexed},
         )
 

@@ -16,7 +16,7 @@ from duerow.errors import ConfigurationError
 from duerow.message import Message, Scalar, Status
 from duerow.payloads import Decode, Payloads
 from duerow.plan import Plan
-from duerow.store import Indexed, Query, Store
+from duerow.store import Indexed, Keeping, Query, Store
 from duerow.where import Compare, Condition, Field, as_condition, as_path, every
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ class Looking(Generic[P]):
     name: str
     max_payload_bytes: int
     indexed: tuple[Indexed, ...]
+    keeping: Keeping | None
     _store: Store
     _payloads: Payloads
     _decode: Decode
@@ -297,7 +298,9 @@ class Looking(Generic[P]):
     ) -> Changed:
         """Take messages out of the queue; the answer is true if there were any. Otherwise as `edit`."""
         chosen = changing.choice(self.name, id, key, where, even_if_leased, self.indexed)
-        return await self._change(lambda previous: changing.remove(self._store, chosen, previous, dry_run), within)
+        return await self._change(
+            lambda previous: changing.remove(self._store, chosen, previous, dry_run, self.keeping), within
+        )
 
     async def _change(self, batch: Callable[[Batch | None], Plan[Batch]], within: Any) -> Changed:
         """Carry out one batch after the other, each of which is told what the one before it did."""

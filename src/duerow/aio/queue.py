@@ -18,6 +18,7 @@ from duerow import reservation as core
 from duerow.aio.defining import Defining
 from duerow.aio.looking import Looking, P
 from duerow.aio.operating import Operating
+from duerow.aio.recalling import Recalling
 from duerow.codec import MAX_PAYLOAD_BYTES, Encoded
 from duerow.consumer import new_claim
 from duerow.definition import check_indexed, indexed_again
@@ -31,6 +32,7 @@ from duerow.errors import (
     NotSupported,
     StoreUnavailable,
 )
+from duerow.history import keeping
 from duerow.message import (
     Draft,
     Failure,
@@ -109,7 +111,7 @@ class Redriven(msgspec.Struct, frozen=True):
     skipped: int
 
 
-class Queue(Looking[P], Operating, Defining):
+class Queue(Looking[P], Recalling[P], Operating, Defining):
     """A named line of messages; made by `Database.queue`. `Queue[Order]` is one whose payloads are declared `Order`s.
 
     Attributes:
@@ -121,6 +123,8 @@ class Queue(Looking[P], Operating, Defining):
         payload: the declared type of its payloads; None: JSON and bytes.
         upgrades: functions that make payloads of that type of others.
         indexed: the payload fields that have an index once this is declared.
+        keeping: how long its turns are kept in its history, and the keys of messages that left are remembered; None:
+            neither is.
     """
 
     def __init__(
@@ -134,6 +138,8 @@ class Queue(Looking[P], Operating, Defining):
         payload: type[P] | None = None,
         upgrades: Upgrades | None = None,
         indexed: Mapping[str, type] | None = None,
+        history: timedelta | None = None,
+        remember_keys: timedelta | None = None,
     ) -> None:
         self.database = database
         self.name = check_queue_name(name)
@@ -143,6 +149,8 @@ class Queue(Looking[P], Operating, Defining):
         self.dead_letter = None if dead_letter is None else check_queue_name(dead_letter)
         self.payload, self.upgrades = payload, upgrades
         self.indexed = check_indexed(indexed)
+        self.keeping = keeping(history, remember_keys)
+        self._remembers = remember_keys is not None
         self._store = database.store
         self._payloads = Payloads(self.name, _declared(payload, upgrades), database.encryption)
         self._encode, self._decode = self._payloads.encode, self._payloads.decode
@@ -158,6 +166,8 @@ class Queue(Looking[P], Operating, Defining):
             payload=self.payload,
             upgrades=self.upgrades,
             indexed=indexed_again(self.declared.indexed),
+            history=None if self.keeping is None else self.keeping.history,
+            remember_keys=None if self.keeping is None else self.keeping.keys,
         )
 
     @property
@@ -199,7 +209,8 @@ class Queue(Looking[P], Operating, Defining):
             group: messages of one group are handed out one at a time, in the order in which they were pushed.
             priority: lower goes first, -32,768 to 32,767.
             on_duplicate: what to do when a live message has the key: "ignore" leaves it as it is, "replace" gives it
-                this content and ends a lease on it, "earliest" gives it the earlier due time, "reject" raises.
+                this content and ends a lease on it, "earliest" gives it the earlier due time, "reject" raises. A key
+                that the queue remembers is of a message that left: the push is ignored, or refused with "reject".
             within: the caller's open transaction: an SQLAlchemy Connection or Session, or a driver's connection.
 
         Raises:
@@ -210,7 +221,7 @@ class Queue(Looking[P], Operating, Defining):
             self.name, payload, key, due, delay, headers, group, priority, self.max_payload_bytes, self._encode
         )
         mode = check_on_duplicate(on_duplicate)
-        pushed = await self.database.run(lambda: self._store.push([entry], mode), within)
+        pushed = await self.database.run(lambda: self._store.push([entry], mode, self._remembers), within)
         return pushed[0]
 
     async def push_many(
@@ -226,7 +237,7 @@ class Queue(Looking[P], Operating, Defining):
         entries = [translation.draft_entry(draft, self.name, self.max_payload_bytes, self._encode) for draft in drafts]
         if not entries:
             return []
-        return await self.database.run(lambda: self._store.push(entries, mode), within)
+        return await self.database.run(lambda: self._store.push(entries, mode, self._remembers), within)
 
     def encode(self, payload: P) -> Encoded:
         """Return a payload as this queue would keep it, to be given to a `Move` or a `Draft` that goes here.
@@ -262,7 +273,7 @@ class Queue(Looking[P], Operating, Defining):
         def take() -> Plan[list[Message[P]]]:
             # Decoded before the transaction ends, so that a message that nobody can read is not lost.
             yield BEGIN
-            records = yield from self._store.pop(self.name, limit)
+            records = yield from self._store.pop(self.name, limit, self.keeping)
             return [translation.message(record, self._decode) for record in records]
 
         try:
@@ -330,7 +341,7 @@ class Queue(Looking[P], Operating, Defining):
             wanted = limit - len(lent)
             reserved = await self.database.run(
                 lambda wanted=wanted: self._store.reserve(  # type: ignore[misc]
-                    self.name, wanted, span, self.retry.limit, claim, self.dead_letter
+                    self.name, wanted, span, self.retry.limit, claim, self.dead_letter, self.keeping
                 )
             )
             readable, unreadable = self._read(reserved.records)
@@ -533,7 +544,7 @@ class Queue(Looking[P], Operating, Defining):
                 turns.append(translation.done(reservation.message))
                 continue
             try:
-                turns.append(translation.turn(reservation, settlement, letters, self._payloads))
+                turns.append(translation.turn(reservation, settlement, letters, self._payloads, self._has_history))
             except DuerowError as error:
                 refused.append(Refused(reservation.receipt, error))
         if turns:
@@ -541,7 +552,7 @@ class Queue(Looking[P], Operating, Defining):
         return refused
 
     async def _settle_one(self, reservation: core.Reservation, settlement: Settlement, within: Any = None) -> None:
-        turn = translation.turn(reservation, settlement, self._dead_letter(), self._payloads)
+        turn = translation.turn(reservation, settlement, self._dead_letter(), self._payloads, self._has_history)
         refused = await self._settle([turn], within)
         if refused:
             error = refused[0].error
@@ -549,7 +560,7 @@ class Queue(Looking[P], Operating, Defining):
 
     async def _settle(self, turns: list[Turn], within: Any) -> list[Refused]:
         try:
-            return await self.database.run(lambda: self._store.settle(turns), within)
+            return await self.database.run(lambda: self._store.settle(turns, self.keeping), within)
         except StoreUnavailable as broken:
             if within is not None or isinstance(broken, Conflict):
                 raise
@@ -564,7 +575,7 @@ class Queue(Looking[P], Operating, Defining):
             raise broken from broken.__cause__
         kept = {Receipt(record.id, record.token) for record in records}
         ours = [turn for turn in turns if turn.receipt in kept]
-        refused = await self.database.run(lambda: self._store.settle(ours)) if ours else []
+        refused = await self.database.run(lambda: self._store.settle(ours, self.keeping)) if ours else []
         # Lost only now: the first try was carried out after all, between the look and the second try.
         lost = {one.receipt for one in refused if isinstance(one.error, LeaseLost)}
         unsure = [str(turn.receipt.id) for turn in turns if turn.receipt not in kept or turn.receipt in lost]
@@ -607,6 +618,7 @@ class Queue(Looking[P], Operating, Defining):
         mode = check_on_duplicate(on_duplicate)
         source = Queue(self.database, self.dead_letter or self.name, self.lease)
         source._decode = as_stored  # whatever they are, they only go back
+        source.keeping = None if self.dead_letter is not None else self.keeping
         own = None if self.dead_letter is None else self.name
         away = own is not None or await self._takes_dead_letters(source)
         if dry_run:
@@ -684,6 +696,10 @@ class Queue(Looking[P], Operating, Defining):
         if self.dead_letter is None:
             return None
         return translation.DeadLetter(self.dead_letter, self.database.host_time())
+
+    @property
+    def _has_history(self) -> bool:
+        return self.keeping is not None and self.keeping.history is not None
 
     def _lease(self, lease: timedelta | None) -> timedelta:
         return self.lease if lease is None else check_span("lease", lease, SHORTEST_LEASE)

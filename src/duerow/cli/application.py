@@ -11,7 +11,7 @@ import typer
 from sqlalchemy.exc import SQLAlchemyError
 from typer.core import TyperGroup
 
-from duerow.cli import change, operate, queue, schedule, schema, worker
+from duerow.cli import change, history, operate, queue, schedule, schema, worker
 from duerow.errors import DuerowError
 
 FAILED = 1
@@ -53,5 +53,7 @@ app.command("resume")(operate.resume)
 app.command("drain")(operate.drain)
 app.command("queues")(operate.queues)
 app.command("redrive")(operate.redrive)
+app.command("history")(history.history)
+app.command("replay")(history.replay)
 app.command("worker")(worker.work)
 app.add_typer(schedule.commands, name="schedule")

@@ -10,12 +10,15 @@ from datetime import datetime, timedelta
 from types import TracebackType
 from typing import Any, Final, Self, TypeVar, overload
 
+import msgspec
+
 from duerow import schedule as planning
 from duerow.clock import Clock, HostClock
 from duerow.codec import MAX_PAYLOAD_BYTES
 from duerow.dead_letter import check_targets
 from duerow.definition import Defined, Definition, decoded, indexed_again, policy_of, readable
 from duerow.errors import Conflict, DuerowError, StoreUnavailable
+from duerow.history import PRUNE_BATCH
 from duerow.message import Scalar, check_queue_name
 from duerow.payloads import Payloads, Sealing, check_sealing
 from duerow.plan import Plan, run
@@ -103,6 +106,8 @@ class Database:
         payload: type[T],
         upgrades: Upgrades | None = ...,
         indexed: Mapping[str, type] | None = ...,
+        history: timedelta | None = ...,
+        remember_keys: timedelta | None = ...,
     ) -> Queue[T]: ...
     @overload
     def queue(
@@ -116,6 +121,8 @@ class Database:
         payload: type[Any] | None = ...,
         upgrades: Upgrades | None = ...,
         indexed: Mapping[str, type] | None = ...,
+        history: timedelta | None = ...,
+        remember_keys: timedelta | None = ...,
     ) -> Queue[Any]: ...
     def queue(
         self,
@@ -128,6 +135,8 @@ class Database:
         payload: type[Any] | None = None,
         upgrades: Upgrades | None = None,
         indexed: Mapping[str, type] | None = None,
+        history: timedelta | None = None,
+        remember_keys: timedelta | None = None,
     ) -> Queue[Any]:
         """Return the queue of this name; nothing has to be created.
 
@@ -143,13 +152,28 @@ class Database:
             upgrades: functions that make payloads of that type of others, by kind or by older type.
             indexed: payload fields by which messages are searched for, each with the type of its values: int, float,
                 str or bool, such as `{"companyId": int, "to.city": str}`. `Queue.declare` makes their indexes.
+            history: how long turns are kept after they ended; default: they are not. See `Queue.history`.
+            remember_keys: how long the keys of messages that left (done, dead, moved, removed, popped) are remembered,
+                so that a push with one through this handle is a duplicate; default: they are not.
 
         Raises:
-            InvalidMessage: a name or the lease is out of bounds.
+            InvalidMessage: a name, the lease, or a time to keep is out of bounds.
             ConfigurationError: dead letters would go in a circle, the type cannot be declared, an upgrade is no
                 function, or a field cannot be indexed.
         """
-        queue = Queue(self, name, lease, retry, max_payload_bytes, dead_letter, payload, upgrades, indexed)
+        queue = Queue(
+            self,
+            name,
+            lease,
+            retry,
+            max_payload_bytes,
+            dead_letter,
+            payload,
+            upgrades,
+            indexed,
+            history,
+            remember_keys,
+        )
         if dead_letter is not None:
             targets = {**self._dead_letters, name: dead_letter}
             check_targets(targets)
@@ -192,6 +216,8 @@ class Database:
             retry=policy_of(called, definition),
             max_payload_bytes=definition.max_payload_bytes,
             dead_letter=definition.dead_letter,
+            history=definition.history,
+            remember_keys=definition.remember_keys,
             indexed=indexed_again(definition.indexed),
         )
 
@@ -290,10 +316,29 @@ class Database:
                 return True
 
     def maintain(self) -> Maintained:
-        """Do one round of what workers do in the background: push what schedules have due.
+        """Do one round of what workers do in the background: push what schedules have due, and prune what is kept.
 
         A schedule that cannot tick holds up no other: the answer says which and why.
         """
+        ticked = self.tick()
+        return msgspec.structs.replace(ticked, pruned=self.prune())
+
+    def prune(self, batches: int | None = None) -> int:
+        """Take away the turns and remembered keys, of all queues, whose time is over; return how many.
+
+        Args:
+            batches: how many transactions at most, of a thousand turns and as many keys each; default: all it takes.
+        """
+        gone = made = 0
+        while batches is None or made < batches:
+            some = self.run(lambda: self.store.prune(PRUNE_BATCH))
+            gone, made = gone + some, made + 1
+            if some < PRUNE_BATCH:
+                break
+        return gone
+
+    def tick(self) -> Maintained:
+        """Push what schedules have due; see `maintain`."""
         pushed = 0
         failed: dict[str, DuerowError] = {}
         while True:

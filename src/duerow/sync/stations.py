@@ -86,8 +86,7 @@ def _work(worker: Worker, failures: list[BaseException]) -> None:
 
 
 def _worker(pipeline: Pipeline, station: Station, database: Database) -> Worker:
-    queue = database.queue(station.name, lease=station.lease, retry=station.policy, payload=station.payload)
-    return Worker(queue, _handler(station, pipeline.max_hops), name="station")
+    return Worker(station.queue(database), _handler(station, pipeline.max_hops), name="station")
 
 
 def _handler(station: Station, max_hops: int) -> Callable[[Message], Any]:

@@ -80,3 +80,45 @@ CREATE INDEX duerow_schedule_due ON duerow_schedule (next_at) WHERE next_at IS N
 
 INSERT INTO duerow_schema (version, name) VALUES (3, '0003 schedules');
 
+CREATE TABLE duerow_history (
+	id BIGINT NOT NULL, 
+	token BIGINT NOT NULL, 
+	queue TEXT COLLATE "C" NOT NULL, 
+	key TEXT COLLATE "C", 
+	kind TEXT NOT NULL, 
+	payload JSON NOT NULL, 
+	headers JSON, 
+	"group" TEXT COLLATE "C", 
+	priority SMALLINT NOT NULL, 
+	outcome TEXT NOT NULL, 
+	moved_to TEXT COLLATE "C", 
+	attempts INTEGER NOT NULL, 
+	created_at TIMESTAMP WITH TIME ZONE NOT NULL, 
+	first_due_at TIMESTAMP WITH TIME ZONE NOT NULL, 
+	due_at TIMESTAMP WITH TIME ZONE NOT NULL, 
+	started_at TIMESTAMP WITH TIME ZONE NOT NULL, 
+	finished_at TIMESTAMP WITH TIME ZONE NOT NULL, 
+	worker TEXT, 
+	error JSON, 
+	until TIMESTAMP WITH TIME ZONE NOT NULL, 
+	PRIMARY KEY (id, token)
+);
+
+CREATE TABLE duerow_remembered (
+	queue TEXT COLLATE "C" NOT NULL, 
+	key TEXT COLLATE "C" NOT NULL, 
+	id BIGINT NOT NULL, 
+	until TIMESTAMP WITH TIME ZONE NOT NULL, 
+	PRIMARY KEY (queue, key)
+);
+
+CREATE INDEX duerow_history_finished ON duerow_history (queue, finished_at, id, token);
+
+CREATE INDEX duerow_history_key ON duerow_history (queue, key, finished_at, id, token) WHERE key IS NOT NULL;
+
+CREATE INDEX duerow_history_until ON duerow_history (until);
+
+CREATE INDEX duerow_remembered_until ON duerow_remembered (until);
+
+INSERT INTO duerow_schema (version, name) VALUES (4, '0004 history');
+

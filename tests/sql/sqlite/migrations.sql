@@ -76,3 +76,45 @@ CREATE INDEX duerow_schedule_due ON duerow_schedule (next_at) WHERE next_at IS N
 
 INSERT INTO duerow_schema (version, name) VALUES (3, '0003 schedules');
 
+CREATE TABLE duerow_history (
+	id BIGINT NOT NULL, 
+	token BIGINT NOT NULL, 
+	queue TEXT COLLATE "BINARY" NOT NULL, 
+	"key" TEXT COLLATE "BINARY", 
+	kind TEXT NOT NULL, 
+	payload TEXT NOT NULL, 
+	headers TEXT, 
+	"group" TEXT COLLATE "BINARY", 
+	priority SMALLINT NOT NULL, 
+	outcome TEXT NOT NULL, 
+	moved_to TEXT COLLATE "BINARY", 
+	attempts INTEGER NOT NULL, 
+	created_at BIGINT NOT NULL, 
+	first_due_at BIGINT NOT NULL, 
+	due_at BIGINT NOT NULL, 
+	started_at BIGINT NOT NULL, 
+	finished_at BIGINT NOT NULL, 
+	worker TEXT, 
+	error TEXT, 
+	until BIGINT NOT NULL, 
+	PRIMARY KEY (id, token)
+);
+
+CREATE TABLE duerow_remembered (
+	queue TEXT COLLATE "BINARY" NOT NULL, 
+	"key" TEXT COLLATE "BINARY" NOT NULL, 
+	id BIGINT NOT NULL, 
+	until BIGINT NOT NULL, 
+	PRIMARY KEY (queue, "key")
+);
+
+CREATE INDEX duerow_history_finished ON duerow_history (queue, finished_at, id, token);
+
+CREATE INDEX duerow_history_key ON duerow_history (queue, "key", finished_at, id, token) WHERE key IS NOT NULL;
+
+CREATE INDEX duerow_history_until ON duerow_history (until);
+
+CREATE INDEX duerow_remembered_until ON duerow_remembered (until);
+
+INSERT INTO duerow_schema (version, name) VALUES (4, '0004 history');
+

@@ -13,10 +13,11 @@ from sqlalchemy import create_engine, make_url
 from duerow import Database, Draft, connect
 from duerow.errors import Conflict
 from duerow.message import LIVE
-from duerow.store import Order, Query
+from duerow.store import Order, PastQuery, Query
 from duerow.stores.sql.dialects.postgresql import PostgreSQL
 from duerow.stores.sql.engines import BLIND_WAYS
 from duerow.stores.sql.plans import SqlStore, Step
+from duerow.stores.sql.statements import RECEIPT, STORY
 from duerow.stores.sql.texts import Texts
 from duerow.testing.conformance.fixtures import Place
 from duerow.where import parse
@@ -126,3 +127,41 @@ def test_an_index_is_made_inside_a_transaction_where_there_is_no_other_way(place
         assert queue.declare().created
         assert not queue.declare()
     engine.dispose()
+
+
+PAST = (datetime(2026, 1, 1, tzinfo=UTC), 7, 3)
+
+
+def history_steps(store: SqlStore) -> dict[str, Any]:
+    """The steps about history and remembered keys, each by the index that it needs."""
+    statements, more = store.statements, {"limit_in": 100}
+    return {
+        "duerow_history_finished": next(store.history(PastQuery("mail", after=PAST))),
+        "duerow_history_pkey": store._given(statements.forget_turns, RECEIPT, [(1, 2), (3, 4)]),
+        "duerow_history_until": store._step(statements.expired_turns, more),
+        "duerow_remembered_until": store._step(statements.expired_keys, more),
+        "duerow_remembered_pkey": store._given(statements.remembered, ("queue", "key"), [("mail", "a"), ("mail", "b")]),
+    }
+
+
+def test_history_and_remembered_keys_are_found_by_their_indexes(store: SqlStore, superuser: psycopg.Connection) -> None:
+    for index, step in history_steps(store).items():
+        found = plan(superuser, step)
+        assert index in found
+        assert "Seq Scan" not in found
+        assert "Sort" not in found or index.endswith("_until")  # which is up to what the planner knows of the rows
+    one = plan(superuser, next(store.history(PastQuery("mail", id=7, ends=True, limit=1))))
+    assert "duerow_history_pkey" in one
+    keys = store._given(store.statements.forget_keys, ("queue", "key"), [("mail", "a"), ("mail", "b")])
+    assert "duerow_remembered_pkey" in plan(superuser, keys)
+    by_key = plan(superuser, next(store.history(PastQuery("mail", where=parse("key = 'k'")))))
+    assert "duerow_history_key" in by_key
+    assert "Sort" not in by_key
+
+
+def test_what_ends_is_kept_by_way_of_its_primary_key(store: SqlStore, superuser: psycopg.Connection) -> None:
+    rows = [(1, 2, "done", None, None, None, None), (3, 4, "failed", None, None, None, "{}")]
+    step = store._given(store.statements.keep_turns, (*RECEIPT, *STORY), rows, {"history": 1})
+    found = plan(superuser, step)
+    assert "duerow_message_pkey" in found
+    assert "Seq Scan" not in found

@@ -11,10 +11,12 @@ from sqlalchemy.dialects import sqlite
 
 from duerow import Database
 from duerow.message import LIVE
-from duerow.store import Order, Query
+from duerow.store import Order, PastQuery, Query
 from duerow.stores.sql.dialects.sqlite import SQLite
 from duerow.stores.sql.plans import SqlStore, Step
+from duerow.stores.sql.statements import RECEIPT, STORY
 from duerow.stores.sql.texts import Texts
+from duerow.testing.clock import START
 from duerow.testing.conformance.fixtures import Place
 from duerow.where import parse
 
@@ -105,3 +107,48 @@ def test_indexed_payload_fields_are_looked_up_in_their_indexes(place: Place, db:
         assert f"_{index}_" not in plan(place, elsewhere)
     page = Query("orders", where=parse("payload.companyId = 5"), order=Order(), indexed=queue.indexed, after_id=7)
     assert "TEMP B-TREE" not in plan(place, next(STORE.find(page)))
+
+
+RECEIPTS = [(1, 2), (3, 4)]
+PAST = {
+    "a page": (
+        next(STORE.history(PastQuery("mail", after=(START, 7, 3)))),
+        "duerow_history USING INDEX duerow_history_finished (queue=? AND (finished_at,id,token)<(?,?,?))",
+    ),
+    "of a message": (
+        next(STORE.history(PastQuery("mail", id=7, ends=True))),
+        "duerow_history USING INDEX sqlite_autoindex_duerow_history_1 (id=?)",
+    ),
+    "of a key": (
+        next(STORE.history(PastQuery("mail", where=parse("key = 'k'")))),
+        "duerow_history USING INDEX duerow_history_key (queue=? AND key=?)",
+    ),
+    "what is over": (
+        STORE._step(STORE.statements.expired_turns, {"limit_in": 9}),
+        "duerow_history USING INDEX duerow_history_until (until<?)",
+    ),
+    "what is taken away": (
+        STORE._given(STORE.statements.forget_turns, RECEIPT, RECEIPTS),
+        "duerow_history USING COVERING INDEX sqlite_autoindex_duerow_history_1 (id=? AND token=?)",
+    ),
+    "what is kept": (
+        STORE._given(
+            STORE.statements.keep_turns,
+            (*RECEIPT, *STORY),
+            [(id, token, "done", None, None, None, None) for id, token in RECEIPTS],
+            {"history": 1},
+        ),
+        "duerow_message USING INTEGER PRIMARY KEY (rowid=?)",
+    ),
+    "remembered keys": (
+        STORE._given(STORE.statements.remembered, ("queue", "key"), KEYS),
+        "duerow_remembered USING INDEX sqlite_autoindex_duerow_remembered_1 (queue=? AND key=?)",
+    ),
+}
+
+
+@pytest.mark.parametrize(("step", "how"), PAST.values(), ids=list(PAST))
+def test_history_and_remembered_keys_are_found_by_their_indexes(place: Place, step: Any, how: str) -> None:
+    found = plan(place, step)
+    assert how in found
+    assert "TEMP B-TREE" not in found

@@ -19,6 +19,9 @@ from duerow.store import (
     Indexed,
     Indexing,
     Inspection,
+    Keeping,
+    Past,
+    PastQuery,
     Query,
     Record,
     Refused,
@@ -31,7 +34,7 @@ from duerow.store import (
     Tally,
     Turn,
 )
-from duerow.stores.memory import schedules, steps
+from duerow.stores.memory import past, schedules, steps
 from duerow.stores.memory.state import State
 from duerow.stores.memory.turns import end_turn, in_order_of_effect, require_lone_turns
 from duerow.where import Condition, Path
@@ -50,9 +53,9 @@ class MemoryStore:
     def __init__(self, transactions: bool = True) -> None:
         self.capabilities = Capabilities(transactions=transactions, within=False, processes=False, hosts=False)
 
-    def push(self, entries: Sequence[Entry], on_duplicate: OnDuplicate) -> Plan[list[Pushed]]:
+    def push(self, entries: Sequence[Entry], on_duplicate: OnDuplicate, remembered: bool = False) -> Plan[list[Pushed]]:
         """Add messages; see `Store.push`."""
-        return _alone(partial(steps.push_new, entries=entries, on_duplicate=on_duplicate))
+        return _alone(partial(steps.push_new, entries=entries, on_duplicate=on_duplicate, remembered=remembered))
 
     def reserve(
         self,
@@ -62,16 +65,17 @@ class MemoryStore:
         attempts: int | None,
         consumer: str,
         dead_letter: str | None = None,
+        keep: Keeping | None = None,
     ) -> Plan[Reserved]:
         """Lend due messages, oldest first; see `Store.reserve`."""
         terms: dict[str, Any] = {"lease": lease, "attempts": attempts, "consumer": consumer, "dead_letter": dead_letter}
-        return _alone(partial(steps.reserve, queue=queue, limit=limit, **terms))
+        return _alone(partial(steps.reserve, queue=queue, limit=limit, keep=keep, **terms))
 
     def extend(self, receipts: Sequence[Receipt], lease: timedelta) -> Plan[dict[Receipt, datetime]]:
         """Let leases run until now + lease; see `Store.extend`."""
         return _alone(partial(steps.extend, receipts=receipts, lease=lease))
 
-    def settle(self, turns: Sequence[Turn]) -> Plan[list[Refused]]:
+    def settle(self, turns: Sequence[Turn], keep: Keeping | None = None) -> Plan[list[Refused]]:
         """End turns and then push what follows from them; the refused ones are returned in the order given.
 
         A receipt that is given twice ends one turn, the first to take effect; the other is refused.
@@ -85,7 +89,7 @@ class MemoryStore:
         for place, turn in in_order_of_effect(turns):
             again = turn.receipt in used
             used.add(turn.receipt)
-            error = LeaseLost(turn.receipt.id) if again else (yield partial(end_turn, turn=turn))
+            error = LeaseLost(turn.receipt.id) if again else (yield partial(end_turn, turn=turn, keep=keep))
             if error is not None:
                 refused[place] = Refused(turn.receipt, error)
         ended = [turn.end for place, turn in enumerate(turns) if place not in refused]
@@ -94,13 +98,16 @@ class MemoryStore:
             yield partial(steps.push, entries=following, on_duplicate="ignore")
         return [refused[place] for place in sorted(refused)]
 
-    def pop(self, queue: str, limit: int) -> Plan[list[Record]]:
+    def pop(self, queue: str, limit: int, keep: Keeping | None = None) -> Plan[list[Record]]:
         """Take due messages out of the queue, oldest first; see `Store.pop`."""
-        return _alone(partial(steps.pop, queue=queue, limit=limit))
+        return _alone(partial(steps.pop, queue=queue, limit=limit, keep=keep))
 
-    def remove(self, queue: str, ids: Sequence[int], keys: Sequence[str], even_if_leased: bool) -> Plan[Removal]:
+    def remove(
+        self, queue: str, ids: Sequence[int], keys: Sequence[str], even_if_leased: bool, keep: Keeping | None = None
+    ) -> Plan[Removal]:
         """Take messages out of the queue by id or key; see `Store.remove`."""
-        return _alone(partial(steps.remove, queue=queue, ids=ids, keys=keys, even_if_leased=even_if_leased))
+        named: dict[str, Any] = {"ids": ids, "keys": keys, "even_if_leased": even_if_leased}
+        return _alone(partial(steps.remove, queue=queue, keep=keep, **named))
 
     def change(self, queue: str, changes: Sequence[Change], even_if_leased: bool, dry_run: bool) -> Plan[list[Refused]]:
         """Change messages; see `Store.change`."""
@@ -133,6 +140,14 @@ class MemoryStore:
     def purge(self, queue: str, limit: int) -> Plan[int]:
         """Take messages away, whatever they are; see `Store.purge`."""
         return _alone(partial(steps.purge, queue=queue, limit=limit))
+
+    def prune(self, limit: int) -> Plan[int]:
+        """Take away what was kept long enough; see `Store.prune`."""
+        return _alone(partial(past.prune, limit=limit))
+
+    def history(self, query: PastQuery) -> Plan[list[Past]]:
+        """Read turns that are over; see `Store.history`."""
+        return _alone(partial(past.find, query=query))
 
     def standing(self, queue: str, cap: int | None) -> Plan[Standing]:
         """Tell how a queue stands; see `Store.standing`."""

@@ -7,17 +7,17 @@ from collections import defaultdict
 from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 from duerow.message import LIVE
-from duerow.store import Consumer, Planned, Record
+from duerow.store import Consumer, Past, Planned, Record
 
 _AFTER_EVERY_ID: Final = 1 << 63
 _BEFORE_ALL_TIMES: Final = datetime.min.replace(tzinfo=UTC)
 
 
 class State:
-    """One in-memory database; changed only by `put`, `drop` and `plan`, each of which can be undone.
+    """One in-memory database; changed only by methods, each of which can be undone.
 
     Attributes:
         records: every message by its id.
@@ -27,6 +27,8 @@ class State:
         known: the queues of which something was said.
         consumers: those that said that they are there, by name.
         schedules: every schedule by its name.
+        past: every turn that is kept, by id and token, with the end of its time.
+        remembered: the id of who held each key that is remembered, by queue and key, with the end of its time.
     """
 
     def __init__(self) -> None:
@@ -38,6 +40,9 @@ class State:
         self._holders: dict[tuple[str, str], int] = {}
         self._journal: list[tuple[int | None, Callable[[], None]]] = []
         self._last_id = 0
+        self._places: dict[int, datetime] = {}
+        self.past: dict[tuple[int, int], tuple[Past, datetime]] = {}
+        self.remembered: dict[tuple[str, str], tuple[int, datetime]] = {}
         self.paused: set[str] = set()
         self.draining: set[str] = set()
         self.definitions: dict[str, str] = {}
@@ -92,11 +97,43 @@ class State:
     def drop(self, id_: int) -> None:
         """Keep no message under this id any longer."""
         self._change(id_, None)
+        self._set(self._places, id_, None)
+
+    def lend(self, record: Record, place: datetime | None) -> None:
+        """Keep this message, which is lent, and the due time that it had in line."""
+        self.put(record)
+        self._set(self._places, record.id, place)
+
+    def place(self, record: Record) -> datetime | None:
+        """Return the due time that a message had in line when it was last lent."""
+        return self._places.get(record.id)
 
     def plan(self, name: str, schedule: Planned | None) -> None:
         """Keep this schedule, in place of what was kept under its name; None: keep none."""
         self._journal.append((None, partial(self._replan, name, self.schedules.get(name))))
         self._replan(name, schedule)
+
+    def note(self, past: Past, until: datetime) -> None:
+        """Keep this turn until its time is over."""
+        self._set(self.past, (past.id, past.token), (past, until))
+
+    def remember(self, queue: str, key: str, id_: int, until: datetime) -> None:
+        """Remember who held this key until its time is over."""
+        self._set(self.remembered, (queue, key), (id_, until))
+
+    def forget_key(self, queue: str, key: str) -> None:
+        """Remember nobody who held this key."""
+        self._set(self.remembered, (queue, key), None)
+
+    def forget(self, now: datetime, limit: int) -> int:
+        """Take away turns and keys whose time is over, so many of each at most; return how many."""
+        gone = 0
+        for kept in (self.past, self.remembered):
+            over = [known for known, (_, until) in kept.items() if until <= now][:limit]
+            for known in over:
+                self._set(kept, known, None)
+            gone += len(over)
+        return gone
 
     def mark(self) -> int:
         """Return a place in the journal of changes to which `undo` can go back."""
@@ -127,6 +164,11 @@ class State:
             self.records[id_] = after
             self._enter(after)
 
+    def _set(self, kept: Any, known: Any, value: Any) -> None:
+        """Keep a value in a dictionary under a name, None: none; in a way that can be undone."""
+        self._journal.append((None, partial(_put_in, kept, known, kept.get(known))))
+        _put_in(kept, known, value)
+
     def _replan(self, name: str, schedule: Planned | None) -> None:
         if schedule is None:
             self.schedules.pop(name, None)
@@ -153,3 +195,10 @@ class State:
             self._groups[record.queue, record.group].remove(record.id)
             if record.leased_by is not None:
                 del self._lent[record.queue, record.group]
+
+
+def _put_in(kept: Any, known: Any, value: Any) -> None:
+    if value is None:
+        kept.pop(known, None)
+    else:
+        kept[known] = value

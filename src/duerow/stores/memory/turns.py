@@ -9,7 +9,8 @@ from typing import Final
 from msgspec.structs import replace
 
 from duerow.errors import DuerowError, DuplicateKey, LeaseLost, NotSupported
-from duerow.store import Buried, Committed, End, Entry, Moved, Record, Released, RolledBack, Turn
+from duerow.store import Buried, Committed, End, Entry, Keeping, Moved, Record, Released, RolledBack, Turn
+from duerow.stores.memory import past
 from duerow.stores.memory.state import State
 from duerow.stores.memory.steps import begun_anew, change, dead, due_time, lent_on, settled
 
@@ -46,11 +47,13 @@ def require_lone_turns(turns: Sequence[Turn]) -> None:
         )
 
 
-def end_turn(state: State, now: datetime, turn: Turn) -> DuerowError | None:
-    """End one turn, without its `then`; return why it was refused, None if it was not."""
+def end_turn(state: State, now: datetime, turn: Turn, keep: Keeping | None) -> DuerowError | None:
+    """End one turn, without its `then`, and keep what is to be kept; return why it was refused, None if it was not."""
     record = lent_on(state, turn.receipt)
     if record is None:
         return LeaseLost(turn.receipt.id)
+    if not isinstance(turn.end, Moved):
+        past.ended(state, now, record, turn.end, keep)
     match turn.end:
         case Committed():
             state.drop(record.id)
@@ -63,15 +66,16 @@ def end_turn(state: State, now: datetime, turn: Turn) -> DuerowError | None:
         case Released(due_at):
             state.put(replace(settled(record), due_at=due_at, attempts=record.attempts - 1))
         case Moved() as move:
-            return _move(state, now, record, move)
+            return _move(state, now, record, move, keep)
     return None
 
 
-def _move(state: State, now: datetime, record: Record, move: Moved) -> DuplicateKey | None:
+def _move(state: State, now: datetime, record: Record, move: Moved, keep: Keeping | None) -> DuplicateKey | None:
     payload = record.payload if move.payload is None else move.payload
     kind = record.kind if move.kind is None else move.kind
     held = state.holder(move.to, move.key)
     if move.key is None or held is None or held.id == record.id:
+        past.ended(state, now, record, move, keep)
         arrived = begun_anew(record, due_time(now, move.due, move.delay))
         arrived = replace(arrived, queue=move.to, payload=payload, kind=kind, key=move.key, headers=move.headers)
         state.put(replace(arrived, group=move.group, priority=move.priority))
@@ -79,6 +83,7 @@ def _move(state: State, now: datetime, record: Record, move: Moved) -> Duplicate
     if move.on_duplicate == "reject":
         return DuplicateKey(move.to, [move.key])
     # Another message stands for this one from now on.
+    past.ended(state, now, record, move, keep, met=True)
     entry = Entry(move.to, move.key, kind, payload, move.headers, move.due, move.delay, move.group, move.priority)
     change(state, now, held, entry, move.on_duplicate)
     state.drop(record.id)

@@ -13,7 +13,7 @@ from sqlalchemy import BigInteger, ColumnElement, Table, Text, and_, collate, fa
 from duerow.store import Indexed, IndexKind
 from duerow.stores.sql.dialects.base import LONGEST_KEY, Dialect, Member
 from duerow.where import (
-    FIELDS,
+    KINDS,
     Compare,
     Condition,
     Every,
@@ -40,17 +40,13 @@ class Conditions:
 
     Args:
         dialect: whose SQL.
-        message: the table of messages.
+        table: that of messages, or that of their turns.
         indexed: the payload fields that have an index.
     """
 
-    def __init__(self, dialect: Dialect, message: Table, indexed: Sequence[Indexed] = ()) -> None:
-        self.dialect, self.message = dialect, message
+    def __init__(self, dialect: Dialect, table: Table, indexed: Sequence[Indexed] = ()) -> None:
+        self.dialect, self.table = dialect, table
         self._kinds = {("payload", *index.path): index.kind for index in indexed}
-
-    def of_index(self, index: Indexed) -> ColumnElement[Any]:
-        """Return what the index of a payload field holds."""
-        return self.dialect.key(self.message.c.payload, index.path, index.kind)
 
     def clause(self, condition: Condition, negated: bool = False) -> ColumnElement[bool]:
         """Return a condition, or its negation, as SQL.
@@ -95,7 +91,7 @@ class Conditions:
         kind = self._kinds[path]
         if not all(_is_of(kind, value) for value in values):
             return None
-        key = self.dialect.key(self.message.c.payload, path[1:], kind)
+        key = self.dialect.key(self.table.c.payload, path[1:], kind)
         match kind:
             case "text":
                 bounds = [literal(str(value)[:LONGEST_KEY], Text()) for value in values]
@@ -120,21 +116,21 @@ class Conditions:
 
     def value(self, path: Path) -> ColumnElement[Any]:
         """Return what messages are counted by: a column, or what `Dialect.read_json` understands."""
-        return self.column(path[0]) if path[0] in FIELDS else self._member(path).json
+        return self.column(path[0]) if path[0] in KINDS else self._member(path).json
 
     def column(self, name: str) -> ColumnElement[Any]:
-        """Return the column of a message field; text in the order of its code points.
+        """Return the column of a field; text in the order of its code points.
 
         One that waits behind others of its group has its due time in a column of its own.
         """
-        column: ColumnElement[Any] = self.message.c[name]
-        if name == "due_at":
-            return func.coalesce(column, self.message.c.behind_at, type_=self.dialect.moment)
-        return collate(column, self.dialect.bytewise) if FIELDS.get(name) == "text" else column
+        column: ColumnElement[Any] = self.table.c[name]
+        if name == "due_at" and "behind_at" in self.table.c:
+            return func.coalesce(column, self.table.c.behind_at, type_=self.dialect.moment)
+        return collate(column, self.dialect.bytewise) if KINDS.get(name) == "text" else column
 
     def bound(self, name: str, value: Any) -> ColumnElement[Any]:
         """Return a value of a message field, bound as its column takes it."""
-        match FIELDS[name]:
+        match KINDS[name]:
             case "moment":
                 return literal(self.dialect.write_moment(value), self.dialect.moment)
             case "integer":
@@ -142,7 +138,7 @@ class Conditions:
         return literal(value, Text())
 
     def _absent(self, path: Path) -> ColumnElement[bool]:
-        return self.column(path[0]).is_(None) if path[0] in FIELDS else self._member(path).absent
+        return self.column(path[0]).is_(None) if path[0] in KINDS else self._member(path).absent
 
     def _test(self, condition: Condition) -> ColumnElement[bool]:
         """Return a comparison, null where the value is missing or of another type."""
@@ -157,8 +153,8 @@ class Conditions:
         raise AssertionError(f"{condition!r} is no condition")
 
     def _text(self, path: Path) -> ColumnElement[Any] | None:
-        if path[0] in FIELDS:
-            return self.column(path[0]) if FIELDS[path[0]] == "text" else None
+        if path[0] in KINDS:
+            return self.column(path[0]) if KINDS[path[0]] == "text" else None
         return self._member(path).text
 
     def _compared(self, path: Path, operator: Operator, values: Sequence[Value]) -> ColumnElement[bool]:
@@ -166,13 +162,13 @@ class Conditions:
         texts = [literal(value, Text()) for value in values if isinstance(value, str)]
         numbers = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
         root = path[0]
-        match FIELDS.get(root):
+        match KINDS.get(root):
             case "text":
                 # An equality needs no order, and in its plain form is served by an index.
-                column = self.message.c[root] if operator == "=" else self.column(root)
+                column = self.table.c[root] if operator == "=" else self.column(root)
                 return _any_of(column, operator, texts)
             case "integer":
-                return _whole(self.message.c[root], operator, numbers)
+                return _whole(self.table.c[root], operator, numbers)
             case "moment":
                 moments = [self.bound(root, value) for value in values if isinstance(value, datetime)]
                 return _any_of(self.column(root), operator, moments)
@@ -197,7 +193,7 @@ class Conditions:
         return _any_of(found, operator, [self.dialect.real(bound) for bound in bounds if bound is not None])
 
     def _member(self, path: Path) -> Member:
-        return self.dialect.member(self.message.c[path[0]], path[1:])
+        return self.dialect.member(self.table.c[path[0]], path[1:])
 
 
 def _is_of(kind: IndexKind, value: Value) -> bool:

@@ -21,6 +21,8 @@ class Tables:
         queue: one row for each queue of which something was said.
         consumer: one row for each consumer that was there lately.
         schedule: one row for each schedule, with its next tick.
+        history: one row for each turn that is over, of queues that keep them, until when it is kept.
+        remembered: one row for each key of a message that left, of queues that remember them, until when it is.
         version: one row for each migration that was made.
     """
 
@@ -82,6 +84,38 @@ class Tables:
             Column("next_at", moment),
             Column("last_at", moment),
             Column("version", BigInteger),
+        )
+        self.history = Table(
+            f"{prefix}history",
+            metadata,
+            Column("id", BigInteger, primary_key=True, autoincrement=False),
+            Column("token", BigInteger, primary_key=True, autoincrement=False),
+            Column("queue", Text),
+            Column("key", Text),
+            Column("kind", Text),
+            Column("payload", dialect.json),
+            Column("headers", dialect.json),
+            Column("group", Text),
+            Column("priority", SmallInteger),
+            Column("outcome", Text),
+            Column("moved_to", Text),
+            Column("attempts", Integer),
+            Column("created_at", moment),
+            Column("first_due_at", moment),
+            Column("due_at", moment),
+            Column("started_at", moment),
+            Column("finished_at", moment),
+            Column("worker", Text),
+            Column("error", dialect.json),
+            Column("until", moment),
+        )
+        self.remembered = Table(
+            f"{prefix}remembered",
+            metadata,
+            Column("queue", Text, primary_key=True),
+            Column("key", Text, primary_key=True),
+            Column("id", BigInteger),
+            Column("until", moment),
         )
         self.version = Table(
             f"{prefix}schema",

@@ -13,9 +13,9 @@ import msgspec
 from duerow.clock import EPOCH
 from duerow.message import LIVE, Status
 from duerow.plan import BEGIN, Plan
-from duerow.store import Consumer, Indexed, Inspection, Order, Query, Record, Removal, Said, Standing, Tally
+from duerow.store import Consumer, Indexed, Inspection, Keeping, Order, Query, Record, Removal, Said, Standing, Tally
 from duerow.stores.sql.conditions import asked_statuses
-from duerow.stores.sql.plans.core import Core
+from duerow.stores.sql.plans.recalling import Recalling
 from duerow.where import FIELDS, JSON, Condition, Path, Value
 
 NOTE: Final = timedelta(seconds=10)
@@ -31,10 +31,17 @@ _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder().decode
 
 
-class Reading(Core):
+class Reading(Recalling):
     """Plans that look, and what an operator removes."""
 
-    def remove(self, queue: str, ids: Sequence[int], keys: Sequence[str], even_if_leased: bool) -> Plan[Removal]:
+    def remove(
+        self,
+        queue: str,
+        ids: Sequence[int],
+        keys: Sequence[str],
+        even_if_leased: bool,
+        keep: Keeping | None = None,
+    ) -> Plan[Removal]:
         """Take messages away; see Store.remove."""
         yield BEGIN
         found: dict[int, Record] = {}
@@ -53,6 +60,7 @@ class Reading(Core):
         yield from self._call_up(
             (queue, group) for id in removed if (group := found[id].group) is not None and found[id].status in LIVE
         )
+        yield from self._remember([(queue, found[id].key, id) for id in sorted(removed)], keep)
         left = [(id, found[id].leased_by or "a consumer") for id in sorted(found) if id not in removed]
         return Removal(sorted(removed), left)
 

@@ -8,9 +8,10 @@ from operator import attrgetter
 from typing import Any, Final
 
 from duerow.errors import DuerowError, DuplicateKey, LeaseLost
+from duerow.history import stood_for
 from duerow.plan import BEGIN, Plan
 from duerow.reservation import Receipt
-from duerow.store import Buried, Committed, End, Entry, Moved, Refused, Released, RolledBack, Turn
+from duerow.store import Buried, Committed, End, Entry, Keeping, Moved, Refused, Released, RolledBack, Turn
 from duerow.stores.sql.lines import Line
 from duerow.stores.sql.plans.core import CHUNK_BYTES
 from duerow.stores.sql.plans.pushing import Item, Place, Pushing
@@ -37,10 +38,12 @@ class Settling(Pushing):
                     extended[Receipt(id, token)] = end
         return extended
 
-    def settle(self, turns: Sequence[Turn]) -> Plan[list[Refused]]:
+    def settle(self, turns: Sequence[Turn], keep: Keeping | None = None) -> Plan[list[Refused]]:
         """End turns; see Store.settle. Commits take effect first, then other ends, then moves, then pushes."""
-        if len(turns) <= self.dialect.chunk and all(
-            type(turn.end) is Committed and turn.group is None and not turn.end.then for turn in turns
+        if (
+            keep is None
+            and len(turns) <= self.dialect.chunk
+            and all(type(turn.end) is Committed and turn.group is None and not turn.end.then for turn in turns)
         ):
             return (yield from self._commit(turns))
         self.floors.written()
@@ -49,11 +52,11 @@ class Settling(Pushing):
         for kind in (Committed, RolledBack, Buried, Released, Moved):
             if items := _first_of(kind, turns, used):
                 by_kind[kind] = items
-        if self._takes_several(turns, len(by_kind)):
+        if keep is not None or self._takes_several(turns, len(by_kind)):
             yield BEGIN
         refused: dict[int, DuerowError | None] = dict.fromkeys(range(len(turns)))
         for kind, items in by_kind.items():
-            yield from (self._move if kind is Moved else self._end)(items, kind, refused)
+            yield from (self._move if kind is Moved else self._end)(items, kind, refused, keep)
         then = [
             entry
             for place, turn in by_kind.get(Committed, ())
@@ -101,13 +104,18 @@ class Settling(Pushing):
         )
 
     def _end(
-        self, items: Sequence[tuple[int, Turn]], kind: type[End], refused: dict[int, DuerowError | None]
+        self,
+        items: Sequence[tuple[int, Turn]],
+        kind: type[End],
+        refused: dict[int, DuerowError | None],
+        keep: Keeping | None = None,
     ) -> Plan[None]:
         """End turns of one kind, in the order of id; what was ended is no longer refused."""
         statement, names = self._endings[kind]
-        size = None if kind in (Committed, Released) else _turn_size
+        size = None if kind is Released or (kind is Committed and keep is None) else _turn_size
         for chunk in self._chunks(sorted(items, key=_by_id), size):
-            # A move that met its key taken ends as done: then its own values are not asked for.
+            if keep is not None:
+                yield from self._keep([turn for _, turn in chunk], keep)
             rows = [
                 (turn.receipt.id, turn.receipt.token, *(self._ended(turn.end) if names else ())) for _, turn in chunk
             ]
@@ -147,7 +155,11 @@ class Settling(Pushing):
         return ()
 
     def _move(
-        self, items: Sequence[tuple[int, Turn]], kind: type[End], refused: dict[int, DuerowError | None]
+        self,
+        items: Sequence[tuple[int, Turn]],
+        kind: type[End],
+        refused: dict[int, DuerowError | None],
+        keep: Keeping | None,
     ) -> Plan[None]:
         """Move rows as if one after the other in the order of id: most in one write, the rest behind what they need.
 
@@ -179,9 +191,9 @@ class Settling(Pushing):
                     (free if holder in (None, id) else met).append(item)
             got = yield from self._hold_keys(unheld)
             if free or got:
-                yield from self._end([*free, *got], kind, refused)
+                yield from self._end([*free, *got], kind, refused, keep)
             for place, turn in met:
-                yield from self._meet(place, turn, refused)
+                yield from self._meet(place, turn, refused, keep)
             pending = sorted([*later, *(item for item in unheld if item not in got)], key=_by_id)
 
     def _hold_keys(self, items: Sequence[tuple[int, Turn]]) -> Plan[list[tuple[int, Turn]]]:
@@ -193,7 +205,7 @@ class Settling(Pushing):
         yield from self._take_back(list(held))
         return [item for id, item in zip(ids, items, strict=True) if id in held]
 
-    def _meet(self, place: int, turn: Turn, refused: dict[int, DuerowError | None]) -> Plan[None]:
+    def _meet(self, place: int, turn: Turn, refused: dict[int, DuerowError | None], keep: Keeping | None) -> Plan[None]:
         """End a move that met another live message with its key: refuse it, or end it as done and change the other."""
         receipt, target = turn.receipt, _target(turn)
         owned = yield self._given(self.statements.owned, RECEIPT, [(receipt.id, receipt.token)])
@@ -202,7 +214,8 @@ class Settling(Pushing):
         if target.on_duplicate == "reject":
             refused[place] = DuplicateKey(target.to, [str(target.key)])
             return
-        yield from self._end([(place, turn)], Committed, refused)
+        done = Turn(receipt, Committed(why=stood_for(target.to, str(target.key))))
+        yield from self._end([(place, done)], Committed, refused, keep)
         if target.on_duplicate != "ignore":
             record = self.dialect.record(owned[0])
             payload = record.payload if target.payload is None else target.payload
@@ -272,6 +285,8 @@ def _turn_size(item: tuple[int, Turn]) -> int:
 
 
 def _end_size(end: End) -> int:
+    if isinstance(end, Committed):
+        return len(end.payload or "")
     if isinstance(end, Moved):
         return len(end.payload or "") + len(end.headers or "")
     return len(end.error or "") if isinstance(end, RolledBack | Buried) else 0

@@ -11,13 +11,26 @@ from duerow.stores.sql.statements.core import ENTRY, LENT, ONE, RECEIPT, RECORD,
 from duerow.stores.sql.statements.pushing import Pushing
 from duerow.stores.sql.statements.queues import Queues
 from duerow.stores.sql.statements.reading import Reading
+from duerow.stores.sql.statements.recalling import PAST, STORY, Recalling
 from duerow.stores.sql.statements.scheduling import Scheduling
 from duerow.stores.sql.statements.taking import Taking
 
-__all__ = ["CHANGED", "ENTRY", "LENT", "ONE", "RECEIPT", "RECORD", "OverRows", "Statement", "Statements"]
+__all__ = [
+    "CHANGED",
+    "ENTRY",
+    "LENT",
+    "ONE",
+    "PAST",
+    "RECEIPT",
+    "RECORD",
+    "STORY",
+    "OverRows",
+    "Statement",
+    "Statements",
+]
 
 
-class Statements(Pushing, Taking, Changing, Reading, Queues, Scheduling):
+class Statements(Pushing, Taking, Changing, Reading, Queues, Scheduling, Recalling):
     """The statements of one installation.
 
     Args:

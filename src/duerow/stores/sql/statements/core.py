@@ -166,6 +166,8 @@ class Core:
             **self._entry_types,
             "token": BigInteger(),
             "error": Text(),
+            "outcome": Text(),
+            "moved_to": Text(),
             "behind": Boolean(),
             "grouped": Boolean(),
             "low": Integer(),
