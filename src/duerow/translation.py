@@ -148,7 +148,7 @@ def turn(
     settlement: Settlement,
     dead_letter: DeadLetter | None = None,
     payloads: Payloads = PLAIN,
-    history: bool = False,
+    history: int | None = None,
 ) -> Turn:
     """Return a reservation's end as the store wants it.
 
@@ -157,7 +157,7 @@ def turn(
         settlement: how.
         dead_letter: where messages go that are given up, and the time; None: they stay where they are.
         payloads: how those of the message's queue are written and read.
-        history: whether the queue keeps one.
+        history: how many bytes a payload may have in the queue's history; None: it keeps none.
 
     Raises:
         InvalidMessage: a payload, header, key, queue, due time or delay in the settlement is out of bounds.
@@ -185,7 +185,7 @@ def _end(
     settlement: Settlement,
     dead_letter: DeadLetter | None,
     payloads: Payloads,
-    history: bool,
+    history: int | None,
 ) -> End:
     match settlement:
         case Commit():
@@ -223,16 +223,16 @@ def _buried(message: Message, bury: Bury, dead_letter: DeadLetter | None) -> End
     )
 
 
-def _committed(message: Message, commit: Commit, payloads: Payloads, history: bool) -> Committed:
+def _committed(message: Message, commit: Commit, payloads: Payloads, history: int | None) -> Committed:
     then = tuple(_pushed_then(draft, payloads) for draft in commit.then)
     if commit.payload is UNSET:
         return Committed(then, dropped=commit.dropped)
-    if not history:
+    if history is None:
         raise ConfigurationError(
             f"queue {message.queue!r} keeps no history, so commit(payload=…) of message {message.id} has no place to "
             "go; declare one: db.queue(…, history=timedelta(days=7))"
         )
-    kept = payloads.encode(commit.payload)
+    kept = payloads.encode(commit.payload, history)
     return Committed(then, kept.text, kept.kind, commit.dropped)
 
 

@@ -544,7 +544,7 @@ class Queue(Looking[P], Recalling[P], Operating, Defining):
                 turns.append(translation.done(reservation.message))
                 continue
             try:
-                turns.append(translation.turn(reservation, settlement, letters, self._payloads, self._has_history))
+                turns.append(translation.turn(reservation, settlement, letters, self._payloads, self._history_bytes))
             except DuerowError as error:
                 refused.append(Refused(reservation.receipt, error))
         if turns:
@@ -552,7 +552,7 @@ class Queue(Looking[P], Recalling[P], Operating, Defining):
         return refused
 
     async def _settle_one(self, reservation: core.Reservation, settlement: Settlement, within: Any = None) -> None:
-        turn = translation.turn(reservation, settlement, self._dead_letter(), self._payloads, self._has_history)
+        turn = translation.turn(reservation, settlement, self._dead_letter(), self._payloads, self._history_bytes)
         refused = await self._settle([turn], within)
         if refused:
             error = refused[0].error
@@ -698,8 +698,9 @@ class Queue(Looking[P], Recalling[P], Operating, Defining):
         return translation.DeadLetter(self.dead_letter, self.database.host_time())
 
     @property
-    def _has_history(self) -> bool:
-        return self.keeping is not None and self.keeping.history is not None
+    def _history_bytes(self) -> int | None:
+        """How large a payload may be in the history; None: the queue keeps none."""
+        return self.max_payload_bytes if self.keeping is not None and self.keeping.history is not None else None
 
     def _lease(self, lease: timedelta | None) -> timedelta:
         return self.lease if lease is None else check_span("lease", lease, SHORTEST_LEASE)

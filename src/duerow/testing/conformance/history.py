@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from duerow import Bury, Commit, Database, Move, Queue, Release, Rollback, fixed, limited
-from duerow.errors import ConfigurationError, DuerowError, InvalidCondition, InvalidMessage
+from duerow.errors import CodecError, ConfigurationError, DuerowError, InvalidCondition, InvalidMessage
 from duerow.history import Event
 from duerow.settlement import Settlement
 from duerow.testing.clock import MovableClock, hours, minutes, seconds
@@ -109,6 +109,17 @@ def test_every_way_to_end_a_turn_is_told_and_no_other(db: Database) -> None:
     if db.store.capabilities.transactions:  # without, a pop is a reservation that is committed at once
         assert last.worker is None
     assert db.queue("billing").history() == []
+
+
+def test_a_result_that_is_kept_may_be_as_large_as_the_payloads_of_its_queue(db: Database) -> None:
+    small = db.queue("small", history=WEEK, max_payload_bytes=10)
+    small.push("hello")
+    reservation = small.reserve()
+    assert reservation is not None
+    with pytest.raises(CodecError, match="10"):
+        small.commit(reservation, payload="x" * 11)
+    small.commit(reservation, payload="x" * 8)
+    assert [event.payload for event in small.history()] == ["x" * 8]
 
 
 def test_what_is_refused_or_was_not_asked_for_is_not_kept(db: Database, clock: MovableClock) -> None:
