@@ -16,8 +16,15 @@ from duerow.testing.clock import hours, minutes, seconds
 def test_what_is_declared_is_kept_and_rules_those_who_know_the_name_alone(db: Database, open_database: Any) -> None:
     assert db.queue("orders").definition() is None
     retry = limited(5, exponential(first=seconds(10)))
-    kept = {"history": hours(1), "remember_keys": hours(2)}
-    orders = db.queue("orders", lease=minutes(5), retry=retry, dead_letter="dead", indexed={"companyId": int}, **kept)
+    orders = db.queue(
+        "orders",
+        lease=minutes(5),
+        retry=retry,
+        dead_letter="dead",
+        indexed={"companyId": int},
+        history=hours(1),
+        remember_keys=hours(2),
+    )
     declaration = orders.declare()
     assert (declaration.stored, declaration.declared, bool(declaration)) == (None, orders.declared, True)
     another = open_database() if db.store.capabilities.processes else db  # a database in memory has no other
