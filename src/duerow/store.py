@@ -47,6 +47,21 @@ class Capabilities:
     wakes_consumers: bool = True
 
 
+IndexKind = Literal["integer", "float", "text", "boolean"]
+
+
+class Indexed(msgspec.Struct, frozen=True, gc=False):
+    """A payload field of a queue that is served by an index.
+
+    Attributes:
+        path: the names that lead to it, each of ASCII letters, digits, `_` and `-`.
+        kind: which values the index holds; integers and floats are numbers alike.
+    """
+
+    path: Path
+    kind: IndexKind
+
+
 class Entry(msgspec.Struct, frozen=True, gc=False):
     """A message to be pushed, encoded. At most one of `due` and `delay` is given; neither: due at once."""
 
@@ -279,6 +294,7 @@ class Query(msgspec.Struct, frozen=True, gc=False):
         where: only those of which this holds.
         order: in this order instead.
         locked: as they are until the transaction ends: nobody else changes them meanwhile.
+        indexed: the payload fields that have an index, which a condition may be served by; what is found is the same.
     """
 
     queue: str
@@ -291,6 +307,7 @@ class Query(msgspec.Struct, frozen=True, gc=False):
     where: Condition | None = None
     order: Order | None = None
     locked: bool = False
+    indexed: tuple[Indexed, ...] = ()
 
 
 class Change(msgspec.Struct, frozen=True, gc=False):
@@ -417,6 +434,29 @@ class Inspection(msgspec.Struct, frozen=True, gc=False):
     consumers: list[Consumer]
 
 
+class Said(msgspec.Struct, frozen=True, gc=False):
+    """What is said of a queue.
+
+    Attributes:
+        queue: its name.
+        definition: what was declared of it, as JSON text that the store does not read; None: nothing was.
+        paused: whether it hands nothing out.
+        draining: whether it takes no new messages.
+    """
+
+    queue: str
+    definition: str | None
+    paused: bool
+    draining: bool
+
+
+class Indexing(msgspec.Struct, frozen=True, gc=False):
+    """What became of a queue's indexes of payload fields: the names of those made, and of those taken away."""
+
+    created: tuple[str, ...] = ()
+    dropped: tuple[str, ...] = ()
+
+
 class Standing(msgspec.Struct, frozen=True, gc=False):
     """How a queue stands, as numbers of its messages by what they wait for, each counted up to a cap.
 
@@ -455,6 +495,7 @@ class Store(Protocol):
         message that held it.
 
         Raises:
+            QueueDraining: a queue takes no new messages; nothing is written.
             DuplicateKey: with "reject", naming all taken keys of a queue; nothing is written.
         """
         ...
@@ -522,8 +563,25 @@ class Store(Protocol):
         """Change a schedule and push what it pushes, both or neither; False: another was faster, nothing changed."""
         ...
 
-    def pause(self, queue: str, paused: bool) -> Plan[None]:
-        """Let a queue hand out nothing from now on, or hand out again; seen by other processes within a second."""
+    def say(
+        self, queue: str, paused: bool | None = None, draining: bool | None = None, definition: str | None = None
+    ) -> Plan[None]:
+        """Note what is said of a queue; None: as it was. Seen by other processes within a second.
+
+        A paused queue hands nothing out. A draining one takes no new messages: `push` raises QueueDraining, but what
+        is moved there, and what settlements push, arrives.
+        """
+        ...
+
+    def index(self, queue: str, fields: Sequence[Indexed], dry_run: bool) -> Plan[Indexing]:
+        """Have indexes for these payload fields of a queue, and for no others of it; in a dry run only tell.
+
+        What is in other queues is not indexed, and no payload makes a push fail. No writer waits where the database
+        can do that.
+
+        Raises:
+            Conflict: another process is making indexes.
+        """
         ...
 
     def note_consumer(self, name: str, queues: Sequence[str], kinds: Sequence[str], version: str) -> Plan[None]:
@@ -564,8 +622,27 @@ class Store(Protocol):
         """Count the queue's messages by status; a status without any may be missing."""
         ...
 
-    def tally(self, queue: str, where: Condition | None, by: Path | None, limit: int | None) -> Plan[Tally]:
-        """Count the messages of which a condition holds, by the value at a path; at most `limit` and one more."""
+    def tally(
+        self,
+        queue: str,
+        where: Condition | None,
+        by: Path | None,
+        limit: int | None,
+        indexed: tuple[Indexed, ...] = (),
+    ) -> Plan[Tally]:
+        """Count the messages of which a condition holds, by the value at a path; at most `limit` and one more.
+
+        Args:
+            queue: whose messages.
+            where: the condition; None: all.
+            by: the path; None: all are counted as one.
+            limit: see above; None: count all.
+            indexed: as in `Query`.
+        """
+        ...
+
+    def said(self, queue: str | None = None) -> Plan[list[Said]]:
+        """Read what is said of a queue, or of all of which something is said, in the order of their names."""
         ...
 
     def queues(self) -> Plan[list[str]]:

@@ -18,6 +18,9 @@ TURNS = "stores/memory/turns.py"
 LINES = "stores/sql/lines.py"
 CORE = "stores/sql/plans/core.py"
 SCHEDULES = "stores/memory/schedules.py"
+QUEUES = "stores/sql/statements/queues.py"
+ENDING = "stores/sql/plans/settling.py"
+CONDITIONS = "stores/sql/conditions.py"
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,12 @@ class Mutation:
 DUE = "self.dialect.one_of(self.message.c.id, self._due_ids(from_floor))"
 
 SQL = [
+    Mutation("a queue of which something was said takes no messages", QUEUES, "draining", ", columns.draining)", ")"),
+    Mutation("a drained queue refuses what a settlement pushes", ENDING, "settle", "self._add(", "self.push("),
+    Mutation(
+        "an index is asked for less than the range",
+        CONDITIONS, "_near", 'inf if operator in ("<", "<=") else -inf', '-inf if operator in ("<", "<=") else inf',
+    ),
     Mutation("the token of a turn is not tested", SETTLING, "_settled", ", self._same_token(given)", ""),
     Mutation(
         "the newest due message comes first",
@@ -115,6 +124,8 @@ SQL = [
 ]  # fmt: skip
 
 MEMORY = [
+    Mutation("a drained queue takes new messages", STEPS, "push_new", "in state.draining", "in state.paused"),
+    Mutation("a schedule ticks into a drained queue", SCHEDULES, "change", "steps.push_new(", "steps.push("),
     Mutation("the token of a turn is not tested", STEPS, "lent_on", " and record.token == receipt.token", ""),
     Mutation(
         "the newest due message comes first",

@@ -16,6 +16,7 @@ from duerow.aio.queue import Queue
 from duerow.clock import Clock, HostClock
 from duerow.codec import MAX_PAYLOAD_BYTES
 from duerow.dead_letter import check_targets
+from duerow.definition import Defined, Definition, decoded, indexed_again, policy_of, readable
 from duerow.errors import Conflict, DuerowError, StoreUnavailable
 from duerow.history import PRUNE_BATCH
 from duerow.message import Scalar, check_queue_name
@@ -103,6 +104,7 @@ class Database:
         dead_letter: str | None = ...,
         payload: type[T],
         upgrades: Upgrades | None = ...,
+        indexed: Mapping[str, type] | None = ...,
         history: timedelta | None = ...,
         remember_keys: timedelta | None = ...,
     ) -> Queue[T]: ...
@@ -117,6 +119,7 @@ class Database:
         dead_letter: str | None = ...,
         payload: type[Any] | None = ...,
         upgrades: Upgrades | None = ...,
+        indexed: Mapping[str, type] | None = ...,
         history: timedelta | None = ...,
         remember_keys: timedelta | None = ...,
     ) -> Queue[Any]: ...
@@ -130,6 +133,7 @@ class Database:
         dead_letter: str | None = None,
         payload: type[Any] | None = None,
         upgrades: Upgrades | None = None,
+        indexed: Mapping[str, type] | None = None,
         history: timedelta | None = None,
         remember_keys: timedelta | None = None,
     ) -> Queue[Any]:
@@ -145,23 +149,85 @@ class Database:
             payload: the type of its payloads: a dataclass, msgspec Struct, pydantic model or TypedDict; see
                 `duerow.typed`. Default: JSON and bytes.
             upgrades: functions that make payloads of that type of others, by kind or by older type.
+            indexed: payload fields by which messages are searched for, each with the type of its values: int, float,
+                str or bool, such as `{"companyId": int, "to.city": str}`. `Queue.declare` makes their indexes.
             history: how long turns are kept after they ended; default: they are not. See `Queue.history`.
             remember_keys: how long the keys of messages that left (done, dead, moved, removed, popped) are remembered,
                 so that a push with one through this handle is a duplicate; default: they are not.
 
         Raises:
             InvalidMessage: a name, the lease, or a time to keep is out of bounds.
-            ConfigurationError: dead letters would go in a circle, the type cannot be declared, or an upgrade is no
-                function.
+            ConfigurationError: dead letters would go in a circle, the type cannot be declared, an upgrade is no
+                function, or a field cannot be indexed.
         """
         queue = Queue(
-            self, name, lease, retry, max_payload_bytes, dead_letter, payload, upgrades, history, remember_keys
+            self,
+            name,
+            lease,
+            retry,
+            max_payload_bytes,
+            dead_letter,
+            payload,
+            upgrades,
+            indexed,
+            history,
+            remember_keys,
         )
         if dead_letter is not None:
             targets = {**self._dead_letters, name: dead_letter}
             check_targets(targets)
             self._dead_letters = targets
         return queue
+
+    def check_dead_letters(self, stored: Mapping[str, Definition], queue: str, dead_letter: str | None) -> None:
+        """Raise ConfigurationError if dead letters would go in a circle with what is stored and what is open here."""
+        targets = {name: one.dead_letter for name, one in stored.items()} | self._dead_letters | {queue: dead_letter}
+        check_targets({name: target for name, target in targets.items() if target is not None})
+
+    async def is_dead_letter_queue(self, name: str) -> bool:
+        """Return whether dead letters are sent to this queue, by what is open here or by what the database says."""
+        if name in self._dead_letters.values():
+            return True
+        known = [readable(one.definition) for one in await self.run(self.store.said)]
+        return any(definition is not None and definition.dead_letter == name for definition in known)
+
+    async def as_defined(self, name: str, *, payload: type[Any] | None = None) -> Queue[Any]:
+        """Return the queue of this name on the terms that its database says; the default ones where it says nothing.
+
+        For programs that do not declare it themselves.
+
+        Args:
+            name: its name.
+            payload: the type of its payloads, which a database cannot say.
+
+        Raises:
+            ConfigurationError: it was declared by a version that this one does not understand.
+        """
+        called = check_queue_name(name)
+        said = await self.run(lambda: self.store.said(called))
+        definition = decoded(called, said[0].definition) if said else None
+        if definition is None:
+            return self.queue(called, payload=payload)
+        return self.queue(
+            called,
+            payload=payload,
+            lease=definition.lease,
+            retry=policy_of(called, definition),
+            max_payload_bytes=definition.max_payload_bytes,
+            dead_letter=definition.dead_letter,
+            history=definition.history,
+            remember_keys=definition.remember_keys,
+            indexed=indexed_again(definition.indexed),
+        )
+
+    async def definitions(self) -> list[Defined]:
+        """Return what the database says of its queues, in the order of their names; those without a word are left out.
+
+        Raises:
+            ConfigurationError: one was declared by a version that this one does not understand.
+        """
+        said = await self.run(self.store.said)
+        return [Defined(one.queue, decoded(one.queue, one.definition), one.paused, one.draining) for one in said]
 
     def host_time(self) -> datetime:
         """Return the time as this process knows it: that of the clock given to `connect`, else of the host."""

@@ -34,7 +34,12 @@ def work(
     queues: Annotated[list[str], typer.Argument(metavar="QUEUE...", help="The queues to work on.")],
     concurrency: Annotated[int, typer.Option(min=1, help="Handlers that run at once on each queue.")] = 1,
     batch: Annotated[int, typer.Option(min=1, help="Messages in one claim and in one settlement.")] = 100,
-    lease: Annotated[float, typer.Option(min=0.001, help="Seconds that a claim lasts unless it is extended.")] = 60.0,
+    lease: Annotated[
+        float | None,
+        typer.Option(
+            min=0.001, help="Seconds that a claim lasts unless it is extended. Default: as declared, else 60."
+        ),
+    ] = None,
     payload: Annotated[
         str | None,
         typer.Option(metavar="MODULE:TYPE", help="The declared type of their payloads. Default: JSON and bytes."),
@@ -57,8 +62,9 @@ def work(
     with connected(url, prefix, schema) as database:
         workers = [
             Worker(
-                database.queue(name, lease=timedelta(seconds=lease), payload=declared),
+                database.as_defined(name, payload=declared),
                 function,
+                lease=None if lease is None else timedelta(seconds=lease),
                 batch=batch,
                 concurrency=concurrency,
                 timeout=span,

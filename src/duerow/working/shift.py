@@ -111,6 +111,7 @@ class Shift:
         closing: nothing more will be decided: settle what is there, then end.
         gave_up: its time is up, also for what could not be settled yet.
         hears: whether pushes wake it at the moment.
+        compared: whether what its handles declare was compared with what the database keeps.
         sleeps_until: when it will next look for messages, on the monotonic clock in seconds; 0 while it is awake.
 
     Args:
@@ -135,7 +136,7 @@ class Shift:
         self.journal = Journal(queue, terms.name)
         self.slots: set[Slot] = set()
         self.over = self.closing = self.gave_up = False
-        self.hears = self._told_deaf = False
+        self.hears = self._told_deaf = self.compared = False
         self.sleeps_until = 0.0
 
     @property

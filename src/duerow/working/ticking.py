@@ -42,6 +42,10 @@ class Present(msgspec.Struct, frozen=True):
     """Note in the database that this worker is there."""
 
 
+class TellDifferences(msgspec.Struct, frozen=True):
+    """Log what the database says of the queues otherwise than this worker's handles do."""
+
+
 class Prune(msgspec.Struct, frozen=True):
     """Take away a batch of what was kept long enough; answered with how much that was."""
 
@@ -81,6 +85,9 @@ class Ticking:
         if monotonic() - self._present_at >= PRESENT:
             yield Present()
             self._present_at, self._prunes = monotonic(), True
+        if not self._shift.compared:
+            yield TellDifferences()
+            self._shift.compared = True
         if self._prunes:  # a batch at a time: what is due of the schedules does not wait for all
             self._prunes = (yield Prune()) >= PRUNE_BATCH
         done: Maintained = yield Maintain()

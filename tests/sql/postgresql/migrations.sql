@@ -53,6 +53,8 @@ INSERT INTO duerow_schema (version, name) VALUES (1, '0001 messages');
 CREATE TABLE duerow_queue (
 	name TEXT COLLATE "C" NOT NULL, 
 	paused BOOLEAN NOT NULL, 
+	draining BOOLEAN NOT NULL, 
+	definition JSON, 
 	PRIMARY KEY (name)
 );
 

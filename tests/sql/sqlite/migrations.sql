@@ -46,7 +46,10 @@ INSERT INTO duerow_schema (version, name) VALUES (1, '0001 messages');
 CREATE TABLE duerow_queue (
 	name TEXT COLLATE "BINARY" NOT NULL, 
 	paused BOOLEAN NOT NULL, 
-	PRIMARY KEY (name)
+	draining BOOLEAN NOT NULL, 
+	definition TEXT, 
+	PRIMARY KEY (name), 
+	CHECK (definition IS NULL OR json_valid(definition))
 );
 
 CREATE TABLE duerow_consumer (

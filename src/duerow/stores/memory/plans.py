@@ -16,6 +16,8 @@ from duerow.store import (
     Change,
     Committed,
     Entry,
+    Indexed,
+    Indexing,
     Inspection,
     Keeping,
     Past,
@@ -25,6 +27,7 @@ from duerow.store import (
     Refused,
     Removal,
     Reserved,
+    Said,
     ScheduleChange,
     SchedulesFound,
     Standing,
@@ -52,7 +55,7 @@ class MemoryStore:
 
     def push(self, entries: Sequence[Entry], on_duplicate: OnDuplicate, remembered: bool = False) -> Plan[list[Pushed]]:
         """Add messages; see `Store.push`."""
-        return _alone(partial(steps.push, entries=entries, on_duplicate=on_duplicate, remembered=remembered))
+        return _alone(partial(steps.push_new, entries=entries, on_duplicate=on_duplicate, remembered=remembered))
 
     def reserve(
         self,
@@ -120,9 +123,15 @@ class MemoryStore:
         """Read messages without taking them; see `Store.find`."""
         return _alone(partial(steps.find, query=query))
 
-    def pause(self, queue: str, paused: bool) -> Plan[None]:
-        """Let a queue hand out nothing, or hand out again; see `Store.pause`."""
-        return _alone(partial(steps.pause, queue=queue, paused=paused))
+    def say(
+        self, queue: str, paused: bool | None = None, draining: bool | None = None, definition: str | None = None
+    ) -> Plan[None]:
+        """Note what is said of a queue; see `Store.say`."""
+        return _alone(partial(steps.say, queue=queue, paused=paused, draining=draining, definition=definition))
+
+    def index(self, queue: str, fields: Sequence[Indexed], dry_run: bool) -> Plan[Indexing]:
+        """Make nothing: a search looks at every message."""
+        return _alone(_no_indexes)
 
     def note_consumer(self, name: str, queues: Sequence[str], kinds: Sequence[str], version: str) -> Plan[None]:
         """Note that a consumer is there; see `Store.note_consumer`."""
@@ -156,9 +165,20 @@ class MemoryStore:
         """Count the queue's messages by status; see `Store.count`."""
         return _alone(partial(steps.count, queue=queue))
 
-    def tally(self, queue: str, where: Condition | None, by: Path | None, limit: int | None) -> Plan[Tally]:
+    def tally(
+        self,
+        queue: str,
+        where: Condition | None,
+        by: Path | None,
+        limit: int | None,
+        indexed: tuple[Indexed, ...] = (),
+    ) -> Plan[Tally]:
         """Count messages by what is at a path; see `Store.tally`."""
         return _alone(partial(steps.tally, queue=queue, where=where, by=by, limit=limit))
+
+    def said(self, queue: str | None = None) -> Plan[list[Said]]:
+        """Tell what is said of queues; see `Store.said`."""
+        return _alone(partial(steps.said, queue=queue))
 
     def queues(self) -> Plan[list[str]]:
         """List the queues that have messages; see `Store.queues`."""
@@ -193,6 +213,10 @@ def _alone(step: Callable[[State, datetime], T]) -> Plan[T]:
 
 def _nothing(state: State, now: datetime) -> None:
     return None
+
+
+def _no_indexes(state: State, now: datetime) -> Indexing:
+    return Indexing()
 
 
 def _no_migrations(state: State, now: datetime) -> list[str]:

@@ -22,6 +22,9 @@ class State:
     Attributes:
         records: every message by its id.
         paused: the queues that hand nothing out.
+        draining: the queues that take no new messages.
+        definitions: what was declared of queues, by their names.
+        known: the queues of which something was said.
         consumers: those that said that they are there, by name.
         schedules: every schedule by its name.
         past: every turn that is kept, by id and token, with the end of its time.
@@ -41,6 +44,9 @@ class State:
         self.past: dict[tuple[int, int], tuple[Past, datetime]] = {}
         self.remembered: dict[tuple[str, str], tuple[int, datetime]] = {}
         self.paused: set[str] = set()
+        self.draining: set[str] = set()
+        self.definitions: dict[str, str] = {}
+        self.known: set[str] = set()
         self.consumers: dict[str, Consumer] = {}
 
     def next_id(self) -> int:

@@ -62,7 +62,12 @@ class Tables:
             f"{prefix}waiting", metadata, Column("queue", Text, primary_key=True), Column("until", moment)
         )
         self.queue = Table(
-            f"{prefix}queue", metadata, Column("name", Text, primary_key=True), Column("paused", Boolean)
+            f"{prefix}queue",
+            metadata,
+            Column("name", Text, primary_key=True),
+            Column("paused", Boolean),
+            Column("draining", Boolean),
+            Column("definition", dialect.json),
         )
         self.consumer = Table(
             f"{prefix}consumer",

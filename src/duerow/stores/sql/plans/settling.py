@@ -64,7 +64,7 @@ class Settling(Pushing):
             for entry in turn.end.then
         ]
         if then:
-            yield from self.push(then, "ignore")
+            yield from self._add(then, "ignore")
         yield from self._call_up(
             turn.group for place, turn in enumerate(turns) if turn.group is not None and place not in refused
         )
