@@ -7,23 +7,27 @@ from collections import defaultdict
 from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 from duerow.message import LIVE
-from duerow.store import Consumer, Planned, Record
+from duerow.store import Charted, Consumer, Planned, Record
 
 _AFTER_EVERY_ID: Final = 1 << 63
 _BEFORE_ALL_TIMES: Final = datetime.min.replace(tzinfo=UTC)
 
 
 class State:
-    """One in-memory database; changed only by `put`, `drop` and `plan`, each of which can be undone.
+    """One in-memory database; changed only by `put`, `drop`, `plan` and `assign`, each of which can be undone.
 
     Attributes:
         records: every message by its id.
         paused: the queues that hand nothing out.
         consumers: those that said that they are there, by name.
         schedules: every schedule by its name.
+        sets: the sets of joins by queue and correlation: the id of the set's message, None if it is whole; and until
+            when it is known that it was.
+        parts: the parts of each set whose others are still to come, by the id of its message, then by their own.
+        pipelines: every pipeline by its name.
     """
 
     def __init__(self) -> None:
@@ -37,6 +41,9 @@ class State:
         self._last_id = 0
         self.paused: set[str] = set()
         self.consumers: dict[str, Consumer] = {}
+        self.sets: dict[tuple[str, str], tuple[int | None, datetime | None]] = {}
+        self.parts: dict[int, dict[int, str]] = {}
+        self.pipelines: dict[str, Charted] = {}
 
     def next_id(self) -> int:
         """Return an id that no message ever had; undoing does not bring it back."""
@@ -91,6 +98,11 @@ class State:
         """Keep this schedule, in place of what was kept under its name; None: keep none."""
         self._journal.append((None, partial(self._replan, name, self.schedules.get(name))))
         self._replan(name, schedule)
+
+    def assign(self, kept: dict[Any, Any], name: Any, value: Any) -> None:
+        """Keep a value, in place of what was kept under its name in `sets`, `parts` or `pipelines`; None: keep none."""
+        self._journal.append((None, partial(_replace_in, kept, name, kept.get(name))))
+        _replace_in(kept, name, value)
 
     def mark(self) -> int:
         """Return a place in the journal of changes to which `undo` can go back."""
@@ -147,3 +159,10 @@ class State:
             self._groups[record.queue, record.group].remove(record.id)
             if record.leased_by is not None:
                 del self._lent[record.queue, record.group]
+
+
+def _replace_in(kept: dict[Any, Any], name: Any, value: Any) -> None:
+    if value is None:
+        kept.pop(name, None)
+    else:
+        kept[name] = value

@@ -21,6 +21,9 @@ class Tables:
         queue: one row for each queue of which something was said.
         consumer: one row for each consumer that was there lately.
         schedule: one row for each schedule, with its next tick.
+        set: one row for each set of a join that is not complete, or was not long ago.
+        part: one row for each part of a set that is not complete.
+        pipeline: one row for each pipeline that was declared.
         version: one row for each migration that was made.
     """
 
@@ -76,6 +79,29 @@ class Tables:
             Column("definition", dialect.json),
             Column("next_at", moment),
             Column("last_at", moment),
+            Column("version", BigInteger),
+        )
+        self.set = Table(
+            f"{prefix}set",
+            metadata,
+            Column("queue", Text, primary_key=True),
+            Column("correlation", Text, primary_key=True),
+            Column("set_id", BigInteger),
+            Column("parts", Integer),
+            Column("closed_until", moment),
+        )
+        self.part = Table(
+            f"{prefix}part",
+            metadata,
+            Column("set_id", BigInteger, primary_key=True, autoincrement=False),
+            Column("part_id", BigInteger, primary_key=True, autoincrement=False),
+            Column("content", dialect.json),
+        )
+        self.pipeline = Table(
+            f"{prefix}pipeline",
+            metadata,
+            Column("name", Text, primary_key=True),
+            Column("definition", dialect.json),
             Column("version", BigInteger),
         )
         self.version = Table(
