@@ -30,6 +30,7 @@ WITH_PARAMETER = {
     "reserve": [True, False],
     "pop": [True, False],
     "schedules": [(), ("name",), ("due",)],
+    "pipelines": [(), ("name",)],
     "pick": [(False, False), (True, False), (True, True)],
     "peek": [True, False],
     "change": [

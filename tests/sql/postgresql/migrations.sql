@@ -78,3 +78,31 @@ CREATE INDEX duerow_schedule_due ON duerow_schedule (next_at) WHERE next_at IS N
 
 INSERT INTO duerow_schema (version, name) VALUES (3, '0003 schedules');
 
+CREATE TABLE duerow_set (
+	queue TEXT COLLATE "C" NOT NULL, 
+	correlation TEXT COLLATE "C" NOT NULL, 
+	set_id BIGINT, 
+	parts INTEGER NOT NULL, 
+	closed_until TIMESTAMP WITH TIME ZONE, 
+	PRIMARY KEY (queue, correlation)
+)
+ WITH (fillfactor = 50);
+
+CREATE INDEX duerow_set_closed ON duerow_set (closed_until) WHERE closed_until IS NOT NULL;
+
+CREATE TABLE duerow_part (
+	set_id BIGINT NOT NULL, 
+	part_id BIGINT NOT NULL, 
+	content JSON NOT NULL, 
+	PRIMARY KEY (set_id, part_id)
+);
+
+CREATE TABLE duerow_pipeline (
+	name TEXT COLLATE "C" NOT NULL, 
+	definition JSON NOT NULL, 
+	version BIGINT NOT NULL, 
+	PRIMARY KEY (name)
+);
+
+INSERT INTO duerow_schema (version, name) VALUES (4, '0006 pipelines');
+

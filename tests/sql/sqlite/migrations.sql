@@ -73,3 +73,31 @@ CREATE INDEX duerow_schedule_due ON duerow_schedule (next_at) WHERE next_at IS N
 
 INSERT INTO duerow_schema (version, name) VALUES (3, '0003 schedules');
 
+CREATE TABLE duerow_set (
+	queue TEXT COLLATE "BINARY" NOT NULL, 
+	correlation TEXT COLLATE "BINARY" NOT NULL, 
+	set_id BIGINT, 
+	parts INTEGER NOT NULL, 
+	closed_until BIGINT, 
+	PRIMARY KEY (queue, correlation)
+);
+
+CREATE INDEX duerow_set_closed ON duerow_set (closed_until) WHERE closed_until IS NOT NULL;
+
+CREATE TABLE duerow_part (
+	set_id BIGINT NOT NULL, 
+	part_id BIGINT NOT NULL, 
+	content TEXT NOT NULL, 
+	PRIMARY KEY (set_id, part_id)
+);
+
+CREATE TABLE duerow_pipeline (
+	name TEXT COLLATE "BINARY" NOT NULL, 
+	definition TEXT NOT NULL, 
+	version BIGINT NOT NULL, 
+	PRIMARY KEY (name), 
+	CHECK (json_valid(definition))
+);
+
+INSERT INTO duerow_schema (version, name) VALUES (4, '0006 pipelines');
+

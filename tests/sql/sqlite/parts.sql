@@ -1,0 +1,6 @@
+-- Read the parts of sets, each set's in the order of their ids.
+SELECT duerow_part.set_id, duerow_part.part_id, duerow_part.content
+FROM (SELECT given_rows.value AS id
+FROM json_each(:given) AS given_rows) AS given
+JOIN duerow_part ON duerow_part.set_id = given.id
+ORDER BY duerow_part.set_id, duerow_part.part_id
