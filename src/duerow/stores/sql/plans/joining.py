@@ -103,7 +103,8 @@ class Joining(Pushing):
         for receipt in records:
             place, end = ends[receipt]
             one = sets[end.sets, end.correlation]
-            turns.append((place, Turn(receipt, _whole(one.place, list(parts.get(receipt.id, {}).values())))))
+            kept = parts.get(receipt.id, {})
+            turns.append((place, Turn(receipt, _whole(one.place, [kept[id] for id in sorted(kept)]))))
             if one.id in (receipt.id, None):
                 one.close(end.remember)
         yield from self._delete_parts([receipt.id for receipt in records])
@@ -171,7 +172,7 @@ class Joining(Pushing):
         return owned
 
     def _parts(self, ids: Sequence[int]) -> Plan[dict[int, dict[int, str]]]:
-        """Read the parts of sets: their texts by their ids, which ascend, by the id of the set's message."""
+        """Read the parts of sets: their texts by their ids, by the id of the set's message."""
         parts: dict[int, dict[int, str]] = {}
         for chunk in self._chunks(sorted(ids)):
             for set_id, part_id, content in (

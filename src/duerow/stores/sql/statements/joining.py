@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any
 
-from sqlalchemy import Integer, and_, delete, select, tuple_, update
+from sqlalchemy import Integer, and_, delete, select, tuple_
 from sqlalchemy.sql.base import Executable
 
 from duerow.stores.sql.dialects.base import const
@@ -54,14 +54,13 @@ class Joining(Core):
 
     @cached_property
     def parts(self) -> OverRows:
-        """Read the parts of sets, each set's in the order of their ids."""
+        """Read the parts of sets, in no order: to ask for one can make a database read the parts of all sets."""
         columns = self.tables.part.c
         content = self.dialect.as_text(columns.content)
 
         def build(given: Any) -> Executable:
             found = select(columns.set_id, columns.part_id, content)
-            found = found.join_from(given, self.tables.part, columns.set_id == given.c.id)
-            return found.order_by(columns.set_id, columns.part_id)
+            return found.join_from(given, self.tables.part, columns.set_id == given.c.id)
 
         return self._over(("id",), build)
 
@@ -88,13 +87,27 @@ class Joining(Core):
 
     @cached_property
     def note_sets(self) -> OverRows:
-        """Note the messages of sets, the numbers of their parts, and for how long it is known that one was complete."""
+        """Note the messages of sets, the numbers of their parts, and for how long it is known that one was complete.
+
+        Their rows are locked, so they are there; an upsert finds each by its key on every database.
+        """
         sets = self.tables.set
+        columns = sets.c
 
         def build(given: Any) -> Executable:
-            same = (sets.c.queue == given.c.queue, sets.c.correlation == given.c.correlation)
-            until = self.dialect.later(self.now, given.c.remember)
-            return update(sets).where(*same).values(set_id=given.c.set_id, parts=given.c.parts, closed_until=until)
+            values = {
+                "queue": given.c.queue,
+                "correlation": given.c.correlation,
+                "set_id": given.c.set_id,
+                "parts": given.c.parts,
+                "closed_until": self.dialect.later(self.now, given.c.remember),
+            }
+            rows = select(*values.values()).select_from(given).where(const(1) == const(1))
+            noted: Any = self.dialect.insert(sets).from_select(list(values), rows)
+            changed = {name: noted.excluded[name] for name in ("set_id", "parts", "closed_until")}
+            return noted.on_conflict_do_update(  # type: ignore[no-any-return]
+                index_elements=[columns.queue, columns.correlation], set_=changed
+            )
 
         return self._over(("queue", "correlation", "set_id", "parts", "remember"), build)
 
