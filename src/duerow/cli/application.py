@@ -11,7 +11,7 @@ import typer
 from sqlalchemy.exc import SQLAlchemyError
 from typer.core import TyperGroup
 
-from duerow.cli import change, operate, queue, schedule, schema, worker
+from duerow.cli import change, operate, pipeline, queue, schedule, schema, worker
 from duerow.errors import DuerowError
 
 FAILED = 1
@@ -51,3 +51,4 @@ app.command("resume")(operate.resume)
 app.command("redrive")(operate.redrive)
 app.command("worker")(worker.work)
 app.add_typer(schedule.commands, name="schedule")
+app.add_typer(pipeline.commands, name="pipeline")
