@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -116,6 +114,9 @@ class Graph(msgspec.Struct, frozen=True, omit_defaults=True):
         Raises:
             ConfigurationError: that program is not installed, or failed.
         """
+        import shutil  # here, since few draw
+        import subprocess
+
         program = shutil.which("dot")
         if program is None:
             raise ConfigurationError(
