@@ -507,7 +507,7 @@ class Queue(Looking[P], Operating):
         return [Refused(receipt, LeaseLost(receipt.id, untils[receipt])) for receipt in untils if receipt not in ends]
 
     async def settle(
-        self, pairs: Sequence[tuple[core.Reservation, Settlement]], *, within: Any = None
+        self, pairs: Iterable[tuple[core.Reservation, Settlement]], *, within: Any = None
     ) -> list[Refused]:
         """End many turns, each in its own way, in one transaction where the store has them.
 

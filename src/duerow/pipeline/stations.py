@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from datetime import timedelta
 from enum import Enum
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.structs import replace
 
@@ -26,6 +26,10 @@ from duerow.settlement import Bury, Commit, Gather, Move, Retry, Settlement, dec
 from duerow.translation import HOPS, hops
 from duerow.working.rate import Rate, check_rate
 from duerow.working.shift import is_async
+
+if TYPE_CHECKING:
+    from duerow.sync.database import Database
+    from duerow.sync.queue import Queue
 
 SHORTEST_LEASE: Final = timedelta(milliseconds=1)
 
@@ -117,6 +121,10 @@ class Station(ABC):
     def begins_at_most(self) -> Rate | None:
         """How many messages of the station's own queue may be begun, in which span."""
         return self.rate
+
+    def queue(self, database: Database) -> Queue:
+        """Return the handle of the station's queue, with all that the station declares of it."""
+        return database.queue(self.name, lease=self.lease, retry=self.policy, payload=self.payload)
 
     def node(self) -> Node:
         """Return the station as a drawing has it."""

@@ -159,7 +159,7 @@ class Consumer:
     def __init__(self, station: Station, database: Database, max_hops: int, chunk: int) -> None:
         policy = station.policy
         self._station, self._max_hops = station, max_hops
-        self._queue = database.queue(station.name, lease=station.lease, retry=policy, payload=station.payload)
+        self._queue = station.queue(database)
         self._sealing = database.encryption
         # With one attempt in all, a chunk that dies must not take others with it.
         self._chunk = 1 if policy.limit == 1 else chunk

@@ -505,7 +505,7 @@ class Queue(Looking[P], Operating):
         ends = self.database.run(lambda: self._store.extend(list(untils), span), within)
         return [Refused(receipt, LeaseLost(receipt.id, untils[receipt])) for receipt in untils if receipt not in ends]
 
-    def settle(self, pairs: Sequence[tuple[core.Reservation, Settlement]], *, within: Any = None) -> list[Refused]:
+    def settle(self, pairs: Iterable[tuple[core.Reservation, Settlement]], *, within: Any = None) -> list[Refused]:
         """End many turns, each in its own way, in one transaction where the store has them.
 
         Returns the refused ones, each with its error: LeaseLost, DuplicateKey of a move, or what is wrong with a

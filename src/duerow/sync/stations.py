@@ -78,7 +78,7 @@ def _work(worker: Worker, failures: list[BaseException]) -> None:
 
 
 def _worker(pipeline: Pipeline, station: Station, database: Database) -> Worker:
-    queue = database.queue(station.name, lease=station.lease, retry=station.policy, payload=station.payload)
+    queue = station.queue(database)
     return Worker(queue, _handler(pipeline, station, database), rate=station.begins_at_most, name="station")
 
 

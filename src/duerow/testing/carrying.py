@@ -26,7 +26,7 @@ def carry(db: Database, pipeline: Pipeline, chunk: int = 100) -> list[Refused]:
 
 def turns(db: Database, pipeline: Pipeline, station: Station, chunk: int = 100) -> Iterator[list[Refused]]:
     """Claim, call the station's function and settle until nothing is due; yield what each settlement refused."""
-    queue = db.queue(station.name, lease=station.lease, retry=station.policy, payload=station.payload)
+    queue = station.queue(db)
     while reservations := queue.reserve_many(chunk):
         settlements = [station.settlement(one.message, pipeline.max_hops, db.encryption) for one in reservations]
         refused = queue.settle(list(zip(reservations, settlements, strict=True)))
