@@ -15,6 +15,8 @@ TURNS = "stores/memory/turns.py"
 LINES = "stores/sql/lines.py"
 CORE = "stores/sql/plans/core.py"
 SCHEDULES = "stores/memory/schedules.py"
+JOINING = "stores/sql/plans/joining.py"
+SETS = "stores/memory/sets.py"
 
 
 @dataclass(frozen=True)
@@ -96,6 +98,14 @@ SQL = [
         "the version of a schedule is not tested",
         SCHEDULING, "_schedule_as_read", ', columns.version == self._bound("was", BigInteger())', "",
     ),
+    Mutation("a late part begins another set", JOINING, "_gather", "if one.closed and", "if not one.closed and"),
+    Mutation("a set has one part too many", JOINING, "_gather", "one.size >= join.limit", "one.size > join.limit"),
+    Mutation("a whole set is forgotten at once", JOINING, "close", "bool(remember)", "False"),
+    Mutation(
+        "the parts of a set that was taken away count for the next",
+        JOINING, "_look_for_messages", "by_id[id].count = None, 0", "by_id[id].count = None, by_id[id].count",
+    ),
+    Mutation("a set is due at once", JOINING, "_standing", "one.within)", "timedelta(0))"),
 ]  # fmt: skip
 
 MEMORY = [
@@ -123,6 +133,9 @@ MEMORY = [
     ),
     Mutation("a pop leaves the message in the queue", STEPS, "pop", "state.drop(record.id)", "pass"),
     Mutation("the version of a schedule is not tested", SCHEDULES, "change", "return False", "pass"),
+    Mutation("a late part begins another set", SETS, "join", "closed_until > now", "closed_until <= now"),
+    Mutation("a set has one part too many", SETS, "join", "len(parts) >= join.limit", "len(parts) > join.limit"),
+    Mutation("a part stays in its queue as well", SETS, "join", "state.drop(record.id)", "pass"),
 ]  # fmt: skip
 
 STORES = {"sqlite": SQL, "memory": MEMORY}
