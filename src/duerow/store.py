@@ -7,7 +7,7 @@ proven by one conformance suite.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -178,7 +178,52 @@ class Moved(msgspec.Struct, frozen=True, gc=False):
     error: str | None = None
 
 
-End = Committed | RolledBack | Buried | Released | Moved
+class Joined(msgspec.Struct, frozen=True, gc=False):
+    """The message leaves its queue and becomes a part of a set; a set that is complete becomes a message of its parts.
+
+    While its parts are still to come, a set stands as a message in the queue `sets`, due at its deadline, with the
+    payload `duerow.parts.open_text`. When it is complete that message gets the payload `duerow.parts.whole_text`, is
+    due at once and as good as new. Whatever arrives at once, a part is in one set, and a set becomes whole once.
+
+    Attributes:
+        sets: the queue where the sets stand.
+        correlation: which set; sets of one queue and correlation follow one another.
+        within: how long after its first part a set is due, whole or not.
+        limit: how many parts a set has at most.
+        full: how the turn ends if the set has so many and is not complete.
+        count: with so many parts a set is complete.
+        complete: told the parts of the set, this one included, says whether it is complete. Called in the transaction;
+            if it raises a DuerowError, this turn is refused with that error.
+        late: how the turn ends if its set was complete before; None: a new set begins.
+        remember: for how long it is known that a set was complete, if there is `late`.
+    """
+
+    sets: str
+    correlation: str
+    within: timedelta
+    limit: int
+    full: End
+    count: int | None = None
+    complete: Callable[[Sequence[str]], bool] | None = None
+    late: End | None = None
+    remember: timedelta = timedelta(0)
+
+
+class Closed(msgspec.Struct, frozen=True, gc=False):
+    """The message of a set is due: it becomes a message of the parts that have come, due at once and as good as new.
+
+    Attributes:
+        sets: the queue of the message, where the sets stand.
+        correlation: which set.
+        remember: for how long it is known that the set was complete; None: the next part begins a new one.
+    """
+
+    sets: str
+    correlation: str
+    remember: timedelta | None
+
+
+End = Committed | RolledBack | Buried | Released | Moved | Joined | Closed
 
 
 class Turn(msgspec.Struct, frozen=True, gc=False):
@@ -194,7 +239,10 @@ class Turn(msgspec.Struct, frozen=True, gc=False):
 
 
 class Refused(msgspec.Struct, frozen=True):
-    """A receipt that was refused, and why: LeaseLost, or DuplicateKey for a move whose key is taken."""
+    """A receipt that was refused, and why.
+
+    LeaseLost, DuplicateKey for a move whose key is taken, or what a join's predicate raised.
+    """
 
     receipt: Receipt
     error: DuerowError
@@ -398,6 +446,20 @@ class ScheduleChange(msgspec.Struct, frozen=True, gc=False):
     push: tuple[Entry, ...] = ()
 
 
+class Charted(msgspec.Struct, frozen=True, gc=False):
+    """A pipeline as it is kept.
+
+    Attributes:
+        name: what it is called; unique.
+        definition: its stations, as JSON text that the store does not read.
+        version: a number that is another after every change.
+    """
+
+    name: str
+    definition: str
+    version: int
+
+
 class Consumer(msgspec.Struct, frozen=True, gc=False):
     """A consumer that said that it is there.
 
@@ -563,6 +625,13 @@ class Store(Protocol):
         """Change a schedule and push what it pushes, both or neither; False: another was faster, nothing changed."""
         ...
 
+    def set_pipeline(self, name: str, version: int | None, after: Charted | None) -> Plan[bool]:
+        """Keep a pipeline as it is `after`, None: no longer; False: it has another version by now, nothing changed.
+
+        A version of None means that there is none of this name yet.
+        """
+        ...
+
     def say(
         self, queue: str, paused: bool | None = None, draining: bool | None = None, definition: str | None = None
     ) -> Plan[None]:
@@ -662,6 +731,10 @@ class Store(Protocol):
 
         All are read in the order of their names.
         """
+        ...
+
+    def pipelines(self, name: str | None = None) -> Plan[list[Charted]]:
+        """Read the pipelines that are kept in the order of their names, or that of a name alone."""
         ...
 
     # The tables.

@@ -21,6 +21,8 @@ SCHEDULES = "stores/memory/schedules.py"
 QUEUES = "stores/sql/statements/queues.py"
 ENDING = "stores/sql/plans/settling.py"
 CONDITIONS = "stores/sql/conditions.py"
+JOINING = "stores/sql/plans/joining.py"
+SETS = "stores/memory/sets.py"
 
 
 @dataclass(frozen=True)
@@ -121,6 +123,14 @@ SQL = [
         "a key that is remembered is held by who pushes it",
         RECALLING, "hold_remembered", "columns.until <= self.now", "columns.until > self.now",
     ),
+    Mutation("a late part begins another set", JOINING, "_gather", "if one.closed and", "if not one.closed and"),
+    Mutation("a set has one part too many", JOINING, "_gather", "one.size >= join.limit", "one.size > join.limit"),
+    Mutation("a whole set is forgotten at once", JOINING, "close", "bool(remember)", "False"),
+    Mutation(
+        "the parts of a set that was taken away count for the next",
+        JOINING, "_look_for_messages", "by_id[id].count = None, 0", "by_id[id].count = None, by_id[id].count",
+    ),
+    Mutation("a set is due at once", JOINING, "_standing", "one.within)", "timedelta(0))"),
 ]  # fmt: skip
 
 MEMORY = [
@@ -152,6 +162,9 @@ MEMORY = [
     Mutation("the version of a schedule is not tested", SCHEDULES, "change", "return False", "pass"),
     Mutation("what was kept long enough is kept for ever", STATE, "forget", "until <= now", "until < now"),
     Mutation("the key of a failed attempt is remembered", PAST, "ended", "not isinstance(end, RolledBack)", "True"),
+    Mutation("a late part begins another set", SETS, "join", "closed_until > now", "closed_until <= now"),
+    Mutation("a set has one part too many", SETS, "join", "len(parts) >= join.limit", "len(parts) > join.limit"),
+    Mutation("a part of a set ends as one too many", SETS, "join", "return _CONSUMED", "return join.full"),
 ]  # fmt: skip
 
 STORES = {"sqlite": SQL, "memory": MEMORY}

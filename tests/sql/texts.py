@@ -34,6 +34,7 @@ WITH_PARAMETER = {
     "pop": [True, False],
     "keep_lapsed": [True, False],
     "schedules": [(), ("name",), ("due",)],
+    "pipelines": [(), ("name",)],
     "pick": [(False, False), (True, False), (True, True)],
     "peek": [True, False],
     "change": [

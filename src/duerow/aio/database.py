@@ -12,6 +12,7 @@ from typing import Any, Final, Self, TypeVar, overload
 import msgspec
 
 from duerow import schedule as planning
+from duerow.aio.charting import Charting
 from duerow.aio.queue import Queue
 from duerow.clock import Clock, HostClock
 from duerow.codec import MAX_PAYLOAD_BYTES
@@ -70,7 +71,7 @@ async def connect(
     return database
 
 
-class Database:
+class Database(Charting):
     """The queues of one database; made by `connect`, a context manager that closes it at the end.
 
     Attributes:

@@ -11,7 +11,7 @@ import typer
 from sqlalchemy.exc import SQLAlchemyError
 from typer.core import TyperGroup
 
-from duerow.cli import change, history, operate, queue, schedule, schema, worker
+from duerow.cli import change, history, operate, pipeline, queue, schedule, schema, worker
 from duerow.errors import DuerowError
 
 FAILED = 1
@@ -57,3 +57,4 @@ app.command("history")(history.history)
 app.command("replay")(history.replay)
 app.command("worker")(worker.work)
 app.add_typer(schedule.commands, name="schedule")
+app.add_typer(pipeline.commands, name="pipeline")

@@ -55,7 +55,7 @@ def work(
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log each message that is done as well.")] = False,
 ) -> None:
     """Hand the messages of queues to a function until SIGTERM or Ctrl-C; log what happens on standard error."""
-    _log(as_json, verbose)
+    log_to_stderr(as_json, verbose)
     function = find_function(handler)
     declared = None if payload is None else find_type(payload)
     span = None if timeout is None else timedelta(seconds=timeout)
@@ -81,7 +81,7 @@ def find_function(name: str) -> Callable[..., Any]:
     Raises:
         ConfigurationError: there is no such module or function.
     """
-    found = _find(name, "function", "shop.orders:ship")
+    found = find_named(name, "function", "shop.orders:ship")
     if not callable(found):
         raise ConfigurationError(f"{name} is {found!r:.80}, which cannot be called")
     function: Callable[..., Any] = found
@@ -94,13 +94,18 @@ def find_type(name: str) -> type[Any]:
     Raises:
         ConfigurationError: there is no such module or type.
     """
-    found = _find(name, "type", "shop.orders:Order")
+    found = find_named(name, "type", "shop.orders:Order")
     if not isinstance(found, type):
         raise ConfigurationError(f"{name} is {found!r:.80}, which is no type")
     return found
 
 
-def _find(name: str, what: str, example: str) -> Any:
+def find_named(name: str, what: str, example: str) -> Any:
+    """Return what MODULE:NAME names, from this folder or from what is installed.
+
+    Raises:
+        ConfigurationError: there is no such module, or nothing of that name in it.
+    """
     module_name, colon, path = name.partition(":")
     if not module_name or not colon or not path:
         raise ConfigurationError(f"{name!r} names no {what}; write MODULE:{what.upper()}, such as {example}")
@@ -151,7 +156,8 @@ def _stopped_by_signals(workers: Sequence[Worker]) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _log(as_json: bool, verbose: bool) -> None:
+def log_to_stderr(as_json: bool, verbose: bool) -> None:
+    """Log what workers do on standard error, for people or as lines of JSON."""
     handler: logging.Handler
     if as_json:
         handler = logging.StreamHandler()

@@ -25,6 +25,7 @@ from duerow.plan import Plan, run
 from duerow.retry import RetryFunction, RetryPolicy
 from duerow.schedule import Daily, Maintained, Missed, Schedule
 from duerow.store import Connections, Planned, ScheduleChange, SchedulesFound, Settings, Store, find_backend
+from duerow.sync.charting import Charting
 from duerow.sync.queue import Queue
 from duerow.typed import Upgrades
 
@@ -71,7 +72,7 @@ def connect(
     return database
 
 
-class Database:
+class Database(Charting):
     """The queues of one database; made by `connect`, a context manager that closes it at the end.
 
     Attributes:

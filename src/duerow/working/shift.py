@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from inspect import iscoroutinefunction
 from types import CoroutineType
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from duerow.errors import ConfigurationError, InvalidOutcome, NotSupported
 from duerow.message import check_span
@@ -19,6 +19,9 @@ from duerow.working.attempt import Attempt
 from duerow.working.hand import Ended, Hand, Slot
 from duerow.working.journal import Journal
 from duerow.working.pace import BATCHES_AHEAD, Pace
+
+if TYPE_CHECKING:
+    from duerow.working.rate import Budget
 
 Until = Literal["idle", "empty"] | None
 
@@ -46,6 +49,7 @@ class Terms:
         whole_batch: whether a handler is given many messages at once.
         transactional: whether a handler writes in the transaction that ends its message's turn.
         rate: most messages in any span of a length; None: as many as there are.
+        budget: what is left of the rate, over all runs of a worker.
         singleton: whether one such worker is active at a time, in the whole cluster.
         cluster_concurrency: handlers that run at once in all workers of these queues; None: as many as there are.
     """
@@ -61,6 +65,7 @@ class Terms:
     whole_batch: bool = False
     transactional: bool = False
     rate: tuple[int, timedelta] | None = None
+    budget: Budget | None = None
     singleton: bool = False
     cluster_concurrency: int | None = None
 

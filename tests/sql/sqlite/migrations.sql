@@ -118,3 +118,31 @@ CREATE INDEX duerow_remembered_until ON duerow_remembered (until);
 
 INSERT INTO duerow_schema (version, name) VALUES (4, '0004 history');
 
+CREATE TABLE duerow_set (
+	queue TEXT COLLATE "BINARY" NOT NULL, 
+	correlation TEXT COLLATE "BINARY" NOT NULL, 
+	set_id BIGINT, 
+	parts INTEGER NOT NULL, 
+	closed_until BIGINT, 
+	PRIMARY KEY (queue, correlation)
+);
+
+CREATE INDEX duerow_set_closed ON duerow_set (closed_until) WHERE closed_until IS NOT NULL;
+
+CREATE TABLE duerow_part (
+	set_id BIGINT NOT NULL, 
+	part_id BIGINT NOT NULL, 
+	content TEXT NOT NULL, 
+	PRIMARY KEY (set_id, part_id)
+);
+
+CREATE TABLE duerow_pipeline (
+	name TEXT COLLATE "BINARY" NOT NULL, 
+	definition TEXT NOT NULL, 
+	version BIGINT NOT NULL, 
+	PRIMARY KEY (name), 
+	CHECK (json_valid(definition))
+);
+
+INSERT INTO duerow_schema (version, name) VALUES (5, '0006 pipelines');
+

@@ -7,18 +7,23 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, TypeVar
 
-from duerow.errors import LeaseLost
+from msgspec.structs import replace
+
+from duerow.errors import DuerowError, LeaseLost
 from duerow.message import OnDuplicate, Pushed, Status
 from duerow.plan import BEGIN, Plan
 from duerow.reservation import Receipt
 from duerow.store import (
     Capabilities,
     Change,
+    Charted,
+    Closed,
     Committed,
     Entry,
     Indexed,
     Indexing,
     Inspection,
+    Joined,
     Keeping,
     Past,
     PastQuery,
@@ -34,9 +39,9 @@ from duerow.store import (
     Tally,
     Turn,
 )
-from duerow.stores.memory import past, schedules, steps
+from duerow.stores.memory import past, pipelines, schedules, steps
 from duerow.stores.memory.state import State
-from duerow.stores.memory.turns import end_turn, in_order_of_effect, require_lone_turns
+from duerow.stores.memory.turns import end_turn, gather, in_order_of_effect, require_lone_turns
 from duerow.where import Condition, Path
 
 T = TypeVar("T")
@@ -86,10 +91,21 @@ class MemoryStore:
             require_lone_turns(turns)
         refused: dict[int, Refused] = {}
         used: set[Receipt] = set()
-        for place, turn in in_order_of_effect(turns):
-            again = turn.receipt in used
+        left: list[tuple[int, Turn]] = []
+        for place, turn in in_order_of_effect(enumerate(turns)):
+            if turn.receipt in used:
+                refused[place] = Refused(turn.receipt, LeaseLost(turn.receipt.id))
+            elif isinstance(turn.end, Joined | Closed):
+                outcome = yield partial(gather, turn=turn)
+                if isinstance(outcome, DuerowError):
+                    refused[place] = Refused(turn.receipt, outcome)
+                elif outcome is not None:
+                    left.append((place, replace(turn, end=outcome)))
+            else:
+                left.append((place, turn))
             used.add(turn.receipt)
-            error = LeaseLost(turn.receipt.id) if again else (yield partial(end_turn, turn=turn, keep=keep))
+        for place, turn in in_order_of_effect(left):
+            error = yield partial(end_turn, turn=turn, keep=keep)
             if error is not None:
                 refused[place] = Refused(turn.receipt, error)
         ended = [turn.end for place, turn in enumerate(turns) if place not in refused]
@@ -118,6 +134,14 @@ class MemoryStore:
     def set_schedule(self, change: ScheduleChange) -> Plan[bool]:
         """Change a schedule and push what it pushes, in one step; see `Store.set_schedule`."""
         return _alone(partial(schedules.change, change=change))
+
+    def set_pipeline(self, name: str, version: int | None, after: Charted | None) -> Plan[bool]:
+        """Keep a pipeline if it still is what it was when it was read; see `Store.set_pipeline`."""
+        return _alone(partial(pipelines.change, name=name, version=version, after=after))
+
+    def pipelines(self, name: str | None = None) -> Plan[list[Charted]]:
+        """Read pipelines; see `Store.pipelines`."""
+        return _alone(partial(pipelines.find, name=name))
 
     def find(self, query: Query) -> Plan[list[Record]]:
         """Read messages without taking them; see `Store.find`."""

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any, Final
 
 from duerow.message import LIVE
-from duerow.store import Consumer, Past, Planned, Record
+from duerow.store import Charted, Consumer, Past, Planned, Record
 
 _AFTER_EVERY_ID: Final = 1 << 63
 _BEFORE_ALL_TIMES: Final = datetime.min.replace(tzinfo=UTC)
@@ -29,6 +29,10 @@ class State:
         schedules: every schedule by its name.
         past: every turn that is kept, by id and token, with the end of its time.
         remembered: the id of who held each key that is remembered, by queue and key, with the end of its time.
+        sets: the sets of joins by queue and correlation: the id of the set's message, None if it is whole; and until
+            when it is known that it was.
+        parts: the parts of each set whose others are still to come, by the id of its message, then by their own.
+        pipelines: every pipeline by its name.
     """
 
     def __init__(self) -> None:
@@ -48,6 +52,9 @@ class State:
         self.definitions: dict[str, str] = {}
         self.known: set[str] = set()
         self.consumers: dict[str, Consumer] = {}
+        self.sets: dict[tuple[str, str], tuple[int | None, datetime | None]] = {}
+        self.parts: dict[int, dict[int, str]] = {}
+        self.pipelines: dict[str, Charted] = {}
 
     def next_id(self) -> int:
         """Return an id that no message ever had; undoing does not bring it back."""
@@ -97,12 +104,12 @@ class State:
     def drop(self, id_: int) -> None:
         """Keep no message under this id any longer."""
         self._change(id_, None)
-        self._set(self._places, id_, None)
+        self.assign(self._places, id_, None)
 
     def lend(self, record: Record, place: datetime | None) -> None:
         """Keep this message, which is lent, and the due time that it had in line."""
         self.put(record)
-        self._set(self._places, record.id, place)
+        self.assign(self._places, record.id, place)
 
     def place(self, record: Record) -> datetime | None:
         """Return the due time that a message had in line when it was last lent."""
@@ -113,17 +120,22 @@ class State:
         self._journal.append((None, partial(self._replan, name, self.schedules.get(name))))
         self._replan(name, schedule)
 
+    def assign(self, kept: dict[Any, Any], name: Any, value: Any) -> None:
+        """Keep a value, in place of what was kept under its name ; None: keep none."""
+        self._journal.append((None, partial(_replace_in, kept, name, kept.get(name))))
+        _replace_in(kept, name, value)
+
     def note(self, past: Past, until: datetime) -> None:
         """Keep this turn until its time is over."""
-        self._set(self.past, (past.id, past.token), (past, until))
+        self.assign(self.past, (past.id, past.token), (past, until))
 
     def remember(self, queue: str, key: str, id_: int, until: datetime) -> None:
         """Remember who held this key until its time is over."""
-        self._set(self.remembered, (queue, key), (id_, until))
+        self.assign(self.remembered, (queue, key), (id_, until))
 
     def forget_key(self, queue: str, key: str) -> None:
         """Remember nobody who held this key."""
-        self._set(self.remembered, (queue, key), None)
+        self.assign(self.remembered, (queue, key), None)
 
     def forget(self, now: datetime, limit: int) -> int:
         """Take away turns and keys whose time is over, so many of each at most; return how many."""
@@ -131,7 +143,7 @@ class State:
         for kept in (self.past, self.remembered):
             over = [known for known, (_, until) in kept.items() if until <= now][:limit]
             for known in over:
-                self._set(kept, known, None)
+                self.assign(kept, known, None)
             gone += len(over)
         return gone
 
@@ -164,11 +176,6 @@ class State:
             self.records[id_] = after
             self._enter(after)
 
-    def _set(self, kept: Any, known: Any, value: Any) -> None:
-        """Keep a value in a dictionary under a name, None: none; in a way that can be undone."""
-        self._journal.append((None, partial(_put_in, kept, known, kept.get(known))))
-        _put_in(kept, known, value)
-
     def _replan(self, name: str, schedule: Planned | None) -> None:
         if schedule is None:
             self.schedules.pop(name, None)
@@ -197,8 +204,8 @@ class State:
                 del self._lent[record.queue, record.group]
 
 
-def _put_in(kept: Any, known: Any, value: Any) -> None:
+def _replace_in(kept: dict[Any, Any], name: Any, value: Any) -> None:
     if value is None:
-        kept.pop(known, None)
+        kept.pop(name, None)
     else:
-        kept[known] = value
+        kept[name] = value

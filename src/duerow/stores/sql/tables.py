@@ -23,6 +23,9 @@ class Tables:
         schedule: one row for each schedule, with its next tick.
         history: one row for each turn that is over, of queues that keep them, until when it is kept.
         remembered: one row for each key of a message that left, of queues that remember them, until when it is.
+        set: one row for each set of a join that is not complete, or was not long ago.
+        part: one row for each part of a set that is not complete.
+        pipeline: one row for each pipeline that was declared.
         version: one row for each migration that was made.
     """
 
@@ -116,6 +119,29 @@ class Tables:
             Column("key", Text, primary_key=True),
             Column("id", BigInteger),
             Column("until", moment),
+        )
+        self.set = Table(
+            f"{prefix}set",
+            metadata,
+            Column("queue", Text, primary_key=True),
+            Column("correlation", Text, primary_key=True),
+            Column("set_id", BigInteger),
+            Column("parts", Integer),
+            Column("closed_until", moment),
+        )
+        self.part = Table(
+            f"{prefix}part",
+            metadata,
+            Column("set_id", BigInteger, primary_key=True, autoincrement=False),
+            Column("part_id", BigInteger, primary_key=True, autoincrement=False),
+            Column("content", dialect.json),
+        )
+        self.pipeline = Table(
+            f"{prefix}pipeline",
+            metadata,
+            Column("name", Text, primary_key=True),
+            Column("definition", dialect.json),
+            Column("version", BigInteger),
         )
         self.version = Table(
             f"{prefix}schema",

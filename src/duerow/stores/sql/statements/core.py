@@ -172,6 +172,12 @@ class Core:
             "grouped": Boolean(),
             "low": Integer(),
             "high": Integer(),
+            "correlation": Text(),
+            "set_id": BigInteger(),
+            "part_id": BigInteger(),
+            "content": Text(),
+            "parts": Integer(),
+            "remember": self.dialect.span,
         }
         return OverRows(self.dialect, {name: types[name] for name in names}, build)
 
