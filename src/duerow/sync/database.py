@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import logging
 import random
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -16,6 +17,7 @@ from duerow.codec import MAX_PAYLOAD_BYTES
 from duerow.dead_letter import check_targets
 from duerow.errors import Conflict, DuerowError, StoreUnavailable
 from duerow.message import Scalar, check_queue_name
+from duerow.meter import Meter
 from duerow.payloads import Payloads, Sealing, check_sealing
 from duerow.plan import Plan, run
 from duerow.retry import RetryFunction, RetryPolicy
@@ -25,6 +27,8 @@ from duerow.sync.queue import Queue
 from duerow.typed import Upgrades
 
 T = TypeVar("T")
+
+LOG: Final = logging.getLogger("duerow.database")
 
 TRIES: Final = 10
 """How often a transaction that lost against another one is carried out in all."""
@@ -74,6 +78,7 @@ class Database:
         store: the plans of this family of databases.
         connections: the way to its server.
         encryption: encrypts and decrypts payloads; None: they are written in clear text.
+        meter: counts what this handle does, for `stats`.
     """
 
     def __init__(
@@ -89,6 +94,7 @@ class Database:
         self._clock = clock
         self._payloads = Payloads(sealing=self.encryption)
         self._dead_letters: dict[str, str] = {}
+        self.meter = Meter(self.host_time)
 
     @overload
     def queue(
@@ -267,6 +273,17 @@ class Database:
     def _find_schedule(self, name: str) -> SchedulesFound:
         return self.run(lambda: self.store.schedules(name=name))
 
+    # Counting.
+
+    def write_counts(self) -> None:
+        """Write what this handle counted for `stats` and has not written yet.
+
+        Workers do this every ten seconds, and whoever settles does it with a settlement; `close` does it for the rest.
+        """
+        with self.meter.writing() as rows:
+            if rows:
+                self.run(lambda: self.store.note_counts(self.meter.process, rows))
+
     # The tables.
 
     def migrate(self) -> list[str]:
@@ -313,6 +330,10 @@ class Database:
 
     def close(self) -> None:
         """Close the connections that are at rest; an engine of the user's own stays open."""
+        try:
+            self.write_counts()
+        except Exception as error:  # there may be no database any more: to close must work all the same
+            LOG.warning("what was counted for stats in the last seconds is lost: %s", error)
         self.connections.close()
 
     def __enter__(self) -> Self:

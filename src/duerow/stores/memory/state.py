@@ -10,20 +10,22 @@ from functools import partial
 from typing import Final
 
 from duerow.message import LIVE
-from duerow.store import Consumer, Planned, Record
+from duerow.store import Consumer, Counted, Planned, Record, Totals
 
 _AFTER_EVERY_ID: Final = 1 << 63
 _BEFORE_ALL_TIMES: Final = datetime.min.replace(tzinfo=UTC)
 
 
 class State:
-    """One in-memory database; changed only by `put`, `drop` and `plan`, each of which can be undone.
+    """One in-memory database; changed only by `put`, `drop`, `plan` and `count`, each of which can be undone.
 
     Attributes:
         records: every message by its id.
         paused: the queues that hand nothing out.
         consumers: those that said that they are there, by name.
         schedules: every schedule by its name.
+        counted: what processes counted, by queue, minute and process.
+        lifetimes: what was counted of each queue before that.
     """
 
     def __init__(self) -> None:
@@ -37,6 +39,8 @@ class State:
         self._last_id = 0
         self.paused: set[str] = set()
         self.consumers: dict[str, Consumer] = {}
+        self.counted: dict[tuple[str, datetime, str], Counted] = {}
+        self.lifetimes: dict[str, Totals] = {}
 
     def next_id(self) -> int:
         """Return an id that no message ever had; undoing does not bring it back."""
@@ -92,6 +96,11 @@ class State:
         self._journal.append((None, partial(self._replan, name, self.schedules.get(name))))
         self._replan(name, schedule)
 
+    def count(self, counted: dict[tuple[str, datetime, str], Counted], lifetimes: dict[str, Totals]) -> None:
+        """Keep these numbers in place of all that were kept."""
+        self._journal.append((None, partial(self._recount, self.counted, self.lifetimes)))
+        self._recount(counted, lifetimes)
+
     def mark(self) -> int:
         """Return a place in the journal of changes to which `undo` can go back."""
         return len(self._journal)
@@ -126,6 +135,9 @@ class State:
             self.schedules.pop(name, None)
         else:
             self.schedules[name] = schedule
+
+    def _recount(self, counted: dict[tuple[str, datetime, str], Counted], lifetimes: dict[str, Totals]) -> None:
+        self.counted, self.lifetimes = counted, lifetimes
 
     def _enter(self, record: Record) -> None:
         if record.due_at is not None:

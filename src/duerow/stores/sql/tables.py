@@ -21,6 +21,7 @@ class Tables:
         queue: one row for each queue of which something was said.
         consumer: one row for each consumer that was there lately.
         schedule: one row for each schedule, with its next tick.
+        counter: one row for each queue, minute and process that counted something; one more for each queue's lifetime.
         version: one row for each migration that was made.
     """
 
@@ -77,6 +78,19 @@ class Tables:
             Column("next_at", moment),
             Column("last_at", moment),
             Column("version", BigInteger),
+        )
+        self.counter = Table(
+            f"{prefix}counter",
+            metadata,
+            Column("queue", Text, primary_key=True),
+            Column("minute", moment, primary_key=True),
+            Column("process", Text, primary_key=True),
+            Column("done", BigInteger),
+            Column("failed", BigInteger),
+            Column("dead", BigInteger),
+            Column("moved", BigInteger),
+            Column("waiting", dialect.json),
+            Column("handling", dialect.json),
         )
         self.version = Table(
             f"{prefix}schema",

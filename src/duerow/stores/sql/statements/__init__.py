@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from duerow.stores.sql.statements.changing import CHANGED, Changing
 from duerow.stores.sql.statements.core import ENTRY, LENT, ONE, RECEIPT, RECORD, OverRows, Statement
+from duerow.stores.sql.statements.counting import Counting
 from duerow.stores.sql.statements.pushing import Pushing
 from duerow.stores.sql.statements.queues import Queues
 from duerow.stores.sql.statements.reading import Reading
@@ -17,7 +18,7 @@ from duerow.stores.sql.statements.taking import Taking
 __all__ = ["CHANGED", "ENTRY", "LENT", "ONE", "RECEIPT", "RECORD", "OverRows", "Statement", "Statements"]
 
 
-class Statements(Pushing, Taking, Changing, Reading, Queues, Scheduling):
+class Statements(Pushing, Taking, Changing, Reading, Queues, Counting, Scheduling):
     """The statements of one installation.
 
     Args:

@@ -13,7 +13,6 @@ from sqlalchemy import (
     SmallInteger,
     Text,
     and_,
-    case,
     exists,
     func,
     literal,
@@ -180,12 +179,13 @@ class Reading(Core):
     @cached_property
     def blocker(self) -> Statement:
         """Read the message that has to leave a group before the given one: the one that is lent, else the first."""
-        columns = self.message.c
-        group = (self._of_queue, columns.group == self._bound("group_in", Text()), self._live)
-        before = or_(columns.leased_by.is_not(None), columns.id < self._bound("id_in", BigInteger()))
-        found = select(*self._record).where(*group, before, columns.id != self._bound("id_in", BigInteger()))
-        lent_first = case((columns.leased_by.is_not(None), const(0)), else_=const(1))
-        return Statement(found.order_by(lent_first, columns.id).limit(const(1)))
+        other = self.message.alias("other")
+        columns, id = other.c, self._bound("id_in", BigInteger())
+        group = (columns.queue == self._bound("queue_in", Text()), columns.group == self._bound("group_in", Text()))
+        lent = select(columns.id).where(*group, columns.leased_by.is_not(None), columns.id != id).limit(const(1))
+        before = select(columns.id).where(*group, live(other), columns.id < id).order_by(columns.id).limit(const(1))
+        found = func.coalesce(lent.scalar_subquery(), before.scalar_subquery())
+        return Statement(select(*self._record).where(self.message.c.id == found))
 
     @cached_property
     def time(self) -> Statement:

@@ -1,0 +1,93 @@
+"""On PostgreSQL each statement uses its index, sorts no queue, and looks at no more rows than it is about."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from contextlib import closing
+
+import psycopg
+import pytest
+from psycopg import sql
+
+import duerow
+from duerow.testing.conformance.fixtures import Place
+from tests.plans.crowd import FULL, SMALL, Crowd, insertions
+from tests.plans.examining import OnPostgresql
+from tests.plans.history import fill_postgresql
+from tests.plans.operations import OPERATIONS, Leased, Operation
+
+MARGIN = 50
+"""How many rows more than it is about an operation may look at."""
+
+
+class Postgresql:
+    """How PostgreSQL writes the crowd."""
+
+    def series(self, count: int) -> str:
+        return f"generate_series(1, {count}) AS numbers(n)"
+
+    def moment(self, seconds: str) -> str:
+        return f"statement_timestamp() + ({seconds}) * INTERVAL '1 second'"
+
+
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param((SMALL, True), id="small"),
+        pytest.param((SMALL, False), id="small and never analysed"),
+        pytest.param((FULL, True), id="full", marks=[pytest.mark.soak, pytest.mark.timeout(1_800)]),
+    ],
+)
+def crowded(request: pytest.FixtureRequest, postgresql_url: str) -> Iterator[Place]:
+    """Tables with a crowd in them."""
+    crowd, analysed = request.param
+    place = Place(postgresql_url, {"schema": f"crowd_{uuid.uuid4().hex[:12]}"})
+    schema = sql.Identifier(place.settings["schema"])
+    with closing(psycopg.connect(postgresql_url, autocommit=True)) as connection:
+        duerow.connect(place.url, migrate=True, **place.settings).close()
+        try:
+            fill(connection, place.settings["schema"], crowd, analysed)
+            yield place
+        finally:
+            connection.execute(sql.SQL("DROP SCHEMA {} CASCADE").format(schema))
+
+
+def fill(connection: psycopg.Connection, schema: str, crowd: Crowd, analysed: bool) -> None:
+    """Write the crowd."""
+    table = f"{schema}.duerow_message"
+    if not analysed:
+        connection.execute(f"ALTER TABLE {table} SET (autovacuum_enabled = off)".encode())
+    for text in insertions(Postgresql(), table, crowd):
+        connection.execute(text.encode())
+    if crowd.history:
+        fill_postgresql(connection, schema, crowd.history)
+    if analysed:
+        connection.execute("VACUUM ANALYZE")
+
+
+@pytest.fixture
+def examining(crowded: Place) -> Iterator[OnPostgresql]:
+    """A handle that knows nothing of the crowd yet."""
+    with duerow.connect(crowded.url, **crowded.settings) as database:
+        yield OnPostgresql(database)
+
+
+@pytest.fixture(scope="module")
+def leased(crowded: Place) -> Leased:
+    """The messages that operations are about."""
+    with duerow.connect(crowded.url, **crowded.settings) as database:
+        return OnPostgresql(database).leased()
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
+def test_each_operation_finds_its_rows_by_an_index_and_looks_at_no_others(
+    examining: OnPostgresql, leased: Leased, operation: Operation
+) -> None:
+    examined = examining.examine(operation.plan(examining.store, leased))
+    assert examined.steps
+    assert examined.scans == []
+    assert examined.indexes <= operation.indexes, examined.indexes
+    assert examined.most <= operation.count + MARGIN, examined.busiest
+    if operation.sorts is None:
+        assert examined.sorts == []
