@@ -78,3 +78,20 @@ CREATE INDEX duerow_schedule_due ON duerow_schedule (next_at) WHERE next_at IS N
 
 INSERT INTO duerow_schema (version, name) VALUES (3, '0003 schedules');
 
+CREATE TABLE duerow_counter (
+	queue TEXT COLLATE "C" NOT NULL, 
+	minute TIMESTAMP WITH TIME ZONE NOT NULL, 
+	process TEXT COLLATE "C" NOT NULL, 
+	done BIGINT NOT NULL, 
+	failed BIGINT NOT NULL, 
+	dead BIGINT NOT NULL, 
+	moved BIGINT NOT NULL, 
+	waiting JSON, 
+	handling JSON, 
+	PRIMARY KEY (queue, minute, process)
+);
+
+CREATE INDEX duerow_counter_old ON duerow_counter (minute) WHERE process <> '';
+
+INSERT INTO duerow_schema (version, name) VALUES (4, '0005 counters');
+

@@ -73,3 +73,22 @@ CREATE INDEX duerow_schedule_due ON duerow_schedule (next_at) WHERE next_at IS N
 
 INSERT INTO duerow_schema (version, name) VALUES (3, '0003 schedules');
 
+CREATE TABLE duerow_counter (
+	queue TEXT COLLATE "BINARY" NOT NULL, 
+	minute BIGINT NOT NULL, 
+	process TEXT COLLATE "BINARY" NOT NULL, 
+	done BIGINT NOT NULL, 
+	failed BIGINT NOT NULL, 
+	dead BIGINT NOT NULL, 
+	moved BIGINT NOT NULL, 
+	waiting TEXT, 
+	handling TEXT, 
+	PRIMARY KEY (queue, minute, process), 
+	CHECK (waiting IS NULL OR json_valid(waiting)), 
+	CHECK (handling IS NULL OR json_valid(handling))
+);
+
+CREATE INDEX duerow_counter_old ON duerow_counter (minute) WHERE process <> '';
+
+INSERT INTO duerow_schema (version, name) VALUES (4, '0005 counters');
+
