@@ -17,7 +17,6 @@ from duerow.store import (
     Counted,
     Entry,
     Moved,
-    Order,
     Query,
     Record,
     Released,
@@ -65,6 +64,7 @@ class Operation:
         count: how many messages it is about.
         indexes: those of the table of messages by which it may look; `ID` is the primary key.
         sorts: why something is sorted; None: nothing is.
+        among_the_dead: whether it looks at all of the dead as well.
     """
 
     name: str
@@ -72,6 +72,7 @@ class Operation:
     count: int
     indexes: set[str]
     sorts: str | None = None
+    among_the_dead: bool = False
 
 
 def entry(key: str | None = None, group: str | None = None, priority: int = 0, queue: str = QUEUE) -> Entry:
@@ -154,10 +155,10 @@ OPERATIONS: Final = [
         200,
         {*LINES, ID, GROUP, TURN},
     ),
-    Operation("reserve where nothing is", lambda store, _: store.reserve("empty", 9, MINUTE, 20, "c"), 0, LINES),
+    Operation("reserve where nothing is", lambda store, _: store.reserve("empty", 9, MINUTE, 20, "c"), 0, {*LINES, ID}),
     Operation("pop", lambda store, _: store.pop(QUEUE, 20), 20, {*LINES, ID, GROUP, TURN}),
     Operation("pop of groups", lambda store, _: store.pop(GROUPS, 20), 20, {*LINES, ID, GROUP, TURN}),
-    Operation("idle", lambda store, _: store.idle([QUEUE, GROUPS], MINUTE), 3, LINES),
+    Operation("idle", lambda store, _: store.idle([QUEUE, GROUPS], MINUTE), 3, LINES, "of the two queues"),
     # Settle.
     Operation("commit", settle(Committed(), 200), 200, {ID}),
     Operation("commit of one", settle(Committed(), 1), 1, {ID}),
@@ -179,13 +180,6 @@ OPERATIONS: Final = [
     Operation("find by id", lambda store, leased: store.find(Query(QUEUE, ids=(leased.last,))), 1, {ID}, FOUND_ROWS),
     Operation("find by key", find(Query(QUEUE, keys=("k-10",), statuses=LIVE)), 1, {KEY}, FOUND_ROWS),
     Operation("find a page", find(Query(QUEUE, after_id=10, by_id=True, limit=100)), 100, {ID}),
-    Operation("find a page of the dead", find(Query(QUEUE, statuses=("dead",), by_id=True, limit=100)), 100, {RESTING}),
-    Operation(
-        "find a page of the dead by a condition's order",
-        find(Query(QUEUE, statuses=("dead",), order=Order(), limit=100)),
-        100,
-        {RESTING},
-    ),
     Operation("peek", lambda store, _: store.peek(QUEUE, 100), 100, {*LINES, GROUP, TURN}),
     Operation("peek of groups", lambda store, _: store.peek(GROUPS, 100), 100, {*LINES, GROUP, TURN}),
     Operation("the queues", lambda store, _: store.queues(), 4, {*LINES, GROUP, KEY, RESTING, TURN}),
@@ -195,6 +189,7 @@ OPERATIONS: Final = [
         101,
         {*LINES, GROUP, RESTING},
         "of what was counted, of which there is no more than the cap",
+        among_the_dead=True,  # the stopped are, and may be last
     ),
     Operation("what was counted", lambda store, _: store.counters(QUEUE), 1, set()),
     Operation(
@@ -226,4 +221,7 @@ OPERATIONS: Final = [
     ),
     Operation("the schedules that are due", lambda store, _: store.schedules(due=True), 1, set()),
 ]
-"""All that workers, producers and operators ask for every day; purges and conditions look at more by their nature."""
+"""All that workers and producers ask for, and what operators ask for every day.
+
+Not here are purges, conditions and pages of the dead: they look at as much as there is, or may.
+"""

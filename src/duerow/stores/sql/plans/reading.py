@@ -39,9 +39,7 @@ class Reading(Core):
         yield BEGIN
         found: dict[int, Record] = {}
         queries = [Query(queue, ids=tuple(chunk), by_id=True, limit=len(chunk)) for chunk in self._chunks(ids)]
-        queries += [
-            Query(queue, keys=tuple(chunk), statuses=LIVE, by_id=True, limit=len(chunk)) for chunk in self._chunks(keys)
-        ]
+        queries += [Query(queue, keys=tuple(chunk), statuses=LIVE, limit=len(chunk)) for chunk in self._chunks(keys)]
         for query in queries:
             for record in (yield from self.find(query)):
                 found[record.id] = record

@@ -101,8 +101,7 @@ class Reading(Core):
             found = found.where(columns.due_at.is_(None), columns.behind_at.is_(None))
         for name, column in (("ids", columns.id), ("keys", columns.key), ("statuses", columns.status)):
             if name in by:
-                given = self.dialect.given(name, {"value": column.type}, frozenset())
-                found = found.where(column.in_(select(given.c.value)))
+                found = found.where(self.dialect.among(column, name))
         if "after_id" in by:
             found = found.where(columns.id > self._bound("after_id", BigInteger()))
         return found
