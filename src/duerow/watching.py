@@ -23,6 +23,9 @@ SEEN: Final = timedelta(seconds=30)
 WINDOWS: Final = (1, 5, 15, 60)
 """The spans, in minutes, over which `stats` gives rates."""
 
+TIMES_OF: Final = timedelta(minutes=15)
+"""Of which span `stats` tells how long messages waited and were handled."""
+
 Code = Literal[
     "ready",
     "not-due",
@@ -71,8 +74,8 @@ class Stats(msgspec.Struct, frozen=True):
         paused: whether the queue hands nothing out.
         rates: how many turns ended per minute, over the last 1, 5, 15 and 60 minutes.
         lifetime: how many have ended since the tables exist.
-        waiting_time: how long messages had been due when they were handed out in the last hour; None: none were.
-        handling_time: how long handlers of workers took in the last hour; None: none did.
+        waiting_time: how long messages had been due when they were handed out in the last 15 minutes; None: none were.
+        handling_time: how long handlers of workers took in the last 15 minutes; None: none did.
         capped: which of the numbers were not counted to their end; "10000+" is how to show such a one.
     """
 
@@ -127,23 +130,30 @@ class Work(msgspec.Struct, frozen=True):
 
 def work(counters: Counters, unwritten: Tally) -> Work:
     """Return what all processes have done, this one also what it has not written yet."""
-    newest = unwritten.row("", counters.now.replace(second=0, microsecond=0))
-    rows = [*counters.lately, newest]
-    waiting: Buckets = {}
-    handling: Buckets = {}
-    for row in rows:
-        histogram.add_up(waiting, histogram.read(row.waiting))
-        histogram.add_up(handling, histogram.read(row.handling))
-    rates = {minutes: _rates(rows, counters.now, minutes) for minutes in WINDOWS}
+    newest = Counted(
+        "", counters.now, Totals(unwritten.done, unwritten.failed, unwritten.dead, unwritten.moved), None, None
+    )
+    rates = _rates([*counters.lately, newest], counters.now)
     lifetime = Totals(*(_of(counters.lifetime, name) + _of(newest.totals, name) for name in _ENDS))
+    waiting, handling = dict(unwritten.waiting), dict(unwritten.handling)
+    for row in counters.lately:
+        if row.minute + MINUTE > counters.now - TIMES_OF:
+            histogram.add_up(waiting, histogram.read(row.waiting))
+            histogram.add_up(handling, histogram.read(row.handling))
     return Work(rates, lifetime, _times(waiting), _times(handling))
 
 
-def _rates(rows: Sequence[Counted], now: datetime, minutes: int) -> Rates:
-    """Return how many ended per minute in a span that ends now; of its first minute the part that lies in it."""
-    start = now - minutes * MINUTE
-    parts = [(row.totals, min(1.0, (row.minute + MINUTE - start) / MINUTE)) for row in rows]
-    return Rates(*(sum(_of(totals, name) * part for totals, part in parts if part > 0) / minutes for name in _ENDS))
+def _rates(rows: Sequence[Counted], now: datetime) -> dict[int, Rates]:
+    """Return how many ended per minute in spans that end now; of a span's first minute the part that lies in it."""
+    sums = {minutes: [0.0] * len(_ENDS) for minutes in WINDOWS}
+    for row in rows:
+        ended = [_of(row.totals, name) for name in _ENDS]
+        since = (now - row.minute) / MINUTE
+        for minutes, sum_ in sums.items():
+            part = min(1.0, minutes + 1 - since)
+            if part > 0:
+                sum_[:] = [before + number * part for before, number in zip(sum_, ended, strict=True)]
+    return {minutes: Rates(*(number / minutes for number in sum_)) for minutes, sum_ in sums.items()}
 
 
 def _of(totals: Totals, name: str) -> int:
