@@ -12,6 +12,9 @@ DEMO_ARGS := $(if $(FLIGHTS),--flights $(FLIGHTS)) $(if $(DB),--db $(DB)) $(if $
 ARGS ?=
 SIZE ?= full
 
+# One process a core, each with servers of its own; one alone where a server is given, since all would share that.
+PARALLEL := $(if $(filter DUEROW_TEST_%_URL,$(.VARIABLES)),,-n auto --maxprocesses 4 --dist loadgroup)
+
 .DEFAULT_GOAL := help
 .PHONY: help demo test soak lint types docs bench mutate lock clean java servers
 
@@ -23,7 +26,7 @@ demo: .venv/demo.stamp java ## Run real flights through a pipeline on Spark (FLI
 	$(RUN) -m duerow.demo $(DEMO_ARGS) $(ARGS)
 
 test: .venv/dev.stamp java servers ## Run the tests on every database (ARGS="-k push")
-	$(RUN) -m pytest $(ARGS)
+	$(RUN) -m pytest $(PARALLEL) $(ARGS)
 
 soak: .venv/dev.stamp java servers ## Run the long tests
 	$(RUN) -m pytest -m soak -o faulthandler_timeout=0 $(ARGS)

@@ -6,6 +6,7 @@ A family that cannot run here is skipped and named at the end; where CI=true it 
 import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from typing import Any
 
 import pytest
 
@@ -46,6 +47,18 @@ def provide(family: str, running: Callable[[], AbstractContextManager[str]], con
         yield url
     finally:
         server.__exit__(None, None, None)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """One of several processes hands what it could not check to the one that reports."""
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["missing"] = session.config.stash.get(MISSING, {})
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Take what one of several processes could not check."""
+    node.config.stash.setdefault(MISSING, {}).update(getattr(node, "workeroutput", {}).get("missing", {}))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

@@ -513,7 +513,7 @@ class Queue(Looking[P], Operating):
         return [Refused(receipt, LeaseLost(receipt.id, untils[receipt])) for receipt in untils if receipt not in ends]
 
     async def settle(
-        self, pairs: Sequence[tuple[core.Reservation, Settlement]], *, within: Any = None
+        self, pairs: Iterable[tuple[core.Reservation, Settlement]], *, within: Any = None
     ) -> list[Refused]:
         """End many turns, each in its own way, in one transaction where the store has them.
 
@@ -536,10 +536,11 @@ class Queue(Looking[P], Operating):
                 turns.append(translation.turn(reservation, settlement, letters, self._payloads))
             except DuerowError as error:
                 refused.append(Refused(reservation.receipt, error))
+        number = len(turns) + len(refused)
         if turns:
             refused += await self._settle(turns, within)
         if within is None:
-            self.database.meter.ended(self.name, len(pairs), others, refused)
+            self.database.meter.ended(self.name, number, others, refused)
         return refused
 
     async def _settle_one(self, reservation: core.Reservation, settlement: Settlement, within: Any = None) -> None:

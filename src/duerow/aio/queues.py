@@ -41,7 +41,7 @@ class Queues:
         return self._round.in_line(list(lent.values()))
 
     async def settle(
-        self, pairs: Sequence[tuple[core.Reservation, Settlement]], *, within: Any = None
+        self, pairs: Iterable[tuple[core.Reservation, Settlement]], *, within: Any = None
     ) -> list[Refused]:
         """End turns, those of each queue in one transaction; return the refused ones."""
         parts: dict[str, list[tuple[core.Reservation, Settlement]]] = {}

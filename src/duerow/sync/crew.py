@@ -14,7 +14,7 @@ from typing import Any
 from duerow.consumer import consumer_name, new_claim
 from duerow.errors import StoreUnavailable
 from duerow.plan import Plan, run
-from duerow.settlement import Settlement
+from duerow.settlement import DONE, Settlement
 from duerow.store import Listener
 from duerow.sync.permits import PermitDesk
 from duerow.sync.queue import Queue, Reservation
@@ -163,23 +163,25 @@ class Crew:
 
     def _next(self, slot: Slot) -> Attempt | None:
         """Wait for a message to be handled; None when no more is to be begun here."""
-        while not (self._shift.over or slot.abandoned):
-            if (attempt := self._hand.next()) is not None:
-                return attempt
-            with self._work:
-                self._work.wait_for(lambda: self._hand.waiting or self._shift.over)
+        shift, waiting = self._shift, self._hand.waiting
+        while not (shift.over or slot.abandoned):
+            try:
+                return waiting.popleft()
+            except IndexError:
+                with self._work:
+                    self._work.wait_for(lambda: waiting or shift.over)
         return None
 
     def _handle(self, slot: Slot, attempt: Attempt) -> Settlement | None:
         """Call the handler; return how the turn ends, or None when that was decided without it."""
         slot.begin(attempt)
         CURRENT.set(attempt)
-        outcome = self._call(attempt.message)
-        attempt.seconds = monotonic() - slot.started
-        self._hand.pace.note(attempt.seconds)
+        outcome = self._call(attempt.reservation.message)
+        attempt.seconds = seconds = monotonic() - slot.started
+        self._hand.pace.note(seconds)
         if not slot.end():
             return None
-        return self._shift.conclude(attempt, outcome)
+        return DONE if outcome is None else self._shift.conclude(attempt, outcome)
 
     def _call(self, subject: Any) -> Any:
         # In a function of its own, so that the error's traceback does not hold the frame that holds the error.

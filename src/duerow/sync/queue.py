@@ -511,7 +511,7 @@ class Queue(Looking[P], Operating):
         ends = self.database.run(lambda: self._store.extend(list(untils), span), within)
         return [Refused(receipt, LeaseLost(receipt.id, untils[receipt])) for receipt in untils if receipt not in ends]
 
-    def settle(self, pairs: Sequence[tuple[core.Reservation, Settlement]], *, within: Any = None) -> list[Refused]:
+    def settle(self, pairs: Iterable[tuple[core.Reservation, Settlement]], *, within: Any = None) -> list[Refused]:
         """End many turns, each in its own way, in one transaction where the store has them.
 
         Returns the refused ones, each with its error: LeaseLost, DuplicateKey of a move, or what is wrong with a
@@ -533,10 +533,11 @@ class Queue(Looking[P], Operating):
                 turns.append(translation.turn(reservation, settlement, letters, self._payloads))
             except DuerowError as error:
                 refused.append(Refused(reservation.receipt, error))
+        number = len(turns) + len(refused)
         if turns:
             refused += self._settle(turns, within)
         if within is None:
-            self.database.meter.ended(self.name, len(pairs), others, refused)
+            self.database.meter.ended(self.name, number, others, refused)
         return refused
 
     def _settle_one(self, reservation: core.Reservation, settlement: Settlement, within: Any = None) -> None:

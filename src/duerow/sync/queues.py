@@ -41,7 +41,7 @@ class Queues:
             lent.setdefault(share.queue.name, []).extend(found)
         return self._round.in_line(list(lent.values()))
 
-    def settle(self, pairs: Sequence[tuple[core.Reservation, Settlement]], *, within: Any = None) -> list[Refused]:
+    def settle(self, pairs: Iterable[tuple[core.Reservation, Settlement]], *, within: Any = None) -> list[Refused]:
         """End turns, those of each queue in one transaction; return the refused ones."""
         parts: dict[str, list[tuple[core.Reservation, Settlement]]] = {}
         for pair in pairs:

@@ -95,8 +95,7 @@ class Attempt(msgspec.Struct, gc=False, eq=False):
 
     def closed(self) -> None:
         """Nothing more will happen to it; for the worker."""
-        if self.told:
-            self.told = ()
+        self.told = ()
 
 
 CURRENT: Final[ContextVar[Attempt | Mapping[int, Attempt] | None]] = ContextVar("duerow_attempt", default=None)

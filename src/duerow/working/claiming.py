@@ -20,6 +20,9 @@ from duerow.working.pace import Backoff, Interval
 from duerow.working.settling import Settle
 from duerow.working.shift import Shift
 
+NAP = 0.05
+"""Seconds to wait, once in a shift, for what is in hand to end, before anything is set up for a longer sleep."""
+
 
 class Reserve(msgspec.Struct, frozen=True):
     """Claim up to so many messages; answered with reservations."""
@@ -61,7 +64,7 @@ class Claiming:
         self._interval, self._outage = Interval(), Backoff()
         self._looked = False  # whether the queue was seen empty a moment ago
         self._due_in: timedelta | None = None
-        self._empty_handed = False
+        self._napped = False
 
     def fetch(self) -> Plan[None]:
         """Keep the handlers supplied until the shift is over."""
@@ -98,6 +101,11 @@ class Claiming:
             found = yield from self._claim(limit)
             if found or self._shift.over:
                 return found
+            if self._hand.held and not self._napped:
+                # A short run ends with what is in hand: it never needs the connection on which pushes are heard.
+                self._napped = True
+                yield from self._sleep(NAP)
+                return []
         yield Listen()
         self._due_in = yield NextDue(timedelta(seconds=self._shift.poll))
         # A push may have come in before the store knew that somebody sleeps.

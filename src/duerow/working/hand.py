@@ -157,7 +157,8 @@ class Hand:
         """They are durably settled, or no longer ours."""
         for attempt in attempts:
             self.held.discard(attempt)
-            attempt.closed()
+            if attempt.told:
+                attempt.closed()
 
     def withdraw(self, attempt: Attempt) -> bool:
         """Take a message that was not begun out of the line; return whether it was still there."""

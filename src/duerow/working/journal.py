@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from time import monotonic
 from typing import Any, Final
 
-from duerow.settlement import Bury, Release, Rollback, failure
+from duerow.settlement import DONE, Bury, Release, Rollback, failure
 from duerow.working.attempt import Attempt
 from duerow.working.hand import Ended
 
@@ -34,7 +34,7 @@ class Journal:
 
     def settled(self, batch: Sequence[Ended]) -> None:
         """Turns ended as decided."""
-        done = [attempt for attempt, settlement in batch if not isinstance(settlement, _QUIET)]
+        done = [attempt for attempt, settlement in batch if settlement is DONE or not isinstance(settlement, _QUIET)]
         if done:
             self._many(logging.DEBUG, "done %d of %s", done)
         if len(done) == len(batch):

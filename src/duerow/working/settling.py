@@ -5,7 +5,7 @@ Plans (see `duerow.plan`) whose steps a worker carries out, blocking or awaited.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from time import monotonic
 
@@ -32,7 +32,7 @@ _NOW = timedelta(0)
 class Settle(msgspec.Struct, frozen=True):
     """End these turns in one transaction; answered with the refused ones."""
 
-    pairs: list[tuple[Reservation, Settlement]]
+    pairs: Iterable[tuple[Reservation, Settlement]]
 
 
 class WriteCounts(msgspec.Struct, frozen=True):
@@ -137,10 +137,9 @@ class Settling:
     def _carry_out(self, batch: Sequence[Ended]) -> Plan[dict[Attempt, Exception]]:
         """Settle, for as long as it takes the database to answer; return what was refused, and why."""
         outage = Backoff()
-        pairs = [(attempt.reservation, settlement) for attempt, settlement in batch]
         while True:
             try:
-                refused = yield Settle(pairs)
+                refused = yield Settle((attempt.reservation, settlement) for attempt, settlement in batch)
             except StoreUnavailable as error:
                 if (lost := self._lost(batch, error)) is not None:
                     return lost

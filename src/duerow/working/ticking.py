@@ -27,6 +27,9 @@ BREATH: Final = 0.01
 PRESENT: Final = 9.0
 """Seconds after which a worker says again that it is there, at the next look."""
 
+SETTLED_IN: Final = 0.3
+"""Seconds after which a worker first looks at the schedules: its own work, which may be short, goes first."""
+
 TICKER: Final = "ticker"
 
 
@@ -55,6 +58,7 @@ class Ticking:
 
     def tick(self) -> Plan[None]:
         """Push what is due, and sleep until the next tick, until the shift is over."""
+        yield Rest(SETTLED_IN)
         while not self._shift.over:
             try:
                 if monotonic() - self._present_at >= PRESENT:

@@ -16,7 +16,9 @@ RETURNING duerow_message.id, duerow_message.queue, CAST(duerow_message.payload A
     coalesce_1, duerow_message.first_due_at, duerow_message.attempts, duerow_message.token, duerow_message.leased_by,
     duerow_message.leased_until, duerow_message.created_at, duerow_message.last_attempt_at,
     CAST(duerow_message.last_error AS TEXT) AS last_error, statement_timestamp() AS statement_timestamp_1, (SELECT
-    min(oldest.due_at) AS min_1
+    CAST(EXTRACT(epoch
+FROM (SELECT min(oldest.due_at) AS min_1
 FROM duerow_message AS oldest
 WHERE oldest.queue = :queue_in::VARCHAR AND oldest.priority = :priority_in::SMALLINT AND oldest.due_at <=
-    statement_timestamp() AND oldest."group" IS NULL AND oldest.due_at >= :floor::TIMESTAMP WITH TIME ZONE) AS anon_1
+    statement_timestamp() AND oldest."group" IS NULL AND oldest.due_at >= :floor::TIMESTAMP WITH TIME ZONE)) * 1000000
+    AS BIGINT) AS anon_2) AS anon_1

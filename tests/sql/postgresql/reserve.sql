@@ -25,9 +25,11 @@ FOR UPDATE SKIP LOCKED)))
 RETURNING duerow_message.id, CAST(duerow_message.payload AS TEXT) AS payload, duerow_message.kind, duerow_message.key,
     CAST(duerow_message.headers AS TEXT) AS headers, duerow_message.status, duerow_message.created_at,
     nullif(duerow_message.first_due_at, duerow_message.created_at) AS nullif_1, nullif(duerow_message.place_at,
-    duerow_message.first_due_at) AS nullif_2, duerow_message.attempts, duerow_message.token,
-    duerow_message.leased_until, CAST(duerow_message.last_error AS TEXT) AS last_error, (SELECT min(oldest.due_at) AS
-    min_1
+    duerow_message.first_due_at) AS nullif_2, duerow_message.attempts, duerow_message.token, (SELECT
+    CAST(EXTRACT(epoch
+FROM statement_timestamp() + (:lease::BIGINT * INTERVAL '1 microsecond')) * 1000000 AS BIGINT) AS anon_2) AS anon_1,
+    CAST(duerow_message.last_error AS TEXT) AS last_error, (SELECT CAST(EXTRACT(epoch
+FROM (SELECT min(oldest.due_at) AS min_1
 FROM duerow_message AS oldest
 WHERE oldest.queue = :queue_in::VARCHAR AND oldest.priority = :priority_in::SMALLINT AND oldest.due_at <=
-    statement_timestamp() AND oldest."group" IS NULL) AS anon_1
+    statement_timestamp() AND oldest."group" IS NULL)) * 1000000 AS BIGINT) AS anon_4) AS anon_3

@@ -17,5 +17,5 @@ FROM (SELECT given_rows.value AS id
 FROM json_each(:given) AS given_rows) AS given
 WHERE duerow_message.id = given.id
 RETURNING id, payload AS payload, kind, "key", headers AS headers, status, created_at, nullif(first_due_at,
-    created_at) AS nullif_1, nullif(place_at, first_due_at) AS nullif_2, attempts, token, leased_until, last_error AS
-    last_error, priority, "group"
+    created_at) AS nullif_1, nullif(place_at, first_due_at) AS nullif_2, attempts, token, :now + :lease AS anon_1,
+    last_error AS last_error, priority, "group"

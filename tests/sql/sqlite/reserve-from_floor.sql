@@ -20,5 +20,5 @@ WHERE duerow_message.queue = :queue_in AND duerow_message.priority = :priority_i
 ORDER BY duerow_message.due_at, duerow_message.id
 LIMIT :limit_in OFFSET :param_1)
 RETURNING id, payload AS payload, kind, "key", headers AS headers, status, created_at, nullif(first_due_at,
-    created_at) AS nullif_1, nullif(place_at, first_due_at) AS nullif_2, attempts, token, leased_until, last_error AS
-    last_error
+    created_at) AS nullif_1, nullif(place_at, first_due_at) AS nullif_2, attempts, token, :now + :lease AS anon_1,
+    last_error AS last_error

@@ -13,14 +13,14 @@ from duerow.errors import ConfigurationError, StoreUnavailable
 from duerow.plan import run
 from duerow.schedule import Maintained
 from duerow.working.shift import Shift
-from duerow.working.ticking import BREATH, LOOK, Maintain, Present, Rest, Ticking
+from duerow.working.ticking import BREATH, LOOK, SETTLED_IN, Maintain, Present, Rest, Ticking
 from tests.unit.working.test_claiming import a_shift
 
 
 def pauses(look: Callable[[], Maintained], rounds: int = 3, shift: Shift | None = None) -> list[float]:
-    """Let a worker look so many times; return how long it pauses after each."""
+    """Let a worker look so many times; return how long it pauses after each. Its own work went first."""
     shift = shift or a_shift()
-    paused: list[float] = []
+    rests: list[float] = []
 
     def carry_out(step: Any) -> Any:
         if isinstance(step, Maintain):
@@ -28,12 +28,13 @@ def pauses(look: Callable[[], Maintained], rounds: int = 3, shift: Shift | None 
         if isinstance(step, Present):
             return None
         assert isinstance(step, Rest)
-        paused.append(step.seconds)
-        shift.over = len(paused) == rounds
+        rests.append(step.seconds)
+        shift.over = shift.over or len(rests) > rounds
         return None
 
     run(Ticking(shift).tick(), carry_out)
-    return paused
+    assert rests[0] == SETTLED_IN
+    return rests[1:]
 
 
 @pytest.mark.parametrize(

@@ -128,13 +128,12 @@ def _prepare_postgresql(engine: Engine, settings: Mapping[str, Any]) -> None:
     def prepare(connection: Any, _: Any) -> None:
         driver = getattr(connection, "driver_connection", connection)
         driver.prepare_threshold = threshold
-        cursor = connection.cursor()
-        cursor.execute("SET TIME ZONE 'UTC'")
+        wanted = ["TIME ZONE 'UTC'"]
         if threshold is not None:  # else a pooler may hand this session on to somebody else
-            for way in BLIND_WAYS:
-                cursor.execute(f"SET {way} = off")
             # Where there is no other way it counts as so dear that the server would compile the statement first: 0.1 s.
-            cursor.execute("SET jit = off")
+            wanted += [f"{way} = off" for way in (*BLIND_WAYS, "jit")]
+        cursor = connection.cursor()
+        cursor.execute("; ".join(f"SET {setting}" for setting in wanted))
         cursor.close()
 
     @event.listens_for(engine, "checkin")

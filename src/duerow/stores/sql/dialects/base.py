@@ -107,6 +107,10 @@ class Dialect(Protocol):
         """Return a moment so much later."""
         ...
 
+    def microseconds(self, moment: ColumnElement[Any]) -> ColumnElement[Any]:
+        """Return a moment that is the same for all rows as microseconds since 1970: a number costs a driver least."""
+        ...
+
     def from_text(self, text: ColumnElement[Any]) -> ColumnElement[Any]:
         """Return bound text as a JSON column takes it."""
         ...

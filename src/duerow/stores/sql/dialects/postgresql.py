@@ -29,6 +29,7 @@ from sqlalchemy import (
     cast,
     collate,
     column,
+    extract,
     false,
     func,
     literal,
@@ -131,6 +132,11 @@ class PostgreSQL:
         """Return a moment so much later."""
         microseconds = span.op("*", return_type=Interval())(literal_column("INTERVAL '1 microsecond'"))
         return moment.op("+", return_type=self.moment)(microseconds)
+
+    def microseconds(self, moment: ColumnElement[Any]) -> ColumnElement[Any]:
+        """Return it as a subquery, which is evaluated once for all rows."""
+        seconds = extract("epoch", moment)
+        return select(cast(seconds * const(1_000_000), BigInteger)).scalar_subquery()
 
     def from_text(self, text: ColumnElement[Any]) -> ColumnElement[Any]:
         """Return text cast to JSON, which also checks it."""

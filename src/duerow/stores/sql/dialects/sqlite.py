@@ -81,6 +81,10 @@ class SQLite:
         """Return a moment so much later."""
         return moment + span
 
+    def microseconds(self, moment: ColumnElement[Any]) -> ColumnElement[Any]:
+        """Return it as it is kept."""
+        return moment
+
     def from_text(self, text: ColumnElement[Any]) -> ColumnElement[Any]:
         """Return the text as it is; the table checks that it is JSON."""
         return text

@@ -63,9 +63,15 @@ class Core:
         more: Mapping[str, Any] | None = None,
     ) -> Step:
         """Return a step over rows; a column in which they are all alike is bound once."""
-        values = dict(zip(columns, zip(*rows, strict=True), strict=True))
-        alike = {name: column[0] for name, column in values.items() if column.count(column[0]) == len(rows)}
-        if len(alike) == len(columns) and len(rows) > 1:  # equal rows, but as many as are given
+        return self._columns(statement, dict(zip(columns, zip(*rows, strict=True), strict=True)), more)
+
+    def _columns(
+        self, statement: OverRows, values: Mapping[str, Sequence[Any]], more: Mapping[str, Any] | None = None
+    ) -> Step:
+        """Return a step over rows that are given column by column."""
+        rows = len(next(iter(values.values())))
+        alike = {name: column[0] for name, column in values.items() if column.count(column[0]) == rows}
+        if len(alike) == len(values) and rows > 1:  # equal rows, but as many as are given
             alike.popitem()
         bound = {f"given_{name}": value for name, value in alike.items()}
         differing = {name: column for name, column in values.items() if name not in alike}

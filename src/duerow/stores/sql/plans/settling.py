@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Any
+from operator import attrgetter
+from typing import Any, Final
 
 from duerow.errors import DuerowError, DuplicateKey, LeaseLost
 from duerow.plan import BEGIN, Plan
@@ -14,6 +15,8 @@ from duerow.stores.sql.lines import Line
 from duerow.stores.sql.plans.core import CHUNK_BYTES
 from duerow.stores.sql.plans.pushing import Item, Place, Pushing
 from duerow.stores.sql.statements import ENTRY, RECEIPT, OverRows
+
+_ID: Final = attrgetter("id")
 
 
 class Settling(Pushing):
@@ -70,11 +73,13 @@ class Settling(Pushing):
 
     def _commit(self, turns: Sequence[Turn]) -> Plan[list[Refused]]:
         """End turns that are all plainly done, which most are: one statement and little else."""
-        receipts = [(turn.receipt.id, turn.receipt.token) for turn in turns]
-        receipts.sort()
-        ended = {(id, token) for id, token in (yield self._given(self.statements.commit, RECEIPT, receipts))}
-        if len(ended) == len(turns):
+        receipts = [turn.receipt for turn in turns]
+        receipts.sort(key=_ID)
+        columns = {"id": [one.id for one in receipts], "token": [one.token for one in receipts]}
+        rows = yield self._columns(self.statements.commit, columns)
+        if len(rows) == len(turns):  # each row that is gone comes once
             return []
+        ended = {(id, token) for id, token in rows}
         refused: list[Refused] = []
         for turn in turns:
             receipt = (turn.receipt.id, turn.receipt.token)

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
+from duerow.clock import moment
 from duerow.codec import decode_failure
 from duerow.dead_letter import dead_letter as moved_to_dead_letters
 from duerow.plan import BEGIN, Plan
@@ -21,9 +22,9 @@ from duerow.stores.sql.plans.settling import Settling
 from duerow.stores.sql.statements import LENT, RECORD, OverRows, Statement
 
 _CREATED_AT: Final = LENT.index("created_at")
-_DUE_AT: Final = attrgetter("due_at")
-_IN_LINE: Final = attrgetter("priority", "due_at", "id")
-_PRIORITY: Final = attrgetter("priority")
+_IN_LINE: Final = (attrgetter("id"), attrgetter("due_at"), attrgetter("priority"))
+_DUE_AT: Final = _IN_LINE[1]
+_PRIORITY: Final = _IN_LINE[2]
 _STATUS: Final = LENT.index("status")
 _GROUP: Final = RECORD.index("group")
 
@@ -62,7 +63,7 @@ class Taking(Settling):
         yield from self._take(taking)
         if dead_letter is not None and taking.buried:
             yield from self._send_away(queue, dead_letter, taking.buried)
-        return Reserved(sorted(taking.records, key=_IN_LINE), taking.rows - len(taking.records))
+        return Reserved(_in_line(taking.records), taking.rows - len(taking.records))
 
     def _send_away(self, queue: str, to: str, rows: Rows) -> Plan[None]:
         """Move rows of LENT that were buried to a dead-letter queue."""
@@ -87,7 +88,7 @@ class Taking(Settling):
             if status == "dead":
                 continue
             if until is None:
-                until = end if read is None else read(end)
+                until = moment(end)
                 last_attempt_at = until - lease
             if read is not None:
                 created = read(created)
@@ -128,7 +129,7 @@ class Taking(Settling):
         statements = self.statements
         taking = _Taking(queue, limit, statements.pop, statements.take, self._popped, popped, {"attempts_in": None})
         yield from self._take(taking)
-        return sorted(taking.records, key=_IN_LINE)
+        return _in_line(taking.records)
 
     def _popped(self, rows: Rows, line: Line) -> list[Record]:
         """Return the rows of RECORD, each followed by the time, as the records of messages handed out now."""
@@ -283,7 +284,7 @@ class Taking(Settling):
 
     def _raise_floor(self, taking: _Taking, line: Line, start: Start, rows: Rows, newest: Any) -> None:
         if self.floors.kept:
-            self.floors.claimed((taking.queue, line), start, oldest=rows[0][-1], newest=newest)
+            self.floors.claimed((taking.queue, line), start, oldest=moment(rows[0][-1]), newest=newest)
 
     def _found_less(self, taking: _Taking, line: Line, start: Start, some: bool) -> None:
         """Note that a line had fewer rows than were wanted, from its floor on or in all."""
@@ -291,6 +292,13 @@ class Taking(Settling):
             taking.floored.add(line)
         elif not some:
             self.lines.found_empty(taking.queue, line)
+
+
+def _in_line(records: list[Record]) -> list[Record]:
+    """Return the records by priority, then due time, then id: sorted three times, which needs no tuples as keys."""
+    for key in _IN_LINE:
+        records.sort(key=key)
+    return records
 
 
 class _Taking:

@@ -135,7 +135,9 @@ class Core:
             "first_due_at": func.nullif(columns.first_due_at, columns.created_at, type_=dialect.moment),
             "place_at": func.nullif(columns.place_at, columns.first_due_at, type_=dialect.moment),
         }
+        self.lease_end = dialect.later(self.now, self._bound("lease", dialect.span))
         self._lent = [often_alike.get(name, by_name[name]) for name in LENT]
+        self._lent[LENT.index("leased_until")] = dialect.microseconds(self.lease_end)
         self._live = live(self.message)
         self._resting = (columns.due_at.is_(None), columns.behind_at.is_(None))
         self.conditions = Conditions(dialect, self.message)

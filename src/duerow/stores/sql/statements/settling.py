@@ -32,7 +32,7 @@ class Settling(Core):
     @cached_property
     def extend(self) -> OverRows:
         """Let leases run until now + lease; return id, token and the new end of those whose token matches."""
-        until = self.dialect.later(self.now, self._bound("lease", self.dialect.span))
+        until = self.lease_end
         columns = self.message.c
 
         def build(given: Any) -> Executable:

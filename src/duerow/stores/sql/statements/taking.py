@@ -176,7 +176,7 @@ class Taking(Core):
         attempts = self._bound("attempts_in", Integer())
         unsettled = columns.leased_until.is_not(None)
         used_up = and_(unsettled, columns.attempts >= attempts)
-        until = self.dialect.later(self.now, self._bound("lease", self.dialect.span))
+        until = self.lease_end
         return update(self.message).values(
             status=case((used_up, const("dead")), else_=columns.status),
             due_at=case((used_up, null()), else_=until),
@@ -201,4 +201,5 @@ class Taking(Core):
         if not self.dialect.keeps_dead_entries:
             return []
         rows = self.message.alias("oldest")
-        return [select(func.min(rows.c.due_at)).where(*self._due_rows(grouped, from_floor, rows)).scalar_subquery()]
+        first = select(func.min(rows.c.due_at)).where(*self._due_rows(grouped, from_floor, rows)).scalar_subquery()
+        return [self.dialect.microseconds(first)]

@@ -1,0 +1,148 @@
+"""Measure this checkout beside an earlier commit: `python -m bench.versions COMMIT`.
+
+Both run in turns on the same server, each in a process of its own with its own database. What is measured are queues
+that use nothing but pushes, claims and settlements, so that a feature added since then shows what it costs those who
+do not use it. The figures are medians over the rounds of the time per message, and their ratio.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+ROOT = Path(__file__).parent.parent
+BATCH = 1_000
+MOST = 1.10
+"""How much longer a message may take than at the earlier commit."""
+
+
+def main() -> int:
+    """Measure both in turns and print the table; return 1 if something takes longer than it may."""
+    wanted = _arguments()
+    if wanted.child:
+        print(json.dumps(measure(wanted.child, wanted.messages)))
+        return 0
+    from bench.databases import postgresql
+
+    samples: dict[str, dict[str, list[float]]] = {}
+    with earlier(wanted.commit) as then, postgresql() as server, tempfile.TemporaryDirectory() as folder:
+        sources = {"then": then / "src", "now": ROOT / "src"}
+        urls = {
+            "PostgreSQL": {which: server.database(f"versions_{which}") for which in sources},
+            "SQLite": {which: f"sqlite:///{folder}/{which}.db" for which in sources},
+        }
+        for turn in range(wanted.rounds):
+            for family, url in urls.items():
+                for which in sorted(sources, reverse=turn % 2 == 1):
+                    for what, seconds in in_a_process(sources[which], url[which], wanted.messages).items():
+                        samples.setdefault(f"{family}: {what}", {}).setdefault(which, []).append(seconds)
+    return show(samples, wanted.commit)
+
+
+def measure(url: str, count: int) -> dict[str, float]:
+    """Return the microseconds per message of each way to push, claim and settle."""
+    import duerow
+
+    db = duerow.connect(url, migrate=True)
+    queue = db.queue("versions")
+    payload = {"n": 1, "text": "x" * 70}
+    single = max(1, count // 10)
+
+    def push_singly() -> None:
+        for _ in range(single):
+            queue.push(payload)
+
+    def settle_singly() -> None:
+        while (reservation := queue.reserve()) is not None:
+            queue.commit(reservation)
+
+    def push_many() -> None:
+        for _ in range(0, count, BATCH):
+            queue.push_many([duerow.Draft(payload) for _ in range(BATCH)])
+
+    def settle_many() -> None:
+        while reservations := queue.reserve_many(BATCH):
+            queue.commit_many(reservations)
+
+    def work() -> None:
+        duerow.Worker(queue, lambda message: None, batch=BATCH, concurrency=1).run(until="idle")
+
+    steps: list[tuple[str, Callable[[], None], int]] = [
+        ("push, one transaction each", push_singly, single),
+        ("reserve and commit, one transaction each", settle_singly, single),
+        ("push in batches", push_many, count),
+        ("reserve and commit in batches", settle_many, count),
+        ("", push_many, count),
+        ("worker in batches", work, count),
+    ]
+    for _, step, _ in steps:  # once unmeasured: connections are open and statements prepared
+        step()
+    taken: dict[str, float] = {}
+    for name, step, messages in steps:
+        start = time.perf_counter()
+        step()
+        if name:
+            taken[name] = (time.perf_counter() - start) / messages * 1e6
+    return taken
+
+
+def in_a_process(source: Path, url: str, count: int) -> dict[str, float]:
+    """Measure what lies below a folder of sources, in a process that finds duerow there."""
+    command = [sys.executable, str(Path(__file__)), "--child", url, "--messages", str(count)]
+    done = subprocess.run(command, env={**os.environ, "PYTHONPATH": str(source)}, stdout=subprocess.PIPE, check=True)
+    found: dict[str, float] = json.loads(done.stdout)
+    return found
+
+
+@contextmanager
+def earlier(commit: str) -> Iterator[Path]:
+    """A checkout of a commit beside this one."""
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder) / "then"
+        subprocess.run(["git", "worktree", "add", "--detach", str(place), commit], cwd=ROOT, check=True)
+        try:
+            yield place
+        finally:
+            subprocess.run(["git", "worktree", "remove", "--force", str(place)], cwd=ROOT, check=True)
+
+
+def show(samples: dict[str, dict[str, list[float]]], commit: str) -> int:
+    """Print the medians and their ratios; return 1 if one is above what it may be."""
+    table = Table("µs for each message", f"at {commit}", "now", "ratio", f"at most {MOST:.2f}")
+    ratios: list[float] = []
+    for what, taken in samples.items():
+        then, now = statistics.median(taken["then"]), statistics.median(taken["now"])
+        ratios.append(now / then)
+        row: list[Any] = [what, f"{then:,.1f}", f"{now:,.1f}", f"{now / then:.2f}"]
+        table.add_row(*row, "reached" if now / then <= MOST else "missed")
+    Console(width=120).print(table)
+    return int(max(ratios) > MOST)
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m bench.versions", description=__doc__.partition("\n")[0])
+    parser.add_argument("commit", nargs="?", help="the commit to compare with")
+    parser.add_argument("--rounds", type=int, default=5, help="of which the median is taken (default: 5)")
+    parser.add_argument("--messages", type=int, default=20_000, help="in each step; a tenth of it one by one")
+    parser.add_argument("--child", help=argparse.SUPPRESS)
+    wanted = parser.parse_args()
+    if not (wanted.commit or wanted.child):
+        parser.error("say which commit to compare with")
+    return wanted
+
+
+if __name__ == "__main__":
+    sys.exit(main())
