@@ -86,8 +86,9 @@ class Reading(Core):
                     self.statements.in_line(line.grouped, due), {**bound, "priority_in": line.priority}
                 )
                 for lent, number, first in rows:
-                    numbers["ready" if due else "leased" if lent else "delayed"] += number
-                    firsts["ready" if due else "later"].append(read(first))
+                    if number:
+                        numbers["ready" if due else "leased" if lent else "delayed"] += number
+                        firsts["ready" if due else "later"].append(read(first))
         ((dead, stopped, waiting, paused, _),) = yield self._step(self.statements.out_of_line, bound)
         most = {name: number if cap is None else min(number, cap) for name, number in numbers.items()}
         return Standing(

@@ -153,10 +153,13 @@ class Reading(Core):
         line = (self._of_queue, columns.priority == self._bound("priority_in", SmallInteger()), self._in_group(grouped))
         when = columns.due_at <= self.now if due else columns.due_at > self.now
         lent = (const(1) == const(0)) if due else columns.leased_by.is_not(None)
-        some = select(lent.label("lent"), columns.due_at).where(*line, when).order_by(columns.due_at)
+        shown = [columns.due_at] if due else [lent.label("lent"), columns.due_at]
+        some = select(*shown).where(*line, when).order_by(columns.due_at)
         first = some.limit(self._bound("limit_in", Integer())).subquery("first")
-        counted = select(first.c.lent, func.count(), func.min(first.c.due_at, type_=self.dialect.moment))
-        return Statement(counted.group_by(first.c.lent))
+        numbers = (func.count(), func.min(first.c.due_at, type_=self.dialect.moment))
+        if due:  # from the index alone, and nothing to be grouped
+            return Statement(select(lent, *numbers).select_from(first))
+        return Statement(select(first.c.lent, *numbers).group_by(first.c.lent))
 
     @cached_property
     def out_of_line(self) -> Statement:
