@@ -27,6 +27,9 @@ from duerow.store import Counted, Refused, Totals
 EVERY: Final = 10.0
 """Seconds between two writes."""
 
+TOGETHER: Final = 200
+"""How many messages that were handed out alone are counted together."""
+
 MINUTE: Final = timedelta(minutes=1)
 
 _NAMES: Final[dict[type, str]] = {Commit: "done", Rollback: "failed", Bury: "dead", Move: "moved"}
@@ -78,6 +81,7 @@ class Meter:
         self._lock = threading.Lock()
         self._ahead = timedelta(0)
         self._new: dict[str, Tally] = {}
+        self._alone: list[tuple[str, datetime, datetime]] = []
         self._rows: dict[str, Tally] = {}
         self._minute: datetime | None = None
         self._tried_at = monotonic()
@@ -95,10 +99,23 @@ class Meter:
         """Count how long messages had been due that were handed out now: those of one claim, in line."""
         if not lent:
             return
-        ahead = lent[0].last_attempt_at - self._clock()
+        first = lent[0]
         with self._lock:
-            self._ahead = ahead
-            histogram.add_waits(self._tally(queue).waiting, lent)
+            if len(lent) > 1 or not self._alone:
+                self._ahead = first.last_attempt_at - self._clock()
+            if len(lent) > 1:
+                histogram.add_waits(self._tally(queue).waiting, lent)
+                return
+            self._alone.append((queue, first.last_attempt_at, first.due_at))
+            if len(self._alone) >= TOGETHER:
+                self._count_those_alone()
+
+    def _count_those_alone(self) -> None:
+        """Count the waits of messages that were handed out alone, of which each is only noted at first."""
+        alone, self._alone = self._alone, []
+        for queue, at, due_at in alone:
+            bucket = histogram.bucket_of((at - due_at).total_seconds())
+            histogram.add_up(self._tally(queue).waiting, {bucket: 1})
 
     def handled(self, queue: str, times: Sequence[float], each: int = 1) -> None:
         """Count for how many seconds handlers worked; each of these times stands for so many."""
@@ -145,7 +162,7 @@ class Meter:
 
     def due(self) -> bool:
         """Return whether there is something to be written, and the last time is ten seconds ago."""
-        return monotonic() - self._tried_at >= EVERY and bool(self._new)
+        return monotonic() - self._tried_at >= EVERY and bool(self._new or self._alone)
 
     @contextmanager
     def writing(self) -> Iterator[list[Counted]]:
@@ -155,6 +172,7 @@ class Meter:
         harm to write it twice. There are none while another thread writes.
         """
         with self._lock:
+            self._count_those_alone()
             if self._busy or not self._new:
                 rows: list[Counted] = []
                 minute, new, after = None, {}, {}
@@ -179,6 +197,7 @@ class Meter:
         """Return what was counted of a queue and not written yet."""
         found = Tally()
         with self._lock:
+            self._count_those_alone()
             if queue in self._new:
                 found.add(self._new[queue])
         return found
