@@ -539,6 +539,54 @@ class Standing(msgspec.Struct, frozen=True, gc=False):
     paused: bool
 
 
+class Totals(msgspec.Struct, frozen=True, gc=False):
+    """How many turns ended, by how they ended.
+
+    Attributes:
+        done: the message was done.
+        failed: the attempt failed, and the message is tried again.
+        dead: the message was given up: in place, or into a queue of dead letters.
+        moved: the message went to another queue.
+    """
+
+    done: int = 0
+    failed: int = 0
+    dead: int = 0
+    moved: int = 0
+
+
+class Counted(msgspec.Struct, frozen=True, gc=False):
+    """What one process counted of one queue in one minute.
+
+    Attributes:
+        queue: the queue.
+        minute: when that minute began.
+        totals: how turns ended.
+        waiting, handling: how long messages had been due when they were handed out, and how long handlers took, as
+            JSON text that the store does not read; None: nothing was counted.
+    """
+
+    queue: str
+    minute: datetime
+    totals: Totals
+    waiting: str | None
+    handling: str | None
+
+
+class Counters(msgspec.Struct, frozen=True, gc=False):
+    """What all processes counted of a queue.
+
+    Attributes:
+        now: the time.
+        lifetime: all that was ever counted.
+        lately: what was counted in the minutes of the last hour, in no order.
+    """
+
+    now: datetime
+    lifetime: Totals
+    lately: list[Counted]
+
+
 class Store(Protocol):
     """The contract. Every method returns a plan; a plan of several steps yields BEGIN first.
 
@@ -657,6 +705,14 @@ class Store(Protocol):
         """Note that a consumer is there now; forget those not heard of for a day."""
         ...
 
+    def note_counts(self, process: str, rows: Sequence[Counted]) -> Plan[None]:
+        """Keep what a process counted, in place of what it said of the same queues and minutes before.
+
+        Rows of more than 70 minutes ago, of whatever process, are added to their queue's lifetime and forgotten, some
+        hundreds at a time.
+        """
+        ...
+
     def purge(self, queue: str, limit: int) -> Plan[int]:
         """Take up to `limit` messages out of the queue, whatever they are; return how many."""
         ...
@@ -681,6 +737,10 @@ class Store(Protocol):
 
     def standing(self, queue: str, cap: int | None) -> Plan[Standing]:
         """Tell how a queue stands; count no further than `cap` of each."""
+        ...
+
+    def counters(self, queue: str) -> Plan[Counters]:
+        """Read what all processes counted of a queue."""
         ...
 
     def inspect(self, queue: str, id: int | None, key: str | None) -> Plan[Inspection | None]:

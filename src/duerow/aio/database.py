@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import random
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime, timedelta
@@ -21,6 +22,7 @@ from duerow.definition import Defined, Definition, decoded, indexed_again, polic
 from duerow.errors import Conflict, DuerowError, StoreUnavailable
 from duerow.history import PRUNE_BATCH
 from duerow.message import Scalar, check_queue_name
+from duerow.meter import Meter
 from duerow.payloads import Payloads, Sealing, check_sealing
 from duerow.plan import Plan, arun
 from duerow.retry import RetryFunction, RetryPolicy
@@ -29,6 +31,8 @@ from duerow.store import AsyncConnections, Planned, ScheduleChange, SchedulesFou
 from duerow.typed import Upgrades
 
 T = TypeVar("T")
+
+LOG: Final = logging.getLogger("duerow.database")
 
 TRIES: Final = 10
 """How often a transaction that lost against another one is carried out in all."""
@@ -78,6 +82,7 @@ class Database(Charting):
         store: the plans of this family of databases.
         connections: the way to its server.
         encryption: encrypts and decrypts payloads; None: they are written in clear text.
+        meter: counts what this handle does, for `stats`.
     """
 
     def __init__(
@@ -93,6 +98,7 @@ class Database(Charting):
         self._clock = clock
         self._payloads = Payloads(sealing=self.encryption)
         self._dead_letters: dict[str, str] = {}
+        self.meter = Meter(self.host_time)
 
     @overload
     def queue(
@@ -366,6 +372,17 @@ class Database(Charting):
     async def _find_schedule(self, name: str) -> SchedulesFound:
         return await self.run(lambda: self.store.schedules(name=name))
 
+    # Counting.
+
+    async def write_counts(self) -> None:
+        """Write what this handle counted for `stats` and has not written yet.
+
+        Workers do this every ten seconds, and whoever settles does it with a settlement; `close` does it for the rest.
+        """
+        with self.meter.writing() as rows:
+            if rows:
+                await self.run(lambda: self.store.note_counts(self.meter.process, rows))
+
     # The tables.
 
     async def migrate(self) -> list[str]:
@@ -412,6 +429,10 @@ class Database(Charting):
 
     async def close(self) -> None:
         """Close the connections that are at rest; an engine of the user's own stays open."""
+        try:
+            await self.write_counts()
+        except Exception as error:  # there may be no database any more: to close must work all the same
+            LOG.warning("what was counted for stats in the last seconds is lost: %s", error)
         await self.connections.close()
 
     async def __aenter__(self) -> Self:

@@ -277,13 +277,17 @@ class Queue(Looking[P], Recalling[P], Operating, Defining):
             return [translation.message(record, self._decode) for record in records]
 
         try:
-            return await self.database.run(take, within)
+            messages = await self.database.run(take, within)
         except CodecError:
             if within is not None:
                 raise
             reservations = await self.reserve_many(limit)  # buries those that cannot be read, or puts them off
             await self.release_many(reservations)
-            return await self.database.run(take)
+            messages = await self.database.run(take)
+        if within is None:
+            self.database.meter.claimed(self.name, messages)
+            self.database.meter.ended(self.name, len(messages))
+        return messages
 
     async def _pop_by_lease(self, limit: int) -> list[Message[P]]:
         """Reserve and commit: where no transaction can be undone, a message that nobody can read is kept so."""
@@ -344,6 +348,8 @@ class Queue(Looking[P], Recalling[P], Operating, Defining):
                     self.name, wanted, span, self.retry.limit, claim, self.dead_letter, self.keeping
                 )
             )
+            self.database.meter.claimed(self.name, reserved.records)
+            self.database.meter.buried(self.name, reserved.buried)
             readable, unreadable = self._read(reserved.records)
             lent += readable
             if not unreadable:
@@ -538,33 +544,56 @@ class Queue(Looking[P], Recalling[P], Operating, Defining):
         """
         refused: list[Refused] = []
         turns: list[Turn] = []
+        others: list[tuple[core.Reservation, Settlement]] = []
         letters = self._dead_letter()
         for reservation, settlement in pairs:
             if settlement is DONE and isinstance(reservation, core.Reservation):
                 turns.append(translation.done(reservation.message))
                 continue
+            others.append((reservation, settlement))
             try:
                 turns.append(translation.turn(reservation, settlement, letters, self._payloads, self._history_bytes))
             except DuerowError as error:
                 refused.append(Refused(reservation.receipt, error))
+        number = len(turns) + len(refused)
         if turns:
             refused += await self._settle(turns, within)
+        if within is None:
+            self.database.meter.ended(self.name, number, others, refused)
         return refused
 
     async def _settle_one(self, reservation: core.Reservation, settlement: Settlement, within: Any = None) -> None:
         turn = translation.turn(reservation, settlement, self._dead_letter(), self._payloads, self._history_bytes)
         refused = await self._settle([turn], within)
+        if within is None and not refused:
+            self.database.meter.ended(self.name, 1, [(reservation, settlement)])
         if refused:
             error = refused[0].error
             raise LeaseLost(error.message_id, reservation.until) if isinstance(error, LeaseLost) else error
 
     async def _settle(self, turns: list[Turn], within: Any) -> list[Refused]:
         try:
+            if within is None and self.database.meter.due() and self._store.capabilities.transactions:
+                return await self._settle_and_write_counts(turns)
             return await self.database.run(lambda: self._store.settle(turns, self.keeping), within)
         except StoreUnavailable as broken:
             if within is not None or isinstance(broken, Conflict):
                 raise
             return await self._settle_again(turns, broken)
+
+    async def _settle_and_write_counts(self, turns: list[Turn]) -> list[Refused]:
+        """Settle, and write in the same transaction what was counted before: one commit for both."""
+        meter = self.database.meter
+
+        def settle() -> Plan[list[Refused]]:
+            yield BEGIN
+            refused = yield from self._store.settle(turns, self.keeping)
+            if rows:
+                yield from self._store.note_counts(meter.process, rows)
+            return refused
+
+        with meter.writing() as rows:
+            return await self.database.run(settle)
 
     async def _settle_again(self, turns: list[Turn], broken: StoreUnavailable) -> list[Refused]:
         """The answer was lost: what still carries our token was not settled, of the rest nobody can tell."""

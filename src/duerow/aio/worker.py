@@ -142,7 +142,8 @@ class Worker:
             DuerowError: something that trying again does not cure, such as missing tables; what was claimed and not
                 begun has been given back.
         """
-        handlers = self._handlers_of(Shift(self._queue.name, self._terms, until, self._retries))
+        shift = Shift(self._queue.name, self._terms, until, self._retries, self._queue.database.meter)
+        handlers = self._handlers_of(shift)
         with self._change:
             if self._handlers is not None:
                 raise ConfigurationError("this worker runs already; make another one of the same queue")

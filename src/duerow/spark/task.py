@@ -175,7 +175,8 @@ class Consumer:
             grace=GRACE,
             name=WORKER,
         )
-        self._settling = Settling(Shift(station.name, terms, until=None))
+        shift = Shift(station.name, terms, until=None, meter=database.meter)
+        self._settling, self._journal = Settling(shift), shift.journal
         self._patient_until = 0.0
 
     def work(self, seconds: float, most: int | None = None) -> Tally:
@@ -187,6 +188,10 @@ class Consumer:
             if not limit or not (reservations := self._claim(limit)):
                 break
             self._handle(reservations, tally)
+        try:
+            self._queue.database.write_counts()
+        except StoreUnavailable as error:
+            self._journal.not_counted(error)
         return tally
 
     def _claim(self, limit: int) -> list[Reservation]:
@@ -204,12 +209,14 @@ class Consumer:
         if others:  # before anything is begun that could end this process, and their attempts with it
             self._give_back(others, tally)
         since = time.monotonic()
-        until = since + self._horizon
+        until, began = since + self._horizon, since
         ended: list[Ended] = []
         for reservation in begun:
             settlement = self._station.settlement(reservation.message, self._max_hops, self._sealing)
-            ended.append((Attempt(reservation, since, since), settlement))
-            if time.monotonic() > until:
+            attempt = Attempt(reservation, since, since)
+            ended.append((attempt, settlement))
+            attempt.seconds, began = (now := time.monotonic()) - began, now
+            if now > until:
                 break
         self._learn(len(ended), len(begun), time.monotonic() - since)
         unbegun = begun[len(ended) :]

@@ -25,7 +25,7 @@ from duerow.working.hand import Slot
 from duerow.working.keeping import Extend, Keeping
 from duerow.working.permits import AwaitChange, Permits
 from duerow.working.rate import claiming
-from duerow.working.settling import EndWanted, Freed, Pause, Settle, Settling
+from duerow.working.settling import EndWanted, Freed, Pause, Settle, Settling, WriteCounts
 from duerow.working.shift import Shift
 from duerow.working.supervising import (
     FETCHER,
@@ -69,6 +69,7 @@ class Crew:
             HandOut: self._hand_out,
             Settle: lambda step: queue.settle(step.pairs),
             EndWanted: lambda step: _await(self._ended),
+            WriteCounts: lambda step: queue.database.write_counts(),
             Freed: self._tell_freed,
             Pause: lambda step: self._time_up.wait(step.seconds),
             Extend: lambda step: queue.extend_many(step.reservations),
@@ -178,7 +179,8 @@ class Crew:
         slot.begin(attempt)
         CURRENT.set(attempt)
         outcome = self._call(attempt.reservation.message)
-        self._hand.pace.note(monotonic() - slot.started)
+        attempt.seconds = seconds = monotonic() - slot.started
+        self._hand.pace.note(seconds)
         if not slot.end():
             return None
         return DONE if outcome is None else self._shift.conclude(attempt, outcome)
@@ -199,6 +201,7 @@ class Crew:
         database, queue = self._queue.database, self._queue
         name = consumer_name(self._shift.terms.name)
         database.run(lambda: database.store.note_consumer(name, queue.names, queue.kinds, version("duerow")))
+        database.write_counts()
 
     def _next_due(self, step: NextDue) -> timedelta | None:
         database, names = self._queue.database, self._shift.queues

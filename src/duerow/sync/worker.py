@@ -139,7 +139,7 @@ class Worker:
             DuerowError: something that trying again does not cure, such as missing tables; what was claimed and not
                 begun has been given back.
         """
-        shift = Shift(self._queue.name, self._terms, until, self._retries)
+        shift = Shift(self._queue.name, self._terms, until, self._retries, self._queue.database.meter)
         if not self._running.acquire(blocking=False):
             raise ConfigurationError("this worker runs already; make another one of the same queue")
         self._shift = shift

@@ -10,8 +10,10 @@ from inspect import iscoroutinefunction
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+from duerow.clock import HostClock
 from duerow.errors import ConfigurationError, InvalidOutcome, NotSupported
 from duerow.message import check_span
+from duerow.meter import Meter
 from duerow.retry import DEFAULT, RetryPolicy
 from duerow.settlement import DONE, Move, Settlement, decide
 from duerow.store import Capabilities
@@ -118,16 +120,23 @@ class Shift:
         hears: whether pushes wake it at the moment.
         compared: whether what its handles declare was compared with what the database keeps.
         sleeps_until: when it will next look for messages, on the monotonic clock in seconds; 0 while it is awake.
+        meter: counts what it does, for `stats`.
 
     Args:
         queue: the queue that it works on, or what its queues are called together.
         terms: how it works.
         until: when it ends by itself.
         retries: the retry policy of each queue by its name, if there are several.
+        meter: that of its database; None: one of its own, which nobody reads.
     """
 
     def __init__(
-        self, queue: str, terms: Terms, until: Until, retries: Mapping[str, RetryPolicy] | None = None
+        self,
+        queue: str,
+        terms: Terms,
+        until: Until,
+        retries: Mapping[str, RetryPolicy] | None = None,
+        meter: Meter | None = None,
     ) -> None:
         self.queue, self.terms, self.until = queue, terms, check_until(until)
         self.queues = list(retries) if retries else [queue]
@@ -139,6 +148,7 @@ class Shift:
             pace.allow(0)
         self.hand = Hand(pace)
         self.journal = Journal(queue, terms.name)
+        self.meter = meter or Meter(HostClock().now)
         self.slots: set[Slot] = set()
         self.over = self.closing = self.gave_up = False
         self.hears = self._told_deaf = self.compared = False

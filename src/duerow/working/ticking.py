@@ -39,7 +39,7 @@ class Maintain(msgspec.Struct, frozen=True):
 
 
 class Present(msgspec.Struct, frozen=True):
-    """Note in the database that this worker is there."""
+    """Note in the database that this worker is there, and what was counted of its work."""
 
 
 class TellDifferences(msgspec.Struct, frozen=True):

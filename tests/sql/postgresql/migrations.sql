@@ -122,6 +122,23 @@ CREATE INDEX duerow_remembered_until ON duerow_remembered (until);
 
 INSERT INTO duerow_schema (version, name) VALUES (4, '0004 history');
 
+CREATE TABLE duerow_counter (
+	queue TEXT COLLATE "C" NOT NULL, 
+	minute TIMESTAMP WITH TIME ZONE NOT NULL, 
+	process TEXT COLLATE "C" NOT NULL, 
+	done BIGINT NOT NULL, 
+	failed BIGINT NOT NULL, 
+	dead BIGINT NOT NULL, 
+	moved BIGINT NOT NULL, 
+	waiting JSON, 
+	handling JSON, 
+	PRIMARY KEY (queue, minute, process)
+);
+
+CREATE INDEX duerow_counter_old ON duerow_counter (minute) WHERE process <> '';
+
+INSERT INTO duerow_schema (version, name) VALUES (5, '0005 counters');
+
 CREATE TABLE duerow_set (
 	queue TEXT COLLATE "C" NOT NULL, 
 	correlation TEXT COLLATE "C" NOT NULL, 
@@ -148,5 +165,5 @@ CREATE TABLE duerow_pipeline (
 	PRIMARY KEY (name)
 );
 
-INSERT INTO duerow_schema (version, name) VALUES (5, '0006 pipelines');
+INSERT INTO duerow_schema (version, name) VALUES (6, '0006 pipelines');
 

@@ -118,6 +118,25 @@ CREATE INDEX duerow_remembered_until ON duerow_remembered (until);
 
 INSERT INTO duerow_schema (version, name) VALUES (4, '0004 history');
 
+CREATE TABLE duerow_counter (
+	queue TEXT COLLATE "BINARY" NOT NULL, 
+	minute BIGINT NOT NULL, 
+	process TEXT COLLATE "BINARY" NOT NULL, 
+	done BIGINT NOT NULL, 
+	failed BIGINT NOT NULL, 
+	dead BIGINT NOT NULL, 
+	moved BIGINT NOT NULL, 
+	waiting TEXT, 
+	handling TEXT, 
+	PRIMARY KEY (queue, minute, process), 
+	CHECK (waiting IS NULL OR json_valid(waiting)), 
+	CHECK (handling IS NULL OR json_valid(handling))
+);
+
+CREATE INDEX duerow_counter_old ON duerow_counter (minute) WHERE process <> '';
+
+INSERT INTO duerow_schema (version, name) VALUES (5, '0005 counters');
+
 CREATE TABLE duerow_set (
 	queue TEXT COLLATE "BINARY" NOT NULL, 
 	correlation TEXT COLLATE "BINARY" NOT NULL, 
@@ -144,5 +163,5 @@ CREATE TABLE duerow_pipeline (
 	CHECK (json_valid(definition))
 );
 
-INSERT INTO duerow_schema (version, name) VALUES (5, '0006 pipelines');
+INSERT INTO duerow_schema (version, name) VALUES (6, '0006 pipelines');
 

@@ -19,6 +19,8 @@ from duerow.store import (
     Charted,
     Closed,
     Committed,
+    Counted,
+    Counters,
     Entry,
     Indexed,
     Indexing,
@@ -39,7 +41,7 @@ from duerow.store import (
     Tally,
     Turn,
 )
-from duerow.stores.memory import past, pipelines, schedules, steps
+from duerow.stores.memory import counters, past, pipelines, schedules, steps
 from duerow.stores.memory.state import State
 from duerow.stores.memory.turns import end_turn, gather, in_order_of_effect, require_lone_turns
 from duerow.where import Condition, Path
@@ -161,6 +163,10 @@ class MemoryStore:
         """Note that a consumer is there; see `Store.note_consumer`."""
         return _alone(partial(steps.note_consumer, name=name, queues=queues, kinds=kinds, version=version))
 
+    def note_counts(self, process: str, rows: Sequence[Counted]) -> Plan[None]:
+        """Keep what a process counted; see `Store.note_counts`."""
+        return _alone(partial(counters.note, process=process, rows=rows))
+
     def purge(self, queue: str, limit: int) -> Plan[int]:
         """Take messages away, whatever they are; see `Store.purge`."""
         return _alone(partial(steps.purge, queue=queue, limit=limit))
@@ -176,6 +182,10 @@ class MemoryStore:
     def standing(self, queue: str, cap: int | None) -> Plan[Standing]:
         """Tell how a queue stands; see `Store.standing`."""
         return _alone(partial(steps.standing, queue=queue, cap=cap))
+
+    def counters(self, queue: str) -> Plan[Counters]:
+        """Read what was counted; see `Store.counters`."""
+        return _alone(partial(counters.read, queue=queue))
 
     def inspect(self, queue: str, id: int | None, key: str | None) -> Plan[Inspection | None]:
         """Read a message and what stands between it and a consumer; see `Store.inspect`."""

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any, Final
 
 from duerow.message import LIVE
-from duerow.store import Charted, Consumer, Past, Planned, Record
+from duerow.store import Charted, Consumer, Counted, Past, Planned, Record, Totals
 
 _AFTER_EVERY_ID: Final = 1 << 63
 _BEFORE_ALL_TIMES: Final = datetime.min.replace(tzinfo=UTC)
@@ -33,6 +33,8 @@ class State:
             when it is known that it was.
         parts: the parts of each set whose others are still to come, by the id of its message, then by their own.
         pipelines: every pipeline by its name.
+        counted: what processes counted, by queue, minute and process.
+        lifetimes: what was counted of each queue before that.
     """
 
     def __init__(self) -> None:
@@ -55,6 +57,8 @@ class State:
         self.sets: dict[tuple[str, str], tuple[int | None, datetime | None]] = {}
         self.parts: dict[int, dict[int, str]] = {}
         self.pipelines: dict[str, Charted] = {}
+        self.counted: dict[tuple[str, datetime, str], Counted] = {}
+        self.lifetimes: dict[str, Totals] = {}
 
     def next_id(self) -> int:
         """Return an id that no message ever had; undoing does not bring it back."""
@@ -121,7 +125,7 @@ class State:
         self._replan(name, schedule)
 
     def assign(self, kept: dict[Any, Any], name: Any, value: Any) -> None:
-        """Keep a value, in place of what was kept under its name ; None: keep none."""
+        """Keep a value, in place of what was kept under its name; None: keep none."""
         self._journal.append((None, partial(_replace_in, kept, name, kept.get(name))))
         _replace_in(kept, name, value)
 
@@ -146,6 +150,11 @@ class State:
                 self.assign(kept, known, None)
             gone += len(over)
         return gone
+
+    def count(self, counted: dict[tuple[str, datetime, str], Counted], lifetimes: dict[str, Totals]) -> None:
+        """Keep these numbers in place of all that were kept."""
+        self._journal.append((None, partial(self._recount, self.counted, self.lifetimes)))
+        self._recount(counted, lifetimes)
 
     def mark(self) -> int:
         """Return a place in the journal of changes to which `undo` can go back."""
@@ -181,6 +190,9 @@ class State:
             self.schedules.pop(name, None)
         else:
             self.schedules[name] = schedule
+
+    def _recount(self, counted: dict[tuple[str, datetime, str], Counted], lifetimes: dict[str, Totals]) -> None:
+        self.counted, self.lifetimes = counted, lifetimes
 
     def _enter(self, record: Record) -> None:
         if record.due_at is not None:

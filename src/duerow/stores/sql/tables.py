@@ -26,6 +26,7 @@ class Tables:
         set: one row for each set of a join that is not complete, or was not long ago.
         part: one row for each part of a set that is not complete.
         pipeline: one row for each pipeline that was declared.
+        counter: one row for each queue, minute and process that counted something; one more for each queue's lifetime.
         version: one row for each migration that was made.
     """
 
@@ -142,6 +143,19 @@ class Tables:
             Column("name", Text, primary_key=True),
             Column("definition", dialect.json),
             Column("version", BigInteger),
+        )
+        self.counter = Table(
+            f"{prefix}counter",
+            metadata,
+            Column("queue", Text, primary_key=True),
+            Column("minute", moment, primary_key=True),
+            Column("process", Text, primary_key=True),
+            Column("done", BigInteger),
+            Column("failed", BigInteger),
+            Column("dead", BigInteger),
+            Column("moved", BigInteger),
+            Column("waiting", dialect.json),
+            Column("handling", dialect.json),
         )
         self.version = Table(
             f"{prefix}schema",

@@ -197,10 +197,27 @@ class Dialect(Protocol):
         """Return that a row to be deleted has the id and the token of one of the given receipts."""
         ...
 
-    def select_equal(
-        self, shown: Sequence[ColumnElement[Any]], table: Table, given: FromClause, names: Sequence[str]
+    def among(self, column: ColumnElement[Any], name: str) -> ColumnElement[bool]:
+        """Return that a column is one of the bound values that are packed as the column `value` under this name."""
+        ...
+
+    def look_up(
+        self,
+        shown: Sequence[ColumnElement[Any]],
+        given: FromClause,
+        which: Sequence[ColumnElement[bool]],
+        names: Sequence[ColumnElement[Any]],
+        locked: bool,
     ) -> Select[Any]:
-        """Return a query for the rows of a table that are equal to one of the given rows in the columns named."""
+        """Return a query that looks up one row of a table for each of the given, by a unique index.
+
+        Args:
+            shown: columns of the table.
+            given: the given rows, with a column of the name of each of `names`.
+            which: what else must hold of the row.
+            names: the columns in which it must equal the given one.
+            locked: whether to lock the rows against changes, one after the other as given, where rows can be locked.
+        """
         ...
 
     def same(self, ours: ColumnElement[Any], theirs: ColumnElement[Any]) -> ColumnElement[bool]:

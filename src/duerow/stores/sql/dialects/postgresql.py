@@ -307,11 +307,23 @@ class PostgreSQL:
         """Return a join, which is looked up by primary key from the given rows."""
         return [message.c.id == given.c.id, self.same(message.c.token, given.c.token)]
 
-    def select_equal(
-        self, shown: Sequence[ColumnElement[Any]], table: Table, given: FromClause, names: Sequence[str]
+    def among(self, column: ColumnElement[Any], name: str) -> ColumnElement[bool]:
+        """Return `= ANY (array)`: as `IN (SELECT …)` a whole index may be read, and compared with each value."""
+        return column == any_(_array_of(f"{name}_value", column.type))
+
+    def look_up(
+        self,
+        shown: Sequence[ColumnElement[Any]],
+        given: FromClause,
+        which: Sequence[ColumnElement[bool]],
+        names: Sequence[ColumnElement[Any]],
+        locked: bool,
     ) -> Select[Any]:
-        """Return a join."""
-        return select(*shown).join_from(given, table, and_(*(table.c[name] == given.c[name] for name in names)))
+        """Return a LATERAL query with a limit, which can be planned in one way only; a join may read a whole index."""
+        equal = (column == given.c[column.name] for column in names)
+        one = select(*shown).where(*equal, *which).correlate(given).limit(const(1))
+        found = (one.with_for_update() if locked else one).lateral("found")
+        return select(*found.c).select_from(given.join(found, true()))
 
     def same(self, ours: ColumnElement[Any], theirs: ColumnElement[Any]) -> ColumnElement[bool]:
         """Hide the comparison in a CASE: tokens of waiting rows are all alike, which would mislead the planner."""

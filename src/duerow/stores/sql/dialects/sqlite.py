@@ -203,12 +203,20 @@ class SQLite:
         """Return that the pair is one of the given, since a DELETE cannot join."""
         return [tuple_(message.c.id, message.c.token).in_(select(given.c.id, given.c.token))]
 
-    def select_equal(
-        self, shown: Sequence[ColumnElement[Any]], table: Table, given: FromClause, names: Sequence[str]
+    def among(self, column: ColumnElement[Any], name: str) -> ColumnElement[bool]:
+        """Return `IN (SELECT …)`, of the members of a JSON array."""
+        return column.in_(select(self.given(name, {"value": column.type}, frozenset()).c.value))
+
+    def look_up(
+        self,
+        shown: Sequence[ColumnElement[Any]],
+        given: FromClause,
+        which: Sequence[ColumnElement[bool]],
+        names: Sequence[ColumnElement[Any]],
+        locked: bool,
     ) -> Select[Any]:
         """Return that the tuple is one of the given: in a join SQLite would read the given rows for each of a queue."""
-        wanted = select(*(given.c[name] for name in names))
-        return select(*shown).where(tuple_(*(table.c[name] for name in names)).in_(wanted))
+        return select(*shown).where(tuple_(*names).in_(select(*(given.c[name.name] for name in names))), *which)
 
     def same(self, ours: ColumnElement[Any], theirs: ColumnElement[Any]) -> ColumnElement[bool]:
         """Return that they are equal."""

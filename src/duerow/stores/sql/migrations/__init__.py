@@ -17,6 +17,7 @@ from duerow.stores.sql.migrations import (
     m0002_queues,
     m0003_schedules,
     m0004_history,
+    m0005_counters,
     m0006_pipelines,
 )
 from duerow.stores.sql.statements import Statement
@@ -27,6 +28,7 @@ MIGRATIONS: Final = (
     ("0002 queues", m0002_queues.statements),
     ("0003 schedules", m0003_schedules.statements),
     ("0004 history", m0004_history.statements),
+    ("0005 counters", m0005_counters.statements),
     ("0006 pipelines", m0006_pipelines.statements),
 )
 """Every migration, oldest first: its name, and what it runs for given tables on a given database."""

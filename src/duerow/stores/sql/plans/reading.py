@@ -46,9 +46,7 @@ class Reading(Recalling):
         yield BEGIN
         found: dict[int, Record] = {}
         queries = [Query(queue, ids=tuple(chunk), by_id=True, limit=len(chunk)) for chunk in self._chunks(ids)]
-        queries += [
-            Query(queue, keys=tuple(chunk), statuses=LIVE, by_id=True, limit=len(chunk)) for chunk in self._chunks(keys)
-        ]
+        queries += [Query(queue, keys=tuple(chunk), statuses=LIVE, limit=len(chunk)) for chunk in self._chunks(keys)]
         for query in queries:
             for record in (yield from self.find(query)):
                 found[record.id] = record
@@ -110,8 +108,9 @@ class Reading(Recalling):
                     self.statements.in_line(line.grouped, due), {**bound, "priority_in": line.priority}
                 )
                 for lent, number, first in rows:
-                    numbers["ready" if due else "leased" if lent else "delayed"] += number
-                    firsts["ready" if due else "later"].append(read(first))
+                    if number:
+                        numbers["ready" if due else "leased" if lent else "delayed"] += number
+                        firsts["ready" if due else "later"].append(read(first))
         ((dead, stopped, waiting, paused, _),) = yield self._step(self.statements.out_of_line, bound)
         most = {name: number if cap is None else min(number, cap) for name, number in numbers.items()}
         return Standing(

@@ -104,11 +104,10 @@ class Pushing(Core):
 
     @cached_property
     def holders(self) -> OverRows:
-        """Read the live messages that hold the given keys, locked against changes where rows can be."""
+        """Read the live messages that hold the given keys, locked in their order against changes where rows can be."""
 
         def build(given: Any) -> Executable:
-            in_order = self._held(self._record, given).order_by(self.message.c.queue, self.message.c.key)
-            return in_order.with_for_update(of=self.message)
+            return self._held(self._record, given, locked=True)
 
         return self._over(("queue", "key"), build)
 
@@ -118,13 +117,14 @@ class Pushing(Core):
         columns = self.message.c
 
         def build(given: Any) -> Executable:
-            return self._held([columns.queue, columns.key, columns.id], given)
+            return self._held([columns.queue, columns.key, columns.id], given, locked=False)
 
         return self._over(("queue", "key"), build)
 
-    def _held(self, shown: Sequence[ColumnElement[Any]], given: Any) -> Select[Any]:
-        equal = self.dialect.select_equal(shown, self.message, given, ("queue", "key"))
-        return equal.where(self.message.c.key.is_not(None), self._live)
+    def _held(self, shown: Sequence[ColumnElement[Any]], given: Any, locked: bool) -> Select[Any]:
+        columns = self.message.c
+        live = (columns.key.is_not(None), self._live)
+        return self.dialect.look_up(shown, given, live, (columns.queue, columns.key), locked)
 
     @cached_property
     def replace(self) -> OverRows:

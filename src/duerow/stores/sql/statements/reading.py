@@ -14,7 +14,6 @@ from sqlalchemy import (
     SmallInteger,
     Text,
     and_,
-    case,
     exists,
     func,
     literal,
@@ -144,8 +143,7 @@ class Reading(Core):
             found = found.where(columns.due_at.is_(None), columns.behind_at.is_(None))
         for name, column in (("ids", columns.id), ("keys", columns.key), ("statuses", columns.status)):
             if name in by:
-                given = self.dialect.given(name, {"value": column.type}, frozenset())
-                found = found.where(column.in_(select(given.c.value)))
+                found = found.where(self.dialect.among(column, name))
         if "after_id" in by:
             found = found.where(columns.id > self._bound("after_id", BigInteger()))
         return found
@@ -197,10 +195,13 @@ class Reading(Core):
         line = (self._of_queue, columns.priority == self._bound("priority_in", SmallInteger()), self._in_group(grouped))
         when = columns.due_at <= self.now if due else columns.due_at > self.now
         lent = (const(1) == const(0)) if due else columns.leased_by.is_not(None)
-        some = select(lent.label("lent"), columns.due_at).where(*line, when).order_by(columns.due_at)
+        shown = [columns.due_at] if due else [lent.label("lent"), columns.due_at]
+        some = select(*shown).where(*line, when).order_by(columns.due_at)
         first = some.limit(self._bound("limit_in", Integer())).subquery("first")
-        counted = select(first.c.lent, func.count(), func.min(first.c.due_at, type_=self.dialect.moment))
-        return Statement(counted.group_by(first.c.lent))
+        numbers = (func.count(), func.min(first.c.due_at, type_=self.dialect.moment))
+        if due:  # from the index alone, and nothing to be grouped
+            return Statement(select(lent, *numbers).select_from(first))
+        return Statement(select(first.c.lent, *numbers).group_by(first.c.lent))
 
     @cached_property
     def out_of_line(self) -> Statement:
@@ -222,12 +223,13 @@ class Reading(Core):
     @cached_property
     def blocker(self) -> Statement:
         """Read the message that has to leave a group before the given one: the one that is lent, else the first."""
-        columns = self.message.c
-        group = (self._of_queue, columns.group == self._bound("group_in", Text()), self._live)
-        before = or_(columns.leased_by.is_not(None), columns.id < self._bound("id_in", BigInteger()))
-        found = select(*self._record).where(*group, before, columns.id != self._bound("id_in", BigInteger()))
-        lent_first = case((columns.leased_by.is_not(None), const(0)), else_=const(1))
-        return Statement(found.order_by(lent_first, columns.id).limit(const(1)))
+        other = self.message.alias("other")
+        columns, id = other.c, self._bound("id_in", BigInteger())
+        group = (columns.queue == self._bound("queue_in", Text()), columns.group == self._bound("group_in", Text()))
+        lent = select(columns.id).where(*group, columns.leased_by.is_not(None), columns.id != id).limit(const(1))
+        before = select(columns.id).where(*group, live(other), columns.id < id).order_by(columns.id).limit(const(1))
+        found = func.coalesce(lent.scalar_subquery(), before.scalar_subquery())
+        return Statement(select(*self._record).where(self.message.c.id == found))
 
     @cached_property
     def time(self) -> Statement:
