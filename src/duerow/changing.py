@@ -24,8 +24,8 @@ from duerow.message import LIVE, Scalar, Status, check_due, check_key, check_pri
 from duerow.payloads import Payloads
 from duerow.plan import BEGIN, Plan
 from duerow.settlement import merged
-from duerow.store import Change, Order, Query, Record, Store
-from duerow.where import FIELDS, Condition, as_condition
+from duerow.store import Change, Indexed, Keeping, Order, Query, Record, Store
+from duerow.where import FIELDS, Compare, Condition, as_condition
 
 UNFINISHED: Final[tuple[Status, ...]] = (*LIVE, "dead")
 
@@ -76,6 +76,8 @@ class Choice(msgspec.Struct, frozen=True):
     key: str | None
     where: Condition | None
     even_if_leased: bool
+    indexed: tuple[Indexed, ...] = ()
+    batch: int = BATCH
 
     def query(self, after: int | None, statuses: tuple[Status, ...], locked: bool) -> Query:
         """Return the query for the next batch."""
@@ -87,12 +89,15 @@ class Choice(msgspec.Struct, frozen=True):
             where=self.where,
             after_id=after,
             order=Order(),
-            limit=BATCH,
+            limit=self.batch,
             locked=locked,
+            indexed=self.indexed,
         )
 
 
-def choice(queue: str, id: object, key: object, where: object, even_if_leased: bool) -> Choice:
+def choice(
+    queue: str, id: object, key: object, where: object, even_if_leased: bool, indexed: tuple[Indexed, ...] = ()
+) -> Choice:
     """Return which messages are meant.
 
     Raises:
@@ -108,7 +113,12 @@ def choice(queue: str, id: object, key: object, where: object, even_if_leased: b
     if id is not None and not is_id(id):
         raise ConfigurationError(f"an id is an integer of 64 bits, not {id!r:.80}; a condition is given as where=")
     condition = None if where is None else as_condition(where)
-    return Choice(queue, cast("int | None", id), check_key(key), condition, even_if_leased)
+    return Choice(queue, cast("int | None", id), check_key(key), condition, even_if_leased, indexed)
+
+
+def all_dead(queue: str, batch: int) -> Choice:
+    """Return that all dead messages of a queue are meant, so many at a time."""
+    return Choice(queue, None, None, Compare(("status",), "=", "dead"), False, batch=batch)
 
 
 def change(
@@ -130,7 +140,9 @@ def change(
     return _counted(batch, len(records) - len(refused), len(refused))
 
 
-def remove(store: Store, choice: Choice, previous: Batch | None, dry_run: bool) -> Plan[Batch]:
+def remove(
+    store: Store, choice: Choice, previous: Batch | None, dry_run: bool, keep: Keeping | None = None
+) -> Plan[Batch]:
     """Take the next batch of the messages that are meant out of the queue; as `change` otherwise."""
     if dry_run:
         return (yield from change(store, choice, UNFINISHED, Change, previous, dry_run))
@@ -138,7 +150,7 @@ def remove(store: Store, choice: Choice, previous: Batch | None, dry_run: bool) 
         yield BEGIN
     records, batch = yield from _next(store, choice, (*UNFINISHED, "done"), previous, locked=True)
     ids = [record.id for record in records]
-    removal = yield from store.remove(choice.queue, ids, (), choice.even_if_leased)
+    removal = yield from store.remove(choice.queue, ids, (), choice.even_if_leased, keep)
     if removal.leased and choice.where is None:
         raise MessageLeased(*removal.leased[0])
     return _counted(batch, len(removal.removed), len(removal.leased))
@@ -155,7 +167,7 @@ def _next(
     after = None if previous is None else previous.last
     found = yield from store.find(choice.query(after, statuses, locked))
     records = [record for record in found if highest is None or record.id <= highest]
-    more = choice.where is not None and len(records) == BATCH
+    more = choice.where is not None and len(records) == choice.batch
     return records, Batch(Changed(0), records[-1].id if more else None, highest)
 
 

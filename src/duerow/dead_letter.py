@@ -32,6 +32,7 @@ def dead_letter(
     at: datetime,
     group: str | None,
     priority: int,
+    error: str | None = None,
 ) -> Moved:
     """Return how a message that is given up goes to its dead-letter queue.
 
@@ -45,6 +46,7 @@ def dead_letter(
         at: when.
         group: its group, which it keeps.
         priority: its priority, which it keeps.
+        error: why, with all that is known, for the history of the queue that it leaves.
     """
     kept: Mapping[str, Scalar]
     try:
@@ -65,6 +67,8 @@ def dead_letter(
         on_duplicate="ignore",
         group=group,
         priority=priority,
+        dead=True,
+        error=error,
     )
 
 

@@ -16,6 +16,7 @@ Scalar = str | int | float | bool
 Status = Literal["new", "error", "done", "dead"]
 OnDuplicate = Literal["ignore", "replace", "earliest", "reject"]
 Outcome = Literal["created", "updated", "ignored"]
+Ending = Literal["done", "moved", "dropped", "dead", "failed"]
 
 P_co = TypeVar("P_co", default=Any, covariant=True)
 """The declared type of a payload; anything where none is declared."""

@@ -201,11 +201,13 @@ class Maintained(msgspec.Struct, frozen=True):
         pushed: how many messages schedules pushed in it.
         next_in: how long until the next tick of any schedule; None: there will be none.
         failed: the schedules that could not tick, and why; they are tried again in the next round.
+        pruned: how many turns and remembered keys were taken away, since their time was over.
     """
 
     pushed: int
     next_in: timedelta | None
     failed: Mapping[str, DuerowError]
+    pruned: int = 0
 
 
 # What users say.

@@ -7,7 +7,7 @@ proven by one conformance suite.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -20,7 +20,7 @@ from msgspec import UNSET, UnsetType
 
 from duerow.clock import Clock
 from duerow.errors import ConfigurationError, DuerowError
-from duerow.message import OnDuplicate, Pushed, Status
+from duerow.message import Ending, OnDuplicate, Pushed, Status
 from duerow.plan import AsyncExecute, Execute, Plan
 from duerow.reservation import Receipt
 from duerow.where import Condition, Path
@@ -45,6 +45,21 @@ class Capabilities:
     hosts: bool = True
     parallel_writes: bool = True
     wakes_consumers: bool = True
+
+
+IndexKind = Literal["integer", "float", "text", "boolean"]
+
+
+class Indexed(msgspec.Struct, frozen=True, gc=False):
+    """A payload field of a queue that is served by an index.
+
+    Attributes:
+        path: the names that lead to it, each of ASCII letters, digits, `_` and `-`.
+        kind: which values the index holds; integers and floats are numbers alike.
+    """
+
+    path: Path
+    kind: IndexKind
 
 
 class Entry(msgspec.Struct, frozen=True, gc=False):
@@ -95,9 +110,20 @@ class Reserved(msgspec.Struct, frozen=True, gc=False):
 
 
 class Committed(msgspec.Struct, frozen=True, gc=False):
-    """The message leaves the queue; `then` is pushed in the same transaction."""
+    """The message leaves the queue.
+
+    Attributes:
+        then: pushed in the same transaction.
+        payload, kind: what history is to keep as its payload; None: the one that it has.
+        dropped: history calls it dropped, not done.
+        why: what history is to say of it, as `codec.encode_failure` writes it.
+    """
 
     then: tuple[Entry, ...] = ()
+    payload: str | None = None
+    kind: str | None = None
+    dropped: bool = False
+    why: str | None = None
 
 
 class RolledBack(msgspec.Struct, frozen=True, gc=False):
@@ -134,6 +160,8 @@ class Moved(msgspec.Struct, frozen=True, gc=False):
             holds the key as a push would, and end this one as done.
         group: the group that it is in there.
         priority: the priority that it has there.
+        dead: it was given up, and goes to a dead-letter queue.
+        error: why, for the history of the queue that it leaves.
     """
 
     to: str
@@ -146,9 +174,56 @@ class Moved(msgspec.Struct, frozen=True, gc=False):
     on_duplicate: OnDuplicate
     group: str | None = None
     priority: int = 0
+    dead: bool = False
+    error: str | None = None
 
 
-End = Committed | RolledBack | Buried | Released | Moved
+class Joined(msgspec.Struct, frozen=True, gc=False):
+    """The message leaves its queue and becomes a part of a set; a set that is complete becomes a message of its parts.
+
+    While its parts are still to come, a set stands as a message in the queue `sets`, due at its deadline, with the
+    payload `duerow.parts.open_text`. When it is complete that message gets the payload `duerow.parts.whole_text`, is
+    due at once and as good as new. Whatever arrives at once, a part is in one set, and a set becomes whole once.
+
+    Attributes:
+        sets: the queue where the sets stand.
+        correlation: which set; sets of one queue and correlation follow one another.
+        within: how long after its first part a set is due, whole or not.
+        limit: how many parts a set has at most.
+        full: how the turn ends if the set has so many and is not complete.
+        count: with so many parts a set is complete.
+        complete: told the parts of the set, this one included, says whether it is complete. Called in the transaction;
+            if it raises a DuerowError, this turn is refused with that error.
+        late: how the turn ends if its set was complete before; None: a new set begins.
+        remember: for how long it is known that a set was complete, if there is `late`.
+    """
+
+    sets: str
+    correlation: str
+    within: timedelta
+    limit: int
+    full: End
+    count: int | None = None
+    complete: Callable[[Sequence[str]], bool] | None = None
+    late: End | None = None
+    remember: timedelta = timedelta(0)
+
+
+class Closed(msgspec.Struct, frozen=True, gc=False):
+    """The message of a set is due: it becomes a message of the parts that have come, due at once and as good as new.
+
+    Attributes:
+        sets: the queue of the message, where the sets stand.
+        correlation: which set.
+        remember: for how long it is known that the set was complete; None: the next part begins a new one.
+    """
+
+    sets: str
+    correlation: str
+    remember: timedelta | None
+
+
+End = Committed | RolledBack | Buried | Released | Moved | Joined | Closed
 
 
 class Turn(msgspec.Struct, frozen=True, gc=False):
@@ -164,10 +239,81 @@ class Turn(msgspec.Struct, frozen=True, gc=False):
 
 
 class Refused(msgspec.Struct, frozen=True):
-    """A receipt that was refused, and why: LeaseLost, or DuplicateKey for a move whose key is taken."""
+    """A receipt that was refused, and why.
+
+    LeaseLost, DuplicateKey for a move whose key is taken, or what a join's predicate raised.
+    """
 
     receipt: Receipt
     error: DuerowError
+
+
+class Keeping(msgspec.Struct, frozen=True, gc=False):
+    """What a queue keeps of messages that are over, as its handle declares it.
+
+    Attributes:
+        history: how long its turns are kept; None: they are not.
+        keys: how long the keys of messages that left are remembered; None: they are not.
+    """
+
+    history: timedelta | None = None
+    keys: timedelta | None = None
+
+
+class Past(msgspec.Struct, frozen=True, gc=False):
+    """A turn that is over, with payload, headers and error as JSON text; fields as in `duerow.history.Event`."""
+
+    id: int
+    token: int
+    queue: str
+    key: str | None
+    kind: str
+    payload: str
+    headers: str | None
+    group: str | None
+    priority: int
+    outcome: Ending
+    moved_to: str | None
+    attempts: int
+    created_at: datetime
+    first_due_at: datetime
+    due_at: datetime
+    started_at: datetime
+    finished_at: datetime
+    worker: str | None
+    error: str | None
+
+    @property
+    def place(self) -> PlaceInHistory:
+        """Where it stands in the order of history."""
+        return self.finished_at, self.id, self.token
+
+
+PlaceInHistory = tuple[datetime, int, int]
+"""A place in the history of a queue: when a turn finished, its message's id and its token."""
+
+
+class PastQuery(msgspec.Struct, frozen=True, gc=False):
+    """Which turns of a queue's history to read; all that is given must hold.
+
+    Attributes:
+        id: only those of this message.
+        ends: only those after which the message left the queue or was dead.
+        where: only those of which this holds.
+        oldest_first: in the order in which they finished, else in the opposite one.
+        after: only those behind this place in that order.
+        until: no later ones than this place.
+        limit: at most so many.
+    """
+
+    queue: str
+    id: int | None = None
+    ends: bool = False
+    where: Condition | None = None
+    oldest_first: bool = False
+    after: PlaceInHistory | None = None
+    until: PlaceInHistory | None = None
+    limit: int = 100
 
 
 class Order(msgspec.Struct, frozen=True, gc=False):
@@ -196,6 +342,7 @@ class Query(msgspec.Struct, frozen=True, gc=False):
         where: only those of which this holds.
         order: in this order instead.
         locked: as they are until the transaction ends: nobody else changes them meanwhile.
+        indexed: the payload fields that have an index, which a condition may be served by; what is found is the same.
     """
 
     queue: str
@@ -208,6 +355,7 @@ class Query(msgspec.Struct, frozen=True, gc=False):
     where: Condition | None = None
     order: Order | None = None
     locked: bool = False
+    indexed: tuple[Indexed, ...] = ()
 
 
 class Change(msgspec.Struct, frozen=True, gc=False):
@@ -298,6 +446,20 @@ class ScheduleChange(msgspec.Struct, frozen=True, gc=False):
     push: tuple[Entry, ...] = ()
 
 
+class Charted(msgspec.Struct, frozen=True, gc=False):
+    """A pipeline as it is kept.
+
+    Attributes:
+        name: what it is called; unique.
+        definition: its stations, as JSON text that the store does not read.
+        version: a number that is another after every change.
+    """
+
+    name: str
+    definition: str
+    version: int
+
+
 class Consumer(msgspec.Struct, frozen=True, gc=False):
     """A consumer that said that it is there.
 
@@ -332,6 +494,29 @@ class Inspection(msgspec.Struct, frozen=True, gc=False):
     blocker: Record | None
     paused: bool
     consumers: list[Consumer]
+
+
+class Said(msgspec.Struct, frozen=True, gc=False):
+    """What is said of a queue.
+
+    Attributes:
+        queue: its name.
+        definition: what was declared of it, as JSON text that the store does not read; None: nothing was.
+        paused: whether it hands nothing out.
+        draining: whether it takes no new messages.
+    """
+
+    queue: str
+    definition: str | None
+    paused: bool
+    draining: bool
+
+
+class Indexing(msgspec.Struct, frozen=True, gc=False):
+    """What became of a queue's indexes of payload fields: the names of those made, and of those taken away."""
+
+    created: tuple[str, ...] = ()
+    dropped: tuple[str, ...] = ()
 
 
 class Standing(msgspec.Struct, frozen=True, gc=False):
@@ -413,10 +598,14 @@ class Store(Protocol):
 
     # Writes.
 
-    def push(self, entries: Sequence[Entry], on_duplicate: OnDuplicate) -> Plan[list[Pushed]]:
+    def push(self, entries: Sequence[Entry], on_duplicate: OnDuplicate, remembered: bool = False) -> Plan[list[Pushed]]:
         """Add messages; the answer of each in the order given, also for keys that occur twice. Ids follow that order.
 
+        With `remembered` a key that is remembered is taken: ignored in every mode but "reject", with the id of the
+        message that held it.
+
         Raises:
+            QueueDraining: a queue takes no new messages; nothing is written.
             DuplicateKey: with "reject", naming all taken keys of a queue; nothing is written.
         """
         ...
@@ -429,13 +618,15 @@ class Store(Protocol):
         attempts: int | None,
         consumer: str,
         dead_letter: str | None = None,
+        keep: Keeping | None = None,
     ) -> Plan[Reserved]:
         """Lend up to `limit` due messages until now + lease, first by (priority, due time, id), none to two consumers.
 
         Of a group only the live message with the lowest id, and while no other of the group is leased.
         Each row's attempts and token grow by one, `leased_by` becomes `consumer`. A row that still carries an
         unsettled lease has that recorded as its last error; if it has used up its `attempts` it is buried instead
-        and does not count towards the limit: in place, or in the queue that `dead_letter` names.
+        and does not count towards the limit: in place, or in the queue that `dead_letter` names. Of what is kept, such
+        a lease is a failed turn, and of a message that is buried a dead one.
         """
         ...
 
@@ -443,20 +634,28 @@ class Store(Protocol):
         """Let the leases run until now + lease under the same tokens; return the new ends of those still ours."""
         ...
 
-    def settle(self, turns: Sequence[Turn]) -> Plan[list[Refused]]:
+    def settle(self, turns: Sequence[Turn], keep: Keeping | None = None) -> Plan[list[Refused]]:
         """End turns, all in one transaction where the store has them; return those that were refused.
+
+        What is to be kept of the others is written in the same transaction: each turn but a released one with the
+        receipt as its key, and the keys of messages that are done, dead or moved.
 
         Raises:
             NotSupported: a turn needs a transaction over several messages and the store has none.
         """
         ...
 
-    def pop(self, queue: str, limit: int) -> Plan[list[Record]]:
-        """Take up to `limit` due messages out of the queue, as `reserve` would; each counts one more attempt."""
+    def pop(self, queue: str, limit: int, keep: Keeping | None = None) -> Plan[list[Record]]:
+        """Take up to `limit` due messages out of the queue, as `reserve` would; each counts one more attempt.
+
+        Of what is kept each is a turn that is done, with the token that a reservation would have had.
+        """
         ...
 
-    def remove(self, queue: str, ids: Sequence[int], keys: Sequence[str], even_if_leased: bool) -> Plan[Removal]:
-        """Take messages out of the queue by id, and live ones by key."""
+    def remove(
+        self, queue: str, ids: Sequence[int], keys: Sequence[str], even_if_leased: bool, keep: Keeping | None = None
+    ) -> Plan[Removal]:
+        """Take messages out of the queue by id, and live ones by key; of what is kept, remember their keys."""
         ...
 
     def change(self, queue: str, changes: Sequence[Change], even_if_leased: bool, dry_run: bool) -> Plan[list[Refused]]:
@@ -474,8 +673,32 @@ class Store(Protocol):
         """Change a schedule and push what it pushes, both or neither; False: another was faster, nothing changed."""
         ...
 
-    def pause(self, queue: str, paused: bool) -> Plan[None]:
-        """Let a queue hand out nothing from now on, or hand out again; seen by other processes within a second."""
+    def set_pipeline(self, name: str, version: int | None, after: Charted | None) -> Plan[bool]:
+        """Keep a pipeline as it is `after`, None: no longer; False: it has another version by now, nothing changed.
+
+        A version of None means that there is none of this name yet.
+        """
+        ...
+
+    def say(
+        self, queue: str, paused: bool | None = None, draining: bool | None = None, definition: str | None = None
+    ) -> Plan[None]:
+        """Note what is said of a queue; None: as it was. Seen by other processes within a second.
+
+        A paused queue hands nothing out. A draining one takes no new messages: `push` raises QueueDraining, but what
+        is moved there, and what settlements push, arrives.
+        """
+        ...
+
+    def index(self, queue: str, fields: Sequence[Indexed], dry_run: bool) -> Plan[Indexing]:
+        """Have indexes for these payload fields of a queue, and for no others of it; in a dry run only tell.
+
+        What is in other queues is not indexed, and no payload makes a push fail. No writer waits where the database
+        can do that.
+
+        Raises:
+            Conflict: another process is making indexes.
+        """
         ...
 
     def note_consumer(self, name: str, queues: Sequence[str], kinds: Sequence[str], version: str) -> Plan[None]:
@@ -494,10 +717,18 @@ class Store(Protocol):
         """Take up to `limit` messages out of the queue, whatever they are; return how many."""
         ...
 
+    def prune(self, limit: int) -> Plan[int]:
+        """Take away up to `limit` turns and as many keys whose time is over, of all queues; return how many."""
+        ...
+
     # Reads.
 
     def find(self, query: Query) -> Plan[list[Record]]:
         """Read messages without taking them."""
+        ...
+
+    def history(self, query: PastQuery) -> Plan[list[Past]]:
+        """Read turns that are over."""
         ...
 
     def peek(self, queue: str, limit: int) -> Plan[list[Record]]:
@@ -520,8 +751,27 @@ class Store(Protocol):
         """Count the queue's messages by status; a status without any may be missing."""
         ...
 
-    def tally(self, queue: str, where: Condition | None, by: Path | None, limit: int | None) -> Plan[Tally]:
-        """Count the messages of which a condition holds, by the value at a path; at most `limit` and one more."""
+    def tally(
+        self,
+        queue: str,
+        where: Condition | None,
+        by: Path | None,
+        limit: int | None,
+        indexed: tuple[Indexed, ...] = (),
+    ) -> Plan[Tally]:
+        """Count the messages of which a condition holds, by the value at a path; at most `limit` and one more.
+
+        Args:
+            queue: whose messages.
+            where: the condition; None: all.
+            by: the path; None: all are counted as one.
+            limit: see above; None: count all.
+            indexed: as in `Query`.
+        """
+        ...
+
+    def said(self, queue: str | None = None) -> Plan[list[Said]]:
+        """Read what is said of a queue, or of all of which something is said, in the order of their names."""
         ...
 
     def queues(self) -> Plan[list[str]]:
@@ -541,6 +791,10 @@ class Store(Protocol):
 
         All are read in the order of their names.
         """
+        ...
+
+    def pipelines(self, name: str | None = None) -> Plan[list[Charted]]:
+        """Read the pipelines that are kept in the order of their names, or that of a name alone."""
         ...
 
     # The tables.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import lru_cache, partial
 from typing import Any, Final, NamedTuple
@@ -26,10 +26,11 @@ from duerow.message import (
     check_queue_name,
     check_span,
 )
+from duerow.parts import as_message
 from duerow.payloads import PLAIN, Decode, Encode, Payloads
 from duerow.reservation import Receipt, Reservation
-from duerow.settlement import Bury, Commit, Move, Release, Rollback, Settlement, failure, merged
-from duerow.store import Buried, Committed, End, Entry, Moved, Record, Released, RolledBack, Turn
+from duerow.settlement import Bury, Close, Commit, Gather, Move, Release, Rollback, Settlement, failure, merged
+from duerow.store import Buried, Closed, Committed, End, Entry, Joined, Moved, Record, Released, RolledBack, Turn
 
 _COMMITTED: Final = Committed()
 
@@ -148,6 +149,7 @@ def turn(
     settlement: Settlement,
     dead_letter: DeadLetter | None = None,
     payloads: Payloads = PLAIN,
+    history: int | None = None,
 ) -> Turn:
     """Return a reservation's end as the store wants it.
 
@@ -156,6 +158,7 @@ def turn(
         settlement: how.
         dead_letter: where messages go that are given up, and the time; None: they stay where they are.
         payloads: how those of the message's queue are written and read.
+        history: how many bytes a payload may have in the queue's history; None: it keeps none.
 
     Raises:
         InvalidMessage: a payload, header, key, queue, due time or delay in the settlement is out of bounds.
@@ -167,7 +170,7 @@ def turn(
     message = reservation.message
     return Turn(
         Receipt(message.id, message.token),
-        _end(reservation, settlement, dead_letter, payloads),
+        _end(reservation, settlement, dead_letter, payloads, history),
         None if message.group is None else (message.queue, message.group),
     )
 
@@ -178,10 +181,16 @@ def done(message: Message) -> Turn:
     return Turn(Receipt(message.id, message.token), _COMMITTED, group)
 
 
-def _end(reservation: Reservation, settlement: Settlement, dead_letter: DeadLetter | None, payloads: Payloads) -> End:
+def _end(
+    reservation: Reservation,
+    settlement: Settlement,
+    dead_letter: DeadLetter | None,
+    payloads: Payloads,
+    history: int | None,
+) -> End:
     match settlement:
         case Commit():
-            return _committed(reservation.message, settlement, payloads)
+            return _committed(reservation.message, settlement, payloads, history)
         case Move():
             return _moved(reservation.message, settlement, payloads)
         case Rollback(delay=None):
@@ -193,6 +202,10 @@ def _end(reservation: Reservation, settlement: Settlement, dead_letter: DeadLett
         case Release():
             due_at = reservation.message.due_at
             return Released(reservation.message.first_due_at if due_at is None else due_at)
+        case Gather():
+            return _joined(reservation, settlement, dead_letter, payloads, history)
+        case Close():
+            return Closed(reservation.message.queue, settlement.correlation, settlement.remember)
     raise InvalidOutcome(f"message {reservation.message.id} cannot be settled by {settlement!r:.120}")
 
 
@@ -211,15 +224,50 @@ def _buried(message: Message, bury: Bury, dead_letter: DeadLetter | None) -> End
         dead_letter.now,
         message.group,
         message.priority,
+        _error(bury),
     )
 
 
-def _committed(message: Message, commit: Commit, payloads: Payloads) -> Committed:
-    if commit.payload is not UNSET:
+def _joined(
+    reservation: Reservation, gather: Gather, dead_letter: DeadLetter | None, payloads: Payloads, history: int | None
+) -> Joined:
+    complete = gather.complete
+
+    def is_complete(parts: Sequence[str]) -> bool:
+        assert complete is not None  # noqa: S101 - it is asked only then
+        messages = [as_message(part, payloads.decode) for part in parts]
+        try:
+            return bool(complete(messages))
+        except Exception as error:
+            raise InvalidOutcome(
+                f"message {reservation.message.id}: the predicate of the set {gather.correlation!r:.80} failed on its "
+                f"{len(parts)} parts"
+            ) from error
+
+    return Joined(
+        check_queue_name(gather.sets),
+        payloads.veiled(gather.correlation),
+        check_span("within", gather.within),
+        gather.limit,
+        _end(reservation, gather.full, dead_letter, payloads, history),
+        gather.count,
+        None if complete is None else is_complete,
+        None if gather.late is None else _end(reservation, gather.late, dead_letter, payloads, history),
+        check_span("remember", gather.remember),
+    )
+
+
+def _committed(message: Message, commit: Commit, payloads: Payloads, history: int | None) -> Committed:
+    then = tuple(_pushed_then(draft, payloads) for draft in commit.then)
+    if commit.payload is UNSET:
+        return Committed(then, dropped=commit.dropped)
+    if history is None:
         raise ConfigurationError(
-            f"queue {message.queue!r} keeps no history, so commit(payload=…) of message {message.id} has no place to go"
+            f"queue {message.queue!r} keeps no history, so commit(payload=…) of message {message.id} has no place to "
+            "go; declare one: db.queue(…, history=timedelta(days=7))"
         )
-    return Committed(tuple(_pushed_then(draft, payloads) for draft in commit.then))
+    kept = payloads.encode(commit.payload, history)
+    return Committed(then, kept.text, kept.kind, commit.dropped)
 
 
 def _pushed_then(draft: Draft, payloads: Payloads) -> Entry:

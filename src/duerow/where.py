@@ -57,6 +57,34 @@ FIELDS: Final[dict[str, Kind]] = {
 
 JSON: Final = ("payload", "headers")
 
+PAST: Final[dict[str, Kind]] = {
+    "id": "integer",
+    "token": "integer",
+    "queue": "text",
+    "key": "text",
+    "kind": "text",
+    "group": "text",
+    "priority": "integer",
+    "outcome": "text",
+    "moved_to": "text",
+    "attempts": "integer",
+    "created_at": "moment",
+    "first_due_at": "moment",
+    "due_at": "moment",
+    "started_at": "moment",
+    "finished_at": "moment",
+    "worker": "text",
+}
+"""The fields of a turn in a queue's history that a condition may speak of, besides those of `PAST_JSON`."""
+
+PAST_JSON: Final = (*JSON, "error")
+
+KINDS: Final = FIELDS | PAST
+"""All fields that there are, of messages and of turns; one that both have is of the same kind in both."""
+
+Subject = Literal["message", "turn"]
+"""What a condition is about: a message, or a turn in a queue's history."""
+
 DEEPEST: Final = 16
 """How deep `and`, `or` and `not` may be nested."""
 
@@ -326,12 +354,18 @@ headers: Final = Field(("headers",))
 """The headers: `headers.source == "shop"`."""
 
 
-def as_condition(where: object) -> Condition:
-    """Return a condition given as text or as a condition; raise InvalidCondition if it is neither."""
-    if isinstance(where, Condition):
-        return where
+def as_condition(where: object, about: Subject = "message") -> Condition:
+    """Return a condition given as text or as a condition; raise InvalidCondition if it is neither, or of other fields.
+
+    Args:
+        where: the condition.
+        about: what it is to be about.
+    """
     if isinstance(where, str):
-        return parse(where)
+        where = parse(where)
+    if isinstance(where, Condition):
+        _check_fields(where, about)
+        return where
     raise InvalidCondition(f"a condition is text or made with duerow.where.field, not {where!r:.80}")
 
 
@@ -342,10 +376,12 @@ def path_of(named: Field) -> Path:
 
 def as_path(by: object) -> Path:
     """Return the path of a field given as text or as a field; raise InvalidCondition if messages have none such."""
-    if isinstance(by, Field):
-        return check_comparable(path_of(by))
     if isinstance(by, str):
-        return check_comparable(parse_path(by))
+        by = Field(parse_path(by))
+    if isinstance(by, Field):
+        path = check_comparable(path_of(by))
+        _check_subject(path, "message")
+        return path
     raise InvalidCondition(f"a field is text such as payload.companyId, or made with duerow.where, not {by!r:.80}")
 
 
@@ -375,10 +411,9 @@ def path_text(path: Path) -> str:
 def check_path(path: Path) -> Path:
     """Return a path if messages may have it, else raise InvalidCondition."""
     root, names = path[0], path[1:]
-    if root not in FIELDS and root not in JSON:
-        known = ", ".join([*FIELDS, "payload.…", "headers.…"])
-        raise InvalidCondition(f"a message has no field {root!r:.80}; there are {known}")
-    if names and root in FIELDS:
+    if root not in KINDS and root not in PAST_JSON:
+        _check_subject(path, "message")
+    if names and root in KINDS:
         raise InvalidCondition(f"{path_text(path)!r:.120}: {root} has no parts; only payload and headers have")
     if root == "headers" and len(names) > 1:
         raise InvalidCondition(
@@ -397,7 +432,29 @@ def check_comparable(path: Path) -> Path:
     """Return a path that leads to a value, else raise InvalidCondition."""
     if path == ("headers",):
         raise InvalidCondition("say which header: headers.source")
+    if path == ("error",):
+        raise InvalidCondition("say what of the error: error.type or error.message")
     return path
+
+
+def _check_fields(condition: Condition, about: Subject) -> None:
+    """Raise InvalidCondition if a condition speaks of a field that its subject does not have."""
+    match condition:
+        case Group(terms):
+            for term in terms:
+                _check_fields(term, about)
+        case Not(term):
+            _check_fields(term, about)
+        case Compare(path) | In(path) | Like(path) | IsNull(path):
+            _check_subject(path, about)
+
+
+def _check_subject(path: Path, about: Subject) -> None:
+    fields, documents = (FIELDS, JSON) if about == "message" else (PAST, PAST_JSON)
+    if path[0] not in fields and path[0] not in documents:
+        known = ", ".join([*fields, *(f"{name}.…" for name in documents)])
+        where = " in history" if about == "turn" else ""
+        raise InvalidCondition(f"a {about}{where} has no field {path[0]!r:.80}; there are {known}")
 
 
 def comparison(path: Path, operator: Operator, value: Any) -> Condition:
@@ -417,7 +474,7 @@ def membership(path: Path, values: Iterable[Any]) -> Condition:
 
 def pattern_match(path: Path, pattern: Any) -> Condition:
     """Return that the value at a path is text of this pattern; raise InvalidCondition if it is no pattern."""
-    if FIELDS.get(path[0]) == "moment":
+    if KINDS.get(path[0]) == "moment":
         raise InvalidCondition(f"{path[0]} is a time, which like cannot match; compare it with <, <=, > or >=")
     if not isinstance(pattern, str):
         raise InvalidCondition(f"like takes a pattern, which is text, not {pattern!r:.80}")
@@ -430,7 +487,7 @@ def pattern_match(path: Path, pattern: Any) -> Condition:
 
 def _checked(path: Path, value: Any) -> Value:
     """Return a value to compare a field with; a time as an aware UTC datetime."""
-    if FIELDS.get(path[0]) == "moment":
+    if KINDS.get(path[0]) == "moment":
         return _moment(path[0], value)
     if type(value) is bool:
         return value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from datetime import timedelta
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import duerow
-from duerow import Draft, Drop, Message, Pipeline, Relay, Sink, Switch, spark
+from duerow import Draft, Drop, Fork, Join, Message, Pipeline, Relay, Sink, Split, Switch, spark
 from duerow.errors import ConfigurationError
 from duerow.retry import fixed, limited
 from duerow.testing.conformance.fixtures import Place
@@ -43,8 +44,23 @@ def everything(pipeline: Pipeline, db: duerow.Database) -> dict[str, list[Any]]:
     }
 
 
+def past(pipeline: Pipeline, db: duerow.Database) -> dict[str, list[Any]]:
+    """What became of which message in each queue, whatever the ids are."""
+    return {
+        queue: sorted(
+            (
+                [event.payload["n"], event.attempts, event.outcome, event.moved_to, event.payload]
+                for event in db.queue(queue).history(limit=10_000)
+            ),
+            key=str,
+        )
+        for queue in pipeline.queues
+    }
+
+
 def orders() -> Pipeline:
     """Every kind of station, a loop of three rounds, drops, failures, a payload that is none."""
+    kept = timedelta(days=7)
 
     def check(message: Message) -> Any:
         number = message.payload["n"]
@@ -65,10 +81,16 @@ def orders() -> Pipeline:
     return Pipeline(
         "orders",
         [
-            Relay("check", check, to="turn", retry=limited(2, AT_ONCE)),
-            Switch("turn", turn, to={"again": "turn", "small": "ship", "large": "end"}, retry=limited(2, AT_ONCE)),
+            Relay("check", check, to="turn", retry=limited(2, AT_ONCE), history=kept),
+            Switch(
+                "turn",
+                turn,
+                to={"again": "turn", "small": "ship", "large": "end"},
+                retry=limited(2, AT_ONCE),
+                history=kept,
+            ),
             Relay("ship", ship, to="shipped", retry=limited(2, AT_ONCE)),
-            Sink("end", lambda message: None),
+            Sink("end", lambda message: None, history=kept),
         ],
         outputs=["shipped"],
     )
@@ -82,7 +104,7 @@ def test_stations_on_spark_do_what_the_local_twin_does(
     with duerow.connect("memory://") as memory:
         pushed(memory, "check", 1_000)
         pipeline.run(memory, until="empty")
-        expected = everything(pipeline, memory)
+        expected, expected_past = everything(pipeline, memory), past(pipeline, memory)
 
     tallies = spark.run(pipeline, place.url, session, **place.settings)
 
@@ -100,8 +122,67 @@ def test_stations_on_spark_do_what_the_local_twin_does(
     assert "switch 'turn', message" in ended["turn"][0][-1]
     assert "'sideways'" in ended["turn"][0][-1]
     assert "payload['odd'] is of type builtins.set" in ended["ship"][0][-1]
+    kept = past(pipeline, db)
+    assert kept == expected_past
+    assert Counter(row[2] for row in kept["check"]) == {"moved": 800, "dropped": 100, "failed": 100, "dead": 100}
+    assert (len(kept["ship"]), len(kept["end"])) == (0, 400)
     assert tallies["check"].claimed == 1_100
     assert tallies["end"].settled == 400
+
+
+def parcels() -> Pipeline:
+    """One to many and many to one, with a station that may begin only so many messages at a time."""
+
+    def split(message: Message) -> Any:
+        number = message.payload["n"]
+        return [{"order": number, "item": item} for item in range(number % 4)]
+
+    def fork(message: Message) -> Any:
+        return {"weigh": message.payload, "price": message.payload}
+
+    def weigh(message: Message) -> Any:
+        return {**message.payload, "weight": 2}
+
+    def price(message: Message) -> Any:
+        return {**message.payload, "price": 3}
+
+    def item(message: Message) -> str:
+        return f"{message.payload['order']}/{message.payload['item']}"
+
+    def merge(parts: list[Message]) -> Any:
+        return {name: value for part in parts for name, value in part.payload.items()}
+
+    def is_whole(parts: list[Message]) -> bool:
+        return len(parts) == parts[0].payload["order"] % 4
+
+    def order(parts: list[Message]) -> Any:
+        return [parts[0].payload["order"], sum(part.payload["weight"] * part.payload["price"] for part in parts)]
+
+    return Pipeline(
+        "parcels",
+        [
+            Split("orders", split, to="items", rate=(60, timedelta(seconds=1))),
+            Fork("items", fork, to=["weigh", "price"]),
+            Relay("weigh", weigh, to="item"),
+            Relay("price", price, to="item"),
+            Join("item", merge, by=item, count=2, to="order"),
+            Join("order", order, by="payload.order", complete=is_whole, to="parcels"),
+        ],
+        outputs=["parcels"],
+    )
+
+
+def test_one_to_many_and_many_to_one_are_the_same_on_spark(
+    session: SparkSession, place: Place, db: duerow.Database
+) -> None:
+    pipeline = parcels()
+    pushed(db, "orders", 100)
+    tallies = spark.run(pipeline, place.url, session, until="idle", **place.settings)
+    ended = found(db, "parcels")
+    assert sorted(ended.values()) == [[number, number % 4 * 6] for number in range(100) if number % 4]
+    assert db.queues() == ["parcels"]
+    assert (tallies["orders"].claimed, tallies["order/sets"].claimed) == (100, 75)
+    assert [graph.name for graph in db.pipelines()] == ["parcels"]
 
 
 def test_a_message_that_goes_round_too_often_is_buried_with_the_reason(

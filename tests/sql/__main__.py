@@ -2,10 +2,11 @@
 
 from tests.sql.texts import FOLDER, wanted
 
-for name, text in wanted().items():
+texts = wanted()
+for name, text in texts.items():
     path = FOLDER / name
     path.parent.mkdir(exist_ok=True)
     path.write_text(text)
 for path in FOLDER.glob("*/*.sql"):
-    if f"{path.parent.name}/{path.name}" not in wanted():
+    if f"{path.parent.name}/{path.name}" not in texts:
         path.unlink()

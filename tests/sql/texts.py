@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 import textwrap
+from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 from sqlalchemy import Dialect
 from sqlalchemy.dialects import postgresql, sqlite
 
-from duerow.store import Order
+from duerow.store import Indexed, Order, PastQuery
 from duerow.stores.sql.dialects.postgresql import PostgreSQL
 from duerow.stores.sql.dialects.sqlite import SQLite
 from duerow.stores.sql.plans import SqlStore
@@ -27,9 +28,13 @@ DIALECTS: dict[str, tuple[Any, Dialect]] = {
 }
 WITH_PARAMETER = {
     "insert_one": [frozenset(), frozenset(("key", "headers", "due", "delay"))],
+    "say": [("paused", "draining"), ("definition",)],
+    "said": [(), ("name",)],
     "reserve": [True, False],
     "pop": [True, False],
+    "keep_lapsed": [True, False],
     "schedules": [(), ("name",), ("due",)],
+    "pipelines": [(), ("name",)],
     "pick": [(False, False), (True, False), (True, True)],
     "peek": [True, False],
     "change": [
@@ -65,7 +70,7 @@ def statements(of: Statements) -> dict[str, Statement]:
                     )
                     found[f"{name}-{label}".rstrip("-")] = of.pick(*parameter)
                     continue
-                flag = "grouped" if name == "peek" else "from_floor"
+                flag = {"peek": "grouped", "keep_lapsed": "buries"}.get(name, "from_floor")
                 label = flag if parameter is True else "" if parameter is False else "-".join(sorted(parameter))
                 made = getattr(of, name)(parameter)
                 found[f"{name}-{label}".rstrip("-")] = made.alike(frozenset()) if isinstance(made, OverRows) else made
@@ -79,7 +84,14 @@ def statements(of: Statements) -> dict[str, Statement]:
         "payload.companyId = 3345 and not attempts > 3 or headers.\"x\" like 'a%' and status in ('new', 'error')"
     )
     found["search"] = of.search((), where, Order("priority", descending=True, after=(5, 7)), locked=True)
+    found["insert_one-asking"] = of.insert_one(frozenset(("key",)), asking=True)
+    indexed_of = ("mail", (Indexed(("companyId",), "integer"), Indexed(("to", "city"), "text")))
+    asked = parse("payload.companyId = 3345 and payload.to.city < 'b'")
+    found["search-indexed"] = of.search((), asked, Order(), locked=False, indexed_of=indexed_of)
     found["tally"] = of.tally(where, ("payload", "companyId"), limited=True, resting=False)
+    about = parse("outcome = 'failed' and payload.companyId = 3345 and error.type like 'Time%'")
+    found["past"] = of.past(PastQuery("q", where=about, after=(datetime(2026, 1, 1, tzinfo=UTC), 7, 3)))
+    found["past-ends"] = of.past(PastQuery("q", id=7, ends=True, oldest_first=True))
     return found
 
 

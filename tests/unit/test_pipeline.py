@@ -138,7 +138,7 @@ def test_a_relay_sends_on_what_its_function_returns() -> None:
 
 
 def test_a_relay_that_returns_drop_ends_the_message() -> None:
-    assert settled(Relay("s", lambda m: Drop, to="t")) == Commit()
+    assert settled(Relay("s", lambda m: Drop, to="t")) == Commit(dropped=True)
 
 
 def test_a_relay_that_returns_none_fails_unless_it_said_that_it_may() -> None:

@@ -25,7 +25,7 @@ def test_a_settlement_that_took_effect_after_the_second_look_is_of_unknown_outco
         settle = database.store.settle
         tries: list[Sequence[Turn]] = []
 
-        def late(turns: Sequence[Turn]) -> Plan[Any]:
+        def late(turns: Sequence[Turn], keep: Any = None) -> Plan[Any]:
             tries.append(turns)
             if len(tries) == 1:
                 raise StoreUnavailable("the connection broke", outcome="unknown")

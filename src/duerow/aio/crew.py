@@ -44,7 +44,7 @@ from duerow.working.supervising import (
     Supervising,
     TurnsEnded,
 )
-from duerow.working.ticking import TICKER, Maintain, Present, Rest, Ticking
+from duerow.working.ticking import TICKER, Maintain, Present, Prune, Rest, TellDifferences, Ticking
 
 PATIENCE: Final = 1.0
 """Seconds that cancelled handlers have to clean up before `run` returns without them."""
@@ -233,8 +233,10 @@ class Office:
             Freed: self._tell_freed,
             Pause: lambda step: _within(step.seconds, self._time_up.wait()),
             Extend: self._extend,
-            Maintain: lambda step: self._queue.database.maintain(),
+            Maintain: lambda step: self._queue.database.tick(),
+            Prune: lambda step: self._queue.database.prune(batches=1),
             Present: lambda step: self._present(),
+            TellDifferences: lambda step: self._queue.tell_differences(),
             Rest: lambda step: _within(step.seconds, self._over.wait()),
             TurnsEnded: self._turns_ended,
             NextEvent: self._next_event,

@@ -86,11 +86,11 @@ class Operating:
 
     async def pause(self) -> None:
         """Hand out nothing from now on; other processes follow within a second. What is leased can be settled."""
-        await self.database.run(lambda: self.database.store.pause(self.name, True))
+        await self.database.run(lambda: self.database.store.say(self.name, paused=True))
 
     async def resume(self) -> None:
-        """Hand out again."""
-        await self.database.run(lambda: self.database.store.pause(self.name, False))
+        """Hand out again, and take messages again: the end of `pause` and of `drain`."""
+        await self.database.run(lambda: self.database.store.say(self.name, paused=False, draining=False))
 
     async def purge(self, confirm: str) -> int:
         """Take all messages out of the queue, also leased and dead ones; return how many. In batches.

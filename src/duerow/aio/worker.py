@@ -21,7 +21,7 @@ from duerow.retry import RetryFunction, RetryPolicy
 from duerow.working.middleware import Middleware, around
 from duerow.working.processes import pickled
 from duerow.working.queues import as_queues, dispatching, handlers_of
-from duerow.working.rate import Rate, check_rate
+from duerow.working.rate import Rate, budget_of, check_rate
 from duerow.working.shift import GRACE, Shift, Terms, Until, check_handler, handlers_at_once, is_async, new_name
 
 SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
@@ -118,6 +118,7 @@ class Worker:
             whole_batch=whole_batch,
             transactional=transactional,
             rate=check_rate(rate),
+            budget=budget_of(check_rate(rate)),
             singleton=singleton,
             cluster_concurrency=cluster_concurrency,
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 import typer
@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from duerow.codec import BYTES, JSON
+from duerow.history import Event
 from duerow.message import Message
 from duerow.payloads import Sealing
 from duerow.store import Settings, find_backend
@@ -55,8 +56,11 @@ def _encryption(keys: list[str]) -> Sealing:
     return Encryption(keys)
 
 
-def legible(message: Message) -> Message:
-    """Return a message for people: a payload of a kind that only its own program knows as the JSON that it is."""
+Shown = TypeVar("Shown", Message, Event)
+
+
+def legible(message: Shown) -> Shown:
+    """Return a message, or a turn, for people: a payload of a kind that only its program knows as JSON."""
     if message.kind in (JSON, BYTES) or not isinstance(message.payload, str):
         return message
     try:

@@ -41,7 +41,7 @@ from duerow.working.supervising import (
     Supervising,
     TurnsEnded,
 )
-from duerow.working.ticking import TICKER, Maintain, Present, Rest, Ticking
+from duerow.working.ticking import TICKER, Maintain, Present, Prune, Rest, TellDifferences, Ticking
 
 Events = SimpleQueue[Stop | Left]
 
@@ -73,8 +73,10 @@ class Crew:
             Freed: self._tell_freed,
             Pause: lambda step: self._time_up.wait(step.seconds),
             Extend: lambda step: queue.extend_many(step.reservations),
-            Maintain: lambda step: queue.database.maintain(),
+            Maintain: lambda step: queue.database.tick(),
+            Prune: lambda step: queue.database.prune(batches=1),
             Present: lambda step: self._present(),
+            TellDifferences: lambda step: queue.tell_differences(),
             Rest: lambda step: self._over.wait(step.seconds),
             TurnsEnded: lambda step: self._ended.set(),
             NextEvent: self._next_event,

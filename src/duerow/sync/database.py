@@ -11,11 +11,15 @@ from datetime import datetime, timedelta
 from types import TracebackType
 from typing import Any, Final, Self, TypeVar, overload
 
+import msgspec
+
 from duerow import schedule as planning
 from duerow.clock import Clock, HostClock
 from duerow.codec import MAX_PAYLOAD_BYTES
 from duerow.dead_letter import check_targets
+from duerow.definition import Defined, Definition, decoded, indexed_again, policy_of, readable
 from duerow.errors import Conflict, DuerowError, StoreUnavailable
+from duerow.history import PRUNE_BATCH
 from duerow.message import Scalar, check_queue_name
 from duerow.meter import Meter
 from duerow.payloads import Payloads, Sealing, check_sealing
@@ -23,6 +27,7 @@ from duerow.plan import Plan, run
 from duerow.retry import RetryFunction, RetryPolicy
 from duerow.schedule import Daily, Maintained, Missed, Schedule
 from duerow.store import Connections, Planned, ScheduleChange, SchedulesFound, Settings, Store, find_backend
+from duerow.sync.charting import Charting
 from duerow.sync.queue import Queue
 from duerow.typed import Upgrades
 
@@ -71,7 +76,7 @@ def connect(
     return database
 
 
-class Database:
+class Database(Charting):
     """The queues of one database; made by `connect`, a context manager that closes it at the end.
 
     Attributes:
@@ -107,6 +112,9 @@ class Database:
         dead_letter: str | None = ...,
         payload: type[T],
         upgrades: Upgrades | None = ...,
+        indexed: Mapping[str, type] | None = ...,
+        history: timedelta | None = ...,
+        remember_keys: timedelta | None = ...,
     ) -> Queue[T]: ...
     @overload
     def queue(
@@ -119,6 +127,9 @@ class Database:
         dead_letter: str | None = ...,
         payload: type[Any] | None = ...,
         upgrades: Upgrades | None = ...,
+        indexed: Mapping[str, type] | None = ...,
+        history: timedelta | None = ...,
+        remember_keys: timedelta | None = ...,
     ) -> Queue[Any]: ...
     def queue(
         self,
@@ -130,6 +141,9 @@ class Database:
         dead_letter: str | None = None,
         payload: type[Any] | None = None,
         upgrades: Upgrades | None = None,
+        indexed: Mapping[str, type] | None = None,
+        history: timedelta | None = None,
+        remember_keys: timedelta | None = None,
     ) -> Queue[Any]:
         """Return the queue of this name; nothing has to be created.
 
@@ -143,18 +157,85 @@ class Database:
             payload: the type of its payloads: a dataclass, msgspec Struct, pydantic model or TypedDict; see
                 `duerow.typed`. Default: JSON and bytes.
             upgrades: functions that make payloads of that type of others, by kind or by older type.
+            indexed: payload fields by which messages are searched for, each with the type of its values: int, float,
+                str or bool, such as `{"companyId": int, "to.city": str}`. `Queue.declare` makes their indexes.
+            history: how long turns are kept after they ended; default: they are not. See `Queue.history`.
+            remember_keys: how long the keys of messages that left (done, dead, moved, removed, popped) are remembered,
+                so that a push with one through this handle is a duplicate; default: they are not.
 
         Raises:
-            InvalidMessage: a name or the lease is out of bounds.
-            ConfigurationError: dead letters would go in a circle, the type cannot be declared, or an upgrade is no
-                function.
+            InvalidMessage: a name, the lease, or a time to keep is out of bounds.
+            ConfigurationError: dead letters would go in a circle, the type cannot be declared, an upgrade is no
+                function, or a field cannot be indexed.
         """
-        queue = Queue(self, name, lease, retry, max_payload_bytes, dead_letter, payload, upgrades)
+        queue = Queue(
+            self,
+            name,
+            lease,
+            retry,
+            max_payload_bytes,
+            dead_letter,
+            payload,
+            upgrades,
+            indexed,
+            history,
+            remember_keys,
+        )
         if dead_letter is not None:
             targets = {**self._dead_letters, name: dead_letter}
             check_targets(targets)
             self._dead_letters = targets
         return queue
+
+    def check_dead_letters(self, stored: Mapping[str, Definition], queue: str, dead_letter: str | None) -> None:
+        """Raise ConfigurationError if dead letters would go in a circle with what is stored and what is open here."""
+        targets = {name: one.dead_letter for name, one in stored.items()} | self._dead_letters | {queue: dead_letter}
+        check_targets({name: target for name, target in targets.items() if target is not None})
+
+    def is_dead_letter_queue(self, name: str) -> bool:
+        """Return whether dead letters are sent to this queue, by what is open here or by what the database says."""
+        if name in self._dead_letters.values():
+            return True
+        known = [readable(one.definition) for one in self.run(self.store.said)]
+        return any(definition is not None and definition.dead_letter == name for definition in known)
+
+    def as_defined(self, name: str, *, payload: type[Any] | None = None) -> Queue[Any]:
+        """Return the queue of this name on the terms that its database says; the default ones where it says nothing.
+
+        For programs that do not declare it themselves.
+
+        Args:
+            name: its name.
+            payload: the type of its payloads, which a database cannot say.
+
+        Raises:
+            ConfigurationError: it was declared by a version that this one does not understand.
+        """
+        called = check_queue_name(name)
+        said = self.run(lambda: self.store.said(called))
+        definition = decoded(called, said[0].definition) if said else None
+        if definition is None:
+            return self.queue(called, payload=payload)
+        return self.queue(
+            called,
+            payload=payload,
+            lease=definition.lease,
+            retry=policy_of(called, definition),
+            max_payload_bytes=definition.max_payload_bytes,
+            dead_letter=definition.dead_letter,
+            history=definition.history,
+            remember_keys=definition.remember_keys,
+            indexed=indexed_again(definition.indexed),
+        )
+
+    def definitions(self) -> list[Defined]:
+        """Return what the database says of its queues, in the order of their names; those without a word are left out.
+
+        Raises:
+            ConfigurationError: one was declared by a version that this one does not understand.
+        """
+        said = self.run(self.store.said)
+        return [Defined(one.queue, decoded(one.queue, one.definition), one.paused, one.draining) for one in said]
 
     def host_time(self) -> datetime:
         """Return the time as this process knows it: that of the clock given to `connect`, else of the host."""
@@ -242,10 +323,29 @@ class Database:
                 return True
 
     def maintain(self) -> Maintained:
-        """Do one round of what workers do in the background: push what schedules have due.
+        """Do one round of what workers do in the background: push what schedules have due, and prune what is kept.
 
         A schedule that cannot tick holds up no other: the answer says which and why.
         """
+        ticked = self.tick()
+        return msgspec.structs.replace(ticked, pruned=self.prune())
+
+    def prune(self, batches: int | None = None) -> int:
+        """Take away the turns and remembered keys, of all queues, whose time is over; return how many.
+
+        Args:
+            batches: how many transactions at most, of a thousand turns and as many keys each; default: all it takes.
+        """
+        gone = made = 0
+        while batches is None or made < batches:
+            some = self.run(lambda: self.store.prune(PRUNE_BATCH))
+            gone, made = gone + some, made + 1
+            if some < PRUNE_BATCH:
+                break
+        return gone
+
+    def tick(self) -> Maintained:
+        """Push what schedules have due; see `maintain`."""
         pushed = 0
         failed: dict[str, DuerowError] = {}
         while True:

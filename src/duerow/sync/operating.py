@@ -87,11 +87,11 @@ class Operating:
 
     def pause(self) -> None:
         """Hand out nothing from now on; other processes follow within a second. What is leased can be settled."""
-        self.database.run(lambda: self.database.store.pause(self.name, True))
+        self.database.run(lambda: self.database.store.say(self.name, paused=True))
 
     def resume(self) -> None:
-        """Hand out again."""
-        self.database.run(lambda: self.database.store.pause(self.name, False))
+        """Hand out again, and take messages again: the end of `pause` and of `drain`."""
+        self.database.run(lambda: self.database.store.say(self.name, paused=False, draining=False))
 
     def purge(self, confirm: str) -> int:
         """Take all messages out of the queue, also leased and dead ones; return how many. In batches.

@@ -32,7 +32,10 @@ from duerow.store import (
     Committed,
     End,
     Entry,
+    Keeping,
     Moved,
+    Past,
+    PastQuery,
     Query,
     Record,
     Released,
@@ -48,6 +51,9 @@ from duerow.testing.reading import empty, everything
 NAMES: Final = ("mail", "billing")
 """Two queues are enough for moves to meet."""
 
+LONG: Final = timedelta(days=3_650)
+"""Longer than anything is kept, and than any run lasts."""
+
 ERROR: Final = '{"type":"Error","message":"no line","traceback":null}'
 
 SPANS = st.sampled_from([seconds(0), microseconds(1), seconds(1), seconds(30), minutes(1), hours(1)])
@@ -56,6 +62,9 @@ STEPS_OF_TIME = st.sampled_from(
     [microseconds(1), seconds(1), seconds(29), seconds(30), minutes(1), hours(1), hours(24), seconds(-1), hours(-1)]
 )
 QUEUES = st.sampled_from(NAMES)
+KEEPS = st.sampled_from(
+    [None, None, Keeping(history=hours(1)), Keeping(keys=minutes(1)), Keeping(history=hours(24), keys=hours(1))]
+)
 KEYS = st.sampled_from(["a", "b", "A", "a "])
 PAYLOADS = st.sampled_from(["1", "2", '"1"', '{"a":1}'])
 GROUPS = st.sampled_from([None, None, "g", "h"])
@@ -147,6 +156,10 @@ class _Both:
         """The store's receipt for one of the reference."""
         return Receipt(self.twin(receipt.id), receipt.token)
 
+    def past(self, past: Past) -> Past:
+        """The store's turn for one of the reference."""
+        return msgspec.structs.replace(past, id=self.twin(past.id))
+
     def record(self, record: Record) -> Record:
         """The store's record for one of the reference."""
         return msgspec.structs.replace(record, id=self.twin(record.id))
@@ -179,6 +192,9 @@ class StoreMachine(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
+        self.clock.set(START + LONG)
+        while self.database.run(lambda: self.database.store.prune(1_000)):
+            pass  # what earlier runs kept
         self.clock.set(START)
         empty(self.database)
         self.both = _Both(self.database, self.clock)
@@ -188,10 +204,12 @@ class StoreMachine(RuleBasedStateMachine):
         """Give the reference back."""
         self.both.reference.close()
 
-    @rule(entries=st.lists(ENTRIES, min_size=1, max_size=5), mode=MODES)
-    def push(self, entries: list[Entry], mode: OnDuplicate) -> None:
-        """Push in any mode, keys taken or not, several times the same."""
-        ours, theirs = self.both.run(lambda store: store.push(entries, mode), lambda store: store.push(entries, mode))
+    @rule(entries=st.lists(ENTRIES, min_size=1, max_size=5), mode=MODES, remembered=st.booleans())
+    def push(self, entries: list[Entry], mode: OnDuplicate, remembered: bool) -> None:
+        """Push in any mode, keys taken, remembered or not, several times the same."""
+        ours, theirs = self.both.run(
+            lambda store: store.push(entries, mode, remembered), lambda store: store.push(entries, mode, remembered)
+        )
         if isinstance(theirs, tuple):
             assert ours == theirs
             return
@@ -205,19 +223,22 @@ class StoreMachine(RuleBasedStateMachine):
         lease=LEASES,
         attempts=st.sampled_from([None, 1, 2, 3]),
         consumer=st.sampled_from(["here:1:a/1", "there:2:b/2"]),
+        keep=KEEPS,
     )
-    def reserve(self, queue: str, limit: int, lease: timedelta, attempts: int | None, consumer: str) -> None:
+    def reserve(
+        self, queue: str, limit: int, lease: timedelta, attempts: int | None, consumer: str, keep: Keeping | None
+    ) -> None:
         """Reserve as one of two consumers, under any limit of attempts."""
         ours, theirs = self.both.run(
-            lambda store: store.reserve(queue, limit, lease, attempts, consumer),
-            lambda store: store.reserve(queue, limit, lease, attempts, consumer),
+            lambda store: store.reserve(queue, limit, lease, attempts, consumer, keep=keep),
+            lambda store: store.reserve(queue, limit, lease, attempts, consumer, keep=keep),
         )
         assert ours == Reserved([self.both.record(record) for record in theirs.records], theirs.buried)
         self.lent += theirs.records
 
     @precondition(lambda self: self.lent)
-    @rule(turns=st.lists(st.tuples(PLACES, ENDS), min_size=1, max_size=5))
-    def settle(self, turns: list[tuple[int, End | _Given]]) -> None:
+    @rule(turns=st.lists(st.tuples(PLACES, ENDS), min_size=1, max_size=5), keep=KEEPS)
+    def settle(self, turns: list[tuple[int, End | _Given]], keep: Keeping | None) -> None:
         """End some turns, lost, settled and expired ones among them."""
         chosen: dict[Receipt, Turn] = {}
         for place, end in turns:
@@ -228,9 +249,10 @@ class StoreMachine(RuleBasedStateMachine):
             chosen[receipt] = Turn(receipt, Released(record.due_at) if isinstance(end, _Given) else end, group)
         ours, theirs = self.both.run(
             lambda store: store.settle(
-                [msgspec.structs.replace(turn, receipt=self.both.receipt(turn.receipt)) for turn in chosen.values()]
+                [msgspec.structs.replace(turn, receipt=self.both.receipt(turn.receipt)) for turn in chosen.values()],
+                keep,
             ),
-            lambda store: store.settle([*chosen.values()]),
+            lambda store: store.settle([*chosen.values()], keep),
         )
         if isinstance(theirs, tuple):
             assert ours == theirs
@@ -258,10 +280,12 @@ class StoreMachine(RuleBasedStateMachine):
         )
         assert ours == {self.both.receipt(receipt): until for receipt, until in theirs.items()}
 
-    @rule(queue=QUEUES, limit=st.integers(1, 3))
-    def pop(self, queue: str, limit: int) -> None:
+    @rule(queue=QUEUES, limit=st.integers(1, 3), keep=KEEPS)
+    def pop(self, queue: str, limit: int, keep: Keeping | None) -> None:
         """Take messages for good."""
-        ours, theirs = self.both.run(lambda store: store.pop(queue, limit), lambda store: store.pop(queue, limit))
+        ours, theirs = self.both.run(
+            lambda store: store.pop(queue, limit, keep), lambda store: store.pop(queue, limit, keep)
+        )
         assert ours == [self.both.record(record) for record in theirs]
 
     @rule(
@@ -269,14 +293,17 @@ class StoreMachine(RuleBasedStateMachine):
         places=st.lists(PLACES, max_size=3, unique=True),
         keys=st.lists(KEYS, max_size=2, unique=True),
         even_if_leased=st.booleans(),
+        keep=KEEPS,
     )
-    def remove(self, queue: str, places: list[int], keys: list[str], even_if_leased: bool) -> None:
+    def remove(
+        self, queue: str, places: list[int], keys: list[str], even_if_leased: bool, keep: Keeping | None
+    ) -> None:
         """Remove by id and by key, from under consumers or not."""
         known = sorted(self.both.twins)
         ids = list({known[place % len(known)] for place in places}) if known else []
         ours, theirs = self.both.run(
-            lambda store: store.remove(queue, [self.both.twin(id) for id in ids], keys, even_if_leased),
-            lambda store: store.remove(queue, ids, keys, even_if_leased),
+            lambda store: store.remove(queue, [self.both.twin(id) for id in ids], keys, even_if_leased, keep),
+            lambda store: store.remove(queue, ids, keys, even_if_leased, keep),
         )
         assert sorted(ours.removed) == sorted(self.both.twin(id) for id in theirs.removed)
         assert sorted(ours.leased) == sorted((self.both.twin(id), by) for id, by in theirs.leased)
@@ -344,6 +371,11 @@ class StoreMachine(RuleBasedStateMachine):
         ours, theirs = self.both.run(lambda store: store.peek(queue, limit), lambda store: store.peek(queue, limit))
         assert ours == [self.both.record(record) for record in theirs]
 
+    @rule()
+    def prune(self) -> None:
+        """Take away what was kept long enough."""
+        self.both.run(lambda store: store.prune(100), lambda store: store.prune(100))
+
     @rule(step=STEPS_OF_TIME)
     def move_the_clock(self, step: timedelta) -> None:
         """Let time pass, or set the clock back."""
@@ -354,6 +386,9 @@ class StoreMachine(RuleBasedStateMachine):
         """After every step: the same messages, field by field, the same counts, the same next due time."""
         assert everything(self.database) == [self.both.record(record) for record in everything(self.both.reference)]
         for name in NAMES:
+            query = PastQuery(name, limit=1_000)
+            ours, theirs = self.both.run(lambda store: store.history(query), lambda store: store.history(query))  # noqa: B023
+            assert ours == [self.both.past(past) for past in theirs]
             ours, theirs = self.both.run(lambda store: store.count(name), lambda store: store.count(name))  # noqa: B023
             assert {status: n for status, n in ours.items() if n} == {status: n for status, n in theirs.items() if n}
             ours, theirs = self.both.run(

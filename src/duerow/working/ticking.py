@@ -1,4 +1,4 @@
-"""Push what schedules have due, beside the work on messages.
+"""Push what schedules have due and prune what was kept long enough, beside the work on messages.
 
 A plan (see `duerow.plan`) for a thread and a connection of its own. Every worker of a database does this for all of
 its schedules; the first one to come pushes a tick, and the others find that it is pushed.
@@ -13,6 +13,7 @@ from typing import Final
 import msgspec
 
 from duerow.errors import DuerowError, StoreUnavailable
+from duerow.history import PRUNE_BATCH
 from duerow.plan import Plan
 from duerow.schedule import Maintained
 from duerow.working.pace import Backoff
@@ -25,7 +26,7 @@ BREATH: Final = 0.01
 """Seconds between looks, at least, also if the database's clock stands still just before a tick."""
 
 PRESENT: Final = 9.0
-"""Seconds after which a worker says again that it is there, at the next look."""
+"""Seconds after which a worker says again that it is there, and prunes, at the next look."""
 
 SETTLED_IN: Final = 0.3
 """Seconds after which a worker first looks at the schedules: its own work, which may be short, goes first."""
@@ -34,11 +35,19 @@ TICKER: Final = "ticker"
 
 
 class Maintain(msgspec.Struct, frozen=True):
-    """Do one round of `Database.maintain`; answered with what it did."""
+    """Push what schedules have due; answered with what `Database.tick` returns."""
 
 
 class Present(msgspec.Struct, frozen=True):
     """Note in the database that this worker is there, and what was counted of its work."""
+
+
+class TellDifferences(msgspec.Struct, frozen=True):
+    """Log what the database says of the queues otherwise than this worker's handles do."""
+
+
+class Prune(msgspec.Struct, frozen=True):
+    """Take away a batch of what was kept long enough; answered with how much that was."""
 
 
 class Rest(msgspec.Struct, frozen=True):
@@ -55,24 +64,35 @@ class Ticking:
         self._outage = Backoff()
         self._failed: dict[str, str] = {}
         self._present_at = float("-inf")
+        self._prunes = False
 
     def tick(self) -> Plan[None]:
         """Push what is due, and sleep until the next tick, until the shift is over."""
         yield Rest(SETTLED_IN)
         while not self._shift.over:
             try:
-                if monotonic() - self._present_at >= PRESENT:
-                    yield Present()
-                    self._present_at = monotonic()
-                done: Maintained = yield Maintain()
+                done = yield from self.look()
             except StoreUnavailable as error:
                 seconds = self._outage.next()
                 self._shift.journal.unavailable("look at the schedules beside", error, seconds)
             else:
                 self._outage.reset()
-                self._tell(done.failed)
-                seconds = _until_next_look(done)
+                seconds = BREATH if self._prunes else _until_next_look(done)
             yield Rest(seconds)
+
+    def look(self) -> Plan[Maintained]:
+        """Say now and then that this worker is there, take away some of what was kept long enough, push what is due."""
+        if monotonic() - self._present_at >= PRESENT:
+            yield Present()
+            self._present_at, self._prunes = monotonic(), True
+        if not self._shift.compared:
+            yield TellDifferences()
+            self._shift.compared = True
+        if self._prunes:  # a batch at a time: what is due of the schedules does not wait for all
+            self._prunes = (yield Prune()) >= PRUNE_BATCH
+        done: Maintained = yield Maintain()
+        self._tell(done.failed)
+        return done
 
     def _tell(self, failed: Mapping[str, DuerowError]) -> None:
         """Say which schedules cannot tick: once, not at every look."""

@@ -53,6 +53,8 @@ INSERT INTO duerow_schema (version, name) VALUES (1, '0001 messages');
 CREATE TABLE duerow_queue (
 	name TEXT COLLATE "C" NOT NULL, 
 	paused BOOLEAN NOT NULL, 
+	draining BOOLEAN NOT NULL, 
+	definition JSON, 
 	PRIMARY KEY (name)
 );
 
@@ -78,6 +80,48 @@ CREATE INDEX duerow_schedule_due ON duerow_schedule (next_at) WHERE next_at IS N
 
 INSERT INTO duerow_schema (version, name) VALUES (3, '0003 schedules');
 
+CREATE TABLE duerow_history (
+	id BIGINT NOT NULL, 
+	token BIGINT NOT NULL, 
+	queue TEXT COLLATE "C" NOT NULL, 
+	key TEXT COLLATE "C", 
+	kind TEXT NOT NULL, 
+	payload JSON NOT NULL, 
+	headers JSON, 
+	"group" TEXT COLLATE "C", 
+	priority SMALLINT NOT NULL, 
+	outcome TEXT NOT NULL, 
+	moved_to TEXT COLLATE "C", 
+	attempts INTEGER NOT NULL, 
+	created_at TIMESTAMP WITH TIME ZONE NOT NULL, 
+	first_due_at TIMESTAMP WITH TIME ZONE NOT NULL, 
+	due_at TIMESTAMP WITH TIME ZONE NOT NULL, 
+	started_at TIMESTAMP WITH TIME ZONE NOT NULL, 
+	finished_at TIMESTAMP WITH TIME ZONE NOT NULL, 
+	worker TEXT, 
+	error JSON, 
+	until TIMESTAMP WITH TIME ZONE NOT NULL, 
+	PRIMARY KEY (id, token)
+);
+
+CREATE TABLE duerow_remembered (
+	queue TEXT COLLATE "C" NOT NULL, 
+	key TEXT COLLATE "C" NOT NULL, 
+	id BIGINT NOT NULL, 
+	until TIMESTAMP WITH TIME ZONE NOT NULL, 
+	PRIMARY KEY (queue, key)
+);
+
+CREATE INDEX duerow_history_finished ON duerow_history (queue, finished_at, id, token);
+
+CREATE INDEX duerow_history_key ON duerow_history (queue, key, finished_at, id, token) WHERE key IS NOT NULL;
+
+CREATE INDEX duerow_history_until ON duerow_history (until);
+
+CREATE INDEX duerow_remembered_until ON duerow_remembered (until);
+
+INSERT INTO duerow_schema (version, name) VALUES (4, '0004 history');
+
 CREATE TABLE duerow_counter (
 	queue TEXT COLLATE "C" NOT NULL, 
 	minute TIMESTAMP WITH TIME ZONE NOT NULL, 
@@ -93,5 +137,33 @@ CREATE TABLE duerow_counter (
 
 CREATE INDEX duerow_counter_old ON duerow_counter (minute) WHERE process <> '';
 
-INSERT INTO duerow_schema (version, name) VALUES (4, '0005 counters');
+INSERT INTO duerow_schema (version, name) VALUES (5, '0005 counters');
+
+CREATE TABLE duerow_set (
+	queue TEXT COLLATE "C" NOT NULL, 
+	correlation TEXT COLLATE "C" NOT NULL, 
+	set_id BIGINT, 
+	parts INTEGER NOT NULL, 
+	closed_until TIMESTAMP WITH TIME ZONE, 
+	PRIMARY KEY (queue, correlation)
+)
+ WITH (fillfactor = 50);
+
+CREATE INDEX duerow_set_closed ON duerow_set (closed_until) WHERE closed_until IS NOT NULL;
+
+CREATE TABLE duerow_part (
+	set_id BIGINT NOT NULL, 
+	part_id BIGINT NOT NULL, 
+	content JSON NOT NULL, 
+	PRIMARY KEY (set_id, part_id)
+);
+
+CREATE TABLE duerow_pipeline (
+	name TEXT COLLATE "C" NOT NULL, 
+	definition JSON NOT NULL, 
+	version BIGINT NOT NULL, 
+	PRIMARY KEY (name)
+);
+
+INSERT INTO duerow_schema (version, name) VALUES (6, '0006 pipelines');
 

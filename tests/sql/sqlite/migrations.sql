@@ -46,7 +46,10 @@ INSERT INTO duerow_schema (version, name) VALUES (1, '0001 messages');
 CREATE TABLE duerow_queue (
 	name TEXT COLLATE "BINARY" NOT NULL, 
 	paused BOOLEAN NOT NULL, 
-	PRIMARY KEY (name)
+	draining BOOLEAN NOT NULL, 
+	definition TEXT, 
+	PRIMARY KEY (name), 
+	CHECK (definition IS NULL OR json_valid(definition))
 );
 
 CREATE TABLE duerow_consumer (
@@ -73,6 +76,48 @@ CREATE INDEX duerow_schedule_due ON duerow_schedule (next_at) WHERE next_at IS N
 
 INSERT INTO duerow_schema (version, name) VALUES (3, '0003 schedules');
 
+CREATE TABLE duerow_history (
+	id BIGINT NOT NULL, 
+	token BIGINT NOT NULL, 
+	queue TEXT COLLATE "BINARY" NOT NULL, 
+	"key" TEXT COLLATE "BINARY", 
+	kind TEXT NOT NULL, 
+	payload TEXT NOT NULL, 
+	headers TEXT, 
+	"group" TEXT COLLATE "BINARY", 
+	priority SMALLINT NOT NULL, 
+	outcome TEXT NOT NULL, 
+	moved_to TEXT COLLATE "BINARY", 
+	attempts INTEGER NOT NULL, 
+	created_at BIGINT NOT NULL, 
+	first_due_at BIGINT NOT NULL, 
+	due_at BIGINT NOT NULL, 
+	started_at BIGINT NOT NULL, 
+	finished_at BIGINT NOT NULL, 
+	worker TEXT, 
+	error TEXT, 
+	until BIGINT NOT NULL, 
+	PRIMARY KEY (id, token)
+);
+
+CREATE TABLE duerow_remembered (
+	queue TEXT COLLATE "BINARY" NOT NULL, 
+	"key" TEXT COLLATE "BINARY" NOT NULL, 
+	id BIGINT NOT NULL, 
+	until BIGINT NOT NULL, 
+	PRIMARY KEY (queue, "key")
+);
+
+CREATE INDEX duerow_history_finished ON duerow_history (queue, finished_at, id, token);
+
+CREATE INDEX duerow_history_key ON duerow_history (queue, "key", finished_at, id, token) WHERE key IS NOT NULL;
+
+CREATE INDEX duerow_history_until ON duerow_history (until);
+
+CREATE INDEX duerow_remembered_until ON duerow_remembered (until);
+
+INSERT INTO duerow_schema (version, name) VALUES (4, '0004 history');
+
 CREATE TABLE duerow_counter (
 	queue TEXT COLLATE "BINARY" NOT NULL, 
 	minute BIGINT NOT NULL, 
@@ -90,5 +135,33 @@ CREATE TABLE duerow_counter (
 
 CREATE INDEX duerow_counter_old ON duerow_counter (minute) WHERE process <> '';
 
-INSERT INTO duerow_schema (version, name) VALUES (4, '0005 counters');
+INSERT INTO duerow_schema (version, name) VALUES (5, '0005 counters');
+
+CREATE TABLE duerow_set (
+	queue TEXT COLLATE "BINARY" NOT NULL, 
+	correlation TEXT COLLATE "BINARY" NOT NULL, 
+	set_id BIGINT, 
+	parts INTEGER NOT NULL, 
+	closed_until BIGINT, 
+	PRIMARY KEY (queue, correlation)
+);
+
+CREATE INDEX duerow_set_closed ON duerow_set (closed_until) WHERE closed_until IS NOT NULL;
+
+CREATE TABLE duerow_part (
+	set_id BIGINT NOT NULL, 
+	part_id BIGINT NOT NULL, 
+	content TEXT NOT NULL, 
+	PRIMARY KEY (set_id, part_id)
+);
+
+CREATE TABLE duerow_pipeline (
+	name TEXT COLLATE "BINARY" NOT NULL, 
+	definition TEXT NOT NULL, 
+	version BIGINT NOT NULL, 
+	PRIMARY KEY (name), 
+	CHECK (json_valid(definition))
+);
+
+INSERT INTO duerow_schema (version, name) VALUES (6, '0006 pipelines');
 

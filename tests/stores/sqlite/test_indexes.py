@@ -9,13 +9,26 @@ from typing import Any
 import pytest
 from sqlalchemy.dialects import sqlite
 
+from duerow import Database
 from duerow.message import LIVE
-from duerow.store import Query
+from duerow.store import Order, PastQuery, Query
 from duerow.stores.sql.dialects.sqlite import SQLite
 from duerow.stores.sql.plans import SqlStore, Step
+from duerow.stores.sql.statements import RECEIPT, STORY
 from duerow.stores.sql.texts import Texts
+from duerow.testing.clock import START
 from duerow.testing.conformance.fixtures import Place
 from duerow.where import parse
+
+ASKED = {
+    "payload.companyId = 3345": "companyid",
+    "payload.companyId in (1, 2) and attempts < 9": "companyid",
+    "status = 'new' and payload.companyId >= 97": "companyid",
+    "payload.to.city = 'Split' and not payload.companyId = 1": "to_city",
+    "payload.to.city < 'c12' and payload.other = 1": "to_city",
+    "payload.paid = true": "paid",
+}
+"""Conditions, and a part of the name of the index that is to serve them."""
 
 STORE = SqlStore(SQLite(), "duerow_", None, None)
 KEYS = [("mail", "a"), ("mail", "b")]
@@ -77,3 +90,65 @@ def test_a_condition_on_an_id_and_a_page_of_one_are_looked_up(place: Place) -> N
         next(STORE.find(Query("mail", where=parse("payload.a = 1"), after_id=5))),
     ):
         assert "SEARCH duerow_message USING INTEGER PRIMARY KEY" in plan(place, step)
+
+
+def test_indexed_payload_fields_are_looked_up_in_their_indexes(place: Place, db: Database) -> None:
+    queue = db.queue("orders", indexed={"companyId": int, "to.city": str, "paid": bool})
+    queue.declare()
+    for where, index in ASKED.items():
+        for step in (
+            next(STORE.find(Query("orders", where=parse(where), order=Order(), indexed=queue.indexed))),
+            next(STORE.tally("orders", parse(where), None, 10, queue.indexed)),
+        ):
+            found = plan(place, step)
+            assert f"_{index}_" in found, (where, found)
+            assert "SCAN duerow_message" not in found
+        elsewhere = next(STORE.find(Query("other", where=parse(where), order=Order(), indexed=queue.indexed)))
+        assert f"_{index}_" not in plan(place, elsewhere)
+    page = Query("orders", where=parse("payload.companyId = 5"), order=Order(), indexed=queue.indexed, after_id=7)
+    assert "TEMP B-TREE" not in plan(place, next(STORE.find(page)))
+
+
+RECEIPTS = [(1, 2), (3, 4)]
+PAST = {
+    "a page": (
+        next(STORE.history(PastQuery("mail", after=(START, 7, 3)))),
+        "duerow_history USING INDEX duerow_history_finished (queue=? AND (finished_at,id,token)<(?,?,?))",
+    ),
+    "of a message": (
+        next(STORE.history(PastQuery("mail", id=7, ends=True))),
+        "duerow_history USING INDEX sqlite_autoindex_duerow_history_1 (id=?)",
+    ),
+    "of a key": (
+        next(STORE.history(PastQuery("mail", where=parse("key = 'k'")))),
+        "duerow_history USING INDEX duerow_history_key (queue=? AND key=?)",
+    ),
+    "what is over": (
+        STORE._step(STORE.statements.expired_turns, {"limit_in": 9}),
+        "duerow_history USING INDEX duerow_history_until (until<?)",
+    ),
+    "what is taken away": (
+        STORE._given(STORE.statements.forget_turns, RECEIPT, RECEIPTS),
+        "duerow_history USING COVERING INDEX sqlite_autoindex_duerow_history_1 (id=? AND token=?)",
+    ),
+    "what is kept": (
+        STORE._given(
+            STORE.statements.keep_turns,
+            (*RECEIPT, *STORY),
+            [(id, token, "done", None, None, None, None) for id, token in RECEIPTS],
+            {"history": 1},
+        ),
+        "duerow_message USING INTEGER PRIMARY KEY (rowid=?)",
+    ),
+    "remembered keys": (
+        STORE._given(STORE.statements.remembered, ("queue", "key"), KEYS),
+        "duerow_remembered USING INDEX sqlite_autoindex_duerow_remembered_1 (queue=? AND key=?)",
+    ),
+}
+
+
+@pytest.mark.parametrize(("step", "how"), PAST.values(), ids=list(PAST))
+def test_history_and_remembered_keys_are_found_by_their_indexes(place: Place, step: Any, how: str) -> None:
+    found = plan(place, step)
+    assert how in found
+    assert "TEMP B-TREE" not in found

@@ -3,30 +3,36 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from duerow.errors import ConfigurationError, StoreUnavailable
+from duerow.history import PRUNE_BATCH
 from duerow.plan import run
 from duerow.schedule import Maintained
 from duerow.working.shift import Shift
-from duerow.working.ticking import BREATH, LOOK, SETTLED_IN, Maintain, Present, Rest, Ticking
+from duerow.working.ticking import BREATH, LOOK, SETTLED_IN, Maintain, Present, Prune, Rest, TellDifferences, Ticking
 from tests.unit.working.test_claiming import a_shift
 
 
-def pauses(look: Callable[[], Maintained], rounds: int = 3, shift: Shift | None = None) -> list[float]:
+def pauses(
+    look: Callable[[], Maintained], rounds: int = 3, shift: Shift | None = None, pruned: Sequence[int] = ()
+) -> list[float]:
     """Let a worker look so many times; return how long it pauses after each. Its own work went first."""
+    batches = iter(pruned)
     shift = shift or a_shift()
     rests: list[float] = []
 
     def carry_out(step: Any) -> Any:
         if isinstance(step, Maintain):
             return look()
-        if isinstance(step, Present):
+        if isinstance(step, Present | TellDifferences):
             return None
+        if isinstance(step, Prune):
+            return next(batches, 0)
         assert isinstance(step, Rest)
         rests.append(step.seconds)
         shift.over = shift.over or len(rests) > rounds
@@ -76,6 +82,18 @@ def test_a_database_that_is_away_is_left_alone_for_a_while(caplog: pytest.LogCap
     assert 0.2 <= third <= 0.4
     assert there == LOOK
     assert again <= 0.1
+
+
+def test_what_was_kept_long_enough_is_taken_away_bit_by_bit_between_looks_at_the_schedules() -> None:
+    looks: list[Maintained] = []
+
+    def look() -> Maintained:
+        looks.append(Maintained(0, None, {}))
+        return looks[-1]
+
+    batches = [PRUNE_BATCH, PRUNE_BATCH, 7, PRUNE_BATCH]
+    assert pauses(look, rounds=4, pruned=batches) == [BREATH, BREATH, LOOK, LOOK]
+    assert len(looks) == 4
 
 
 def test_nothing_is_looked_at_when_the_shift_is_over() -> None:

@@ -11,15 +11,15 @@ from typing import Any, Final
 
 import msgspec
 
-from duerow.store import Record
-from duerow.where import Compare, Condition, Every, In, IsNull, Like, Not, Operator, Path, Some, Value
+from duerow.store import Past, Record
+from duerow.where import PAST_JSON, Compare, Condition, Every, In, IsNull, Like, Not, Operator, Path, Some, Value
 
 _MISSING: Final = object()
 _decode = msgspec.json.Decoder().decode
 
 
-def holds(condition: Condition, record: Record) -> bool:
-    """Return whether a condition holds of a message."""
+def holds(condition: Condition, record: Record | Past) -> bool:
+    """Return whether a condition holds of a message, or of a turn of one."""
     match condition:
         case Every(terms):
             return all(holds(term, record) for term in terms)
@@ -40,10 +40,10 @@ def holds(condition: Condition, record: Record) -> bool:
     raise AssertionError(f"{condition!r} is no condition")
 
 
-def at(record: Record, path: Path) -> Any:
-    """Return the value at a path of a message; None when it is missing or null."""
+def at(record: Record | Past, path: Path) -> Any:
+    """Return the value at a path of a message or a turn; None when it is missing or null."""
     root, names = path[0], path[1:]
-    if root not in ("payload", "headers"):
+    if root not in PAST_JSON:
         return getattr(record, root)
     value = _document(getattr(record, root))
     for name in names:

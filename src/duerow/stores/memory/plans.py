@@ -7,32 +7,43 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, TypeVar
 
-from duerow.errors import LeaseLost
+from msgspec.structs import replace
+
+from duerow.errors import DuerowError, LeaseLost
 from duerow.message import OnDuplicate, Pushed, Status
 from duerow.plan import BEGIN, Plan
 from duerow.reservation import Receipt
 from duerow.store import (
     Capabilities,
     Change,
+    Charted,
+    Closed,
     Committed,
     Counted,
     Counters,
     Entry,
+    Indexed,
+    Indexing,
     Inspection,
+    Joined,
+    Keeping,
+    Past,
+    PastQuery,
     Query,
     Record,
     Refused,
     Removal,
     Reserved,
+    Said,
     ScheduleChange,
     SchedulesFound,
     Standing,
     Tally,
     Turn,
 )
-from duerow.stores.memory import counters, schedules, steps
+from duerow.stores.memory import counters, past, pipelines, schedules, steps
 from duerow.stores.memory.state import State
-from duerow.stores.memory.turns import end_turn, in_order_of_effect, require_lone_turns
+from duerow.stores.memory.turns import end_turn, gather, in_order_of_effect, require_lone_turns
 from duerow.where import Condition, Path
 
 T = TypeVar("T")
@@ -49,9 +60,9 @@ class MemoryStore:
     def __init__(self, transactions: bool = True) -> None:
         self.capabilities = Capabilities(transactions=transactions, within=False, processes=False, hosts=False)
 
-    def push(self, entries: Sequence[Entry], on_duplicate: OnDuplicate) -> Plan[list[Pushed]]:
+    def push(self, entries: Sequence[Entry], on_duplicate: OnDuplicate, remembered: bool = False) -> Plan[list[Pushed]]:
         """Add messages; see `Store.push`."""
-        return _alone(partial(steps.push, entries=entries, on_duplicate=on_duplicate))
+        return _alone(partial(steps.push_new, entries=entries, on_duplicate=on_duplicate, remembered=remembered))
 
     def reserve(
         self,
@@ -61,16 +72,17 @@ class MemoryStore:
         attempts: int | None,
         consumer: str,
         dead_letter: str | None = None,
+        keep: Keeping | None = None,
     ) -> Plan[Reserved]:
         """Lend due messages, oldest first; see `Store.reserve`."""
         terms: dict[str, Any] = {"lease": lease, "attempts": attempts, "consumer": consumer, "dead_letter": dead_letter}
-        return _alone(partial(steps.reserve, queue=queue, limit=limit, **terms))
+        return _alone(partial(steps.reserve, queue=queue, limit=limit, keep=keep, **terms))
 
     def extend(self, receipts: Sequence[Receipt], lease: timedelta) -> Plan[dict[Receipt, datetime]]:
         """Let leases run until now + lease; see `Store.extend`."""
         return _alone(partial(steps.extend, receipts=receipts, lease=lease))
 
-    def settle(self, turns: Sequence[Turn]) -> Plan[list[Refused]]:
+    def settle(self, turns: Sequence[Turn], keep: Keeping | None = None) -> Plan[list[Refused]]:
         """End turns and then push what follows from them; the refused ones are returned in the order given.
 
         A receipt that is given twice ends one turn, the first to take effect; the other is refused.
@@ -81,10 +93,21 @@ class MemoryStore:
             require_lone_turns(turns)
         refused: dict[int, Refused] = {}
         used: set[Receipt] = set()
-        for place, turn in in_order_of_effect(turns):
-            again = turn.receipt in used
+        left: list[tuple[int, Turn]] = []
+        for place, turn in in_order_of_effect(enumerate(turns)):
+            if turn.receipt in used:
+                refused[place] = Refused(turn.receipt, LeaseLost(turn.receipt.id))
+            elif isinstance(turn.end, Joined | Closed):
+                outcome = yield partial(gather, turn=turn)
+                if isinstance(outcome, DuerowError):
+                    refused[place] = Refused(turn.receipt, outcome)
+                elif outcome is not None:
+                    left.append((place, replace(turn, end=outcome)))
+            else:
+                left.append((place, turn))
             used.add(turn.receipt)
-            error = LeaseLost(turn.receipt.id) if again else (yield partial(end_turn, turn=turn))
+        for place, turn in in_order_of_effect(left):
+            error = yield partial(end_turn, turn=turn, keep=keep)
             if error is not None:
                 refused[place] = Refused(turn.receipt, error)
         ended = [turn.end for place, turn in enumerate(turns) if place not in refused]
@@ -93,13 +116,16 @@ class MemoryStore:
             yield partial(steps.push, entries=following, on_duplicate="ignore")
         return [refused[place] for place in sorted(refused)]
 
-    def pop(self, queue: str, limit: int) -> Plan[list[Record]]:
+    def pop(self, queue: str, limit: int, keep: Keeping | None = None) -> Plan[list[Record]]:
         """Take due messages out of the queue, oldest first; see `Store.pop`."""
-        return _alone(partial(steps.pop, queue=queue, limit=limit))
+        return _alone(partial(steps.pop, queue=queue, limit=limit, keep=keep))
 
-    def remove(self, queue: str, ids: Sequence[int], keys: Sequence[str], even_if_leased: bool) -> Plan[Removal]:
+    def remove(
+        self, queue: str, ids: Sequence[int], keys: Sequence[str], even_if_leased: bool, keep: Keeping | None = None
+    ) -> Plan[Removal]:
         """Take messages out of the queue by id or key; see `Store.remove`."""
-        return _alone(partial(steps.remove, queue=queue, ids=ids, keys=keys, even_if_leased=even_if_leased))
+        named: dict[str, Any] = {"ids": ids, "keys": keys, "even_if_leased": even_if_leased}
+        return _alone(partial(steps.remove, queue=queue, keep=keep, **named))
 
     def change(self, queue: str, changes: Sequence[Change], even_if_leased: bool, dry_run: bool) -> Plan[list[Refused]]:
         """Change messages; see `Store.change`."""
@@ -111,13 +137,27 @@ class MemoryStore:
         """Change a schedule and push what it pushes, in one step; see `Store.set_schedule`."""
         return _alone(partial(schedules.change, change=change))
 
+    def set_pipeline(self, name: str, version: int | None, after: Charted | None) -> Plan[bool]:
+        """Keep a pipeline if it still is what it was when it was read; see `Store.set_pipeline`."""
+        return _alone(partial(pipelines.change, name=name, version=version, after=after))
+
+    def pipelines(self, name: str | None = None) -> Plan[list[Charted]]:
+        """Read pipelines; see `Store.pipelines`."""
+        return _alone(partial(pipelines.find, name=name))
+
     def find(self, query: Query) -> Plan[list[Record]]:
         """Read messages without taking them; see `Store.find`."""
         return _alone(partial(steps.find, query=query))
 
-    def pause(self, queue: str, paused: bool) -> Plan[None]:
-        """Let a queue hand out nothing, or hand out again; see `Store.pause`."""
-        return _alone(partial(steps.pause, queue=queue, paused=paused))
+    def say(
+        self, queue: str, paused: bool | None = None, draining: bool | None = None, definition: str | None = None
+    ) -> Plan[None]:
+        """Note what is said of a queue; see `Store.say`."""
+        return _alone(partial(steps.say, queue=queue, paused=paused, draining=draining, definition=definition))
+
+    def index(self, queue: str, fields: Sequence[Indexed], dry_run: bool) -> Plan[Indexing]:
+        """Make nothing: a search looks at every message."""
+        return _alone(_no_indexes)
 
     def note_consumer(self, name: str, queues: Sequence[str], kinds: Sequence[str], version: str) -> Plan[None]:
         """Note that a consumer is there; see `Store.note_consumer`."""
@@ -130,6 +170,14 @@ class MemoryStore:
     def purge(self, queue: str, limit: int) -> Plan[int]:
         """Take messages away, whatever they are; see `Store.purge`."""
         return _alone(partial(steps.purge, queue=queue, limit=limit))
+
+    def prune(self, limit: int) -> Plan[int]:
+        """Take away what was kept long enough; see `Store.prune`."""
+        return _alone(partial(past.prune, limit=limit))
+
+    def history(self, query: PastQuery) -> Plan[list[Past]]:
+        """Read turns that are over; see `Store.history`."""
+        return _alone(partial(past.find, query=query))
 
     def standing(self, queue: str, cap: int | None) -> Plan[Standing]:
         """Tell how a queue stands; see `Store.standing`."""
@@ -151,9 +199,20 @@ class MemoryStore:
         """Count the queue's messages by status; see `Store.count`."""
         return _alone(partial(steps.count, queue=queue))
 
-    def tally(self, queue: str, where: Condition | None, by: Path | None, limit: int | None) -> Plan[Tally]:
+    def tally(
+        self,
+        queue: str,
+        where: Condition | None,
+        by: Path | None,
+        limit: int | None,
+        indexed: tuple[Indexed, ...] = (),
+    ) -> Plan[Tally]:
         """Count messages by what is at a path; see `Store.tally`."""
         return _alone(partial(steps.tally, queue=queue, where=where, by=by, limit=limit))
+
+    def said(self, queue: str | None = None) -> Plan[list[Said]]:
+        """Tell what is said of queues; see `Store.said`."""
+        return _alone(partial(steps.said, queue=queue))
 
     def queues(self) -> Plan[list[str]]:
         """List the queues that have messages; see `Store.queues`."""
@@ -188,6 +247,10 @@ def _alone(step: Callable[[State, datetime], T]) -> Plan[T]:
 
 def _nothing(state: State, now: datetime) -> None:
     return None
+
+
+def _no_indexes(state: State, now: datetime) -> Indexing:
+    return Indexing()
 
 
 def _no_migrations(state: State, now: datetime) -> list[str]:

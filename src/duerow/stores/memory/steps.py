@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from itertools import groupby, islice
 from operator import attrgetter
@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from duerow.codec import decode_failure, encode_failure
 from duerow.dead_letter import dead_letter as dead_letters
-from duerow.errors import DuerowError, DuplicateKey, LeaseLost, MessageLeased
+from duerow.errors import DuerowError, DuplicateKey, LeaseLost, MessageLeased, QueueDraining
 from duerow.message import LIVE, Failure, OnDuplicate, Outcome, Pushed, Status
 from duerow.reservation import Receipt
 from duerow.store import (
@@ -22,15 +22,18 @@ from duerow.store import (
     Consumer,
     Entry,
     Inspection,
+    Keeping,
     Order,
     Query,
     Record,
     Refused,
     Removal,
     Reserved,
+    Said,
     Standing,
     Tally,
 )
+from duerow.stores.memory import past
 from duerow.stores.memory.conditions import at, holds
 from duerow.stores.memory.state import State
 from duerow.where import Condition, Path
@@ -39,11 +42,29 @@ Step = Callable[[State, datetime], Any]
 """What the plans of this store yield: given the state and the time, it changes the one and answers."""
 
 
-def push(state: State, now: datetime, entries: Sequence[Entry], on_duplicate: OnDuplicate) -> list[Pushed]:
+def push(
+    state: State, now: datetime, entries: Sequence[Entry], on_duplicate: OnDuplicate, remembered: bool = False
+) -> list[Pushed]:
     """Add the messages one after the other, so that each meets the keys of those before it."""
+    former: dict[tuple[str, str | None], int] = {}
+    if remembered:
+        former = {(one.queue, one.key): id_ for one in entries if (id_ := past.former(state, now, one.queue, one.key))}
     if on_duplicate == "reject":
-        _refuse_taken_keys(state, entries)
-    return [_push(state, now, entry, on_duplicate) for entry in entries]
+        _refuse_taken_keys(state, entries, former)
+    pushed = [_push(state, now, entry, on_duplicate, former.get((entry.queue, entry.key))) for entry in entries]
+    if remembered:
+        past.taken_again(state, [entry for entry, one in zip(entries, pushed, strict=True) if one.outcome == "created"])
+    return pushed
+
+
+def push_new(
+    state: State, now: datetime, entries: Sequence[Entry], on_duplicate: OnDuplicate, remembered: bool = False
+) -> list[Pushed]:
+    """Add the messages unless one of their queues is being drained."""
+    for entry in entries:
+        if entry.queue in state.draining:
+            raise QueueDraining(entry.queue)
+    return push(state, now, entries, on_duplicate, remembered)
 
 
 def change(state: State, now: datetime, held: Record, entry: Entry, on_duplicate: OnDuplicate) -> Outcome:
@@ -86,16 +107,20 @@ def reserve(
     attempts: int | None,
     consumer: str,
     dead_letter: str | None,
+    keep: Keeping | None,
 ) -> Reserved:
     """Lend the first `limit` in line; those that used up their attempts in leases nobody settled are buried."""
     lent: list[Record] = []
     buried = 0
-    for record in _in_turn(state, now, queue, attempts):
+    for record in _in_turn(state, now, queue, attempts, keep):
         if len(lent) == limit:
             break
         if record.leased_until is not None:
-            record = replace(record, last_error=_ended_lease(record, attempts))
-            if attempts is not None and record.attempts >= attempts:
+            error = _ended_lease(record, attempts)
+            used_up = attempts is not None and record.attempts >= attempts
+            past.lapsed(state, now, record, error, used_up, dead_letter, keep)
+            record = replace(record, last_error=error)
+            if used_up:
                 state.put(dead(record) if dead_letter is None else _dead_letter(now, record, dead_letter))
                 buried += 1
                 continue
@@ -112,19 +137,29 @@ def extend(state: State, now: datetime, receipts: Sequence[Receipt], lease: time
     return dict.fromkeys(ours, until)
 
 
-def pop(state: State, now: datetime, queue: str, limit: int) -> list[Record]:
+def pop(state: State, now: datetime, queue: str, limit: int, keep: Keeping | None) -> list[Record]:
     """Take the first `limit` in line away; what is returned is nobody's any more, so it carries no lease."""
     taken: list[Record] = []
-    for record in _in_turn(state, now, queue, None):
+    for record in _in_turn(state, now, queue, None, keep):
         if len(taken) == limit:
             break
+        if record.leased_until is not None:
+            past.lapsed(state, now, record, _ended_lease(record, None), False, None, keep)
         state.drop(record.id)
-        taken.append(record)
-    return [replace(unleased(record), attempts=record.attempts + 1, last_attempt_at=now) for record in taken]
+        handed = replace(unleased(record), attempts=record.attempts + 1, last_attempt_at=now)
+        past.popped(state, now, record, handed, keep)
+        taken.append(handed)
+    return taken
 
 
 def remove(
-    state: State, now: datetime, queue: str, ids: Sequence[int], keys: Sequence[str], even_if_leased: bool
+    state: State,
+    now: datetime,
+    queue: str,
+    ids: Sequence[int],
+    keys: Sequence[str],
+    even_if_leased: bool,
+    keep: Keeping | None,
 ) -> Removal:
     """Take away those named by id in this queue and the live ones named by key, unless a lease on them runs."""
     named = {record.id: record for record in _by_id(state, ids) if record.queue == queue}
@@ -135,6 +170,7 @@ def remove(
             removal.leased.append((id_, record.leased_by))
         else:
             state.drop(id_)
+            past.left(state, now, record, keep)
             removal.removed.append(id_)
     return removal
 
@@ -156,9 +192,24 @@ def find(state: State, now: datetime, query: Query) -> list[Record]:
     return found[: query.limit]
 
 
-def pause(state: State, now: datetime, queue: str, paused: bool) -> None:
-    """Let the queue hand out nothing, or hand out again."""
-    (state.paused.add if paused else state.paused.discard)(queue)
+def say(
+    state: State, now: datetime, queue: str, paused: bool | None, draining: bool | None, definition: str | None
+) -> None:
+    """Note what is said of a queue, and leave what is not."""
+    for flagged, flag in ((state.paused, paused), (state.draining, draining)):
+        if flag is not None:
+            (flagged.add if flag else flagged.discard)(queue)
+    if definition is not None:
+        state.definitions[queue] = definition
+    state.known.add(queue)
+
+
+def said(state: State, now: datetime, queue: str | None) -> list[Said]:
+    """Tell what is said of a queue, or of all."""
+    names = state.known if queue is None else state.known & {queue}
+    return [
+        Said(name, state.definitions.get(name), name in state.paused, name in state.draining) for name in sorted(names)
+    ]
 
 
 def note_consumer(
@@ -329,10 +380,12 @@ def begun_anew(record: Record, due: datetime) -> Record:
     )
 
 
-def _push(state: State, now: datetime, entry: Entry, on_duplicate: OnDuplicate) -> Pushed:
+def _push(state: State, now: datetime, entry: Entry, on_duplicate: OnDuplicate, former: int | None) -> Pushed:
     held = state.holder(entry.queue, entry.key)
     if held is not None:
         return Pushed(held.id, change(state, now, held, entry, on_duplicate))
+    if former is not None:
+        return Pushed(former, "ignored")
     record = _created(state.next_id(), entry, now)
     state.put(record)
     return Pushed(record.id, "created")
@@ -362,16 +415,17 @@ def _created(id_: int, entry: Entry, now: datetime) -> Record:
     )
 
 
-def _refuse_taken_keys(state: State, entries: Sequence[Entry]) -> None:
+def _refuse_taken_keys(state: State, entries: Sequence[Entry], former: Container[tuple[str, str | None]]) -> None:
     """Raise DuplicateKey for the first queue in which keys are taken, by messages there or by earlier entries."""
     asked: set[tuple[str, str]] = set()
     taken: dict[str, dict[str, None]] = {}
     for entry in entries:
         if entry.key is None:
             continue
-        if (entry.queue, entry.key) in asked or state.holder(entry.queue, entry.key) is not None:
+        place = (entry.queue, entry.key)
+        if place in asked or place in former or state.holder(entry.queue, entry.key) is not None:
             taken.setdefault(entry.queue, {})[entry.key] = None
-        asked.add((entry.queue, entry.key))
+        asked.add(place)
     for queue, keys in taken.items():
         raise DuplicateKey(queue, list(keys))
 
@@ -394,7 +448,7 @@ def _lend(state: State, now: datetime, record: Record, lease: timedelta, consume
         leased_until=until,
         last_attempt_at=now,
     )
-    state.put(replace(lent, due_at=until))
+    state.lend(replace(lent, due_at=until), record.due_at)
     return lent
 
 
@@ -457,7 +511,7 @@ def _dead_letter(now: datetime, record: Record, to: str) -> Record:
     return replace(begun_anew(record, now), queue=to, key=None, headers=letter.headers)
 
 
-def _in_turn(state: State, now: datetime, queue: str, attempts: int | None) -> Iterator[Record]:
+def _in_turn(state: State, now: datetime, queue: str, attempts: int | None, keep: Keeping | None) -> Iterator[Record]:
     """Yield the messages in line, priority by priority; of a group the first alone, and while no other is lent.
 
     A lease that has ended keeps a group back no longer than until this is noticed, when its priority is served.
@@ -470,7 +524,9 @@ def _in_turn(state: State, now: datetime, queue: str, attempts: int | None) -> I
         ids = [record.id for record in line]
         for record in _still_due(state, now, ids):
             if record.group is not None and record.leased_until is not None and not state.has_turn(record):
-                state.put(replace(unleased(record), last_error=_ended_lease(record, attempts)))
+                error = _ended_lease(record, attempts)
+                past.lapsed(state, now, record, error, False, None, keep)
+                state.put(replace(unleased(record), last_error=error))
         while first := next(
             (one for one in _still_due(state, now, ids) if state.has_turn(one) and one.group not in served), None
         ):

@@ -2,29 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Final
 
 from msgspec.structs import replace
 
 from duerow.errors import DuerowError, DuplicateKey, LeaseLost, NotSupported
-from duerow.store import Buried, Committed, End, Entry, Moved, Record, Released, RolledBack, Turn
+from duerow.store import (
+    Buried,
+    Closed,
+    Committed,
+    End,
+    Entry,
+    Joined,
+    Keeping,
+    Moved,
+    Record,
+    Released,
+    RolledBack,
+    Turn,
+)
+from duerow.stores.memory import past, sets
 from duerow.stores.memory.state import State
 from duerow.stores.memory.steps import begun_anew, change, dead, due_time, lent_on, settled
 
-ORDER_OF_EFFECT: Final[tuple[type[End], ...]] = (Committed, RolledBack, Buried, Released, Moved)
+ORDER_OF_EFFECT: Final[tuple[type[End], ...]] = (Closed, Joined, Committed, RolledBack, Buried, Released, Moved)
 """In which order the turns of one call take effect: so a key that one of them gives up is free for a move."""
 
 
-def in_order_of_effect(turns: Sequence[Turn]) -> list[tuple[int, Turn]]:
-    """Return each turn with its place in the call, first to take effect first; ends of one kind by id."""
+def in_order_of_effect(turns: Iterable[tuple[int, Turn]]) -> list[tuple[int, Turn]]:
+    """Return turns, each with its place in the call, first to take effect first; ends of one kind by id."""
 
     def effect(numbered: tuple[int, Turn]) -> tuple[int, int]:
         _, turn = numbered
         return ORDER_OF_EFFECT.index(type(turn.end)), turn.receipt.id
 
-    return sorted(enumerate(turns), key=effect)
+    return sorted(turns, key=effect)
 
 
 def require_lone_turns(turns: Sequence[Turn]) -> None:
@@ -38,6 +52,8 @@ def require_lone_turns(turns: Sequence[Turn]) -> None:
                 asked = "commit(then=…)"
             case Moved(key=str(), on_duplicate="replace" | "earliest"):
                 asked = f"move(on_duplicate={turn.end.on_duplicate!r}) with a key"
+            case Joined() | Closed():
+                asked = "the join"
             case _:
                 continue
         raise NotSupported(
@@ -46,11 +62,13 @@ def require_lone_turns(turns: Sequence[Turn]) -> None:
         )
 
 
-def end_turn(state: State, now: datetime, turn: Turn) -> DuerowError | None:
-    """End one turn, without its `then`; return why it was refused, None if it was not."""
+def end_turn(state: State, now: datetime, turn: Turn, keep: Keeping | None) -> DuerowError | None:
+    """End one turn, without its `then`, and keep what is to be kept; return why it was refused, None if it was not."""
     record = lent_on(state, turn.receipt)
     if record is None:
         return LeaseLost(turn.receipt.id)
+    if not isinstance(turn.end, Moved):
+        past.ended(state, now, record, turn.end, keep)
     match turn.end:
         case Committed():
             state.drop(record.id)
@@ -63,15 +81,28 @@ def end_turn(state: State, now: datetime, turn: Turn) -> DuerowError | None:
         case Released(due_at):
             state.put(replace(settled(record), due_at=due_at, attempts=record.attempts - 1))
         case Moved() as move:
-            return _move(state, now, record, move)
+            return _move(state, now, record, move, keep)
+        case Closed() | Joined():
+            raise AssertionError("the turns of sets and of their parts end before all others")
     return None
 
 
-def _move(state: State, now: datetime, record: Record, move: Moved) -> DuplicateKey | None:
+def gather(state: State, now: datetime, turn: Turn) -> End | DuerowError | None:
+    """End the turn of a set, or of a part that joins one; return how it ends instead, or why it was refused."""
+    record = lent_on(state, turn.receipt)
+    if record is None:
+        return LeaseLost(turn.receipt.id)
+    if isinstance(turn.end, Closed):
+        sets.close(state, now, record, turn.end)
+    return sets.join(state, now, record, turn.end) if isinstance(turn.end, Joined) else None
+
+
+def _move(state: State, now: datetime, record: Record, move: Moved, keep: Keeping | None) -> DuplicateKey | None:
     payload = record.payload if move.payload is None else move.payload
     kind = record.kind if move.kind is None else move.kind
     held = state.holder(move.to, move.key)
     if move.key is None or held is None or held.id == record.id:
+        past.ended(state, now, record, move, keep)
         arrived = begun_anew(record, due_time(now, move.due, move.delay))
         arrived = replace(arrived, queue=move.to, payload=payload, kind=kind, key=move.key, headers=move.headers)
         state.put(replace(arrived, group=move.group, priority=move.priority))
@@ -79,6 +110,7 @@ def _move(state: State, now: datetime, record: Record, move: Moved) -> Duplicate
     if move.on_duplicate == "reject":
         return DuplicateKey(move.to, [move.key])
     # Another message stands for this one from now on.
+    past.ended(state, now, record, move, keep, met=True)
     entry = Entry(move.to, move.key, kind, payload, move.headers, move.due, move.delay, move.group, move.priority)
     change(state, now, held, entry, move.on_duplicate)
     state.drop(record.id)

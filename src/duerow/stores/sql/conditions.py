@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from math import ceil, floor, inf, nextafter
+from math import ceil, floor, inf, isfinite, nextafter
 from operator import eq, ge, gt, le, lt
 from typing import Any, Final, TypeVar
 
 from sqlalchemy import BigInteger, ColumnElement, Table, Text, and_, collate, false, func, literal, not_, or_
 
-from duerow.stores.sql.dialects.base import Dialect, Member
+from duerow.store import Indexed, IndexKind
+from duerow.stores.sql.dialects.base import LONGEST_KEY, Dialect, Member
 from duerow.where import (
-    FIELDS,
+    KINDS,
     Compare,
     Condition,
     Every,
@@ -31,17 +32,21 @@ N = TypeVar("N", int, float)
 _LEAST_INTEGER, _MOST_INTEGER = -(1 << 63), (1 << 63) - 1
 _COMPARES: Final[dict[Operator, Callable[[Any, Any], Any]]] = {"=": eq, "<": lt, "<=": le, ">": gt, ">=": ge}
 
+_OR_EQUAL: Final[dict[Operator, Operator]] = {"=": "=", "<": "<=", "<=": "<=", ">": ">=", ">=": ">="}
+
 
 class Conditions:
     """Makes SQL of conditions on the rows of one table; every value is bound.
 
     Args:
         dialect: whose SQL.
-        message: the table of messages.
+        table: that of messages, or that of their turns.
+        indexed: the payload fields that have an index.
     """
 
-    def __init__(self, dialect: Dialect, message: Table) -> None:
-        self.dialect, self.message = dialect, message
+    def __init__(self, dialect: Dialect, table: Table, indexed: Sequence[Indexed] = ()) -> None:
+        self.dialect, self.table = dialect, table
+        self._kinds = {("payload", *index.path): index.kind for index in indexed}
 
     def clause(self, condition: Condition, negated: bool = False) -> ColumnElement[bool]:
         """Return a condition, or its negation, as SQL.
@@ -59,25 +64,73 @@ class Conditions:
                 absent = self._absent(path)
                 return not_(absent) if negated else absent
         test = self._test(condition)
-        return not_(func.coalesce(test, false())) if negated else test
+        if negated:
+            return not_(func.coalesce(test, false()))
+        roughly = self._roughly(condition)
+        return test if roughly is None else and_(roughly, test)
+
+    def is_of_range(self, condition: Condition) -> bool:
+        """Return whether an index serves the condition, but only by a range, so not in the order of ids."""
+        terms = condition.terms if isinstance(condition, Every) else (condition,)
+        served = [term for term in terms if self._roughly(term) is not None]
+        return bool(served) and not any(isinstance(term, Compare) and term.operator == "=" for term in served)
+
+    def _roughly(self, condition: Condition) -> ColumnElement[bool] | None:
+        """Return what holds wherever the condition does, and is served by the index of its field; None if it has none.
+
+        It may hold of more, so that nothing of what an index keeps has to be exact.
+        """
+        match condition:
+            case Compare(path, operator, value) if path in self._kinds:
+                return self._roughly_compared(path, operator, [value])
+            case In(path, values) if path in self._kinds and values:
+                return self._roughly_compared(path, "=", values)
+        return None
+
+    def _roughly_compared(self, path: Path, operator: Operator, values: Sequence[Value]) -> ColumnElement[bool] | None:
+        kind = self._kinds[path]
+        if not all(_is_of(kind, value) for value in values):
+            return None
+        key = self.dialect.key(self.table.c.payload, path[1:], kind)
+        match kind:
+            case "text":
+                bounds = [literal(str(value)[:LONGEST_KEY], Text()) for value in values]
+                return _any_of(key, _OR_EQUAL[operator], bounds)
+            case "boolean":
+                words = [literal("true" if value else "false", Text()) for value in values]
+                return _any_of(key, operator, words)
+        numbers = [self._near(operator, value) for value in values if isinstance(value, int | float)]
+        known = [number for number in numbers if number is not None]
+        return _any_of(key, _OR_EQUAL[operator], known) if len(known) == len(numbers) else None
+
+    def _near(self, operator: Operator, value: int | float) -> ColumnElement[Any] | None:
+        """Return a number as an index is asked for it, of a range a bound that surely lies outside; None: none does.
+
+        Databases differ in the last bit of what they read, and an index holds integers as the floats next to them.
+        """
+        if operator == "=":
+            return self.dialect.key_of(value)
+        outwards = inf if operator in ("<", "<=") else -inf
+        bound = nextafter(nextafter(nextafter(float(value), outwards), outwards), outwards)
+        return self.dialect.key_of(bound) if isfinite(bound) else None
 
     def value(self, path: Path) -> ColumnElement[Any]:
         """Return what messages are counted by: a column, or what `Dialect.read_json` understands."""
-        return self.column(path[0]) if path[0] in FIELDS else self._member(path).json
+        return self.column(path[0]) if path[0] in KINDS else self._member(path).json
 
     def column(self, name: str) -> ColumnElement[Any]:
-        """Return the column of a message field; text in the order of its code points.
+        """Return the column of a field; text in the order of its code points.
 
         One that waits behind others of its group has its due time in a column of its own.
         """
-        column: ColumnElement[Any] = self.message.c[name]
-        if name == "due_at":
-            return func.coalesce(column, self.message.c.behind_at, type_=self.dialect.moment)
-        return collate(column, self.dialect.bytewise) if FIELDS.get(name) == "text" else column
+        column: ColumnElement[Any] = self.table.c[name]
+        if name == "due_at" and "behind_at" in self.table.c:
+            return func.coalesce(column, self.table.c.behind_at, type_=self.dialect.moment)
+        return collate(column, self.dialect.bytewise) if KINDS.get(name) == "text" else column
 
     def bound(self, name: str, value: Any) -> ColumnElement[Any]:
         """Return a value of a message field, bound as its column takes it."""
-        match FIELDS[name]:
+        match KINDS[name]:
             case "moment":
                 return literal(self.dialect.write_moment(value), self.dialect.moment)
             case "integer":
@@ -85,7 +138,7 @@ class Conditions:
         return literal(value, Text())
 
     def _absent(self, path: Path) -> ColumnElement[bool]:
-        return self.column(path[0]).is_(None) if path[0] in FIELDS else self._member(path).absent
+        return self.column(path[0]).is_(None) if path[0] in KINDS else self._member(path).absent
 
     def _test(self, condition: Condition) -> ColumnElement[bool]:
         """Return a comparison, null where the value is missing or of another type."""
@@ -100,8 +153,8 @@ class Conditions:
         raise AssertionError(f"{condition!r} is no condition")
 
     def _text(self, path: Path) -> ColumnElement[Any] | None:
-        if path[0] in FIELDS:
-            return self.column(path[0]) if FIELDS[path[0]] == "text" else None
+        if path[0] in KINDS:
+            return self.column(path[0]) if KINDS[path[0]] == "text" else None
         return self._member(path).text
 
     def _compared(self, path: Path, operator: Operator, values: Sequence[Value]) -> ColumnElement[bool]:
@@ -109,13 +162,13 @@ class Conditions:
         texts = [literal(value, Text()) for value in values if isinstance(value, str)]
         numbers = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
         root = path[0]
-        match FIELDS.get(root):
+        match KINDS.get(root):
             case "text":
                 # An equality needs no order, and in its plain form is served by an index.
-                column = self.message.c[root] if operator == "=" else self.column(root)
+                column = self.table.c[root] if operator == "=" else self.column(root)
                 return _any_of(column, operator, texts)
             case "integer":
-                return _whole(self.message.c[root], operator, numbers)
+                return _whole(self.table.c[root], operator, numbers)
             case "moment":
                 moments = [self.bound(root, value) for value in values if isinstance(value, datetime)]
                 return _any_of(self.column(root), operator, moments)
@@ -140,7 +193,14 @@ class Conditions:
         return _any_of(found, operator, [self.dialect.real(bound) for bound in bounds if bound is not None])
 
     def _member(self, path: Path) -> Member:
-        return self.dialect.member(self.message.c[path[0]], path[1:])
+        return self.dialect.member(self.table.c[path[0]], path[1:])
+
+
+def _is_of(kind: IndexKind, value: Value) -> bool:
+    """Return whether an index of this kind holds what equals the value."""
+    if isinstance(value, bool):
+        return kind == "boolean"
+    return kind == "text" if isinstance(value, str) else kind in ("integer", "float") and isinstance(value, int | float)
 
 
 def asked_statuses(condition: Condition | None) -> frozenset[Value] | None:

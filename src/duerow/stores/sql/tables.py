@@ -21,6 +21,11 @@ class Tables:
         queue: one row for each queue of which something was said.
         consumer: one row for each consumer that was there lately.
         schedule: one row for each schedule, with its next tick.
+        history: one row for each turn that is over, of queues that keep them, until when it is kept.
+        remembered: one row for each key of a message that left, of queues that remember them, until when it is.
+        set: one row for each set of a join that is not complete, or was not long ago.
+        part: one row for each part of a set that is not complete.
+        pipeline: one row for each pipeline that was declared.
         counter: one row for each queue, minute and process that counted something; one more for each queue's lifetime.
         version: one row for each migration that was made.
     """
@@ -61,7 +66,12 @@ class Tables:
             f"{prefix}waiting", metadata, Column("queue", Text, primary_key=True), Column("until", moment)
         )
         self.queue = Table(
-            f"{prefix}queue", metadata, Column("name", Text, primary_key=True), Column("paused", Boolean)
+            f"{prefix}queue",
+            metadata,
+            Column("name", Text, primary_key=True),
+            Column("paused", Boolean),
+            Column("draining", Boolean),
+            Column("definition", dialect.json),
         )
         self.consumer = Table(
             f"{prefix}consumer",
@@ -91,6 +101,61 @@ class Tables:
             Column("moved", BigInteger),
             Column("waiting", dialect.json),
             Column("handling", dialect.json),
+        )
+        self.history = Table(
+            f"{prefix}history",
+            metadata,
+            Column("id", BigInteger, primary_key=True, autoincrement=False),
+            Column("token", BigInteger, primary_key=True, autoincrement=False),
+            Column("queue", Text),
+            Column("key", Text),
+            Column("kind", Text),
+            Column("payload", dialect.json),
+            Column("headers", dialect.json),
+            Column("group", Text),
+            Column("priority", SmallInteger),
+            Column("outcome", Text),
+            Column("moved_to", Text),
+            Column("attempts", Integer),
+            Column("created_at", moment),
+            Column("first_due_at", moment),
+            Column("due_at", moment),
+            Column("started_at", moment),
+            Column("finished_at", moment),
+            Column("worker", Text),
+            Column("error", dialect.json),
+            Column("until", moment),
+        )
+        self.remembered = Table(
+            f"{prefix}remembered",
+            metadata,
+            Column("queue", Text, primary_key=True),
+            Column("key", Text, primary_key=True),
+            Column("id", BigInteger),
+            Column("until", moment),
+        )
+        self.set = Table(
+            f"{prefix}set",
+            metadata,
+            Column("queue", Text, primary_key=True),
+            Column("correlation", Text, primary_key=True),
+            Column("set_id", BigInteger),
+            Column("parts", Integer),
+            Column("closed_until", moment),
+        )
+        self.part = Table(
+            f"{prefix}part",
+            metadata,
+            Column("set_id", BigInteger, primary_key=True, autoincrement=False),
+            Column("part_id", BigInteger, primary_key=True, autoincrement=False),
+            Column("content", dialect.json),
+        )
+        self.pipeline = Table(
+            f"{prefix}pipeline",
+            metadata,
+            Column("name", Text, primary_key=True),
+            Column("definition", dialect.json),
+            Column("version", BigInteger),
         )
         self.version = Table(
             f"{prefix}schema",

@@ -7,12 +7,13 @@ from datetime import datetime
 
 import msgspec
 
-from duerow.errors import DuplicateKey
+from duerow.errors import DuplicateKey, QueueDraining
 from duerow.message import OnDuplicate, Pushed
 from duerow.plan import BEGIN, Plan
 from duerow.store import Entry, Record
 from duerow.stores.sql.lines import Line
-from duerow.stores.sql.plans.core import Core, Group, T
+from duerow.stores.sql.plans.core import Group, T
+from duerow.stores.sql.plans.recalling import Recalling
 from duerow.stores.sql.statements import ENTRY, ONE, RECEIPT
 
 Place = tuple[str, str | None]
@@ -32,34 +33,68 @@ class Item(msgspec.Struct, frozen=True, gc=False):
         return (self.entry.queue, self.entry.key)
 
 
-class Pushing(Core):
+class Pushing(Recalling):
     """Plans that add messages, and look up who holds a key."""
 
-    def push(self, entries: Sequence[Entry], on_duplicate: OnDuplicate) -> Plan[list[Pushed]]:
+    def push(self, entries: Sequence[Entry], on_duplicate: OnDuplicate, remembered: bool = False) -> Plan[list[Pushed]]:
         """Add messages; see Store.push."""
+        if len(entries) == 1 and (entries[0].key is None or (on_duplicate == "ignore" and not remembered)):
+            self._note_places(entries)
+            return [(yield from self._push_one(entries[0], self.doors.unsure(entries[0].queue)))]
+        if unsure := sorted({entry.queue for entry in entries if self.doors.unsure(entry.queue)}):
+            yield BEGIN
+            yield from self._ask(unsure)
+        return (yield from self._add(entries, on_duplicate, remembered))
+
+    def _add(self, entries: Sequence[Entry], on_duplicate: OnDuplicate, remembered: bool = False) -> Plan[list[Pushed]]:
+        """Add messages, also to a queue that is being drained: what comes of messages under way is not lost."""
+        self._note_places(entries)
+        keyless = all(entry.key is None for entry in entries)
+        if len(entries) == 1 and (keyless or (on_duplicate == "ignore" and not remembered)):
+            return [(yield from self._push_one(entries[0], asking=False))]
+        yield BEGIN
+        if keyless:
+            pushed = yield from self._push_keyless(entries)
+        else:
+            pushed = yield from self._push_keyed(entries, on_duplicate, remembered)
+        yield from self._wake(entry.queue for entry in entries)
+        return pushed
+
+    def _ask(self, queues: Sequence[str]) -> Plan[None]:
+        """Raise QueueDraining if one of the queues takes no messages."""
+        closed = yield self._given(self.statements.draining, ("queue",), [(queue,) for queue in queues])
+        for (queue,) in closed:
+            raise QueueDraining(queue)
+        for queue in queues:
+            self.doors.found_open(queue)
+
+    def _found_open(self, queue: str, surely: bool) -> Plan[None]:
+        if surely:
+            self.doors.found_open(queue)
+        else:
+            yield from self._ask([queue])
+
+    def _note_places(self, entries: Sequence[Entry]) -> None:
+        """Let claims of this process know where the messages will stand."""
         self.floors.written()
         for entry in entries:
             self.floors.lower(entry.due)
             if entry.priority or entry.group is not None:
                 self.lines.add(entry.queue, [Line(entry.priority, entry.group is not None)])
-        keyless = all(entry.key is None for entry in entries)
-        if len(entries) == 1 and (keyless or on_duplicate == "ignore"):
-            return [(yield from self._push_one(entries[0]))]
-        yield BEGIN
-        pushed = yield from (self._push_keyless(entries) if keyless else self._push_keyed(entries, on_duplicate))
-        yield from self._wake(entry.queue for entry in entries)
-        return pushed
 
-    def _push_one(self, entry: Entry) -> Plan[Pushed]:
+    def _push_one(self, entry: Entry, asking: bool) -> Plan[Pushed]:
         row = dict(zip(ENTRY[1:], self._row(entry), strict=True))
         if not entry.priority:
             row["priority"] = None
         values = {f"{name}_in": value for name, value in row.items() if value is not None}
         statement = self.statements.insert_one(
-            frozenset(name for name, value in row.items() if value is not None and name not in ONE)
+            frozenset(name for name, value in row.items() if value is not None and name not in ONE), asking
         )
         while True:
             rows = yield self._step(statement, values)
+            if asking:
+                # A row says that the queue takes messages; none, that it does not, or that the key is held.
+                yield from self._found_open(entry.queue, bool(rows))
             if rows:
                 return Pushed(rows[0][0], "created")
             held = yield from self._holder_ids([entry])
@@ -79,24 +114,28 @@ class Pushing(Core):
             pushed += [Pushed(id, "created") for id in sorted(row[0] for row in rows)]
         return pushed
 
-    def _push_keyed(self, entries: Sequence[Entry], mode: OnDuplicate) -> Plan[list[Pushed]]:
+    def _push_keyed(self, entries: Sequence[Entry], mode: OnDuplicate, remembered: bool) -> Plan[list[Pushed]]:
         if mode == "reject":
-            yield from self._refuse_taken(entries)
+            yield from self._refuse_taken(entries, remembered)
         ids = [row[0] for row in (yield self._step(self.statements.next_ids, {"count": len(entries)}))]
         items = [Item(place, id, entry) for place, (id, entry) in enumerate(zip(sorted(ids), entries, strict=True))]
         pushed: dict[int, Pushed] = {}
         for wave in _waves(items, lambda item: item.at):
             for chunk in self._chunks(wave, lambda item: _entry_size(item.entry)):
-                yield from self._push_wave(chunk, mode, pushed)
+                yield from self._push_wave(chunk, mode, pushed, remembered)
         return [pushed[place] for place in range(len(entries))]
 
-    def _push_wave(self, wave: Sequence[Item], mode: OnDuplicate, pushed: dict[int, Pushed]) -> Plan[None]:
+    def _push_wave(
+        self, wave: Sequence[Item], mode: OnDuplicate, pushed: dict[int, Pushed], remembered: bool = False
+    ) -> Plan[None]:
         """Push entries no two of which share a key; again for those whose key changed hands meanwhile."""
         left = list(wave)
         while left:
             if mode in ("replace", "earliest"):
                 left = yield from self._change_held(left, mode, pushed)
             created = yield from self._insert(left)
+            if remembered:
+                left = yield from self._ignore_remembered(left, created, mode, pushed)
             for item in left:
                 if item.id in created:
                     pushed[item.place] = Pushed(item.id, "created")
@@ -110,6 +149,25 @@ class Pushing(Core):
                     if item.at in held:
                         pushed[item.place] = Pushed(held[item.at], "ignored")
                 left = [item for item in left if item.at not in held]
+
+    def _ignore_remembered(
+        self, items: Sequence[Item], created: set[int], mode: OnDuplicate, pushed: dict[int, Pushed]
+    ) -> Plan[list[Item]]:
+        """Take those that were just created back whose key is remembered; return the items that are left to push.
+
+        In this order, since a message may leave at this moment: its key is free only when it is remembered.
+        """
+        places = {item.at: item.id for item in items if item.id in created and item.entry.key is not None}
+        former = yield from self._remembered_since([(*at, id) for at, id in places.items()])
+        back = {places[at] for at in former}
+        yield from self._take_back(list(back))
+        created -= back
+        if mode == "reject":
+            return list(items)
+        for item in items:
+            if item.id in back:
+                pushed[item.place] = Pushed(former[item.at], "ignored")
+        return [item for item in items if item.id not in back]
 
     def _insert(self, items: Sequence[Item]) -> Plan[set[int]]:
         """Add those whose key is free, and return their ids."""
@@ -150,9 +208,11 @@ class Pushing(Core):
             yield from self._call_up((holder.queue, holder.group) for _, holder in changes if holder.group is not None)
         return {holder.id for _, holder in changes}
 
-    def _refuse_taken(self, entries: Sequence[Entry]) -> Plan[None]:
+    def _refuse_taken(self, entries: Sequence[Entry], remembered: bool) -> Plan[None]:
         """Raise DuplicateKey, before anything is written, if keys are taken or asked for twice."""
         held = yield from self._holder_ids(entries)
+        if remembered:
+            held |= yield from self._remembered(_places(entries))
         asked: set[Place] = set()
         taken: dict[str, dict[str, None]] = {}
         for entry in entries:

@@ -1,4 +1,4 @@
-"""End turns, all of a call in one transaction: commits first, then other ends, then moves, then pushes."""
+"""End turns, all of a call in one transaction: joins first, then commits, other ends, moves, and pushes."""
 
 from __future__ import annotations
 
@@ -8,18 +8,36 @@ from operator import attrgetter
 from typing import Any, Final
 
 from duerow.errors import DuerowError, DuplicateKey, LeaseLost
+from duerow.history import stood_for
 from duerow.plan import BEGIN, Plan
 from duerow.reservation import Receipt
-from duerow.store import Buried, Committed, End, Entry, Moved, Refused, Released, RolledBack, Turn
+from duerow.store import (
+    Buried,
+    Closed,
+    Committed,
+    End,
+    Entry,
+    Joined,
+    Keeping,
+    Moved,
+    Refused,
+    Released,
+    RolledBack,
+    Turn,
+)
 from duerow.stores.sql.lines import Line
 from duerow.stores.sql.plans.core import CHUNK_BYTES
-from duerow.stores.sql.plans.pushing import Item, Place, Pushing
+from duerow.stores.sql.plans.joining import Joining
+from duerow.stores.sql.plans.pushing import Item, Place
 from duerow.stores.sql.statements import ENTRY, RECEIPT, OverRows
+
+ORDER_OF_EFFECT: Final[tuple[type[End], ...]] = (Closed, Joined, Committed, RolledBack, Buried, Released, Moved)
+"""In which order the turns of one call take effect."""
 
 _ID: Final = attrgetter("id")
 
 
-class Settling(Pushing):
+class Settling(Joining):
     """Plans that end turns, and let leases run longer."""
 
     def extend(self, receipts: Sequence[Receipt], lease: timedelta) -> Plan[dict[Receipt, datetime]]:
@@ -37,23 +55,28 @@ class Settling(Pushing):
                     extended[Receipt(id, token)] = end
         return extended
 
-    def settle(self, turns: Sequence[Turn]) -> Plan[list[Refused]]:
+    def settle(self, turns: Sequence[Turn], keep: Keeping | None = None) -> Plan[list[Refused]]:
         """End turns; see Store.settle. Commits take effect first, then other ends, then moves, then pushes."""
-        if len(turns) <= self.dialect.chunk and all(
-            type(turn.end) is Committed and turn.group is None and not turn.end.then for turn in turns
+        if (
+            keep is None
+            and len(turns) <= self.dialect.chunk
+            and all(type(turn.end) is Committed and turn.group is None and not turn.end.then for turn in turns)
         ):
             return (yield from self._commit(turns))
         self.floors.written()
-        by_kind: dict[type[End], list[tuple[int, Turn]]] = {}
-        used: set[Receipt] = set()
-        for kind in (Committed, RolledBack, Buried, Released, Moved):
-            if items := _first_of(kind, turns, used):
-                by_kind[kind] = items
-        if self._takes_several(turns, len(by_kind)):
+        by_kind = _by_kind(turns)
+        if keep is not None or self._takes_several(turns, len(by_kind)):
             yield BEGIN
         refused: dict[int, DuerowError | None] = dict.fromkeys(range(len(turns)))
-        for kind, items in by_kind.items():
-            yield from (self._move if kind is Moved else self._end)(items, kind, refused)
+        if Joined in by_kind or Closed in by_kind:
+            ended, whole = yield from self._join(by_kind.pop(Closed, []), by_kind.pop(Joined, []), refused)
+            for item in ended:
+                by_kind.setdefault(type(item[1].end), []).append(item)
+            if whole:  # no turn of theirs is over: their message goes on as another one
+                yield from self._move(whole, Moved, refused, None)
+        for kind in ORDER_OF_EFFECT:
+            if items := by_kind.get(kind):
+                yield from (self._move if kind is Moved else self._end)(items, kind, refused, keep)
         then = [
             entry
             for place, turn in by_kind.get(Committed, ())
@@ -61,7 +84,7 @@ class Settling(Pushing):
             for entry in turn.end.then
         ]
         if then:
-            yield from self.push(then, "ignore")
+            yield from self._add(then, "ignore")
         yield from self._call_up(
             turn.group for place, turn in enumerate(turns) if turn.group is not None and place not in refused
         )
@@ -93,6 +116,8 @@ class Settling(Pushing):
         """Return whether to settle these takes more than one write."""
         if kinds > 1 or len(turns) > self.dialect.chunk or any(turn.group is not None for turn in turns):
             return True
+        if isinstance(turns[0].end, Joined | Closed):
+            return True
         ends = [turn.end for turn in turns if type(turn.end) is not Committed or turn.end.then]
         return (
             any(isinstance(end, Moved) and end.key is not None for end in ends)
@@ -101,13 +126,18 @@ class Settling(Pushing):
         )
 
     def _end(
-        self, items: Sequence[tuple[int, Turn]], kind: type[End], refused: dict[int, DuerowError | None]
+        self,
+        items: Sequence[tuple[int, Turn]],
+        kind: type[End],
+        refused: dict[int, DuerowError | None],
+        keep: Keeping | None = None,
     ) -> Plan[None]:
         """End turns of one kind, in the order of id; what was ended is no longer refused."""
         statement, names = self._endings[kind]
-        size = None if kind in (Committed, Released) else _turn_size
+        size = None if kind is Released or (kind is Committed and keep is None) else _turn_size
         for chunk in self._chunks(sorted(items, key=_by_id), size):
-            # A move that met its key taken ends as done: then its own values are not asked for.
+            if keep is not None:
+                yield from self._keep([turn for _, turn in chunk], keep)
             rows = [
                 (turn.receipt.id, turn.receipt.token, *(self._ended(turn.end) if names else ())) for _, turn in chunk
             ]
@@ -147,7 +177,11 @@ class Settling(Pushing):
         return ()
 
     def _move(
-        self, items: Sequence[tuple[int, Turn]], kind: type[End], refused: dict[int, DuerowError | None]
+        self,
+        items: Sequence[tuple[int, Turn]],
+        kind: type[End],
+        refused: dict[int, DuerowError | None],
+        keep: Keeping | None,
     ) -> Plan[None]:
         """Move rows as if one after the other in the order of id: most in one write, the rest behind what they need.
 
@@ -179,9 +213,9 @@ class Settling(Pushing):
                     (free if holder in (None, id) else met).append(item)
             got = yield from self._hold_keys(unheld)
             if free or got:
-                yield from self._end([*free, *got], kind, refused)
+                yield from self._end([*free, *got], kind, refused, keep)
             for place, turn in met:
-                yield from self._meet(place, turn, refused)
+                yield from self._meet(place, turn, refused, keep)
             pending = sorted([*later, *(item for item in unheld if item not in got)], key=_by_id)
 
     def _hold_keys(self, items: Sequence[tuple[int, Turn]]) -> Plan[list[tuple[int, Turn]]]:
@@ -193,7 +227,7 @@ class Settling(Pushing):
         yield from self._take_back(list(held))
         return [item for id, item in zip(ids, items, strict=True) if id in held]
 
-    def _meet(self, place: int, turn: Turn, refused: dict[int, DuerowError | None]) -> Plan[None]:
+    def _meet(self, place: int, turn: Turn, refused: dict[int, DuerowError | None], keep: Keeping | None) -> Plan[None]:
         """End a move that met another live message with its key: refuse it, or end it as done and change the other."""
         receipt, target = turn.receipt, _target(turn)
         owned = yield self._given(self.statements.owned, RECEIPT, [(receipt.id, receipt.token)])
@@ -202,7 +236,8 @@ class Settling(Pushing):
         if target.on_duplicate == "reject":
             refused[place] = DuplicateKey(target.to, [str(target.key)])
             return
-        yield from self._end([(place, turn)], Committed, refused)
+        done = Turn(receipt, Committed(why=stood_for(target.to, str(target.key))))
+        yield from self._end([(place, done)], Committed, refused, keep)
         if target.on_duplicate != "ignore":
             record = self.dialect.record(owned[0])
             payload = record.payload if target.payload is None else target.payload
@@ -220,14 +255,23 @@ class Settling(Pushing):
             yield from self._push_wave([Item(0, 0, entry)], target.on_duplicate, {})
 
 
-def _first_of(kind: type[End], turns: Sequence[Turn], used: set[Receipt]) -> list[tuple[int, Turn]]:
-    """Return the turns that end so, with their places; a receipt that was used already ends no second turn."""
-    items: list[tuple[int, Turn]] = []
+def _by_kind(turns: Sequence[Turn]) -> dict[type[End], list[tuple[int, Turn]]]:
+    """Return turns with their places by how they end; a receipt that was used already ends no second turn."""
+    by_kind: dict[type[End], list[tuple[int, Turn]]] = {}
     for place, turn in enumerate(turns):
-        if isinstance(turn.end, kind) and turn.receipt not in used:
-            used.add(turn.receipt)
-            items.append((place, turn))
-    return items
+        by_kind.setdefault(type(turn.end), []).append((place, turn))
+    used: set[Receipt] = set()
+    for kind in ORDER_OF_EFFECT:
+        items: list[tuple[int, Turn]] = []
+        for place, turn in by_kind.get(kind, ()):
+            if turn.receipt not in used:
+                used.add(turn.receipt)
+                items.append((place, turn))
+        if items:
+            by_kind[kind] = items
+        else:
+            by_kind.pop(kind, None)
+    return by_kind
 
 
 def _target(turn: Turn) -> Moved:
@@ -272,6 +316,8 @@ def _turn_size(item: tuple[int, Turn]) -> int:
 
 
 def _end_size(end: End) -> int:
+    if isinstance(end, Committed):
+        return len(end.payload or "")
     if isinstance(end, Moved):
         return len(end.payload or "") + len(end.headers or "")
     return len(end.error or "") if isinstance(end, RolledBack | Buried) else 0

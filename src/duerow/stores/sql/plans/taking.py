@@ -15,7 +15,7 @@ from duerow.codec import decode_failure
 from duerow.dead_letter import dead_letter as moved_to_dead_letters
 from duerow.plan import BEGIN, Plan
 from duerow.reservation import Receipt
-from duerow.store import Moved, Record, Reserved, Turn
+from duerow.store import Keeping, Moved, Record, Reserved, Turn
 from duerow.stores.sql.floor import Start
 from duerow.stores.sql.lines import Line
 from duerow.stores.sql.plans.settling import Settling
@@ -26,6 +26,7 @@ _IN_LINE: Final = (attrgetter("id"), attrgetter("due_at"), attrgetter("priority"
 _DUE_AT: Final = _IN_LINE[1]
 _PRIORITY: Final = _IN_LINE[2]
 _STATUS: Final = LENT.index("status")
+_KEY: Final = LENT.index("key")
 _GROUP: Final = RECORD.index("group")
 
 MORE: Final = 50
@@ -45,12 +46,12 @@ class Taking(Settling):
         attempts: int | None,
         consumer: str,
         dead_letter: str | None = None,
+        keep: Keeping | None = None,
     ) -> Plan[Reserved]:
         """Lend due messages; see Store.reserve."""
         values = {"attempts_in": attempts, "lease": self.dialect.write_span(lease), "consumer": consumer}
-        if (
-            self.dialect.writes_alone or dead_letter is not None
-        ):  # the time is told when the wait for other writers is over, so leases are whole
+        if self.dialect.writes_alone or dead_letter is not None or keep is not None:
+            # The time is told when the wait for other writers is over, so leases are whole.
             yield BEGIN
 
         def lent(rows: Rows, line: Line) -> list[Record]:
@@ -60,7 +61,12 @@ class Taking(Settling):
             return (row[-1] for row in rows if row[_STATUS] == "dead")
 
         taking = _Taking(queue, limit, self.statements.reserve, self.statements.lend, lent, buried, values)
+        if keep is not None and (history := keep.history) is not None:
+            taking.history = history
+            taking.over = lambda ids: self._keep_lapsed(ids, history, attempts, buries=True, to=dead_letter)
         yield from self._take(taking)
+        if keep is not None:
+            yield from self._remember([(queue, row[_KEY], row[0]) for row in taking.buried], keep)
         if dead_letter is not None and taking.buried:
             yield from self._send_away(queue, dead_letter, taking.buried)
         return Reserved(_in_line(taking.records), taking.rows - len(taking.records))
@@ -120,7 +126,7 @@ class Taking(Settling):
             )
         return records
 
-    def pop(self, queue: str, limit: int) -> Plan[list[Record]]:
+    def pop(self, queue: str, limit: int, keep: Keeping | None = None) -> Plan[list[Record]]:
         """Take due messages away; see Store.pop."""
 
         def popped(rows: Rows) -> Iterable[str]:
@@ -128,7 +134,12 @@ class Taking(Settling):
 
         statements = self.statements
         taking = _Taking(queue, limit, statements.pop, statements.take, self._popped, popped, {"attempts_in": None})
+        if keep is not None and (history := keep.history) is not None:
+            taking.history = history
+            taking.over = lambda ids: self._keep_popped(ids, history)
         yield from self._take(taking)
+        if keep is not None:
+            yield from self._remember([(queue, record.key, record.id) for record in taking.records], keep)
         return _in_line(taking.records)
 
     def _popped(self, rows: Rows, line: Line) -> list[Record]:
@@ -168,11 +179,11 @@ class Taking(Settling):
             self.floors.found_nothing(queue, [(queue, line) for line in lines], writes, now)
 
     def _take_from(self, taking: _Taking, lines: Sequence[Line]) -> Plan[None]:
-        if any(line.grouped for line in lines):
+        if taking.over is not None or any(line.grouped for line in lines):
             yield BEGIN
         for _, equal in groupby(lines, key=_PRIORITY):
             together = list(equal)
-            if any(line.grouped for line in together):
+            if taking.over is not None or any(line.grouped for line in together):
                 yield from self._take_in_turn(taking, together)
             else:
                 yield from self._take_at_once(taking, together[0])
@@ -193,7 +204,7 @@ class Taking(Settling):
                 return
 
     def _take_in_turn(self, taking: _Taking, lines: Sequence[Line]) -> Plan[None]:
-        """Take from lines of one priority, of which one is of groups: rows are picked, judged, and then taken."""
+        """Take from lines of one priority in several steps: rows are picked, judged if in groups, and then taken."""
         while taking.left:
             picked: list[tuple[datetime, int, Line]] = []
             for line in lines:
@@ -207,6 +218,8 @@ class Taking(Settling):
 
     def _take_picked(self, taking: _Taking, line: Line, ids: Sequence[int]) -> Plan[None]:
         for chunk in self._chunks(sorted(ids)):
+            if taking.over is not None:
+                yield from taking.over(chunk)
             rows = yield self._given(taking.picked, ("id",), [(id,) for id in chunk], taking.values)
             records = taking.read(rows, line) if rows else []
             taking.add(records, rows, line)
@@ -267,6 +280,8 @@ class Taking(Settling):
     def _put_behind(self, taking: _Taking, behind: Mapping[int, bool], rows: Mapping[int, Sequence[Any]]) -> Plan[None]:
         more = {"attempts_in": taking.values["attempts_in"]}
         for chunk in self._chunks(sorted(behind)):
+            if taking.history is not None:
+                yield from self._keep_lapsed(chunk, taking.history, taking.values["attempts_in"])
             yield self._given(self.statements.put_behind, ("id",), [(id,) for id in chunk], more)
         # What was lent kept its group back, also from one that goes before it.
         yield from self._call_up((taking.queue, rows[id][2]) for id, was_lent in behind.items() if was_lent)
@@ -312,6 +327,10 @@ class _Taking:
         read: makes records of the rows that either of them answers, given their line.
         gone: the groups of those rows that have left the queue.
         values: what both statements are given.
+
+    Attributes:
+        history: how long turns are kept that are found to be over; None: they are not.
+        over: notes the turns that are over of what was picked, given the ids, before it is taken; None: none are.
     """
 
     def __init__(
@@ -326,6 +345,8 @@ class _Taking:
     ) -> None:
         self.queue, self.limit = queue, limit
         self.at_once, self.picked, self.read, self.gone, self.values = at_once, picked, read, gone, values
+        self.history: timedelta | None = None
+        self.over: Callable[[Sequence[int]], Plan[None]] | None = None
         self.records: list[Record] = []
         self.rows = 0
         self.buried: list[tuple[Any, ...]] = []

@@ -7,18 +7,33 @@ is kept as text beside the tests and reviewed like code.
 from __future__ import annotations
 
 from duerow.stores.sql.statements.changing import CHANGED, Changing
+from duerow.stores.sql.statements.charting import Charting
 from duerow.stores.sql.statements.core import ENTRY, LENT, ONE, RECEIPT, RECORD, OverRows, Statement
 from duerow.stores.sql.statements.counting import Counting
+from duerow.stores.sql.statements.joining import Joining
 from duerow.stores.sql.statements.pushing import Pushing
 from duerow.stores.sql.statements.queues import Queues
 from duerow.stores.sql.statements.reading import Reading
+from duerow.stores.sql.statements.recalling import PAST, STORY, Recalling
 from duerow.stores.sql.statements.scheduling import Scheduling
 from duerow.stores.sql.statements.taking import Taking
 
-__all__ = ["CHANGED", "ENTRY", "LENT", "ONE", "RECEIPT", "RECORD", "OverRows", "Statement", "Statements"]
+__all__ = [
+    "CHANGED",
+    "ENTRY",
+    "LENT",
+    "ONE",
+    "PAST",
+    "RECEIPT",
+    "RECORD",
+    "STORY",
+    "OverRows",
+    "Statement",
+    "Statements",
+]
 
 
-class Statements(Pushing, Taking, Changing, Reading, Queues, Counting, Scheduling):
+class Statements(Pushing, Taking, Changing, Reading, Queues, Counting, Scheduling, Recalling, Joining, Charting):
     """The statements of one installation.
 
     Args:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -21,7 +22,8 @@ from sqlalchemy import (
     union_all,
 )
 
-from duerow.store import Order
+from duerow.store import Indexed, Order
+from duerow.stores.sql.conditions import Conditions
 from duerow.stores.sql.dialects.base import const
 from duerow.stores.sql.statements.core import (
     Core,
@@ -46,12 +48,22 @@ class Reading(Core):
         line = [columns.id] if "by_id" in by else in_line
         return Statement(self._found(by).order_by(*line).limit(self._bound("limit_in", Integer())))
 
-    def search(self, by: tuple[str, ...], where: Condition | None, order: Order, locked: bool) -> Statement:
-        """As `find`, of which a condition holds and in any order; made for one use, with the condition's values."""
+    def search(
+        self,
+        by: tuple[str, ...],
+        where: Condition | None,
+        order: Order,
+        locked: bool,
+        indexed_of: tuple[str, Sequence[Indexed]] | None = None,
+    ) -> Statement:
+        """As `find`, of which a condition holds and in any order; made for one use, with the condition's values.
+
+        `indexed_of`: the queue, and the fields of its payloads that have an index.
+        """
         columns = self.message.c
         found = self._found(by)
         if where is not None:
-            found = found.where(self.conditions.clause(where))
+            found = self._holds(found, where, indexed_of)
         column = self.conditions.column(order.field)
         if order.after is not None:
             found = found.where(self._behind(column, order, *order.after))
@@ -59,9 +71,19 @@ class Reading(Core):
             [column.desc().nulls_last(), columns.id.desc()] if order.descending else [column.nulls_last(), columns.id]
         )
         if order.field == "id":
-            ends = ends[-1:]
+            ends = ends[-1:] if indexed_of is None or where is None else [self._by_id(order, where, indexed_of[1])]
         found = found.order_by(*ends).limit(self._bound("limit_in", Integer()))
         return Statement(found.with_for_update(of=self.message) if locked else found, kept=False)
+
+    def _by_id(self, order: Order, where: Condition, indexed: Sequence[Indexed]) -> ColumnElement[Any]:
+        """Return the order of ids; where an index serves a range, in a form for which rows have to be sorted.
+
+        Else a planner would rather read all rows of the table in the order of their ids.
+        """
+        id_: ColumnElement[Any] = self.message.c.id
+        if Conditions(self.dialect, self.message, indexed).is_of_range(where):
+            id_ = id_ + const(0)
+        return id_.desc() if order.descending else id_.asc()
 
     def _behind(self, column: ColumnElement[Any], order: Order, value: Any, id: int) -> ColumnElement[bool]:
         """Return that a row comes after a place in an order in which nulls are last."""
@@ -76,21 +98,41 @@ class Reading(Core):
         later = column < bound if order.descending else column > bound
         return or_(later, and_(column == bound, later_id), column.is_(None))
 
-    def tally(self, where: Condition | None, by: Path | None, limited: bool, resting: bool) -> Statement:
+    def tally(
+        self,
+        where: Condition | None,
+        by: Path | None,
+        limited: bool,
+        resting: bool,
+        indexed_of: tuple[str, Sequence[Indexed]] | None = None,
+    ) -> Statement:
         """Count rows of a queue of which a condition holds by a value of theirs, the first `limit_in` of them.
 
-        `resting`: only those that are neither in line nor behind others, by their own index.
+        `resting`: only those that are neither in line nor behind others, by their own index. `indexed_of`: as above.
         """
         value = const(0) if by is None else self.conditions.value(by)
         found = select(value.label("value")).where(self._of_queue)
         if resting:
             found = found.where(self.message.c.due_at.is_(None), self.message.c.behind_at.is_(None))
         if where is not None:
-            found = found.where(self.conditions.clause(where))
+            found = self._holds(found, where, indexed_of)
         if limited:
             found = found.limit(self._bound("limit_in", Integer()))
         rows = found.subquery("found")
         return Statement(select(rows.c.value, func.count()).group_by(rows.c.value), kept=False)
+
+    def _holds(
+        self, found: Select[Any], where: Condition, indexed_of: tuple[str, Sequence[Indexed]] | None
+    ) -> Select[Any]:
+        """Confine rows to those of which a condition holds, by the indexes of a queue's payload fields if it has some.
+
+        These are of one queue alone, which the statement has to name as they do.
+        """
+        if indexed_of is None:
+            return found.where(self.conditions.clause(where))
+        queue, indexed = indexed_of
+        conditions = Conditions(self.dialect, self.message, indexed)
+        return found.where(self.of_queue(queue), conditions.clause(where))
 
     def _found(self, by: tuple[str, ...]) -> Select[Any]:
         columns = self.message.c

@@ -1,0 +1,75 @@
+"""Commands that tell what became of messages, and push them again."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from duerow.cli.operate import Name
+from duerow.cli.options import PREFIX, AsJson, Prefix, Schema, Url, connected, legible, print_json, print_table
+
+Where = Annotated[
+    str | None,
+    typer.Option(metavar="CONDITION", help="Those of which it holds: \"outcome = 'failed' and attempts > 3\"."),
+]
+
+
+def history(
+    url: Url,
+    name: Name,
+    where: Annotated[
+        str | None,
+        typer.Argument(metavar="CONDITION", help="Such as \"outcome = 'dead' and payload.companyId = 3345\"."),
+    ] = None,
+    id: Annotated[
+        int | None, typer.Option("--id", metavar="ID", help="Only turns of the message with this id.")
+    ] = None,
+    limit: Annotated[int, typer.Option(min=1, help="How many at most.")] = 20,
+    prefix: Prefix = PREFIX,
+    schema: Schema = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show the turns of a queue that are over, the latest first, if it keeps them."""
+    with connected(url, prefix, schema) as database:
+        events = [legible(event) for event in database.as_defined(name).history(where, id=id, limit=limit)]
+    if as_json:
+        print_json(events)
+        return
+    rows = (
+        (
+            event.id,
+            event.key,
+            event.outcome if event.moved_to is None else f"{event.outcome} to {event.moved_to}",
+            event.attempts,
+            f"{event.finished_at:%Y-%m-%d %H:%M:%S}",
+            event.worker,
+            None if event.error is None else event.error.message,
+            event.payload,
+        )
+        for event in events
+    )
+    columns = ("id", "key", "outcome", "attempt", "finished", "worker", "error", "payload")
+    print_table(columns, rows, numbers=("id", "attempt"))
+
+
+def replay(
+    url: Url,
+    name: Name,
+    id: Annotated[int | None, typer.Option("--id", metavar="ID", help="The message with this id.")] = None,
+    where: Where = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="How many ends at most; default: all.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Push nothing, only count.")] = False,
+    prefix: Prefix = PREFIX,
+    schema: Schema = None,
+    as_json: AsJson = False,
+) -> None:
+    """Push messages again that are done, moved, dropped or dead, as the history of a queue has them."""
+    with connected(url, prefix, schema) as database:
+        done = database.as_defined(name).replay(id, where=where, limit=limit, dry_run=dry_run)
+    if as_json:
+        print_json(done)
+        return
+    pushed = "would be pushed again" if dry_run else "pushed again"
+    skipped = f", {done.skipped} skipped because their key is taken" if done.skipped else ""
+    typer.echo(f"{done.count} {pushed}{skipped}")

@@ -1,0 +1,274 @@
+"""The statements of the SQL stores: what keeps turns that are over, remembers keys, and takes both away in time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property, lru_cache
+from typing import Any, Final
+
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    Insert,
+    Integer,
+    Select,
+    Text,
+    and_,
+    case,
+    delete,
+    func,
+    literal,
+    null,
+    select,
+    tuple_,
+)
+from sqlalchemy.sql.base import Executable
+
+from duerow.store import PastQuery, PlaceInHistory
+from duerow.stores.sql.conditions import Conditions
+from duerow.stores.sql.dialects.base import const
+from duerow.stores.sql.statements.core import RECEIPT, Core, OverRows, Statement
+
+STORY: Final = ("outcome", "moved_to", "kind", "payload", "error")
+"""What is told of a turn that ends, besides its receipt; a kind and a payload of null: those of the message."""
+
+PAST: Final = (
+    "id",
+    "token",
+    "queue",
+    "key",
+    "kind",
+    "payload",
+    "headers",
+    "group",
+    "priority",
+    "outcome",
+    "moved_to",
+    "attempts",
+    "created_at",
+    "first_due_at",
+    "due_at",
+    "started_at",
+    "finished_at",
+    "worker",
+    "error",
+)
+"""The columns of a turn, in the order of the fields of `Past`."""
+
+
+class Recalling(Core):
+    """What is about history, and about remembered keys."""
+
+    # History.
+
+    @cached_property
+    def keep_turns(self) -> OverRows:
+        """Keep turns that are about to end: of the rows whose token matches, which are locked until they have."""
+        columns = self.message.c
+
+        def build(given: Any) -> Executable:
+            told = {
+                "outcome": given.c.outcome,
+                "moved_to": given.c.moved_to,
+                "kind": func.coalesce(given.c.kind, columns.kind),
+                "payload": func.coalesce(self._json(given.c.payload), columns.payload),
+                "error": self._json(given.c.error),
+            }
+            return self._kept(told, given, self._owned_by(given))
+
+        return self._over((*RECEIPT, *STORY), build)
+
+    @lru_cache(maxsize=2)  # noqa: B019 - lives as long as the store
+    def keep_lapsed(self, buries: bool) -> OverRows:
+        """Keep the turns of rows that were picked whose lease ended unsettled: as failed, or dead if used up.
+
+        With `buries` those whose attempts are used up are about to be buried.
+        """
+        columns = self.message.c
+        attempts = self._bound("attempts_in", Integer())
+        told: dict[str, Any] = {
+            "outcome": const("failed"),
+            "finished_at": columns.leased_until,
+            "error": self.dialect.ended_lease(self.message, attempts),
+        }
+        if buries:
+            used_up = columns.attempts >= attempts
+            told["outcome"] = case((used_up, const("dead")), else_=const("failed"))
+            told["moved_to"] = case((used_up, self._bound("to_in", Text())))
+
+        def build(given: Any) -> Executable:
+            lapsed = and_(columns.id == given.c.id, columns.leased_until.is_not(None))
+            return self._kept(told, given, lapsed)
+
+        return self._over(("id",), build)
+
+    @cached_property
+    def keep_popped(self) -> OverRows:
+        """Keep the turns of rows that were picked and are about to be popped."""
+        columns = self.message.c
+        told = {
+            "token": columns.token + const(1),
+            "outcome": const("done"),
+            "attempts": columns.attempts + const(1),
+            "due_at": columns.due_at,
+            "started_at": self.now,
+            "worker": null(),
+        }
+        return self._over(("id",), lambda given: self._kept(told, given, columns.id == given.c.id))
+
+    def past(self, query: PastQuery) -> Statement:
+        """Read turns of a queue's history; made for one use, with the condition's values."""
+        history = self.tables.history
+        columns = history.c
+        shown = [
+            self.dialect.as_text(columns[name]).label(name)
+            if columns[name].type is self.dialect.json
+            else columns[name]
+            for name in PAST
+        ]
+        found = select(*shown).where(columns.queue == self._bound("queue_in", Text()))
+        if query.id is not None:
+            found = found.where(columns.id == literal(query.id, BigInteger()))
+        if query.ends:
+            found = found.where(columns.outcome != const("failed"))
+        if query.where is not None:
+            found = found.where(Conditions(self.dialect, history).clause(query.where))
+        place = (columns.finished_at, columns.id, columns.token)
+        if query.after is not None:
+            mark = self._place(query.after)
+            found = found.where(tuple_(*place) > mark if query.oldest_first else tuple_(*place) < mark)
+        if query.until is not None:
+            found = found.where(tuple_(*place) <= self._place(query.until))
+        # Turns of one message finish in the order of their tokens, which the primary key has.
+        columns_in_line = place if query.id is None else (columns.token,)
+        line = columns_in_line if query.oldest_first else [column.desc() for column in columns_in_line]
+        return Statement(found.order_by(*line).limit(self._bound("limit_in", Integer())), kept=False)
+
+    @cached_property
+    def expired_turns(self) -> Statement:
+        """Lock turns whose time to be kept is over, and read their receipts."""
+        columns = self.tables.history.c
+        return Statement(self._expired(select(columns.id, columns.token), columns.until))
+
+    @cached_property
+    def forget_turns(self) -> OverRows:
+        """Take turns away; return their ids."""
+        history = self.tables.history
+
+        def build(given: Any) -> Executable:
+            return delete(history).where(*self.dialect.delete_matches(history, given)).returning(history.c.id)
+
+        return self._over(RECEIPT, build)
+
+    # Remembered keys.
+
+    @cached_property
+    def remember_ended(self) -> OverRows:
+        """Remember the keys of messages whose turn is about to end: of the rows whose token matches, locked."""
+        columns = self.message.c
+
+        def build(given: Any) -> Executable:
+            rows = select(columns.queue, columns.key, columns.id, self._keys_until)
+            owned = rows.join_from(given, self.message, self._owned_by(given)).where(columns.key.is_not(None))
+            return self._remembering(owned.order_by(columns.queue, columns.key).with_for_update(of=self.message))
+
+        return self._over(RECEIPT, build)
+
+    @cached_property
+    def remember(self) -> OverRows:
+        """Remember the given keys of messages that have left."""
+
+        def build(given: Any) -> Executable:
+            rows = select(given.c.queue, given.c.key, given.c.id, self._keys_until).where(const(1) == const(1))
+            return self._remembering(rows.order_by(given.c.queue, given.c.key))
+
+        return self._over(("queue", "key", "id"), build)
+
+    @cached_property
+    def hold_remembered(self) -> OverRows:
+        """Hold the given keys unless they are remembered, also by who commits at this moment; return those held.
+
+        What holds a key is a row whose time is over already: the bound `over` is before all times.
+        """
+        columns = self.tables.remembered.c
+
+        def build(given: Any) -> Executable:
+            before_all = self._bound("over", self.dialect.moment)
+            rows = select(given.c.queue, given.c.key, given.c.id, before_all).where(const(1) == const(1))
+            over = columns.until <= self.now
+            return self._remembering(rows.order_by(given.c.queue, given.c.key), over).returning(
+                columns.queue, columns.key
+            )
+
+        return self._over(("queue", "key", "id"), build)
+
+    @cached_property
+    def remembered(self) -> OverRows:
+        """Read who held the given keys, and whether they are still remembered."""
+        remembered = self.tables.remembered
+        columns = remembered.c
+        shown = [columns.queue, columns.key, columns.id, columns.until > self.now]
+        equal = (columns.queue, columns.key)
+        return self._over(("queue", "key"), lambda given: self.dialect.look_up(shown, given, (), equal, locked=False))
+
+    @cached_property
+    def expired_keys(self) -> Statement:
+        """Lock keys whose time to be remembered is over, and read them."""
+        columns = self.tables.remembered.c
+        return Statement(self._expired(select(columns.queue, columns.key), columns.until))
+
+    @cached_property
+    def forget_keys(self) -> OverRows:
+        """Take remembered keys away; return the ids of those who held them."""
+        remembered = self.tables.remembered
+        columns = remembered.c
+
+        def build(given: Any) -> Executable:
+            these = tuple_(columns.queue, columns.key).in_(select(given.c.queue, given.c.key))
+            return delete(remembered).where(these).returning(columns.id)
+
+        return self._over(("queue", "key"), build)
+
+    # What they are made of.
+
+    def _kept(self, told: Mapping[str, Any], given: Any, which: ColumnElement[bool]) -> Insert:
+        """Keep turns of the rows of which something holds; what is not told of them is as the message has it."""
+        columns = self.message.c
+        kept = {name: columns[name] for name in PAST if name in columns} | {
+            "moved_to": null(),
+            "due_at": func.coalesce(columns.place_at, columns.first_due_at, type_=self.dialect.moment),
+            "started_at": columns.last_attempt_at,
+            "finished_at": self.now,
+            "worker": columns.leased_by,
+            "error": null(),
+            **told,
+            "until": self.dialect.later(self.now, self._bound("history", self.dialect.span)),
+        }
+        rows = select(*kept.values()).join_from(given, self.message, which).with_for_update(of=self.message)
+        return self.dialect.insert(self.tables.history).from_select(list(kept), rows)
+
+    def _owned_by(self, given: Any) -> ColumnElement[bool]:
+        columns = self.message.c
+        return and_(columns.id == given.c.id, self.dialect.same(columns.token, given.c.token))
+
+    @property
+    def _keys_until(self) -> ColumnElement[Any]:
+        return self.dialect.later(self.now, self._bound("keys", self.dialect.span))
+
+    def _remembering(self, rows: Select[Any], only: ColumnElement[bool] | None = None) -> Insert:
+        columns = self.tables.remembered.c
+        added: Any = self.dialect.insert(self.tables.remembered).from_select(["queue", "key", "id", "until"], rows)
+        new = {"id": added.excluded.id, "until": added.excluded.until}
+        remembering: Insert = added.on_conflict_do_update(
+            index_elements=[columns.queue, columns.key], set_=new, where=only
+        )
+        return remembering
+
+    def _expired(self, found: Select[Any], until: ColumnElement[Any]) -> Select[Any]:
+        over = found.where(until <= self.now).order_by(until)
+        return over.limit(self._bound("limit_in", Integer())).with_for_update(skip_locked=True)
+
+    def _place(self, place: PlaceInHistory) -> ColumnElement[Any]:
+        finished_at, id, token = place
+        moment = literal(self.dialect.write_moment(finished_at), self.dialect.moment)
+        return tuple_(moment, literal(id, BigInteger()), literal(token, BigInteger()))

@@ -1,0 +1,11 @@
+-- Keep the turns of rows that were picked and are about to be popped.
+INSERT INTO duerow_history (id, token, queue, "key", kind, payload, headers, "group", priority, attempts, created_at,
+    first_due_at, due_at, moved_to, started_at, finished_at, worker, error, outcome, until) SELECT duerow_message.id,
+    duerow_message.token + 1 AS anon_1, duerow_message.queue, duerow_message."key", duerow_message.kind,
+    duerow_message.payload, duerow_message.headers, duerow_message."group", duerow_message.priority,
+    duerow_message.attempts + 1 AS anon_2, duerow_message.created_at, duerow_message.first_due_at,
+    duerow_message.due_at, NULL AS anon_3, :now AS anon_4, :now AS anon__1, NULL AS anon__2, NULL AS anon__3, 'done',
+    :now + :history AS anon_5
+FROM (SELECT given_rows.value AS id
+FROM json_each(:given) AS given_rows) AS given
+JOIN duerow_message ON duerow_message.id = given.id
