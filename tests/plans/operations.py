@@ -168,6 +168,7 @@ OPERATIONS: Final = [
         lambda store, leased: store.settle([Turn(one, Committed()) for one in leased.receipts[:200]], KEEPING),
         200,
         {ID},
+        BOUND_ROWS,
     ),
     Operation("prune", lambda store, _: store.prune(100), 100, set()),
     Operation("commit of one", settle(Committed(), 1), 1, {ID}),
