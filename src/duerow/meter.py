@@ -21,7 +21,7 @@ from duerow import histogram
 from duerow.consumer import new_claim
 from duerow.histogram import Buckets
 from duerow.reservation import Reservation
-from duerow.settlement import Bury, Commit, Move, Rollback, Settlement
+from duerow.settlement import Bury, Close, Commit, Gather, Move, Rollback, Settlement
 from duerow.store import Counted, Refused, Totals
 
 EVERY: Final = 10.0
@@ -32,7 +32,14 @@ TOGETHER: Final = 200
 
 MINUTE: Final = timedelta(minutes=1)
 
-_NAMES: Final[dict[type, str]] = {Commit: "done", Rollback: "failed", Bury: "dead", Move: "moved"}
+_NAMES: Final[dict[type, str]] = {
+    Commit: "done",
+    Gather: "done",
+    Close: "done",
+    Rollback: "failed",
+    Bury: "dead",
+    Move: "moved",
+}
 """Under which name the end of a turn is counted; what is given back is not."""
 
 
