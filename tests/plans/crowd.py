@@ -40,7 +40,7 @@ FULL: Final = Crowd(ready=200_000, delayed=1_000_000, behind=1_000_000, groups=1
 
 COLUMNS: Final = (
     'queue, key, kind, payload, "group", priority, status, due_at, behind_at, first_due_at, attempts, token, '
-    "leased_by, leased_until, created_at"
+    "leased_by, leased_until, created_at, place_at, last_attempt_at"
 )
 
 
@@ -78,10 +78,13 @@ def insertions(dialect: Dialect, table: str, crowd: Crowd) -> list[str]:
             "leased_by": "NULL",
             "leased_until": "NULL",
             "created_at": past,
+            "place_at": "NULL",
+            "last_attempt_at": "NULL",
         } | values
         return f"INSERT INTO {table} ({COLUMNS}) SELECT {', '.join(columns.values())} FROM {dialect.series(count)}"
 
     lent = {"due_at": held, "leased_until": held, "leased_by": f"'{CONSUMER}'", "token": "1", "attempts": "1"}
+    lent |= {"place_at": past, "last_attempt_at": past}
     behind = {"due_at": "NULL", "behind_at": past}
     return [
         some(LEASED, **lent, key="CASE WHEN n % 3 = 0 THEN 'lent-' || n END"),

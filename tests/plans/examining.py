@@ -17,6 +17,7 @@ from tests.plans.crowd import GROUPS, LEASED, QUEUE
 from tests.plans.operations import ID, Leased
 
 MESSAGES: Final = "duerow_message"
+GROWING: Final = (MESSAGES, "duerow_counter", "duerow_history", "duerow_remembered")
 
 
 @dataclass
@@ -130,7 +131,7 @@ class OnPostgresql(Examining):
             examined.note_index(node["Index Name"])
         if node["Node Type"] in ("Sort", "Incremental Sort", "Hash"):
             examined.sorts.append(f"{looked_at} rows: {text}")
-        if node["Node Type"] == "Seq Scan" and node["Relation Name"] in (MESSAGES, "duerow_counter"):
+        if node["Node Type"] == "Seq Scan" and node["Relation Name"] in GROWING:
             examined.scans.append(text)
         if ("Relation Name" in node or "Index Name" in node) and looked_at > examined.most:
             examined.most, examined.busiest = looked_at, f"{looked_at} rows by {node['Node Type']}: {text}"
@@ -161,7 +162,7 @@ class OnSqlite(Examining):
     def _note(self, line: str, text: str, examined: Examined) -> None:
         if "TEMP B-TREE" in line:
             examined.sorts.append(f"{line}: {text}")
-        if re.match(rf"SCAN ({MESSAGES}|other|oldest|duerow_counter)\b", line) and "INDEX" not in line:
+        if re.match(rf"SCAN ({'|'.join(GROWING)}|other|oldest)\b", line) and "INDEX" not in line:
             examined.scans.append(f"{line}: {text}")
         if found := re.search(r"USING (?:COVERING )?INDEX (\w+)", line):
             examined.note_index(found[1])

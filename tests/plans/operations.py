@@ -16,6 +16,7 @@ from duerow.store import (
     Committed,
     Counted,
     Entry,
+    Keeping,
     Moved,
     Query,
     Record,
@@ -28,6 +29,7 @@ from duerow.stores.sql.plans import SqlStore
 from tests.plans.crowd import GROUPS, QUEUE
 
 MINUTE: Final = timedelta(minutes=1)
+KEEPING: Final = Keeping(history=timedelta(days=1), keys=timedelta(days=1))
 NOW: Final = datetime.now(UTC)
 
 DUE, HEADS, RESTING, KEY, GROUP, TURN, ID = "due", "heads", "resting", "key", "group", "turn", "id"
@@ -161,6 +163,14 @@ OPERATIONS: Final = [
     Operation("idle", lambda store, _: store.idle([QUEUE, GROUPS], MINUTE), 3, LINES, "of the two queues"),
     # Settle.
     Operation("commit", settle(Committed(), 200), 200, {ID}),
+    Operation(
+        "commit into a history",
+        lambda store, leased: store.settle([Turn(one, Committed()) for one in leased.receipts[:200]], KEEPING),
+        200,
+        {ID},
+        BOUND_ROWS,
+    ),
+    Operation("prune", lambda store, _: store.prune(100), 100, set()),
     Operation("commit of one", settle(Committed(), 1), 1, {ID}),
     Operation("commit and push", settle(Committed((entry(),)), 20), 20, {ID}),
     Operation("commit in groups", settled_in_groups, 50, {ID, GROUP}),
@@ -211,7 +221,7 @@ OPERATIONS: Final = [
         FOUND_ROWS,
     ),
     # Queues, consumers, schedules.
-    Operation("pause", lambda store, _: store.pause(QUEUE, True), 1, set()),
+    Operation("pause", lambda store, _: store.say(QUEUE, paused=True), 1, set()),
     Operation("note of a consumer", lambda store, _: store.note_consumer("h:1:w", [QUEUE], ["json"], "1"), 1, set()),
     Operation(
         "note of what was counted",
