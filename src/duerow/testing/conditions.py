@@ -51,7 +51,8 @@ _patterns = st.lists(
 _operators = st.sampled_from(["__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"])
 _columns = st.sampled_from(["id", "attempts", "priority", "key", "kind", "group", "leased_by"])
 _moments = st.sampled_from(["due_at", "first_due_at", "created_at", "last_attempt_at", "leased_until"])
-_times = st.datetimes(START.replace(tzinfo=None), timezones=st.just(UTC)).filter(lambda at: at.year < START.year + 2)
+_BEGAN = START.replace(tzinfo=None)
+_times = st.datetimes(_BEGAN, _BEGAN.replace(year=START.year + 2), timezones=st.just(UTC))
 
 
 def _inside(names: list[str]) -> Field:

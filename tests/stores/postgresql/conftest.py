@@ -61,14 +61,19 @@ def place(migrated: Place, superuser: psycopg.Connection, tidied: sql.Composed) 
 
 @pytest.fixture
 def without_indexes(place: Place, superuser: psycopg.Connection) -> Iterator[None]:
-    """Indexes of payload fields are gone when the test ends, as none was there when it began."""
-    yield
+    """There is no index of a payload field when the test begins, whatever ran before, nor when it has ended."""
     schema = place.settings["schema"]
-    found = superuser.execute(
-        "SELECT indexname FROM pg_indexes WHERE schemaname = %s AND indexname LIKE 'duerow_by_%%'", [schema]
-    )
-    for (name,) in found.fetchall():
-        superuser.execute(sql.SQL("DROP INDEX {}").format(sql.Identifier(schema, name)))
+
+    def drop() -> None:
+        found = superuser.execute(
+            "SELECT indexname FROM pg_indexes WHERE schemaname = %s AND indexname LIKE 'duerow_by_%%'", [schema]
+        )
+        for (name,) in found.fetchall():
+            superuser.execute(sql.SQL("DROP INDEX {}").format(sql.Identifier(schema, name)))
+
+    drop()
+    yield
+    drop()
 
 
 @pytest.fixture
