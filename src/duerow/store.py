@@ -7,7 +7,7 @@ proven by one conformance suite.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -648,7 +648,16 @@ class OwnTransaction(Protocol):
 
 
 class Connections(Protocol):
-    """The blocking way to a store's server."""
+    """The blocking way to a store's server.
+
+    Attributes:
+        place: names the tables that it leads to; what leads to others has another one.
+    """
+
+    @property
+    def place(self) -> Hashable:
+        """What tells it from the way to other tables."""
+        ...
 
     def open(self) -> AbstractContextManager[Execute]:
         """Lend a connection: its steps are committed at the end, rolled back on an exception.
@@ -722,6 +731,11 @@ class AsyncOwnTransaction(Protocol):
 
 class AsyncConnections(Protocol):
     """The awaited way to a store's server; never blocks the loop."""
+
+    @property
+    def place(self) -> Hashable:
+        """As Connections.place."""
+        ...
 
     def open(self) -> AbstractAsyncContextManager[AsyncExecute]:
         """As Connections.open."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, Generic, Unpack
@@ -394,6 +394,7 @@ class Queue(Looking[P], Recalling[P], Operating):
 
         Raises:
             LeaseLost: the message was taken over, changed, removed or settled already; nothing was changed.
+            ConfigurationError: it was lent by another queue, or of another database.
             StoreUnavailable: with outcome "unknown", if the connection broke and the message is no longer ours.
         """
         if not isinstance(then, Iterable):
@@ -419,6 +420,7 @@ class Queue(Looking[P], Recalling[P], Operating):
         Raises:
             LeaseLost: as in `commit`.
         """
+        self._check_lent(reservation)
         settlement = decide(reservation.message, Rollback(delay, error), self.retry)
         await self._settle_one(reservation, settlement, within)
 
@@ -460,6 +462,7 @@ class Queue(Looking[P], Recalling[P], Operating):
         self, reservation: core.Reservation[P], lease: timedelta | None = None, *, within: Any = None
     ) -> Reservation[P]:
         """Let the lease run until now + lease; return the reservation with its new end. LeaseLost as in `commit`."""
+        self._check_lent(reservation)
         span = self._lease(lease)
         receipt = reservation.receipt
         ends = await self.database.run(lambda: self._store.extend([receipt], span), within)
@@ -481,7 +484,9 @@ class Queue(Looking[P], Recalling[P], Operating):
     ) -> list[Refused]:
         """As `rollback`, in one statement; return the refused ones, each with its error."""
         wish = Rollback(delay, error)
-        return await self.settle([(one, decide(one.message, wish, self.retry)) for one in reservations], within=within)
+        return await self.settle(
+            [(one, decide(one.message, wish, self.retry)) for one in self._lent(reservations)], within=within
+        )
 
     async def bury_many(
         self, reservations: Iterable[core.Reservation], reason: str | Failure | BaseException, *, within: Any = None
@@ -511,7 +516,7 @@ class Queue(Looking[P], Recalling[P], Operating):
     ) -> list[Refused]:
         """Let the leases run until now + lease; return the refused ones, each with its error."""
         span = self._lease(lease)
-        untils = {reservation.receipt: reservation.until for reservation in reservations}
+        untils = {reservation.receipt: reservation.until for reservation in self._lent(reservations)}
         if not untils:
             return []
         ends = await self.database.run(lambda: self._store.extend(list(untils), span), within)
@@ -526,13 +531,16 @@ class Queue(Looking[P], Recalling[P], Operating):
         settlement that cannot be carried out. The others are settled.
 
         Raises:
+            ConfigurationError: one was lent by another queue, or of another database; none was settled.
             StoreUnavailable: with outcome "unknown", if the connection broke and a message is no longer ours.
         """
         refused: list[Refused] = []
         turns: list[Turn] = []
         letters = self._dead_letter()
         for reservation, settlement in pairs:
-            if settlement is DONE and isinstance(reservation, core.Reservation):
+            if type(reservation) is not Reservation or reservation.queue is not self:
+                self._check_lent(reservation)
+            if settlement is DONE:
                 turns.append(translation.done(reservation.message))
                 continue
             try:
@@ -543,7 +551,19 @@ class Queue(Looking[P], Recalling[P], Operating):
             refused += await self._settle(turns, within)
         return refused
 
+    def _check_lent(self, reservation: object) -> None:
+        """Raise ConfigurationError unless it is a reservation of this queue, by whatever handle."""
+        if type(reservation) is not Reservation or reservation.queue is not self:
+            translation.check_lent(reservation, self.name, self.database.connections.place)
+
+    def _lent(self, reservations: Iterable[core.Reservation]) -> Iterator[core.Reservation]:
+        """Yield reservations once they are known to be of this queue."""
+        for reservation in reservations:
+            self._check_lent(reservation)
+            yield reservation
+
     async def _settle_one(self, reservation: core.Reservation, settlement: Settlement, within: Any = None) -> None:
+        self._check_lent(reservation)
         turn = translation.turn(reservation, settlement, self._dead_letter(), self._payloads, self._history_bytes)
         refused = await self._settle([turn], within)
         if refused:

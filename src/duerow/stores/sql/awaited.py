@@ -21,6 +21,7 @@ from duerow.stores.sql.listening import (
     AsyncSilentListener,
 )
 from duerow.stores.sql.loops import EngineOfLoop
+from duerow.stores.sql.place import place_of
 from duerow.stores.sql.plans import SqlStore
 from duerow.stores.sql.texts import Texts, driver_texts
 from duerow.stores.sql.transactions import INSIDE, HandlersTransaction, waits_for_itself
@@ -34,6 +35,7 @@ class AwaitedConnections:
     def __init__(self, engine: AsyncEngine, store: SqlStore, own: bool) -> None:
         self.engine, self.store, self.own = engine, store, own
         self.dialect = store.dialect
+        self.place = place_of(engine.sync_engine, store)
         self._engines = EngineOfLoop(engine)
         self._raw = engine.dialect.driver in ("psycopg", "psycopg_async", "aiosqlite")
         self._texts = Texts(engine.dialect, raw=self._raw)

@@ -31,6 +31,7 @@ from duerow.stores.sql.dialects.base import Dialect
 from duerow.stores.sql.engines import RESTED
 from duerow.stores.sql.errors import explained, is_lost
 from duerow.stores.sql.listening import DataVersionListener, NotifyListener, SilentListener
+from duerow.stores.sql.place import place_of
 from duerow.stores.sql.plans import SqlStore
 from duerow.stores.sql.texts import Texts, driver_texts
 from duerow.stores.sql.transactions import INSIDE, HandlersTransaction, waits_for_itself
@@ -54,6 +55,7 @@ class BlockingConnections:
     def __init__(self, engine: Engine, store: SqlStore, own: bool) -> None:
         self.engine, self.store, self.own = engine, store, own
         self.dialect = store.dialect
+        self.place = place_of(engine, store)
         self._texts = Texts(engine.dialect, raw=True)
         self._callers_texts: dict[str, Texts] = {}
         self._begin_anew()
