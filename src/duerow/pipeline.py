@@ -18,9 +18,9 @@ from duerow.errors import CodecError, ConfigurationError, InvalidMessage, Invali
 from duerow.history import keeping
 from duerow.message import Message, check_queue_name, check_span
 from duerow.retry import DEFAULT, RetryFunction, RetryPolicy, as_policy
-from duerow.settlement import Bury, Commit, Move, Retry, Settlement, decide
+from duerow.settlement import Bury, Commit, Move, Retry, Settlement, decide, mistake
 from duerow.translation import hops
-from duerow.working.shift import is_async
+from duerow.working.shift import is_async, is_generator
 
 if TYPE_CHECKING:
     from duerow.sync.database import Database
@@ -81,6 +81,11 @@ class Station(ABC):
             raise ConfigurationError(f"{self}: its function is {self.function!r:.80}, which cannot be called")
         if is_async(self.function):
             raise ConfigurationError(f"{self}: {self.function!r:.80} is an async function; stations call plain ones")
+        if is_generator(self.function):
+            raise ConfigurationError(
+                f"{self}: {self.function!r:.80} is a generator function, of which a call runs nothing; it returns what "
+                "it has to give"
+            )
         object.__setattr__(self, "policy", as_policy(self.retry))
         check_span(f"lease of {self}", self.lease, SHORTEST_LEASE)
         keeping(self.history, self.remember_keys)
@@ -134,6 +139,8 @@ class Station(ABC):
     def _outcome(self, message: Message, returned: Any) -> Settlement | Retry:
         if isinstance(returned, Retry | Bury):
             return returned
+        if (wrong := mistake(returned)) is not None:
+            raise InvalidOutcome(f"{self}, message {message.id}: its function returned {wrong}")
         return self._end(message, returned)
 
     @abstractmethod
