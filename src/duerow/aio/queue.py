@@ -331,16 +331,21 @@ class Queue(Looking[P], Recalling[P], Operating):
         put_off = 0
         while len(lent) < limit and put_off < MOST_PUT_OFF:
             wanted = limit - len(lent)
-            reserved = await self.database.run(
-                lambda wanted=wanted: self._store.reserve(  # type: ignore[misc]
-                    self.name, wanted, span, self.retry.limit, claim, self.dead_letter, self.keeping
+            try:
+                reserved = await self.database.run(
+                    lambda wanted=wanted: self._store.reserve(  # type: ignore[misc]
+                        self.name, wanted, span, self.retry.limit, claim, self.dead_letter, self.keeping
+                    )
                 )
-            )
-            readable, unreadable = self._read(reserved.records)
-            lent += readable
-            if not unreadable:
-                break
-            await self.settle(unreadable)
+                readable, unreadable = self._read(reserved.records)
+                lent += readable
+                if not unreadable:
+                    break
+                await self.settle(unreadable)
+            except StoreUnavailable:
+                if not lent:
+                    raise
+                break  # those that are lent must not wait for the end of their leases; it will show again
             put_off += sum(isinstance(settlement, Release) for _, settlement in unreadable)
         return lent
 
