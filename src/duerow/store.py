@@ -774,6 +774,14 @@ class Settings:
     schema: str | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        if self.clock is not None and not callable(getattr(self.clock, "now", None)):
+            raise ConfigurationError(f"clock= is an object with now(), an aware datetime, not {self.clock!r:.80}")
+        if not isinstance(self.prefix, str):
+            raise ConfigurationError(f"prefix= is text that begins the names of all tables, not {self.prefix!r:.80}")
+        if self.schema is not None and not isinstance(self.schema, str):
+            raise ConfigurationError(f"schema= is the name of a database schema, not {self.schema!r:.80}")
+
 
 class Backend(Protocol):
     """A family of databases, found by the entry point of its URL scheme in the group `duerow.stores`."""

@@ -79,7 +79,10 @@ def draft_entry(
 ) -> Entry:
     """Return a draft as the store wants it, for `queue` unless it names its own; raise InvalidMessage otherwise."""
     if not isinstance(draft, Draft):
-        raise InvalidMessage(f"push_many takes Drafts, not {type(draft).__name__}: write Draft({draft!r:.80})")
+        raise InvalidMessage(
+            f"{'commit(then=…)' if queue is None else 'push_many'} takes Drafts, not {type(draft).__name__}: "
+            f"write Draft({draft!r:.80})"
+        )
     if queue is None:
         if draft.queue is None:
             raise InvalidMessage(f"a draft in commit(then=…) must say its queue: {draft!r:.120}")

@@ -64,6 +64,9 @@ MOST_PUT_OFF: Final = 100
 """Messages that one call puts off for want of their keys: a consumer without keys must not go through a whole queue."""
 
 
+_PAIRS: Final = "settle takes pairs of a reservation and its settlement"
+
+
 class Reservation(core.Reservation[P], Generic[P], frozen=True, gc=False):
     """One message, lent to this consumer until a time; settle it here or through its queue.
 
@@ -226,7 +229,8 @@ class Queue(Looking[P], Recalling[P], Operating):
             DuplicateKey: `on_duplicate` is "reject" and keys are taken, named all; nothing was pushed.
         """
         mode = check_on_duplicate(on_duplicate)
-        entries = [translation.draft_entry(draft, self.name, self.max_payload_bytes, self._encode) for draft in drafts]
+        each = changing.each_of(drafts, "push_many takes a list of Drafts")
+        entries = [translation.draft_entry(draft, self.name, self.max_payload_bytes, self._encode) for draft in each]
         if not entries:
             return []
         return await self.database.run(lambda: self._store.push(entries, mode, self._remembers), within)
@@ -477,7 +481,7 @@ class Queue(Looking[P], Recalling[P], Operating):
 
     async def commit_many(self, reservations: Iterable[core.Reservation], *, within: Any = None) -> list[Refused]:
         """As `commit`, in one statement; return the refused ones, each with its error."""
-        return await self.settle([(reservation, DONE) for reservation in reservations], within=within)
+        return await self.settle([(reservation, DONE) for reservation in _each(reservations)], within=within)
 
     async def rollback_many(
         self,
@@ -497,11 +501,11 @@ class Queue(Looking[P], Recalling[P], Operating):
         self, reservations: Iterable[core.Reservation], reason: str | Failure | BaseException, *, within: Any = None
     ) -> list[Refused]:
         """As `bury`, in one statement; return the refused ones, each with its error."""
-        return await self.settle([(reservation, Bury(reason)) for reservation in reservations], within=within)
+        return await self.settle([(reservation, Bury(reason)) for reservation in _each(reservations)], within=within)
 
     async def release_many(self, reservations: Iterable[core.Reservation], *, within: Any = None) -> list[Refused]:
         """As `release`, in one statement; return the refused ones, each with its error."""
-        return await self.settle([(reservation, Release()) for reservation in reservations], within=within)
+        return await self.settle([(reservation, Release()) for reservation in _each(reservations)], within=within)
 
     async def move_many(
         self,
@@ -514,7 +518,7 @@ class Queue(Looking[P], Recalling[P], Operating):
     ) -> list[Refused]:
         """As `move`, in one statement; return the refused ones, each with its error."""
         move = Move(to, payload, **options)
-        return await self.settle([(reservation, move) for reservation in reservations], within=within)
+        return await self.settle([(reservation, move) for reservation in _each(reservations)], within=within)
 
     async def extend_many(
         self, reservations: Iterable[core.Reservation], lease: timedelta | None = None, *, within: Any = None
@@ -542,7 +546,11 @@ class Queue(Looking[P], Recalling[P], Operating):
         refused: list[Refused] = []
         turns: list[Turn] = []
         letters = self._dead_letter()
-        for reservation, settlement in pairs:
+        for pair in changing.each_of(pairs, _PAIRS):
+            try:
+                reservation, settlement = pair
+            except (TypeError, ValueError) as error:
+                raise ConfigurationError(f"{_PAIRS}, and {pair!r:.80} is none") from error
             if type(reservation) is not Reservation or reservation.queue is not self:
                 self._check_lent(reservation)
             if settlement is DONE:
@@ -563,7 +571,7 @@ class Queue(Looking[P], Recalling[P], Operating):
 
     def _lent(self, reservations: Iterable[core.Reservation]) -> Iterator[core.Reservation]:
         """Yield reservations once they are known to be of this queue."""
-        for reservation in reservations:
+        for reservation in _each(reservations):
             self._check_lent(reservation)
             yield reservation
 
@@ -674,6 +682,10 @@ class Queue(Looking[P], Recalling[P], Operating):
 
     def _lease(self, lease: timedelta | None) -> timedelta:
         return self.lease if lease is None else check_span("lease", lease, SHORTEST_LEASE)
+
+
+def _each(reservations: Iterable[core.Reservation]) -> Iterator[core.Reservation]:
+    return changing.each_of(reservations, "what ends many turns takes a list of reservations")
 
 
 def _declared(payload: type[P] | None, upgrades: Upgrades | None) -> Declared[P] | None:

@@ -29,7 +29,7 @@ from duerow.stores.sql.caller import (
 )
 from duerow.stores.sql.dialects.base import Dialect
 from duerow.stores.sql.engines import RESTED
-from duerow.stores.sql.errors import explained, is_lost
+from duerow.stores.sql.errors import explained, is_lost, unconnected, unusable
 from duerow.stores.sql.listening import DataVersionListener, NotifyListener, SilentListener
 from duerow.stores.sql.place import place_of
 from duerow.stores.sql.plans import SqlStore
@@ -90,7 +90,7 @@ class BlockingConnections:
         try:
             lent = self.engine.raw_connection()
         except Exception as error:
-            raise (explained(self.dialect, error) or error) from error
+            raise (unconnected(self.dialect, error) or error) from error
         return Link(lent, Raw(lent.driver_connection, self.dialect, self._texts, self._writing))
 
     def rest(self, link: Link) -> None:
@@ -114,6 +114,12 @@ class BlockingConnections:
 
     def join(self, within: Any) -> Execute:
         """Use the caller's transaction; see Connections.join."""
+        try:
+            return self._join(within)
+        except Exception as error:
+            raise unusable(self.dialect, error) from error
+
+    def _join(self, within: Any) -> Execute:
         if isinstance(within, Session):
             within = within.connection()
         if isinstance(within, Connection):
