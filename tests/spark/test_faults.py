@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,7 +15,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import duerow
-from duerow import Draft, Message, Move, Pipeline, Relay, Sink, spark
+from duerow import Draft, Message, Move, Pipeline, Relay, Sink, Switch, spark
 from duerow.errors import StoreUnavailable
 from duerow.message import Failure
 from duerow.reservation import Reservation
@@ -217,3 +217,28 @@ def test_a_driver_that_waits_for_the_database_can_be_stopped(monkeypatch: pytest
         watch(db, fail_at("idle: before", StoreUnavailable("gone"), times=10**6))
         driver = Runner(Pipeline("p", [Sink("a", print)]), None, db, Access("r", "memory://", {}), 10, 1)  # type: ignore[arg-type]
         assert driver.run(None, waiting)["a"].claimed == 0
+
+
+def test_what_another_runner_moves_back_while_the_driver_looks_is_seen_before_the_run_is_over() -> None:
+    stations = [
+        Relay("first", lambda message: message.payload, to="a"),
+        Switch("a", lambda message: ("out", message.payload), to={"again": "b", "out": "c"}),
+        Relay("b", lambda message: message.payload, to="a"),
+        Sink("c", print),
+    ]
+    with duerow.connect("memory://") as db:
+        db.queue("b").push("there")
+        others = db.queue("b").reserve()
+        assert others is not None
+        idle, moved = db.store.idle, []
+
+        def looked_at(queues: Sequence[str], until: timedelta) -> Any:
+            if queues == ["b"] and not moved:  # "a" was looked at, and was empty
+                moved.append(True)
+                db.queue("b").move(others, "a", delay=minutes(1))
+            return idle(queues, until)
+
+        db.store.idle = looked_at  # type: ignore[method-assign]
+        driver = Runner(Pipeline("p", stations), None, db, Access("r", "memory://", {}), 10, 1)  # type: ignore[arg-type]
+        assert not driver._is_over("empty")
+        assert moved

@@ -192,9 +192,15 @@ class Runner:
         return started
 
     def _is_over(self, until: Until) -> bool:
+        """Whether there is nothing left to wait for.
+
+        Each station is a look of its own, so they are looked at to and fro: what another runner moves back past the
+        first look is still before the second one.
+        """
         if until is None:
             return False
-        waits = [self._due_in(station) for station in self._pipeline.stations]
+        there = list(self._pipeline.stations)
+        waits = map(self._due_in, [*there, *there[-2::-1]])
         return all(wait is None or (until == "idle" and wait > _NOW) for wait in waits)
 
     def _is_due(self, station: Station) -> bool:
