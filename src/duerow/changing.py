@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final, cast
 
@@ -31,6 +31,9 @@ UNFINISHED: Final[tuple[Status, ...]] = (*LIVE, "dead")
 
 BATCH: Final = 200
 """How many messages are changed in one transaction; each may have a payload of a mebibyte."""
+
+MOST: Final = 1_000_000_000
+"""However many are asked for: a number that every database can be told."""
 
 Edit = Callable[[Record], Change]
 """Says what becomes of a message; raises InvalidMessage if that cannot be."""
@@ -110,10 +113,9 @@ def choice(
             f"say an id or a key or a condition (where=), exactly one of them: id={id!r:.80}, key={key!r:.80}, "
             f"where={str(where)!r:.80}"
         )
-    if id is not None and not is_id(id):
-        raise ConfigurationError(f"an id is an integer of 64 bits, not {id!r:.80}; a condition is given as where=")
+    chosen = None if id is None else one_id(id)
     condition = None if where is None else as_condition(where)
-    return Choice(queue, cast("int | None", id), check_key(key), condition, even_if_leased, indexed)
+    return Choice(queue, chosen, check_key(key), condition, even_if_leased, indexed)
 
 
 def all_dead(queue: str, batch: int) -> Choice:
@@ -288,6 +290,13 @@ def is_id(value: object) -> bool:
     return type(value) is int and -(1 << 63) <= value < 1 << 63
 
 
+def one_id(id: object) -> int:
+    """Return an id that was asked for, else raise ConfigurationError."""
+    if not is_id(id):
+        raise ConfigurationError(f"an id is an integer of 64 bits, not {id!r:.80}; a condition is given as where=")
+    return cast(int, id)
+
+
 def one_key(key: object) -> str:
     """Return a key that was asked for, else raise InvalidMessage."""
     checked = check_key(key)
@@ -297,7 +306,14 @@ def one_key(key: object) -> str:
 
 
 def how_many(n: object) -> int:
-    """Return a number of messages, at least 1, else raise ConfigurationError."""
+    """Return a number of messages, at least 1 and no more than any queue has, else raise ConfigurationError."""
     if isinstance(n, bool) or not isinstance(n, int) or n < 1:
-        raise ConfigurationError(f"how many is an integer of at least 1, not {n!r}")
-    return n
+        raise ConfigurationError(f"how many is an integer of at least 1, not {n!r:.80}")
+    return min(n, MOST)
+
+
+def each_of(many: object, what: str) -> Iterator[Any]:
+    """Return an iterator over what was given, else raise ConfigurationError: it says what was to be given."""
+    if not isinstance(many, Iterable):
+        raise ConfigurationError(f"{what}, not {many!r:.80}")
+    return iter(many)

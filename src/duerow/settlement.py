@@ -5,7 +5,8 @@ from __future__ import annotations
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any, Final, TypedDict
+from types import AsyncGeneratorType, CoroutineType, GeneratorType
+from typing import Any, Final, TypedDict, TypeGuard
 
 import msgspec
 from msgspec import UNSET
@@ -176,8 +177,9 @@ def decide(message: Message, outcome: object, policy: RetryPolicy) -> Settlement
         policy: the queue's retry policy.
 
     A returned settlement is taken as it is; a list of `Move`s sends a new message to each target and ends this one;
-    anything else that is returned is ignored. `Retry` and `Bury` do what they say, any other exception is a failed
-    attempt for which the policy gives a delay or None, which buries the message.
+    what can only be a mistake is a failed attempt, and anything else that is returned is ignored. `Retry` and `Bury` do
+    what they say, any other exception is a failed attempt for which the policy gives a delay or None, which buries the
+    message.
     """
     if isinstance(outcome, Retry):
         used_up = outcome.counts and policy.limit is not None and message.attempts >= policy.limit
@@ -188,9 +190,36 @@ def decide(message: Message, outcome: object, policy: RetryPolicy) -> Settlement
         return outcome
     if isinstance(outcome, BaseException):
         return _failed(message, outcome, policy)
-    if isinstance(outcome, list) and any(isinstance(part, Move) for part in outcome):
+    if _are_moves(outcome):
         return _spread(message, outcome, policy)
+    wrong = None if outcome is None else mistake(outcome)
+    if wrong is not None:
+        return _failed(message, InvalidOutcome(f"message {message.id}: the handler returned {wrong}"), policy)
     return Commit()
+
+
+def mistake(outcome: object) -> str | None:
+    """Return what is wrong with what a handler or a station returned, if its author must have meant something else.
+
+    Either nothing of it has run yet, or it speaks of settlements in a way that would be passed over.
+    """
+    if isinstance(outcome, CoroutineType):
+        outcome.close()  # else Python warns of it
+        return "a coroutine, which nobody awaits; give async functions to duerow.aio.Worker"
+    if isinstance(outcome, GeneratorType | AsyncGeneratorType):
+        return "a generator, so nothing of it has run; return the outcome instead of yielding it"
+    if isinstance(outcome, type) and issubclass(outcome, BaseException | Settlement):
+        return f"the class {outcome.__name__}, which ends no turn; return one of it, made with what it needs"
+    if isinstance(outcome, list | tuple) and not _are_moves(outcome):
+        for part in outcome:
+            if isinstance(part, Settlement | Retry):
+                return f"a {type(outcome).__name__} with {part!r:.80} in it; return one settlement, or a list of Moves"
+    return None
+
+
+def _are_moves(outcome: object) -> TypeGuard[list[object]]:
+    """Return whether it is a list of moves, or is meant to be one."""
+    return isinstance(outcome, list) and any(isinstance(part, Move) for part in outcome)
 
 
 def failure(error: BaseException | Failure | str | None) -> Failure | None:

@@ -7,7 +7,7 @@ proven by one conformance suite.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -858,7 +858,16 @@ class OwnTransaction(Protocol):
 
 
 class Connections(Protocol):
-    """The blocking way to a store's server."""
+    """The blocking way to a store's server.
+
+    Attributes:
+        place: names the tables that it leads to; what leads to others has another one.
+    """
+
+    @property
+    def place(self) -> Hashable:
+        """What tells it from the way to other tables."""
+        ...
 
     def open(self) -> AbstractContextManager[Execute]:
         """Lend a connection: its steps are committed at the end, rolled back on an exception.
@@ -933,6 +942,11 @@ class AsyncOwnTransaction(Protocol):
 class AsyncConnections(Protocol):
     """The awaited way to a store's server; never blocks the loop."""
 
+    @property
+    def place(self) -> Hashable:
+        """As Connections.place."""
+        ...
+
     def open(self) -> AbstractAsyncContextManager[AsyncExecute]:
         """As Connections.open."""
         ...
@@ -969,6 +983,14 @@ class Settings:
     prefix: str = "duerow_"
     schema: str | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.clock is not None and not callable(getattr(self.clock, "now", None)):
+            raise ConfigurationError(f"clock= is an object with now(), an aware datetime, not {self.clock!r:.80}")
+        if not isinstance(self.prefix, str):
+            raise ConfigurationError(f"prefix= is text that begins the names of all tables, not {self.prefix!r:.80}")
+        if self.schema is not None and not isinstance(self.schema, str):
+            raise ConfigurationError(f"schema= is the name of a database schema, not {self.schema!r:.80}")
 
 
 class Backend(Protocol):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import lru_cache, partial
 from typing import Any, Final, NamedTuple
@@ -80,7 +80,10 @@ def draft_entry(
 ) -> Entry:
     """Return a draft as the store wants it, for `queue` unless it names its own; raise InvalidMessage otherwise."""
     if not isinstance(draft, Draft):
-        raise InvalidMessage(f"push_many takes Drafts, not {type(draft).__name__}: write Draft({draft!r:.80})")
+        raise InvalidMessage(
+            f"{'commit(then=…)' if queue is None else 'push_many'} takes Drafts, not {type(draft).__name__}: "
+            f"write Draft({draft!r:.80})"
+        )
     if queue is None:
         if draft.queue is None:
             raise InvalidMessage(f"a draft in commit(then=…) must say its queue: {draft!r:.120}")
@@ -144,6 +147,30 @@ def put_off(record: Record) -> Reservation:
     return Reservation(due_later, record.leased_until)
 
 
+def check_lent(reservation: object, queue: str, place: Hashable) -> None:
+    """Raise ConfigurationError unless it is a reservation of this queue: a stranger's may have the same receipt.
+
+    Args:
+        reservation: what is to be settled.
+        queue: the name of the queue that is to settle it.
+        place: where that queue is, as `Connections.place` says.
+    """
+    if not isinstance(reservation, Reservation):
+        raise ConfigurationError(f"only what reserve() gave can be settled, not {reservation!r:.80}")
+    message = reservation.message
+    if message.queue != queue:
+        raise ConfigurationError(
+            f"message {message.id} was lent by queue {message.queue!r}, and queue {queue!r} was told to settle it; "
+            "settle it there, or by the reservation's own methods"
+        )
+    lender = getattr(reservation, "queue", None)
+    if lender is not None and lender.database.connections.place != place:
+        raise ConfigurationError(
+            f"message {message.id} was lent by queue {queue!r} of another database than the one that was told to "
+            "settle it; settle it there, or by the reservation's own methods"
+        )
+
+
 def turn(
     reservation: Reservation,
     settlement: Settlement,
@@ -165,8 +192,6 @@ def turn(
         InvalidOutcome: the settlement is none.
         ConfigurationError: the settlement asks for what the queue does not keep.
     """
-    if not isinstance(reservation, Reservation):
-        raise ConfigurationError(f"only what reserve() gave can be settled, not {reservation!r:.80}")
     message = reservation.message
     return Turn(
         Receipt(message.id, message.token),

@@ -53,12 +53,13 @@ def start(processes: Any) -> Iterator[Start]:
 
 
 @pytest.fixture
-def count_killed(request: pytest.FixtureRequest) -> Callable[[int], None]:
-    """A function that notes how many processes this test killed, which cannot be none."""
+def count_killed(request: pytest.FixtureRequest) -> Callable[..., None]:
+    """A function that notes how many processes this test killed, which cannot be none, and who held a lease then."""
 
-    def note(killed: int) -> None:
+    def note(killed: int, holders: int | None = None) -> None:
         assert killed > 0, "nothing was killed, so nothing was shown"
-        request.config.stash.setdefault(KILLED, Counter())[request.node.name] += killed
+        name = request.node.name if holders is None else f"{request.node.name}, {holders} of which held a lease"
+        request.config.stash.setdefault(KILLED, Counter())[name] += killed
         request.node.user_properties.append(("killed", killed))
 
     return note

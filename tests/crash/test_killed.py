@@ -1,5 +1,6 @@
 """A consumer or producer that is killed loses no message and doubles none, wherever it is at that moment."""
 
+import multiprocessing
 import random
 import signal
 import time
@@ -30,6 +31,9 @@ CONSUMING = [
     "settle: done",
     "settle: committed",
 ]
+HOLDERS = 6
+"""How many are killed that hold a lease, and others with them."""
+
 PRODUCING = ["push: before", "push: step 1", "push: step 2", "push: done", "push: committed"]
 
 
@@ -102,29 +106,38 @@ def test_a_producer_killed_at_this_point_has_pushed_each_batch_whole_or_not_at_a
         assert [message.payload for message in database.queue(WORK).find(limit=1000)] == list(NUMBERS)
 
 
+def holds_a_lease(database: duerow.Database, consumer: multiprocessing.Process) -> bool:
+    """Whether a message is lent to this process now."""
+    return bool(database.queue(WORK).find(f"leased_by like '%:{consumer.pid}:%'", limit=1))
+
+
 def test_consumers_killed_at_any_moment_lose_and_double_nothing(
-    place: Place, start: Start, count_killed: Callable[[int], None]
+    place: Place, start: Start, count_killed: Callable[..., None]
 ) -> None:
-    numbers = range(500)
+    numbers = range(1_500)
     ids = push(place, numbers)
-    killed = 0
+    killed = holders = 0
     seed = random.SystemRandom().randrange(1 << 32)
     print(f"seed {seed}")
     chance = random.Random(seed)
     workers = [start(consume, Job(place.url, place.settings, batch=3)) for _ in range(3)]
-    for _ in range(12):
-        time.sleep(chance.uniform(0, 0.05))
-        victim = chance.choice(workers)
-        victim.kill()
-        victim.join()
-        killed += victim.exitcode == -signal.SIGKILL
-        workers.remove(victim)
-        workers.append(start(consume, Job(place.url, place.settings, batch=3)))
+    with duerow.connect(place.url, **place.settings) as database:
+        while holders < HOLDERS:
+            assert killed < 40, f"of {killed} that were killed {holders} held a lease, so little was shown"
+            victim = workers.pop(0)
+            while not holds_a_lease(database, victim):  # it has not begun yet
+                assert victim.is_alive(), f"nothing was left when {killed} had been killed"
+            time.sleep(chance.uniform(0, 0.02))
+            victim.kill()
+            victim.join()
+            killed += victim.exitcode == -signal.SIGKILL
+            holders += holds_a_lease(database, victim)
+            workers.append(start(consume, Job(place.url, place.settings, batch=3)))
     for worker in workers:
         worker.kill()
         worker.join()
         killed += worker.exitcode == -signal.SIGKILL
-    count_killed(killed)
+    count_killed(killed, holders)
     drain(place)
     check(place, ids, numbers)
 

@@ -23,6 +23,9 @@ ENDING = "stores/sql/plans/settling.py"
 CONDITIONS = "stores/sql/conditions.py"
 JOINING = "stores/sql/plans/joining.py"
 SETS = "stores/memory/sets.py"
+FLOOR = "stores/sql/floor.py"
+TAKES = "stores/sql/plans/taking.py"
+DIALECT = "stores/sql/dialects/postgresql.py"
 
 
 @dataclass(frozen=True)
@@ -167,5 +170,37 @@ MEMORY = [
     Mutation("a part of a set ends as one too many", SETS, "join", "return _CONSUMED", "return join.full"),
 ]  # fmt: skip
 
-STORES = {"sqlite": SQL, "memory": MEMORY}
+POSTGRESQL = [
+    Mutation(
+        "a claim waits for what others hold",
+        TAKING, "_first_due", "with_for_update(skip_locked=True)", "with_for_update()",
+    ),
+    Mutation(
+        "the floor passes what others hold",
+        FLOOR, "claimed", "min(oldest, newest - BEHIND)", "newest - BEHIND",
+    ),
+    Mutation("the floor begins at the newest that is due", TAKING, "_oldest", "func.min(", "func.max("),
+    Mutation("below the floor nobody looks", FLOOR, "start", ">= LOOK_BELOW", ">= 1e9"),
+    Mutation(
+        "what this process writes below the floor is not seen",
+        FLOOR, "lower", "due_at < floor.due_at", "due_at > floor.due_at",
+    ),
+    Mutation("a queue is called empty from the floor on", TAKES, "_take", "line in taking.floored or ", ""),
+    Mutation(
+        "a span is a thousand times as long",
+        DIALECT, "later", "INTERVAL '1 microsecond'", "INTERVAL '1 millisecond'",
+    ),
+    Mutation("a backslash in a list is one too few", DIALECT, "_escaped", r""".replace("\\", "\\\\")""", ""),
+    Mutation("a lease that ended says so in other words", DIALECT, "ended_lease", 'const(" of ")', 'const(" in ")'),
+    Mutation(
+        "of a path the first name counts alone",
+        DIALECT, "member", "for name in names:", "for name in names[:1]:",
+    ),
+    SQL[0],
+]  # fmt: skip
+
+STORES = {"sqlite": SQL, "postgresql": POSTGRESQL, "memory": MEMORY}
 """On which store each list is tried."""
+
+TESTS = {"postgresql": ("tests/stores/postgresql/test_floor.py",)}
+"""What has to notice them besides the store's conformance suite."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,14 +15,17 @@ import pytest
 from pyspark.sql import SparkSession
 
 import duerow
-from duerow import Draft, Message, Move, Pipeline, Relay, spark
+from duerow import Draft, Message, Move, Pipeline, Relay, Sink, Switch, spark
+from duerow.errors import StoreUnavailable
 from duerow.message import Failure
 from duerow.reservation import Reservation
 from duerow.retry import fixed, limited
-from duerow.spark import task
-from duerow.spark.task import Consumer, begin_with
+from duerow.spark import runner, task
+from duerow.spark.runner import Runner
+from duerow.spark.task import Access, Consumer, begin_with
 from duerow.testing.clock import MovableClock, minutes, seconds
 from duerow.testing.conformance.fixtures import Place
+from duerow.testing.faults import fail_at, watch
 from tests.spark.test_stations import found, pushed
 
 AT_ONCE = fixed(timedelta(0))
@@ -173,3 +176,69 @@ def test_messages_whose_consumer_died_go_apart_from_others_in_ever_smaller_chunk
 def test_the_last_attempt_of_a_message_whose_consumer_died_is_made_alone() -> None:
     assert len(begin_with(lent(*[2] * 300), 2_000, 2)[0]) == 1
     assert len(begin_with(lent(*[2] * 300), 2_000, None)[0]) == 125
+
+
+class Waiting:
+    """What stops a run, with a time of its own that only waiting moves on."""
+
+    def __init__(self, stopped_at: float = float("inf")) -> None:
+        self.now, self._stopped_at = 0.0, stopped_at
+
+    def is_set(self) -> bool:
+        return self.now >= self._stopped_at
+
+    def wait(self, seconds: float) -> bool:
+        self.now += seconds
+        return self.is_set()
+
+
+@pytest.mark.parametrize(("failures", "ends"), [(7, False), (10**6, True)], ids=["a while", "ever"])
+def test_the_driver_waits_for_the_database_as_long_as_the_tasks_do(
+    monkeypatch: pytest.MonkeyPatch, failures: int, ends: bool
+) -> None:
+    waiting: Any = Waiting()
+    monkeypatch.setattr(runner, "time", SimpleNamespace(monotonic=lambda: waiting.now))
+    with duerow.connect("memory://") as db:
+        watch(db, fail_at("idle: before", StoreUnavailable("the server restarts"), times=failures))
+        driver = Runner(Pipeline("p", [Sink("a", print)]), None, db, Access("r", "memory://", {}), 10, 1)  # type: ignore[arg-type]
+        if ends:
+            with pytest.raises(StoreUnavailable, match="the server restarts"):
+                driver.run("empty", waiting)
+            assert task.OUTAGE < waiting.now < task.OUTAGE + 5
+        else:
+            assert driver.run("empty", waiting)["a"].claimed == 0
+            assert 1 < waiting.now < task.OUTAGE
+
+
+def test_a_driver_that_waits_for_the_database_can_be_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    waiting: Any = Waiting(stopped_at=3.0)
+    monkeypatch.setattr(runner, "time", SimpleNamespace(monotonic=lambda: waiting.now))
+    with duerow.connect("memory://") as db:
+        watch(db, fail_at("idle: before", StoreUnavailable("gone"), times=10**6))
+        driver = Runner(Pipeline("p", [Sink("a", print)]), None, db, Access("r", "memory://", {}), 10, 1)  # type: ignore[arg-type]
+        assert driver.run(None, waiting)["a"].claimed == 0
+
+
+def test_what_another_runner_moves_back_while_the_driver_looks_is_seen_before_the_run_is_over() -> None:
+    stations = [
+        Relay("first", lambda message: message.payload, to="a"),
+        Switch("a", lambda message: ("out", message.payload), to={"again": "b", "out": "c"}),
+        Relay("b", lambda message: message.payload, to="a"),
+        Sink("c", print),
+    ]
+    with duerow.connect("memory://") as db:
+        db.queue("b").push("there")
+        others = db.queue("b").reserve()
+        assert others is not None
+        idle, moved = db.store.idle, []
+
+        def looked_at(queues: Sequence[str], until: timedelta) -> Any:
+            if queues == ["b"] and not moved:  # "a" was looked at, and was empty
+                moved.append(True)
+                db.queue("b").move(others, "a", delay=minutes(1))
+            return idle(queues, until)
+
+        db.store.idle = looked_at  # type: ignore[method-assign]
+        driver = Runner(Pipeline("p", stations), None, db, Access("r", "memory://", {}), 10, 1)  # type: ignore[arg-type]
+        assert not driver._is_over("empty")
+        assert moved

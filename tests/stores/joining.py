@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from sqlalchemy import Engine, create_engine, func, select
@@ -11,7 +12,7 @@ from sqlalchemy.pool import NullPool
 
 import duerow
 from duerow import Queue, aio
-from duerow.errors import ConfigurationError, SchemaOutdated, StoreRefused
+from duerow.errors import ConfigurationError, SchemaOutdated, StoreRefused, StoreUnavailable
 from duerow.testing.conformance.fixtures import Place
 
 DRIVERS = {
@@ -125,6 +126,36 @@ def test_a_connection_that_commits_each_statement_is_refused(place: Place, engin
         ):
             queue.push("hello", within=connection)
         assert queue.count() == 0
+
+
+def test_a_closed_connection_is_refused(place: Place, engine: Engine) -> None:
+    closed = engine.connect()
+    closed.close()
+    with engine.connect() as open_one:
+        own_of_driver: Any = open_one.connection.driver_connection
+        open_one.connection.detach()
+        own_of_driver.close()
+    with duerow.connect(place.url, **place.settings) as database:
+        queue = database.queue("mail")
+        with pytest.raises(ConfigurationError, match=r"within= cannot be used, .*This Connection is closed"):
+            queue.push("hello", within=closed)
+        with pytest.raises((ConfigurationError, StoreUnavailable), match="closed"):
+            queue.push("hello", within=own_of_driver)
+        assert queue.count() == 0
+
+
+def test_a_closed_connection_is_refused_by_the_async_face(place: Place) -> None:
+    async def refuse() -> None:
+        own = create_async_engine(urls(place)[1], poolclass=NullPool)
+        async with own.connect() as closed:
+            pass
+        async with await aio.connect(place.url, **place.settings) as database:
+            with pytest.raises(ConfigurationError, match=r"within= cannot be used, .* closed"):
+                await database.queue("mail").push("hello", within=closed)
+            assert await database.queue("mail").count() == 0
+        await own.dispose()
+
+    asyncio.run(refuse())
 
 
 def test_a_connection_of_another_face_is_refused(place: Place, engine: Engine) -> None:

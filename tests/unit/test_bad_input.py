@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import duerow
-from duerow import Draft, DuerowError, Queue, Reservation
+from duerow import Commit, Draft, DuerowError, Queue, Reservation
 
 Call = Callable[[Queue, Reservation], Any]
 
@@ -22,6 +22,25 @@ CALLS: dict[str, Call] = {
     "a count by a field": lambda queue, lent: queue.count(by="colour"),  # type: ignore[call-overload]
     "a count of a status": lambda queue, lent: queue.count("lost"),  # type: ignore[call-overload]
     "a status to find": lambda queue, lent: queue.find(status="lost"),  # type: ignore[arg-type]
+    "a list of nothing to commit": lambda queue, lent: queue.commit_many([lent, None]),  # type: ignore[list-item]
+    "text to commit": lambda queue, lent: queue.commit_many("ab"),  # type: ignore[arg-type]
+    "one reservation instead of a list": lambda queue, lent: queue.commit_many(lent),  # type: ignore[arg-type]
+    "nothing to bury": lambda queue, lent: queue.bury_many(None, "no use"),  # type: ignore[arg-type]
+    "nothing to roll back": lambda queue, lent: queue.rollback_many(None),  # type: ignore[arg-type]
+    "a rollback of nothing": lambda queue, lent: queue.rollback(None),  # type: ignore[arg-type]
+    "a list of nothing to roll back": lambda queue, lent: queue.rollback_many([lent, None]),  # type: ignore[list-item]
+    "an extension of nothing": lambda queue, lent: queue.extend(None),  # type: ignore[arg-type]
+    "a list of nothing to extend": lambda queue, lent: queue.extend_many([None]),  # type: ignore[list-item]
+    "nothing to settle": lambda queue, lent: queue.settle(None),  # type: ignore[arg-type]
+    "a settlement that is missing": lambda queue, lent: queue.settle([(lent, Commit()), (lent,)]),  # type: ignore[list-item]
+    "reservations without settlements": lambda queue, lent: queue.settle([lent]),  # type: ignore[list-item]
+    "nothing to push": lambda queue, lent: queue.push_many(None),  # type: ignore[arg-type]
+    "one draft to push": lambda queue, lent: queue.push_many(Draft(1)),  # type: ignore[arg-type]
+    "text to push": lambda queue, lent: queue.push_many("ab"),  # type: ignore[arg-type]
+    "followers that are no drafts": lambda queue, lent: queue.commit(lent, then=[1]),  # type: ignore[list-item]
+    "an id that is text": lambda queue, lent: queue.get("x"),  # type: ignore[arg-type]
+    "an id that is true": lambda queue, lent: queue.get(True),
+    "an id beyond 64 bits": lambda queue, lent: queue.get(2**70),
     "a timeout in seconds": lambda queue, lent: queue.pop(timeout=5),  # type: ignore[arg-type]
 }
 

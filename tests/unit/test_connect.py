@@ -85,6 +85,34 @@ def test_an_option_that_makes_no_sense_is_refused(connect, tmp_path, options):
         connect(f"sqlite:///{tmp_path}/app.db", migrate=True, **options)
 
 
+@pytest.mark.parametrize(
+    ("url", "says"),
+    [
+        ("sqlite:///app.db?colour=red", "no setting colour; it has busy_timeout, .*synchronous"),
+        ("sqlite:///app.db?timeout=soon", "soon"),
+        ("sqlite://me@host/app.db", "Invalid SQLite URL"),
+        ("postgresql://me@127.0.0.1:1/mine?prepare_threshold=often", "prepare_threshold is a number of executions"),
+        ("postgresql://me@127.0.0.1:1/mine?prepare_threshold=-1", "prepare_threshold is a number of executions"),
+        ("postgresql://me@127.0.0.1:1/mine?colour=red", "cannot connect as the URL says: .*colour"),
+        ("postgresql://me@127.0.0.1:1/mine?connect_timeout=soon", "cannot connect as the URL says: .*connect_timeout"),
+    ],
+)
+def test_what_a_url_says_that_makes_no_sense_is_refused(connect, url, says, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ConfigurationError, match=says):
+        connect(url)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("url", ["memory://", "sqlite:///app.db", "postgresql://me@127.0.0.1:1/mine"])
+@pytest.mark.parametrize("setting", [{"clock": 5}, {"prefix": 5}, {"schema": 5}], ids=str)
+def test_a_setting_of_the_wrong_kind_is_named(connect, url, setting, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ConfigurationError, match=f"{next(iter(setting))}= is .*, not 5"):
+        connect(url, **setting)
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize("prefix", ["", "1st_", "two words", "x; drop table", "é_", "p" * 31, "a.b"])
 def test_a_prefix_is_part_of_a_name(connect, tmp_path, prefix):
     with pytest.raises(ConfigurationError, match="prefix"):
@@ -92,8 +120,9 @@ def test_a_prefix_is_part_of_a_name(connect, tmp_path, prefix):
 
 
 def test_sqlite_has_no_schemas(connect, tmp_path):
-    with pytest.raises(ConfigurationError, match="no schemas"):
-        connect(f"sqlite:///{tmp_path}/app.db", migrate=True, schema="mine")
+    for migrate in (True, False):
+        with pytest.raises(ConfigurationError, match="no schemas"):
+            connect(f"sqlite:///{tmp_path}/app.db", migrate=migrate, schema="mine")
 
 
 def test_to_import_duerow_imports_no_tool_of_the_tests_and_no_driver():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -100,6 +100,10 @@ async def awaited(message: Message) -> Any:
     return message.payload
 
 
+def generating(message: Message) -> Iterator[Any]:
+    yield message.payload
+
+
 @pytest.mark.parametrize(
     ("make", "said"),
     [
@@ -107,6 +111,7 @@ async def awaited(message: Message) -> Any:
         (lambda: Relay("a", same, to=""), "target of relay 'a'"),
         (lambda: Relay("a", "same", to="c"), "relay 'a': its function is 'same'"),
         (lambda: Sink("a", awaited), "async function"),
+        (lambda: Sink("a", generating), "sink 'a': .* is a generator function"),
         (lambda: Switch("a", same, to={}), "switch 'a'"),
         (lambda: Switch("a", same, to={1: "b"}), "a label is text, not 1"),
         (lambda: Switch("a", same, to={"x": "b c"}), "for label 'x'"),
@@ -269,3 +274,18 @@ def test_a_pipeline_is_drawn_with_its_labels_and_outputs() -> None:
         '    q0 -- "#quot;x#quot;" --> q1',
         '    q0 -- "y" --> q2',
     ]
+
+
+@pytest.mark.parametrize(
+    ("returned", "said"),
+    [
+        (lambda message: generating(message), "a generator, so nothing of it has run"),
+        (lambda message: awaited(message), "a coroutine, which nobody awaits"),
+        (lambda message: Bury, "the class Bury"),
+        (lambda message: (Move("b"), Move("c")), "a tuple with Move"),
+    ],
+    ids=["a generator", "a coroutine", "a class", "a tuple"],
+)
+def test_a_station_does_not_take_for_done_what_can_only_be_a_mistake(returned: Any, said: str) -> None:
+    for station in (Sink("s", returned, retry=ONCE_MORE), Relay("s", returned, to="b", retry=ONCE_MORE)):
+        assert f"message 7: its function returned {said}" in failure_of(settled(station))

@@ -28,6 +28,37 @@ def test_what_is_no_settlement_is_ignored_and_the_message_is_done(outcome):
     assert decide(message(), outcome, POLICY) == Commit()
 
 
+async def a_coroutine():
+    raise AssertionError("nobody awaits it")
+
+
+async def an_async_generator():
+    yield Move("billing")
+
+
+@pytest.mark.parametrize(
+    ("outcome", "says"),
+    [
+        ((one for one in [Move("billing")]), "a generator, so nothing of it has run"),
+        (an_async_generator(), "a generator, so nothing of it has run"),
+        (a_coroutine(), "a coroutine, which nobody awaits"),
+        ((Move("billing"), Move("archive")), r"a tuple with Move\(to='billing'.* in it"),
+        ([1, Bury("no use")], r"a list with Bury\('no use'\) in it"),
+        ((Retry(MINUTE),), "a tuple with Retry"),
+        (Bury, "the class Bury"),
+        (Move, "the class Move"),
+        (Retry, "the class Retry"),
+        (ValueError, "the class ValueError"),
+    ],
+    ids=lambda one: one if isinstance(one, str) else "",
+)
+def test_what_can_only_be_a_mistake_is_a_failed_attempt(outcome, says):
+    ended = decide(message(), outcome, POLICY)
+    assert isinstance(ended, Rollback)
+    with pytest.raises(InvalidOutcome, match=f"message 7: the handler returned {says}"):
+        raise ended.error
+
+
 @pytest.mark.parametrize(
     "outcome",
     [Commit(), Commit("changed"), Rollback(MINUTE, "no line"), Release(), Move("billing"), Bury("no use")],

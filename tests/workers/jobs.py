@@ -108,3 +108,8 @@ def shipped(message: Message) -> Move:
     """Send on the number of an order, which must have come as an order."""
     assert isinstance(message.payload, Order)
     return Move("done", message.payload.number)
+
+
+def unrun(message: Message) -> object:
+    """Return what a handler with a yield in it gives when it is called."""
+    return (Move("done") for _ in range(1))

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import pytest
 
 import duerow
-from duerow import aio
+from duerow import Message, Move, aio
 from duerow.aio.worker import Worker as AsyncWorker
-from duerow.errors import DuerowError
+from duerow.errors import ConfigurationError, DuerowError
 from duerow.sync.worker import Worker
+from tests.workers import jobs
 
 
 @pytest.mark.parametrize(
@@ -47,6 +50,38 @@ def test_each_worker_takes_queues_of_its_own_face() -> None:
         Worker(awaited, print)  # type: ignore[arg-type]
     with pytest.raises(DuerowError, match=r"duerow\.Worker"):
         AsyncWorker(blocking, print)  # type: ignore[arg-type]
+
+
+def generate(message: Message) -> Iterator[Move]:
+    yield Move("next")
+
+
+class Generating:
+    async def __call__(self, message: Message) -> AsyncIterator[Move]:
+        yield Move("next")
+
+
+def test_a_function_of_which_a_call_runs_nothing_is_refused() -> None:
+    blocking = duerow.connect("memory://").queue("mail")
+    awaited = asyncio.run(aio.connect("memory://")).queue("mail")
+    workers: list[Callable[..., Any]] = [partial(Worker, blocking), partial(AsyncWorker, awaited)]
+    for worker in workers:
+        for handler in (generate, Generating(), partial(generate)):
+            with pytest.raises(ConfigurationError, match="is a generator function, of which a call runs nothing"):
+                worker(handler)
+        with pytest.raises(ConfigurationError, match=r"the middleware .* is a generator function"):
+            worker(print, middleware=[lambda message, call_next: (yield call_next(message))])
+
+
+def test_what_a_handler_gave_without_running_is_not_called_done() -> None:
+    queue = duerow.connect("memory://").queue("mail")
+    queue.push("hello")
+    for processes in (None, 1):
+        Worker(queue, jobs.unrun, processes=processes, retry=duerow.fixed(timedelta(minutes=1))).run("idle")
+        (message,) = queue.find()
+        assert message.last_error is not None
+        assert "returned a generator, so nothing of it has run" in message.last_error.message
+        queue.requeue(message.id)
 
 
 def test_a_handler_must_be_callable() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 import duerow
 from duerow import Bury, Draft, Message, Move, aio, fixed, limited
-from duerow.errors import ConfigurationError
+from duerow.errors import ConfigurationError, StoreUnavailable
 from duerow.sync.worker import Worker
 from tests.workers.workshop import Gate, Workshop, eventually
 
@@ -71,6 +71,31 @@ def test_a_queue_with_a_backlog_does_not_keep_others_waiting(shop: Workshop, bat
     assert Counter(seen) == {"mail": 60, "post": 4}
     # Claims are made ahead; the first is of one message, since nothing is known of the handler yet.
     assert seen[: 2 * 4 + 3].count("post") >= 3
+
+
+def test_what_one_queue_lent_is_handled_although_the_database_fails_at_the_next(shop: Workshop) -> None:
+    fill(shop, 1, *THREE)
+    seen: list[str] = []
+    broken: list[str] = []
+
+    async def handle(message: Message) -> None:
+        seen.append(message.payload)
+
+    def break_once(db: Any) -> None:
+        reserve = db.store.reserve
+
+        def breaking(queue: str, *args: Any, **named: Any) -> Any:
+            if queue == "sms" and not broken:
+                broken.append(queue)
+                raise StoreUnavailable("gone")
+            return reserve(queue, *args, **named)
+
+        db.store.reserve = breaking
+
+    shop.prepare = break_once
+    shop.work(handle, names=THREE, concurrency=4, retry=limited(1, AT_ONCE))
+    assert broken, "nothing broke, so nothing was shown"
+    assert Counter(seen) == Counter(f"{name} 0" for name in THREE)
 
 
 def test_messages_of_one_queue_keep_their_order(shop: Workshop) -> None:

@@ -54,8 +54,8 @@ class Looking(Generic[P]):
         return bool(await self.database.run(lambda: self._store.find(query)))
 
     async def get(self, id: int) -> Message[P] | None:
-        """Return the message with this id, None if the queue has none."""
-        found = await self._found(Query(self.name, ids=(id,), limit=1))
+        """Return the message with this id, None if the queue has none; ConfigurationError if it is no id."""
+        found = await self._found(Query(self.name, ids=(changing.one_id(id),), limit=1))
         return found[0] if found else None
 
     async def find(

@@ -7,6 +7,7 @@ from typing import Any
 
 from duerow import reservation as core
 from duerow.aio.queue import Queue, Reservation
+from duerow.errors import StoreUnavailable
 from duerow.settlement import Settlement
 from duerow.store import Refused
 from duerow.working.queues import Round
@@ -37,10 +38,18 @@ class Queues:
             await queue.tell_differences()
 
     async def reserve_many(self, n: int, *, consumer: str) -> list[Reservation]:
-        """Lend up to n due messages, as many of each queue as it has and the others leave."""
+        """Lend up to n due messages, as many of each queue as it has and the others leave.
+
+        Where the database fails once some are lent, those are all: they must not wait for the end of their leases.
+        """
         lent: dict[str, list[Reservation]] = {}
         for share in self._round.share(n):
-            found = await share.queue.reserve_many(share.limit, consumer=consumer)
+            try:
+                found = await share.queue.reserve_many(share.limit, consumer=consumer)
+            except StoreUnavailable:
+                if not any(lent.values()):
+                    raise
+                break
             share.given = len(found)
             lent.setdefault(share.queue.name, []).extend(found)
         return self._round.in_line(list(lent.values()))

@@ -248,6 +248,8 @@ class Merging(Station):
         returned = self.function(parts)
         if isinstance(returned, Retry | Bury):
             return returned
+        if (wrong := self._mistake(returned)) is not None:
+            raise InvalidOutcome(f"{self}, set {message.id}: its function returned {wrong}")
         return self._merged(message, parts, returned)
 
     def _end(self, message: Message, returned: Any) -> Settlement:

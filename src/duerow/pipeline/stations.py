@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from datetime import timedelta
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Final
+from types import GeneratorType
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from msgspec.structs import replace
 
@@ -23,10 +24,10 @@ from duerow.message import Draft, Message, Scalar, check_queue_name, check_span
 from duerow.payloads import Sealing
 from duerow.pipeline.graph import Node
 from duerow.retry import DEFAULT, RetryFunction, RetryPolicy, as_policy
-from duerow.settlement import Bury, Commit, Gather, Move, Retry, Settlement, decide
+from duerow.settlement import Bury, Commit, Gather, Move, Retry, Settlement, decide, mistake
 from duerow.translation import HOPS, hops
 from duerow.working.rate import Rate, check_rate
-from duerow.working.shift import is_async
+from duerow.working.shift import is_async, is_generator
 
 if TYPE_CHECKING:
     from duerow.sync.database import Database
@@ -87,6 +88,8 @@ class Station(ABC):
     rate: Rate | None = None
     history: timedelta | None = None
     remember_keys: timedelta | None = None
+    iterates: ClassVar[bool] = False
+    """Whether what the function returns is gone through, so that it may be a generator."""
     policy: RetryPolicy = field(init=False, repr=False, compare=False)
     """What `retry` stands for."""
 
@@ -96,6 +99,11 @@ class Station(ABC):
             raise ConfigurationError(f"{self}: its function is {self.function!r:.80}, which cannot be called")
         if is_async(self.function):
             raise ConfigurationError(f"{self}: {self.function!r:.80} is an async function; stations call plain ones")
+        if is_generator(self.function) and not self.iterates:
+            raise ConfigurationError(
+                f"{self}: {self.function!r:.80} is a generator function, of which a call runs nothing; it returns what "
+                "it has to give"
+            )
         object.__setattr__(self, "policy", as_policy(self.retry))
         check_span(f"lease of {self}", self.lease, SHORTEST_LEASE)
         keeping(self.history, self.remember_keys)
@@ -177,7 +185,13 @@ class Station(ABC):
         returned = self.function(message)
         if isinstance(returned, Retry | Bury):
             return returned
+        if (wrong := self._mistake(returned)) is not None:
+            raise InvalidOutcome(f"{self}, message {message.id}: its function returned {wrong}")
         return self._end(message, returned)
+
+    def _mistake(self, returned: Any) -> str | None:
+        """Return what can only be a mistake in what the function returned."""
+        return None if self.iterates and isinstance(returned, GeneratorType) else mistake(returned)
 
     @abstractmethod
     def _end(self, message: Message, returned: Any) -> Settlement:
@@ -376,6 +390,7 @@ class Split(Station):
         remember_keys: see Station.
     """
 
+    iterates: ClassVar[bool] = True
     to: str
 
     def __post_init__(self) -> None:

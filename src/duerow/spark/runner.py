@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import secrets
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -12,13 +13,13 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
-from duerow.errors import ConfigurationError, StationFailed
+from duerow.errors import ConfigurationError, StationFailed, StoreUnavailable
 from duerow.pipeline import Pipeline, Station
 from duerow.spark.probe import check_reach, last_line, probe
 from duerow.spark.session import session
-from duerow.spark.task import COUNTS, SCHEMA, Access, Assignment, Tally, task
+from duerow.spark.task import COUNTS, OUTAGE, SCHEMA, Access, Assignment, Tally, task
 from duerow.sync.database import Database, connect
-from duerow.working.pace import Interval
+from duerow.working.pace import Backoff, Interval
 from duerow.working.rate import Budget
 from duerow.working.shift import Until, check_count, check_until
 
@@ -73,6 +74,7 @@ def run(
             a station was removed that has messages under way.
         NotSupported: the database cannot be reached from where Spark runs, or cannot do what the stations need.
         StationFailed: a station's tasks failed again and again. What they held is due again when its lease ends.
+        StoreUnavailable: the database has not answered for 30 seconds. What tasks held is due again likewise.
     """
     check_until(until)
     with _runner(pipeline, url, spark, chunk, parallelism, settings, rehome) as runner:
@@ -155,7 +157,7 @@ class Runner:
         self._tallies: Tallies = {station.name: Tally() for station in self._consumers}
         self._tag = f"duerow-{access.run}"
         self._running: dict[str, Future[None]] = {}
-        self._ended = threading.Event()
+        self._ended, self._stop = threading.Event(), threading.Event()
 
     def step(self) -> Tallies:
         """Run one job for each station that has something due."""
@@ -166,6 +168,7 @@ class Runner:
 
     def run(self, until: Until, stop: threading.Event) -> Tallies:
         """Run jobs, those of different stations at once, until there is no more to do."""
+        self._stop = stop
         interval = Interval()
         with ThreadPoolExecutor(len(self._consumers), "duerow-station") as threads:
             try:
@@ -203,9 +206,15 @@ class Runner:
         return started
 
     def _is_over(self, until: Until) -> bool:
+        """Whether there is nothing left to wait for.
+
+        Each station is a look of its own, so they are looked at to and fro: what another runner moves back past the
+        first look is still before the second one.
+        """
         if until is None:
             return False
-        waits = [self._due_in(station) for station in self._consumers]
+        there = list(self._consumers)
+        waits = map(self._due_in, [*there, *there[-2::-1]])
         return all(wait is None or (until == "idle" and wait > _NOW) for wait in waits)
 
     def _is_due(self, station: Station) -> bool:
@@ -217,7 +226,18 @@ class Runner:
         return wait is not None and wait <= _NOW
 
     def _due_in(self, station: Station) -> timedelta | None:
-        return self._database.run(lambda: self._database.store.idle([station.name], _NOW))
+        """Return how long until the station's next message is due; wait for the database as long as the tasks do."""
+        outage, patient_until = Backoff(), time.monotonic() + OUTAGE
+        while True:
+            try:
+                return self._database.run(lambda: self._database.store.idle([station.name], _NOW))
+            except StoreUnavailable as error:
+                if time.monotonic() > patient_until:
+                    raise
+                if not outage.failing:
+                    LOG.warning("%s: cannot look at %s: %s; trying for %.0f s", self._pipeline, station, error, OUTAGE)
+                if self._stop.wait(outage.next()):
+                    return None  # nothing more is to be started
 
     def _job(self, station: Station) -> None:
         """Run a station's tasks to their end; one task where messages are counted, so that it counts them all."""

@@ -55,8 +55,8 @@ class Looking(Generic[P]):
         return bool(self.database.run(lambda: self._store.find(query)))
 
     def get(self, id: int) -> Message[P] | None:
-        """Return the message with this id, None if the queue has none."""
-        found = self._found(Query(self.name, ids=(id,), limit=1))
+        """Return the message with this id, None if the queue has none; ConfigurationError if it is no id."""
+        found = self._found(Query(self.name, ids=(changing.one_id(id),), limit=1))
         return found[0] if found else None
 
     def find(

@@ -68,6 +68,9 @@ MOST_PUT_OFF: Final = 100
 """Messages that one call puts off for want of their keys: a consumer without keys must not go through a whole queue."""
 
 
+_PAIRS: Final = "settle takes pairs of a reservation and its settlement"
+
+
 class Reservation(core.Reservation[P], Generic[P], frozen=True, gc=False):
     """One message, lent to this consumer until a time; settle it here or through its queue.
 
@@ -234,7 +237,8 @@ class Queue(Looking[P], Recalling[P], Operating, Defining):
             DuplicateKey: `on_duplicate` is "reject" and keys are taken, named all; nothing was pushed.
         """
         mode = check_on_duplicate(on_duplicate)
-        entries = [translation.draft_entry(draft, self.name, self.max_payload_bytes, self._encode) for draft in drafts]
+        each = changing.each_of(drafts, "push_many takes a list of Drafts")
+        entries = [translation.draft_entry(draft, self.name, self.max_payload_bytes, self._encode) for draft in each]
         if not entries:
             return []
         return self.database.run(lambda: self._store.push(entries, mode, self._remembers), within)
@@ -343,18 +347,23 @@ class Queue(Looking[P], Recalling[P], Operating, Defining):
         put_off = 0
         while len(lent) < limit and put_off < MOST_PUT_OFF:
             wanted = limit - len(lent)
-            reserved = self.database.run(
-                lambda wanted=wanted: self._store.reserve(  # type: ignore[misc]
-                    self.name, wanted, span, self.retry.limit, claim, self.dead_letter, self.keeping
+            try:
+                reserved = self.database.run(
+                    lambda wanted=wanted: self._store.reserve(  # type: ignore[misc]
+                        self.name, wanted, span, self.retry.limit, claim, self.dead_letter, self.keeping
+                    )
                 )
-            )
-            self.database.meter.claimed(self.name, reserved.records)
-            self.database.meter.buried(self.name, reserved.buried)
-            readable, unreadable = self._read(reserved.records)
-            lent += readable
-            if not unreadable:
-                break
-            self.settle(unreadable)
+                self.database.meter.claimed(self.name, reserved.records)
+                self.database.meter.buried(self.name, reserved.buried)
+                readable, unreadable = self._read(reserved.records)
+                lent += readable
+                if not unreadable:
+                    break
+                self.settle(unreadable)
+            except StoreUnavailable:
+                if not lent:
+                    raise
+                break  # those that are lent must not wait for the end of their leases; it will show again
             put_off += sum(isinstance(settlement, Release) for _, settlement in unreadable)
         return lent
 
@@ -408,6 +417,7 @@ class Queue(Looking[P], Recalling[P], Operating, Defining):
 
         Raises:
             LeaseLost: the message was taken over, changed, removed or settled already; nothing was changed.
+            ConfigurationError: it was lent by another queue, or of another database.
             StoreUnavailable: with outcome "unknown", if the connection broke and the message is no longer ours.
         """
         if not isinstance(then, Iterable):
@@ -433,6 +443,7 @@ class Queue(Looking[P], Recalling[P], Operating, Defining):
         Raises:
             LeaseLost: as in `commit`.
         """
+        self._check_lent(reservation)
         settlement = decide(reservation.message, Rollback(delay, error), self.retry)
         self._settle_one(reservation, settlement, within)
 
@@ -472,6 +483,7 @@ class Queue(Looking[P], Recalling[P], Operating, Defining):
         self, reservation: core.Reservation[P], lease: timedelta | None = None, *, within: Any = None
     ) -> Reservation[P]:
         """Let the lease run until now + lease; return the reservation with its new end. LeaseLost as in `commit`."""
+        self._check_lent(reservation)
         span = self._lease(lease)
         receipt = reservation.receipt
         ends = self.database.run(lambda: self._store.extend([receipt], span), within)
@@ -481,7 +493,7 @@ class Queue(Looking[P], Recalling[P], Operating, Defining):
 
     def commit_many(self, reservations: Iterable[core.Reservation], *, within: Any = None) -> list[Refused]:
         """As `commit`, in one statement; return the refused ones, each with its error."""
-        return self.settle([(reservation, DONE) for reservation in reservations], within=within)
+        return self.settle([(reservation, DONE) for reservation in _each(reservations)], within=within)
 
     def rollback_many(
         self,
@@ -493,17 +505,19 @@ class Queue(Looking[P], Recalling[P], Operating, Defining):
     ) -> list[Refused]:
         """As `rollback`, in one statement; return the refused ones, each with its error."""
         wish = Rollback(delay, error)
-        return self.settle([(one, decide(one.message, wish, self.retry)) for one in reservations], within=within)
+        return self.settle(
+            [(one, decide(one.message, wish, self.retry)) for one in self._lent(reservations)], within=within
+        )
 
     def bury_many(
         self, reservations: Iterable[core.Reservation], reason: str | Failure | BaseException, *, within: Any = None
     ) -> list[Refused]:
         """As `bury`, in one statement; return the refused ones, each with its error."""
-        return self.settle([(reservation, Bury(reason)) for reservation in reservations], within=within)
+        return self.settle([(reservation, Bury(reason)) for reservation in _each(reservations)], within=within)
 
     def release_many(self, reservations: Iterable[core.Reservation], *, within: Any = None) -> list[Refused]:
         """As `release`, in one statement; return the refused ones, each with its error."""
-        return self.settle([(reservation, Release()) for reservation in reservations], within=within)
+        return self.settle([(reservation, Release()) for reservation in _each(reservations)], within=within)
 
     def move_many(
         self,
@@ -516,14 +530,14 @@ class Queue(Looking[P], Recalling[P], Operating, Defining):
     ) -> list[Refused]:
         """As `move`, in one statement; return the refused ones, each with its error."""
         move = Move(to, payload, **options)
-        return self.settle([(reservation, move) for reservation in reservations], within=within)
+        return self.settle([(reservation, move) for reservation in _each(reservations)], within=within)
 
     def extend_many(
         self, reservations: Iterable[core.Reservation], lease: timedelta | None = None, *, within: Any = None
     ) -> list[Refused]:
         """Let the leases run until now + lease; return the refused ones, each with its error."""
         span = self._lease(lease)
-        untils = {reservation.receipt: reservation.until for reservation in reservations}
+        untils = {reservation.receipt: reservation.until for reservation in self._lent(reservations)}
         if not untils:
             return []
         ends = self.database.run(lambda: self._store.extend(list(untils), span), within)
@@ -536,14 +550,21 @@ class Queue(Looking[P], Recalling[P], Operating, Defining):
         settlement that cannot be carried out. The others are settled.
 
         Raises:
+            ConfigurationError: one was lent by another queue, or of another database; none was settled.
             StoreUnavailable: with outcome "unknown", if the connection broke and a message is no longer ours.
         """
         refused: list[Refused] = []
         turns: list[Turn] = []
         others: list[tuple[core.Reservation, Settlement]] = []
         letters = self._dead_letter()
-        for reservation, settlement in pairs:
-            if settlement is DONE and isinstance(reservation, core.Reservation):
+        for pair in changing.each_of(pairs, _PAIRS):
+            try:
+                reservation, settlement = pair
+            except (TypeError, ValueError) as error:
+                raise ConfigurationError(f"{_PAIRS}, and {pair!r:.80} is none") from error
+            if type(reservation) is not Reservation or reservation.queue is not self:
+                self._check_lent(reservation)
+            if settlement is DONE:
                 turns.append(translation.done(reservation.message))
                 continue
             others.append((reservation, settlement))
@@ -558,7 +579,19 @@ class Queue(Looking[P], Recalling[P], Operating, Defining):
             self.database.meter.ended(self.name, number, others, refused)
         return refused
 
+    def _check_lent(self, reservation: object) -> None:
+        """Raise ConfigurationError unless it is a reservation of this queue, by whatever handle."""
+        if type(reservation) is not Reservation or reservation.queue is not self:
+            translation.check_lent(reservation, self.name, self.database.connections.place)
+
+    def _lent(self, reservations: Iterable[core.Reservation]) -> Iterator[core.Reservation]:
+        """Yield reservations once they are known to be of this queue."""
+        for reservation in _each(reservations):
+            self._check_lent(reservation)
+            yield reservation
+
     def _settle_one(self, reservation: core.Reservation, settlement: Settlement, within: Any = None) -> None:
+        self._check_lent(reservation)
         turn = translation.turn(reservation, settlement, self._dead_letter(), self._payloads, self._history_bytes)
         refused = self._settle([turn], within)
         if within is None and not refused:
@@ -727,6 +760,10 @@ class Queue(Looking[P], Recalling[P], Operating, Defining):
 
     def _lease(self, lease: timedelta | None) -> timedelta:
         return self.lease if lease is None else check_span("lease", lease, SHORTEST_LEASE)
+
+
+def _each(reservations: Iterable[core.Reservation]) -> Iterator[core.Reservation]:
+    return changing.each_of(reservations, "what ends many turns takes a list of reservations")
 
 
 def _declared(payload: type[P] | None, upgrades: Upgrades | None) -> Declared[P] | None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import timedelta
-from inspect import isawaitable, iscoroutine
+from inspect import isawaitable
 from time import monotonic
 from typing import Any, Final, Literal
 
@@ -22,11 +22,11 @@ from duerow.errors import ConfigurationError, DuerowError, InvalidOutcome, Lease
 from duerow.message import Message
 from duerow.plan import Plan, arun, run
 from duerow.reservation import Reservation
-from duerow.settlement import Bury, Move, Release, Retry, Rollback, Settlement, decide
+from duerow.settlement import Bury, Move, Release, Retry, Rollback, Settlement, decide, mistake
 from duerow.store import Refused
 from duerow.testing.clock import MovableClock
 from duerow.working.attempt import CURRENT, Attempt
-from duerow.working.shift import check_count, is_async
+from duerow.working.shift import check_count, check_handler, is_async
 
 Ending = Literal["done", "failed", "dead", "moved", "released", "lost"]
 
@@ -156,6 +156,8 @@ def _turn(queue: Any, handler: Callable[[Message], Any], reservation: Reservatio
     """Hand over one message and end its turn; what cannot be carried out is a failed attempt, as in a worker."""
     message, now = reservation.message, monotonic()
     outcome = yield _Call(handler, Attempt(reservation, now, now))
+    if not isinstance(outcome, BaseException) and (wrong := mistake(outcome)) is not None:
+        outcome = InvalidOutcome(f"message {message.id}: the handler returned {wrong}")
     error = outcome if isinstance(outcome, BaseException) else None
     settlement = decide(message, outcome, queue.retry)
     refused = yield from _settled(queue, reservation, settlement)
@@ -202,7 +204,7 @@ def _carry_out(step: _Reserve | _Call | _Settle | _DueIn) -> Any:
         case _Reserve(queue=queue):
             return queue.reserve()
         case _Call(handler=handler, attempt=attempt):
-            return _no_coroutine(_called(handler, attempt))
+            return _called(handler, attempt)
         case _Settle(queue=queue, reservation=reservation, settlement=settlement):
             return queue.settle([(reservation, settlement)])
         case _DueIn(queue=queue):
@@ -236,13 +238,6 @@ async def _acalled(handler: Callable[[Message], Any], attempt: Attempt) -> Any:
         CURRENT.reset(before)
 
 
-def _no_coroutine(returned: Any) -> Any:
-    if not iscoroutine(returned):
-        return returned
-    returned.close()
-    return InvalidOutcome("the handler returned a coroutine, which nobody awaits; use adrain and duerow.aio")
-
-
 def _checked(handlers: Mapping[Any, Any], face: type) -> list[tuple[Any, Any]]:
     if not isinstance(handlers, Mapping):
         raise ConfigurationError(
@@ -253,4 +248,5 @@ def _checked(handlers: Mapping[Any, Any], face: type) -> list[tuple[Any, Any]]:
             raise ConfigurationError(f"drain takes queues of duerow and adrain those of duerow.aio, not {queue!r:.80}")
         if not callable(handler):
             raise ConfigurationError(f"the handler of {queue!r} is {handler!r:.80}, which cannot be called")
+        check_handler(handler)
     return list(handlers.items())

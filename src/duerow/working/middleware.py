@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from duerow.errors import ConfigurationError
-from duerow.working.shift import is_async
+from duerow.working.shift import is_async, is_generator
 
 CallNext = Callable[[Any], Any]
 """Calls what is further inside with the message (or the list of a batch); async workers await what it returns."""
@@ -24,7 +24,8 @@ def around(handler: Callable[..., Any], middleware: object, awaited: bool) -> Ca
         awaited: whether it is called by an async worker, which awaits what it returns.
 
     Raises:
-        ConfigurationError: it is no list of functions, or one is a coroutine function that nobody would await.
+        ConfigurationError: it is no list of functions, or one is a generator function, or a coroutine function that
+            nobody would await.
     """
     if not isinstance(middleware, list | tuple):
         raise ConfigurationError(
@@ -33,6 +34,11 @@ def around(handler: Callable[..., Any], middleware: object, awaited: bool) -> Ca
     for layer in middleware:
         if not callable(layer):
             raise ConfigurationError(f"middleware is functions of (message, call_next), not {layer!r:.80}")
+        if is_generator(layer):
+            raise ConfigurationError(
+                f"the middleware {layer!r:.120} is a generator function, of which a call runs nothing; it calls "
+                "call_next and returns what that returned"
+            )
         if not awaited and is_async(layer):
             raise ConfigurationError(
                 f"the middleware {layer!r:.120} is an async function; give it to duerow.aio.Worker"

@@ -14,11 +14,10 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from multiprocessing.connection import Connection
-from types import CoroutineType
 from typing import Any, Final
 
 from duerow.errors import ConfigurationError, HandlerDied, InvalidOutcome
-from duerow.settlement import Move, Settlement, failure
+from duerow.settlement import Move, Settlement, failure, mistake
 
 PATIENCE: Final = 1.0
 """Seconds that a child may take to end by itself."""
@@ -186,9 +185,9 @@ def _answer(function: Callable[[Any], Any], subject: Any) -> bytes:
         outcome = function(subject)
     except BaseException as error:  # whatever a handler raises is a failed attempt
         return pickle.dumps((True, _Carried.of(error)))
-    if isinstance(outcome, CoroutineType):
-        outcome.close()
-        return _failed("the handler returned a coroutine, which nobody awaits; processes= takes plain functions")
+    many = isinstance(subject, list) and isinstance(outcome, list | tuple)
+    if not many and (wrong := mistake(outcome)) is not None:
+        return _failed(f"the handler returned {wrong}")
     ends = isinstance(outcome, Settlement | BaseException) or (
         isinstance(outcome, list) and any(isinstance(part, Move) for part in outcome)
     )

@@ -6,16 +6,15 @@ import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from inspect import iscoroutinefunction
-from types import CoroutineType
-from typing import TYPE_CHECKING, Any, Final, Literal
+from inspect import isasyncgenfunction, iscoroutinefunction, isgeneratorfunction
+from typing import TYPE_CHECKING, Final, Literal
 
 from duerow.clock import HostClock
 from duerow.errors import ConfigurationError, InvalidOutcome, NotSupported
 from duerow.message import check_span
 from duerow.meter import Meter
 from duerow.retry import DEFAULT, RetryPolicy
-from duerow.settlement import DONE, Move, Settlement, decide
+from duerow.settlement import DONE, Move, Settlement, decide, mistake
 from duerow.store import Capabilities
 from duerow.working.attempt import Attempt
 from duerow.working.hand import Ended, Hand, Slot
@@ -179,8 +178,6 @@ class Shift:
         """Return how a turn ends, as `decide` does; nonsense of a handler or of a policy is a failed attempt."""
         if outcome is None:
             return DONE
-        if isinstance(outcome, CoroutineType):
-            outcome = _not_awaited(outcome)
         policy = self._retries[attempt.message.queue] if self._retries else self.terms.retry
         try:
             return decide(attempt.message, outcome, policy)
@@ -194,8 +191,6 @@ class Shift:
         None: all are done. A list or tuple with one entry for each message: None, a settlement, a list of moves or an
         exception. An exception is the outcome of every message, and so is whatever else is no such list.
         """
-        if isinstance(outcome, CoroutineType):
-            outcome = _not_awaited(outcome)
         if not isinstance(outcome, list | tuple):
             each = outcome if outcome is None or isinstance(outcome, BaseException) else _no_outcomes(batch, outcome)
             return [(attempt, self.conclude(attempt, each)) for attempt in batch]
@@ -206,15 +201,8 @@ class Shift:
         return [(attempt, self.conclude(attempt, _entry(attempt, one))) for attempt, one in pairs]
 
 
-def _not_awaited(outcome: CoroutineType[Any, Any, Any]) -> InvalidOutcome:
-    outcome.close()
-    return InvalidOutcome(
-        "the handler returned a coroutine, which nobody awaits; give async functions to duerow.aio.Worker"
-    )
-
-
 def _no_outcomes(batch: Sequence[Attempt], outcome: object) -> InvalidOutcome:
-    what = f"{len(outcome)} outcomes" if isinstance(outcome, list | tuple) else f"{outcome!r:.80}"
+    what = f"{len(outcome)} outcomes" if isinstance(outcome, list | tuple) else mistake(outcome) or f"{outcome!r:.80}"
     return InvalidOutcome(
         f"the handler of a batch of {len(batch)} returned {what}; it returns None (all are done) or a list with one "
         "entry for each message, in their order"
@@ -297,10 +285,25 @@ def handlers_at_once(concurrency: int, processes: int | None, transactional: boo
 
 def is_async(handler: object) -> bool:
     """Return whether calling it gives a coroutine, as far as one can see without calling it."""
-    return iscoroutinefunction(handler) or iscoroutinefunction(getattr(type(handler), "__call__", None))  # noqa: B004
+    return any(map(iscoroutinefunction, _called(handler)))
+
+
+def is_generator(handler: object) -> bool:
+    """Return whether calling it gives a generator, of which nothing runs; as far as one can see without calling it."""
+    return any(isgeneratorfunction(one) or isasyncgenfunction(one) for one in _called(handler))
+
+
+def _called(handler: object) -> tuple[object, object]:
+    """Return what may run when this is called: itself, or the method by which objects of its type are called."""
+    return handler, getattr(type(handler), "__call__", None)  # noqa: B004 - not whether it can be called
 
 
 def check_handler(handler: object) -> None:
-    """Raise ConfigurationError unless it can be called."""
+    """Raise ConfigurationError unless it can be called, and a call runs it."""
     if not callable(handler):
         raise ConfigurationError(f"a handler is a function of one message, not {handler!r:.80}")
+    if is_generator(handler):
+        raise ConfigurationError(
+            f"{handler!r:.120} is a generator function, of which a call runs nothing; return the outcome instead of "
+            "yielding it"
+        )

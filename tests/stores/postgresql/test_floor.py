@@ -88,3 +88,21 @@ def test_a_message_given_back_below_the_floor_is_lent_next(queue: duerow.Queue, 
     assert len(queue.reserve_many(5)) == 5
     first.release()
     assert queue.reserve_many(1)[0].message.payload == "first"
+
+
+def test_a_message_that_another_transaction_holds_keeps_nobody_waiting_and_the_floor_before_it(
+    place: Place, monotonic: list[float]
+) -> None:
+    now = datetime.now(UTC)
+    patience = "options=-c%20lock_timeout%3D500"  # who waits all the same does so in vain
+    url = f"{place.url}{'&' if '?' in place.url else '?'}{patience}"
+    with duerow.connect(url, **place.settings) as database, closing(psycopg.connect(place.url)) as other:
+        queue = database.queue("mail")
+        held = queue.push("held", due=now - 60 * SECOND)
+        queue.push_many([Draft(n, due=now - 5 * SECOND) for n in range(20)])
+        table: str = database.store.tables.message.fullname  # type: ignore[attr-defined]
+        other.execute(f"SELECT 1 FROM {table} WHERE id = {held.id} FOR UPDATE")
+        for first in (0, 5):
+            assert [lent.message.payload for lent in queue.reserve_many(5)] == [*range(first, first + 5)]
+        other.rollback()
+        assert queue.reserve_many(1)[0].message.payload == "held"

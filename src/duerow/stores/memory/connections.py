@@ -106,6 +106,11 @@ class MemoryConnections:
     def __init__(self, memory: Memory, clock: Clock, transactions: bool) -> None:
         self._memory, self._clock, self._transactions = memory, clock, transactions
 
+    @property
+    def place(self) -> Memory:
+        """Return what is shared by all who opened the same database in memory."""
+        return self._memory
+
     @contextmanager
     def open(self) -> Iterator[Execute]:
         """Lend a session; see `Connections.open`."""
@@ -138,6 +143,11 @@ class AsyncMemoryConnections:
 
     def __init__(self, memory: Memory, clock: Clock, transactions: bool) -> None:
         self._memory, self._clock, self._transactions = memory, clock, transactions
+
+    @property
+    def place(self) -> Memory:
+        """Return what is shared by all who opened the same database in memory."""
+        return self._memory
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[AsyncExecute]:

@@ -43,6 +43,7 @@ class Family:
         return store, AwaitedConnections(engine, store, own)
 
     def _store(self, settings: Settings) -> SqlStore:
+        self.dialect.prelude(settings.schema)  # refuses a schema where there are none
         return SqlStore(self.dialect, settings.prefix, settings.schema, settings.clock)
 
 

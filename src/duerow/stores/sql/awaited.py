@@ -14,13 +14,14 @@ from duerow.plan import BEGIN, AsyncExecute
 from duerow.store import AsyncListener, TransactionState
 from duerow.stores.sql.caller import DATABASES, check_open, commits_alone, driver_of, no_transaction, not_ours
 from duerow.stores.sql.dialects.base import Dialect
-from duerow.stores.sql.errors import explained, is_lost
+from duerow.stores.sql.errors import explained, is_lost, unconnected, unusable
 from duerow.stores.sql.listening import (
     AsyncDataVersionListener,
     AsyncNotifyListener,
     AsyncSilentListener,
 )
 from duerow.stores.sql.loops import EngineOfLoop
+from duerow.stores.sql.place import place_of
 from duerow.stores.sql.plans import SqlStore
 from duerow.stores.sql.texts import Texts, driver_texts
 from duerow.stores.sql.transactions import INSIDE, HandlersTransaction, waits_for_itself
@@ -34,6 +35,7 @@ class AwaitedConnections:
     def __init__(self, engine: AsyncEngine, store: SqlStore, own: bool) -> None:
         self.engine, self.store, self.own = engine, store, own
         self.dialect = store.dialect
+        self.place = place_of(engine.sync_engine, store)
         self._engines = EngineOfLoop(engine)
         self._raw = engine.dialect.driver in ("psycopg", "psycopg_async", "aiosqlite")
         self._texts = Texts(engine.dialect, raw=self._raw)
@@ -49,7 +51,7 @@ class AwaitedConnections:
         except Exception as error:
             with contextlib.suppress(Exception):  # it was not opened
                 await connection.close()
-            raise (explained(self.dialect, error) or error) from error
+            raise (unconnected(self.dialect, error) or error) from error
         try:
             yield execute if INSIDE.get() is not self else Beside(execute)
             await execute.commit()
@@ -80,6 +82,12 @@ class AwaitedConnections:
 
     def join(self, within: Any) -> AsyncExecute:
         """Use the caller's transaction; see Connections.join."""
+        try:
+            return self._join(within)
+        except Exception as error:
+            raise unusable(self.dialect, error) from error
+
+    def _join(self, within: Any) -> AsyncExecute:
         if isinstance(within, AsyncSession | AsyncConnection):
             return JoinedSqlalchemy(self, within)
         driver = driver_of(within)
@@ -345,7 +353,10 @@ class JoinedSqlalchemy:
     async def __call__(self, step: Any) -> Any:
         """Carry out one step."""
         if self.execute is None:
-            self.execute = await self._joined()
+            try:
+                self.execute = await self._joined()
+            except Exception as error:
+                raise unusable(self.connections.dialect, error) from error
         return await self.execute(step)
 
     async def _joined(self) -> Joined:

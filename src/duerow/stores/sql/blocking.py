@@ -29,8 +29,9 @@ from duerow.stores.sql.caller import (
 )
 from duerow.stores.sql.dialects.base import Dialect
 from duerow.stores.sql.engines import RESTED
-from duerow.stores.sql.errors import explained, is_lost
+from duerow.stores.sql.errors import explained, is_lost, unconnected, unusable
 from duerow.stores.sql.listening import DataVersionListener, NotifyListener, SilentListener
+from duerow.stores.sql.place import place_of
 from duerow.stores.sql.plans import SqlStore
 from duerow.stores.sql.texts import Texts, driver_texts
 from duerow.stores.sql.transactions import INSIDE, HandlersTransaction, waits_for_itself
@@ -54,6 +55,7 @@ class BlockingConnections:
     def __init__(self, engine: Engine, store: SqlStore, own: bool) -> None:
         self.engine, self.store, self.own = engine, store, own
         self.dialect = store.dialect
+        self.place = place_of(engine, store)
         self._texts = Texts(engine.dialect, raw=True)
         self._callers_texts: dict[str, Texts] = {}
         self._begin_anew()
@@ -88,7 +90,7 @@ class BlockingConnections:
         try:
             lent = self.engine.raw_connection()
         except Exception as error:
-            raise (explained(self.dialect, error) or error) from error
+            raise (unconnected(self.dialect, error) or error) from error
         return Link(lent, Raw(lent.driver_connection, self.dialect, self._texts, self._writing))
 
     def rest(self, link: Link) -> None:
@@ -112,6 +114,12 @@ class BlockingConnections:
 
     def join(self, within: Any) -> Execute:
         """Use the caller's transaction; see Connections.join."""
+        try:
+            return self._join(within)
+        except Exception as error:
+            raise unusable(self.dialect, error) from error
+
+    def _join(self, within: Any) -> Execute:
         if isinstance(within, Session):
             within = within.connection()
         if isinstance(within, Connection):

@@ -28,6 +28,9 @@ prepared, misleads the planner: a claim of 1,000 out of 300,000 rows took second
 BUSY_TIMEOUT: Final = 30_000
 """Milliseconds for which SQLite waits for another writer."""
 
+_OF_SQLITE3: Final = {"timeout", "detect_types", "check_same_thread", "cached_statements", "isolation_level"}
+"""What an SQLite URL may say to Python's own driver."""
+
 _abandoned: list[Any] = []
 """Pools of the parent process, kept so that nothing in them is closed by a child."""
 
@@ -44,6 +47,8 @@ def own_engine(url: str, options: Mapping[str, Any]) -> Engine:
         engine = create_engine(parsed.set(drivername=driver), poolclass=QueuePool, **_arguments(parsed))
     except ModuleNotFoundError as error:
         raise _no_driver(parsed, error) from error
+    except (ArgumentError, ValueError) as error:
+        raise ConfigurationError(f"cannot connect as the URL says: {error}") from error
     return _prepared(engine, settings)
 
 
@@ -57,6 +62,8 @@ def own_async_engine(url: str, options: Mapping[str, Any]) -> AsyncEngine:
         )
     except ModuleNotFoundError as error:
         raise _no_driver(parsed, error) from error
+    except (ArgumentError, ValueError) as error:
+        raise ConfigurationError(f"cannot connect as the URL says: {error}") from error
     _prepared(engine.sync_engine, settings)
     return engine
 
@@ -76,7 +83,18 @@ def _parsed(url: str, options: Mapping[str, Any]) -> tuple[URL, dict[str, Any]]:
         )
     if family == "sqlite" and parsed.database in (None, "", ":memory:"):
         raise ConfigurationError("an SQLite database in memory is one connection's own; use a file, or memory://")
+    if family == "sqlite" and "uri" not in parsed.query:
+        _check_sqlite_query(set(parsed.query) - known, known)
     return parsed.difference_update_query(known), settings
+
+
+def _check_sqlite_query(said: set[str], ours: set[str]) -> None:
+    """Refuse what nobody would look at: SQLAlchemy drops what it does not know."""
+    if unknown := said - _OF_SQLITE3:
+        raise ConfigurationError(
+            f"an SQLite URL has no setting {', '.join(sorted(unknown))}; it has "
+            f"{', '.join(sorted(ours | _OF_SQLITE3))}, and with uri=true those of SQLite itself"
+        )
 
 
 def _arguments(url: URL) -> dict[str, Any]:
@@ -121,8 +139,7 @@ def _prepare_sqlite(engine: Engine, settings: Mapping[str, Any]) -> None:
 
 
 def _prepare_postgresql(engine: Engine, settings: Mapping[str, Any]) -> None:
-    threshold = settings.get("prepare_threshold", 5)
-    threshold = None if str(threshold).lower() in ("none", "off", "") else int(threshold)
+    threshold = _threshold(settings.get("prepare_threshold", 5))
 
     @event.listens_for(engine, "connect")
     def prepare(connection: Any, _: Any) -> None:
@@ -150,6 +167,15 @@ def _prepare_postgresql(engine: Engine, settings: Mapping[str, Any]) -> None:
             cursor.close()
         except Exception as error:
             raise DisconnectionError("the server has closed this connection") from error
+
+
+def _threshold(said: object) -> int | None:
+    """Return after how many executions a statement is prepared; None: never."""
+    if str(said).lower() in ("none", "off", ""):
+        return None
+    if not str(said).isascii() or not str(said).isdigit():
+        raise ConfigurationError(f"prepare_threshold is a number of executions, or none: not {said!r:.80}")
+    return int(str(said))
 
 
 def _forget_after_fork(engine: Engine) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from duerow.errors import Conflict, DuerowError, StoreUnavailable
+from duerow.errors import ConfigurationError, Conflict, DuerowError, StoreRefused, StoreUnavailable
 from duerow.stores.sql.dialects.base import Dialect
 
 
@@ -28,6 +28,23 @@ def explained(dialect: Dialect, error: BaseException, unsure: bool = False) -> D
     if found is not None and unsure and is_lost(found):
         found.outcome = "unknown"  # type: ignore[attr-defined]
     return found
+
+
+def unconnected(dialect: Dialect, error: BaseException) -> DuerowError | None:
+    """Return duerow's error for one that connecting raised; what the driver refuses then is in the URL."""
+    known = explained(dialect, error)
+    return ConfigurationError(f"cannot connect as the URL says: {known}") if isinstance(known, StoreRefused) else known
+
+
+def unusable(dialect: Dialect, error: Exception) -> DuerowError:
+    """Return duerow's error for one that the caller's connection raised before anything was done on it."""
+    known = explained(dialect, error)
+    if isinstance(known, ConfigurationError | StoreUnavailable):
+        return known
+    return ConfigurationError(
+        f"within= cannot be used, {type(error).__name__}: {error}; give an open connection of this thread, in a "
+        "transaction"
+    )
 
 
 def is_lost(error: BaseException | None) -> bool:

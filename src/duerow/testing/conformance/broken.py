@@ -8,6 +8,7 @@ import pytest
 
 from duerow import Database, Draft, Queue, Reservation
 from duerow.errors import Conflict, LeaseLost, NotSupported, StoreUnavailable
+from duerow.store import Entry
 from duerow.testing.clock import minutes
 from duerow.testing.conformance.fixtures import OpenDatabase
 from duerow.testing.faces import unwrapped
@@ -63,6 +64,16 @@ def test_a_settlement_whose_answer_was_lost_is_unknown_and_never_a_lost_lease(
             settle(queue, reservation)
         assert unsure.value.outcome == "unknown"
         assert not [record for record in everything(db) if record.leased_by is not None]
+
+
+def test_what_is_lent_is_handed_over_although_the_connection_broke_over_another_message(
+    db: Database, open_database: OpenDatabase
+) -> None:
+    queue = faulty(open_database, fail_at("settle: before", StoreUnavailable("gone"), times=10))
+    queue.push("good")
+    odd = Entry("mail", None, "invoice", "1", None, None, None)  # of a kind that nobody knows: it is to be buried
+    db.run(lambda: db.store.push([odd], "ignore"))
+    assert [one.message.payload for one in queue.reserve_many(2)] == ["good"]
 
 
 def test_of_many_whose_answer_was_lost_those_still_ours_are_settled(db: Database, open_database: OpenDatabase) -> None:

@@ -7,8 +7,10 @@ from collections.abc import Callable
 import pytest
 
 from duerow import Bury, Commit, Database, Draft, Move, Queue, Release, Reservation, Rollback
-from duerow.errors import LeaseLost
+from duerow.errors import ConfigurationError, LeaseLost
 from duerow.testing.clock import MovableClock, hours, minutes
+from duerow.testing.conformance.fixtures import OpenDatabase
+from duerow.testing.faces import Face
 from duerow.testing.reading import empty, everything, lost
 
 ENDINGS: dict[str, Callable[[Queue, Reservation], object]] = {
@@ -99,6 +101,34 @@ def test_of_many_only_those_still_ours_are_settled_and_the_others_named(
     assert {one.receipt for one in refused} == {one.receipt for one in stolen}
     assert [record for record in everything(db) if record.id in lost(refused)] == kept
     assert queue.commit_many(theirs) == []
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_a_queue_settles_nothing_that_another_one_lent(db: Database, queue: Queue, other: Queue, ending: str) -> None:
+    queue.push("mine")
+    mine, theirs = lend(queue), lend(other)
+    before = everything(db)
+    with pytest.raises(ConfigurationError, match=f"message {theirs.message.id} was lent by queue 'billing'"):
+        ENDINGS[ending](queue, theirs)
+    for many in (queue.commit_many, queue.release_many, queue.rollback_many, queue.extend_many):
+        with pytest.raises(ConfigurationError, match="was lent by queue 'billing'"):
+            many([mine, theirs])
+    assert everything(db) == before
+    ENDINGS[ending](db.queue("mail"), mine)  # another handle of the same queue
+
+
+def test_a_queue_settles_nothing_that_one_of_its_name_in_another_database_lent(
+    face: Face, open_database: OpenDatabase
+) -> None:
+    with face.connect("memory://") as elsewhere:
+        stranger, mine = lend(elsewhere.queue("mail")), lend(open_database().queue("mail"))
+        again = open_database().queue("mail")
+        with pytest.raises(ConfigurationError, match="of another database"):
+            again.commit(stranger)
+        with pytest.raises(ConfigurationError, match="of another database"):
+            again.commit_many([mine, stranger])
+        assert again.commit_many([mine]) == []  # another connection to the same database
+        elsewhere.queue("mail").commit(stranger)
 
 
 def test_a_key_pushed_anew_is_not_the_message_of_before(queue: Queue, clock: MovableClock) -> None:

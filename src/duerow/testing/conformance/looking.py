@@ -130,3 +130,11 @@ def test_the_time_until_the_next_message_is_known_though_the_clock_was_set_back(
     assert queue.pop() is None
     clock.advance(minutes(2))
     assert db.run(lambda: db.store.idle(["mail"], seconds(0))) == minutes(-1)
+
+
+def test_however_many_are_asked_for_all_there_are_is_the_answer(queue: Queue) -> None:
+    for many in (2**31, 2**63, 10**30):
+        queue.push("hello", key="m-1")
+        assert [len(queue.peek(many)), len(queue.find(limit=many)), len(queue.find(order="-id", limit=many))] == [1] * 3
+        queue.release_many(queue.reserve_many(many))
+        assert [message.payload for message in queue.pop_many(many)] == ["hello"]

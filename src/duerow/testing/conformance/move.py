@@ -205,13 +205,13 @@ def test_a_move_may_change_the_holder_of_its_key_as_a_push_would(
     "ending", [Commit(), Bury("no use"), Move("elsewhere"), Move("billing", key="other")], ids=repr
 )
 def test_a_key_freed_by_one_turn_is_free_for_another_of_the_same_settlement(
-    queue: Queue, other: Queue, ending: Commit | Bury | Move
+    queue: Queue, ending: Commit | Bury | Move
 ) -> None:
-    freed = lend(other, "freed", key="m-1")
-    moved = lend(queue, "moved", key="m-1")
-    assert queue.settle([(moved, Move("billing")), (freed, ending)]) == []
-    assert other.contains("m-1")
-    assert "moved" in payloads(other)
+    freed = lend(queue, "freed", key="m-1")
+    moved = lend(queue, "moved", key="m-2")
+    assert queue.settle([(moved, Move("mail", key="m-1")), (freed, ending)]) == []
+    assert queue.contains("m-1")
+    assert "moved" in payloads(queue)
 
 
 def test_two_moved_to_one_key_in_one_batch_are_told_apart(queue: Queue, other: Queue) -> None:

@@ -55,16 +55,6 @@ def test_the_same_turn_given_twice_ends_once(db: Database, queue: Queue) -> None
     assert (stored(queue, one.message.id).status, stored(queue, one.message.id).token) == ("error", 2)
 
 
-def test_turns_of_several_queues_end_in_one_settlement(queue: Queue, other: Queue) -> None:
-    queue.push("mail")
-    other.push("bill")
-    mine, theirs = queue.reserve(), other.reserve()
-    assert mine is not None
-    assert theirs is not None
-    assert queue.settle([(mine, Commit()), (theirs, Commit())]) == []
-    assert (queue.count(), other.count()) == (0, 0)
-
-
 def test_a_large_mixed_settlement_ends_every_turn(queue: Queue, other: Queue, crowd: int) -> None:
     queue.push_many(Draft(place) for place in range(crowd))
     ways: list[Settlement] = [Commit(), Rollback(minutes(1), "no line"), Bury("no use"), Release(), Move("billing")]
