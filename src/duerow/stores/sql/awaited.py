@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, AsyncSession
 
 from duerow.plan import BEGIN, AsyncExecute
 from duerow.store import AsyncListener, TransactionState
-from duerow.stores.sql.caller import DATABASES, check_open, commits_alone, driver_of, no_transaction, not_ours
+from duerow.stores.sql.caller import DATABASES, check_begun, check_open, driver_of, not_ours
 from duerow.stores.sql.dialects.base import Dialect
 from duerow.stores.sql.errors import explained, is_lost
 from duerow.stores.sql.listening import (
@@ -353,9 +353,6 @@ class JoinedSqlalchemy:
         connection = await within.connection() if isinstance(within, AsyncSession) else within
         if connection.dialect.name != connections.dialect.name:
             raise not_ours(within, connections.dialect.name, "async")
-        if not connection.in_transaction():
-            raw = (await connection.get_raw_connection()).driver_connection
-            if commits_alone(raw):
-                raise no_transaction("the SQLAlchemy connection commits each statement by itself")
+        check_begun(await connection.get_raw_connection())
         execute = ThroughSqlalchemy(connection, connections.dialect, connections.callers_texts(connection))
         return Joined(execute, connections.store)

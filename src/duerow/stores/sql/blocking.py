@@ -20,10 +20,9 @@ from duerow.plan import BEGIN, Execute
 from duerow.store import Listener, TransactionState
 from duerow.stores.sql.caller import (
     DATABASES,
+    check_begun,
     check_open,
-    commits_alone,
     driver_of,
-    no_transaction,
     not_ours,
     unwrapped,
 )
@@ -128,8 +127,7 @@ class BlockingConnections:
     def _join_sqlalchemy(self, connection: Connection) -> Execute:
         if connection.dialect.name != self.dialect.name:
             raise not_ours(connection, self.dialect.name, "blocking")
-        if not connection.in_transaction() and commits_alone(connection.connection.driver_connection):
-            raise no_transaction("the SQLAlchemy connection commits each statement by itself")
+        check_begun(connection.connection)
         key = f"sqlalchemy+{connection.dialect.driver}"
         if key not in self._callers_texts:
             self._callers_texts[key] = Texts(connection.dialect, raw=False)
