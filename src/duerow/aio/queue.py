@@ -14,6 +14,7 @@ from msgspec import UNSET
 
 from duerow import changing, dead_letter, translation
 from duerow import reservation as core
+from duerow.aio import aside
 from duerow.aio.looking import Looking, P
 from duerow.aio.operating import Operating
 from duerow.aio.recalling import Recalling
@@ -209,7 +210,7 @@ class Queue(Looking[P], Recalling[P], Operating):
             InvalidMessage: a field is out of its bounds (CodecError: the payload or a header).
             DuplicateKey: the key is taken and `on_duplicate` is "reject".
         """
-        entry = translation.entry(
+        entry = await aside.entry(
             self.name, payload, key, due, delay, headers, group, priority, self.max_payload_bytes, self._encode
         )
         mode = check_on_duplicate(on_duplicate)
@@ -226,10 +227,11 @@ class Queue(Looking[P], Recalling[P], Operating):
             DuplicateKey: `on_duplicate` is "reject" and keys are taken, named all; nothing was pushed.
         """
         mode = check_on_duplicate(on_duplicate)
-        entries = [translation.draft_entry(draft, self.name, self.max_payload_bytes, self._encode) for draft in drafts]
+        entries = await aside.entries(drafts, self.name, self.max_payload_bytes, self._encode)
         if not entries:
             return []
-        return await self.database.run(lambda: self._store.push(entries, mode, self._remembers), within)
+        many = len(entries)
+        return await self.database.run(lambda: self._store.push(entries, mode, self._remembers), within, many)
 
     def encode(self, payload: P) -> Encoded:
         """Return a payload as this queue would keep it, to be given to a `Move` or a `Draft` that goes here.
@@ -269,13 +271,13 @@ class Queue(Looking[P], Recalling[P], Operating):
             return [translation.message(record, self._decode) for record in records]
 
         try:
-            return await self.database.run(take, within)
+            return await self.database.run(take, within, limit)
         except CodecError:
             if within is not None:
                 raise
             reservations = await self.reserve_many(limit)  # buries those that cannot be read, or puts them off
             await self.release_many(reservations)
-            return await self.database.run(take)
+            return await self.database.run(take, None, limit)
 
     async def _pop_by_lease(self, limit: int) -> list[Message[P]]:
         """Reserve and commit: where no transaction can be undone, a message that nobody can read is kept so."""
@@ -334,9 +336,12 @@ class Queue(Looking[P], Recalling[P], Operating):
             reserved = await self.database.run(
                 lambda wanted=wanted: self._store.reserve(  # type: ignore[misc]
                     self.name, wanted, span, self.retry.limit, claim, self.dead_letter, self.keeping
-                )
+                ),
+                None,
+                wanted,
             )
-            readable, unreadable = self._read(reserved.records)
+            records = reserved.records
+            readable, unreadable = await aside.done(lambda records=records: self._read(records), len(records))  # type: ignore[misc]
             lent += readable
             if not unreadable:
                 break
@@ -552,7 +557,7 @@ class Queue(Looking[P], Recalling[P], Operating):
 
     async def _settle(self, turns: list[Turn], within: Any) -> list[Refused]:
         try:
-            return await self.database.run(lambda: self._store.settle(turns, self.keeping), within)
+            return await self.database.run(lambda: self._store.settle(turns, self.keeping), within, len(turns))
         except StoreUnavailable as broken:
             if within is not None or isinstance(broken, Conflict):
                 raise

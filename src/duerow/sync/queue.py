@@ -45,6 +45,7 @@ from duerow.reservation import Receipt
 from duerow.retry import RetryFunction, RetryPolicy, as_policy
 from duerow.settlement import DONE, Bury, Commit, Move, MoveOptions, Release, Retry, Rollback, Settlement, decide
 from duerow.store import Query, Record, Refused, Turn
+from duerow.sync import aside
 from duerow.sync.looking import Looking, P
 from duerow.sync.operating import Operating
 from duerow.sync.recalling import Recalling
@@ -210,7 +211,7 @@ class Queue(Looking[P], Recalling[P], Operating):
             InvalidMessage: a field is out of its bounds (CodecError: the payload or a header).
             DuplicateKey: the key is taken and `on_duplicate` is "reject".
         """
-        entry = translation.entry(
+        entry = aside.entry(
             self.name, payload, key, due, delay, headers, group, priority, self.max_payload_bytes, self._encode
         )
         mode = check_on_duplicate(on_duplicate)
@@ -227,10 +228,11 @@ class Queue(Looking[P], Recalling[P], Operating):
             DuplicateKey: `on_duplicate` is "reject" and keys are taken, named all; nothing was pushed.
         """
         mode = check_on_duplicate(on_duplicate)
-        entries = [translation.draft_entry(draft, self.name, self.max_payload_bytes, self._encode) for draft in drafts]
+        entries = aside.entries(drafts, self.name, self.max_payload_bytes, self._encode)
         if not entries:
             return []
-        return self.database.run(lambda: self._store.push(entries, mode, self._remembers), within)
+        many = len(entries)
+        return self.database.run(lambda: self._store.push(entries, mode, self._remembers), within, many)
 
     def encode(self, payload: P) -> Encoded:
         """Return a payload as this queue would keep it, to be given to a `Move` or a `Draft` that goes here.
@@ -270,13 +272,13 @@ class Queue(Looking[P], Recalling[P], Operating):
             return [translation.message(record, self._decode) for record in records]
 
         try:
-            return self.database.run(take, within)
+            return self.database.run(take, within, limit)
         except CodecError:
             if within is not None:
                 raise
             reservations = self.reserve_many(limit)  # buries those that cannot be read, or puts them off
             self.release_many(reservations)
-            return self.database.run(take)
+            return self.database.run(take, None, limit)
 
     def _pop_by_lease(self, limit: int) -> list[Message[P]]:
         """Reserve and commit: where no transaction can be undone, a message that nobody can read is kept so."""
@@ -335,9 +337,12 @@ class Queue(Looking[P], Recalling[P], Operating):
             reserved = self.database.run(
                 lambda wanted=wanted: self._store.reserve(  # type: ignore[misc]
                     self.name, wanted, span, self.retry.limit, claim, self.dead_letter, self.keeping
-                )
+                ),
+                None,
+                wanted,
             )
-            readable, unreadable = self._read(reserved.records)
+            records = reserved.records
+            readable, unreadable = aside.done(lambda records=records: self._read(records), len(records))  # type: ignore[misc]
             lent += readable
             if not unreadable:
                 break
@@ -549,7 +554,7 @@ class Queue(Looking[P], Recalling[P], Operating):
 
     def _settle(self, turns: list[Turn], within: Any) -> list[Refused]:
         try:
-            return self.database.run(lambda: self._store.settle(turns, self.keeping), within)
+            return self.database.run(lambda: self._store.settle(turns, self.keeping), within, len(turns))
         except StoreUnavailable as broken:
             if within is not None or isinstance(broken, Conflict):
                 raise
