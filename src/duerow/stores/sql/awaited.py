@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, AsyncSession
+from sqlalchemy.pool import AsyncAdaptedQueuePool
 
 from duerow.plan import BEGIN, AsyncExecute
 from duerow.store import AsyncListener, TransactionState
@@ -54,9 +55,9 @@ class AwaitedConnections:
             yield execute if INSIDE.get() is not self else Beside(execute)
             await execute.commit()
         except BaseException as error:
-            await self._give_up(connection, execute, error)
+            await _to_its_end(self._give_up(connection, execute, error))
             raise
-        await connection.close()
+        await self._give_back(connection)
 
     async def _execute(self, connection: AsyncConnection) -> Raw | ThroughSqlalchemy:
         pooled = await connection.get_raw_connection()
@@ -64,6 +65,14 @@ class AwaitedConnections:
             alone = getattr(pooled.dbapi_connection, "autocommit", False) is True
             return ThroughSqlalchemy(connection, self.dialect, self._texts, alone)
         return Raw(pooled.driver_connection, self.dialect, self._texts)
+
+    async def _give_back(self, connection: AsyncConnection) -> None:
+        """Take a connection back whose work is done, in one go if it can be: a cancellation would lose the answer."""
+        pool = connection.sync_engine.pool
+        if self.own and isinstance(pool, AsyncAdaptedQueuePool) and pool.checkedin() < pool.size():
+            await connection.close()
+        else:  # it is closed, or a user's engine resets it
+            await _to_its_end(connection.close())
 
     async def _give_up(
         self, connection: AsyncConnection, execute: Raw | ThroughSqlalchemy, error: BaseException
@@ -124,6 +133,20 @@ class AwaitedConnections:
     async def close(self) -> None:
         """Close the connections of this loop that are at rest; a user's engine keeps its own."""
         await self._engines.close(self.own)
+
+
+async def _to_its_end(work: Coroutine[Any, Any, None]) -> None:
+    """Await work that may not be left in the middle: who is cancelled meanwhile is told when it is over."""
+    task = asyncio.ensure_future(work)
+    cancelled: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.wait([task])
+        except asyncio.CancelledError as error:
+            cancelled = error
+    task.result()
+    if cancelled is not None:
+        raise cancelled
 
 
 class Raw:

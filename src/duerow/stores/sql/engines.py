@@ -53,7 +53,10 @@ def own_async_engine(url: str, options: Mapping[str, Any]) -> AsyncEngine:
     driver = {"sqlite": "sqlite+aiosqlite", "postgresql": "postgresql+psycopg_async"}[parsed.get_backend_name()]
     try:
         engine = create_async_engine(
-            parsed.set(drivername=driver), poolclass=AsyncAdaptedQueuePool, **_arguments(parsed)
+            parsed.set(drivername=driver),
+            poolclass=AsyncAdaptedQueuePool,
+            pool_reset_on_return=None,  # whoever had it ended its transaction; to do so again takes a wait
+            **_arguments(parsed),
         )
     except ModuleNotFoundError as error:
         raise _no_driver(parsed, error) from error
