@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from typing import Any
 
 import psycopg
 import pytest
 from psycopg import sql
-from sqlalchemy import Engine, create_engine, make_url
+from sqlalchemy import Engine, create_engine, func, make_url, select
 from sqlalchemy.ext.asyncio import create_async_engine
 
 import duerow
 import duerow.aio
 from duerow import Draft
 from duerow.errors import StoreUnavailable
+from duerow.plan import BEGIN, Plan
+from duerow.stores.sql.plans import Step
+from duerow.stores.sql.statements import Statement
 from duerow.testing.clock import MovableClock, hours
 from duerow.testing.conformance.fixtures import Place
 
@@ -133,3 +137,29 @@ def test_a_turn_that_pushes_several_begins_one_transaction(place: Place) -> None
         queue.commit(reservation, then=[Draft(1, queue="mail"), Draft(2, queue="mail")])
         assert queue.count() == 2
     assert notices == []
+
+
+@pytest.mark.parametrize("threshold", ["5", "none"], ids=["a session of its own", "behind a pooler"])
+def test_its_own_transactions_are_read_committed_whatever_the_role_has_by_default(place: Place, threshold: str) -> None:
+    strict = f"{place.url}{'&' if '?' in place.url else '?'}options=-c%20default_transaction_isolation%3Dserializable"
+
+    def level() -> Plan[str]:
+        yield BEGIN
+        return (yield SHOW)[0][0]  # type: ignore[no-any-return]
+
+    async def awaited() -> str:
+        async with await duerow.aio.connect(strict, prepare_threshold=threshold, **place.settings) as database:
+            return await database.run(level)
+
+    with duerow.connect(strict, prepare_threshold=threshold, **place.settings) as database:
+        assert database.run(level) == "read committed"
+        if threshold != "none":
+            assert database.run(lambda: only(SHOW)) == [("read committed",)]
+    assert asyncio.run(awaited()) == "read committed"
+
+
+SHOW = Step(Statement(select(func.current_setting("transaction_isolation"))), {})
+
+
+def only(step: Step) -> Plan[list[Any]]:
+    return (yield step)  # type: ignore[no-any-return]

@@ -24,7 +24,7 @@ from duerow.stores.sql.listening import (
 from duerow.stores.sql.loops import EngineOfLoop
 from duerow.stores.sql.plans import SqlStore
 from duerow.stores.sql.texts import Texts, driver_texts
-from duerow.stores.sql.transactions import INSIDE, HandlersTransaction, waits_for_itself
+from duerow.stores.sql.transactions import INSIDE, HandlersTransaction, begin_postgresql, waits_for_itself
 
 T = TypeVar("T")
 
@@ -179,7 +179,7 @@ class Raw:
                 await self._sqlite("BEGIN IMMEDIATE", {})
                 self._by_hand = True
         elif self.raw.autocommit:
-            await self._psycopg("BEGIN", None)
+            await self._psycopg(begin_postgresql(self.raw), None)
 
     async def _psycopg(self, text: str, values: Any) -> Any:
         import psycopg

@@ -32,7 +32,7 @@ from duerow.stores.sql.errors import explained, is_lost
 from duerow.stores.sql.listening import DataVersionListener, NotifyListener, SilentListener
 from duerow.stores.sql.plans import SqlStore
 from duerow.stores.sql.texts import Texts, driver_texts
-from duerow.stores.sql.transactions import INSIDE, HandlersTransaction, waits_for_itself
+from duerow.stores.sql.transactions import INSIDE, HandlersTransaction, begin_postgresql, waits_for_itself
 
 AT_HAND: Final = 4
 """How many connections are kept at hand, besides those that rest in the pool."""
@@ -294,7 +294,7 @@ class Raw:
                 self._cursor.execute("BEGIN IMMEDIATE")
                 self._by_hand = True
         elif self.raw.autocommit:
-            self._cursor.execute("BEGIN")
+            self._cursor.execute(begin_postgresql(self.raw))
             self._by_hand = not self._ends_all
 
     def commit(self) -> None:

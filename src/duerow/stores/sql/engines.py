@@ -133,6 +133,8 @@ def _prepare_postgresql(engine: Engine, settings: Mapping[str, Any]) -> None:
         driver.prepare_threshold = threshold
         wanted = ["TIME ZONE 'UTC'"]
         if threshold is not None:  # else a pooler may hand this session on to somebody else
+            # A database or a role may have another level by default.
+            wanted.append("default_transaction_isolation = 'read committed'")
             # Where there is no other way it counts as so dear that the server would compile the statement first: 0.1 s.
             wanted += [f"{way} = off" for way in (*BLIND_WAYS, "jit")]
         cursor = connection.cursor()
