@@ -323,7 +323,7 @@ class Database:
             many: how many messages it is about.
 
         Raises:
-            Conflict: it lost ten times in a row.
+            Conflict: it lost ten times in a row, or once after it had waited as long as the database may wait.
             StoreUnavailable: the server cannot be reached, or broke off.
         """
         carry_out = aside.carrying(many)
@@ -332,7 +332,9 @@ class Database:
         try:
             async with self.connections.open() as execute:
                 return await carry_out(plan(), execute)
-        except Conflict:
+        except Conflict as lost:
+            if lost.waited:
+                raise
             return await self._again(plan, many)
 
     async def _again(self, plan: Callable[[], Plan[T]], many: int) -> T:
@@ -342,8 +344,9 @@ class Database:
             try:
                 async with self.connections.open() as execute:
                     return await aside.carrying(many)(plan(), execute)
-            except Conflict:
-                continue
+            except Conflict as lost:
+                if lost.waited:
+                    raise
         async with self.connections.open() as execute:
             return await aside.carrying(many)(plan(), execute)
 

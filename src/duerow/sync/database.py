@@ -324,7 +324,7 @@ class Database:
             many: how many messages it is about.
 
         Raises:
-            Conflict: it lost ten times in a row.
+            Conflict: it lost ten times in a row, or once after it had waited as long as the database may wait.
             StoreUnavailable: the server cannot be reached, or broke off.
         """
         carry_out = aside.carrying(many)
@@ -333,7 +333,9 @@ class Database:
         try:
             with self.connections.open() as execute:
                 return carry_out(plan(), execute)
-        except Conflict:
+        except Conflict as lost:
+            if lost.waited:
+                raise
             return self._again(plan, many)
 
     def _again(self, plan: Callable[[], Plan[T]], many: int) -> T:
@@ -343,8 +345,9 @@ class Database:
             try:
                 with self.connections.open() as execute:
                     return aside.carrying(many)(plan(), execute)
-            except Conflict:
-                continue
+            except Conflict as lost:
+                if lost.waited:
+                    raise
         with self.connections.open() as execute:
             return aside.carrying(many)(plan(), execute)
 

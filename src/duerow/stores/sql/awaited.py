@@ -165,7 +165,7 @@ class Raw:
             text, values = self.texts.of(step)
             return await (self._sqlite(text, values) if self.on_sqlite else self._psycopg(text, values))
         except Exception as error:
-            known = explained(self.dialect, error, unsure=not self.begun)
+            known = explained(self.dialect, error, unsure=not self.begun, in_line=True)
             if known is None or known is error:
                 raise
             raise known from error

@@ -276,7 +276,7 @@ class Raw:
             return self._rows(step, text, values)
         except Exception as error:
             # What broke off inside a transaction has not been committed; a single step may have been.
-            known = explained(self.dialect, error, unsure=not self.begun)
+            known = explained(self.dialect, error, unsure=not self.begun, in_line=True)
             if known is None or known is error:
                 raise
             raise known from error
