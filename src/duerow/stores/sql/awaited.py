@@ -144,9 +144,9 @@ async def _to_its_end(work: Coroutine[Any, Any, None]) -> None:
             await asyncio.wait([task])
         except asyncio.CancelledError as error:
             cancelled = error
-    task.result()
     if cancelled is not None:
-        raise cancelled
+        raise cancelled from (None if task.cancelled() else task.exception())
+    task.result()
 
 
 class Raw:
@@ -190,9 +190,15 @@ class Raw:
         return await cursor.fetchall() if cursor.description else []
 
     async def _sqlite(self, text: str, values: Any) -> Any:
-        """Execute and fetch in one visit to the connection's thread, which each costs more than the statement."""
+        """Execute and fetch in one visit to the connection's thread, which each costs more than the statement.
+
+        Who is cancelled before the thread has come to it leaves nothing behind: COMMIT, too, is not executed then.
+        """
+        cancelled = False
 
         def visit() -> list[Any]:
+            if cancelled:
+                return []
             connection = self.raw._conn
             factory, connection.text_factory = connection.text_factory, str
             try:
@@ -202,7 +208,11 @@ class Raw:
             finally:
                 connection.text_factory = factory
 
-        return await self.raw._execute(visit)
+        try:
+            return await self.raw._execute(visit)
+        except asyncio.CancelledError:
+            cancelled = True
+            raise
 
     async def commit(self) -> None:
         """Make it last, if a transaction is open."""
