@@ -47,6 +47,9 @@ class Encoded(msgspec.Struct, frozen=True, gc=False):
     text: str
 
 
+_QUICK = frozenset({str, bool, int, float, bytes, type(None), Encoded})
+
+
 class _Unfit(Exception):
     """Why a value cannot be carried, and the path to it, innermost first."""
 
@@ -72,6 +75,16 @@ def encode(payload: Any, max_bytes: int = MAX_PAYLOAD_BYTES) -> Encoded:
         return Encoded(BYTES, _text(base64.b64encode(payload).decode("ascii"), "payload", max_bytes))
     _require(payload, "payload")
     return Encoded(JSON, _text(payload, "payload", max_bytes))
+
+
+def weight(payload: Any) -> int:
+    """Return how many bytes a payload would have when encoded; 0 for what is quick to encode, or cannot be."""
+    if type(payload) in _QUICK:
+        return 0
+    try:
+        return len(_encode(payload))
+    except Exception:  # whatever is wrong with it is said by `encode`
+        return 0
 
 
 def decode(kind: str, text: str) -> Any:

@@ -201,4 +201,13 @@ class StoreUnavailable(DuerowError):
 
 
 class Conflict(StoreUnavailable):
-    """The database ended this transaction in favour of another one (deadlock, lock timeout, serialization)."""
+    """The database ended this transaction in favour of another one (deadlock, lock timeout, serialization).
+
+    Attributes:
+        waited: whether the database had waited for the other one as long as it was told to: then duerow does not try
+            again by itself.
+    """
+
+    def __init__(self, text: str, outcome: Literal["none", "unknown"] = "none", *, waited: bool = False) -> None:
+        self.waited = waited
+        super().__init__(text, outcome)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from sqlalchemy import Engine, create_engine, func, select
-from sqlalchemy.ext.asyncio import create_async_engine
+from sqlalchemy.ext.asyncio import AsyncSession, create_async_engine
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
 from sqlalchemy.pool import NullPool
 
@@ -117,14 +117,18 @@ def test_a_handle_may_be_opened_on_the_applications_engine(place: Place, engine:
     assert orders(engine) == 0  # the engine is the application's own, and still open
 
 
-def test_a_connection_that_commits_each_statement_is_refused(place: Place, engine: Engine) -> None:
+@pytest.mark.parametrize("begun", [False, True], ids=["not begun", "begun in name only"])
+def test_a_connection_that_commits_each_statement_is_refused(place: Place, engine: Engine, begun: bool) -> None:
+    alone = engine.execution_options(isolation_level="AUTOCOMMIT")
     with duerow.connect(place.url, **place.settings) as database:
         queue = database.queue("mail")
-        with (
-            engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection,
-            pytest.raises(ConfigurationError, match="within= needs an open transaction"),
-        ):
-            queue.push("hello", within=connection)
+        with alone.connect() as connection, Session(alone) as session:
+            if begun:
+                connection.begin()
+                session.begin()
+            for within in (connection, session):
+                with pytest.raises(ConfigurationError, match="within= needs an open transaction"):
+                    queue.push("hello", within=within)
         assert queue.count() == 0
 
 
@@ -156,6 +160,33 @@ def test_a_closed_connection_is_refused_by_the_async_face(place: Place) -> None:
         await own.dispose()
 
     asyncio.run(refuse())
+
+
+def test_an_awaited_connection_that_commits_each_statement_is_refused(place: Place) -> None:
+    async def refuse() -> None:
+        own = create_async_engine(urls(place)[1], poolclass=NullPool, isolation_level="AUTOCOMMIT")
+        async with await aio.connect(place.url, **place.settings) as database:
+            queue = database.queue("mail")
+            async with own.connect() as connection, AsyncSession(own) as session:
+                await connection.begin()
+                for within in (connection, session):
+                    with pytest.raises(ConfigurationError, match="within= needs an open transaction"):
+                        await queue.push("hello", within=within)
+            assert await queue.count() == 0
+        await own.dispose()
+
+    asyncio.run(refuse())
+
+
+def test_a_transaction_begun_by_hand_is_joined_whatever_the_mode(place: Place, engine: Engine) -> None:
+    with duerow.connect(place.url, **place.settings) as database:
+        queue = database.queue("mail")
+        with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+            for ending, left in (("ROLLBACK", 0), ("COMMIT", 1)):
+                connection.exec_driver_sql("BEGIN")
+                queue.push("hello", within=connection)
+                connection.exec_driver_sql(ending)
+                assert queue.count() == left
 
 
 def test_a_connection_of_another_face_is_refused(place: Place, engine: Engine) -> None:

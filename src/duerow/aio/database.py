@@ -13,6 +13,7 @@ from typing import Any, Final, Self, TypeVar, overload
 import msgspec
 
 from duerow import schedule as planning
+from duerow.aio import aside
 from duerow.aio.charting import Charting
 from duerow.aio.queue import Queue
 from duerow.clock import Clock, HostClock
@@ -24,7 +25,7 @@ from duerow.history import PRUNE_BATCH
 from duerow.message import Scalar, check_queue_name
 from duerow.meter import Meter
 from duerow.payloads import Payloads, Sealing, check_sealing
-from duerow.plan import Plan, arun
+from duerow.plan import Plan
 from duerow.retry import RetryFunction, RetryPolicy
 from duerow.schedule import Daily, Maintained, Missed, Schedule
 from duerow.store import AsyncConnections, Planned, ScheduleChange, SchedulesFound, Settings, Store, find_backend
@@ -65,7 +66,8 @@ async def connect(
         StoreUnavailable: the server cannot be reached.
     """
     settings = Settings(clock, prefix, schema, options)
-    store, connections = find_backend(target).aopen(target, settings)
+    # Drivers and SQLAlchemy are imported only now, which takes a third of a second.
+    store, connections = await aside.off(lambda: find_backend(target).aopen(target, settings))
     database = Database(store, connections, clock, encryption)
     try:
         await (database.migrate() if migrate else database.run(store.check))
@@ -393,7 +395,7 @@ class Database(Charting):
         """Return the statements that create the tables, for whoever may run them."""
         return self.store.migration_sql()
 
-    async def run(self, plan: Callable[[], Plan[T]], within: Any = None) -> T:
+    async def run(self, plan: Callable[[], Plan[T]], within: Any = None, many: int = 1) -> T:
         """Carry a plan out and return its result.
 
         On an own connection a transaction that loses against another one is carried out again, whole; inside the
@@ -402,30 +404,35 @@ class Database(Charting):
         Args:
             plan: makes the plan, anew for every try.
             within: the caller's open transaction.
+            many: how many messages it is about.
 
         Raises:
-            Conflict: it lost ten times in a row.
+            Conflict: it lost ten times in a row, or once after it had waited as long as the database may wait.
             StoreUnavailable: the server cannot be reached, or broke off.
         """
+        carry_out = aside.carrying(many)
         if within is not None:
-            return await arun(plan(), self.connections.join(within))
+            return await carry_out(plan(), self.connections.join(within))
         try:
             async with self.connections.open() as execute:
-                return await arun(plan(), execute)
-        except Conflict:
-            return await self._again(plan)
+                return await carry_out(plan(), execute)
+        except Conflict as lost:
+            if lost.waited:
+                raise
+            return await self._again(plan, many)
 
-    async def _again(self, plan: Callable[[], Plan[T]]) -> T:
+    async def _again(self, plan: Callable[[], Plan[T]], many: int) -> T:
         """Carry out a plan that lost once: out of the way of the winner, and a last time whatever comes of it."""
         for pause in _pauses():
             await asyncio.sleep(pause)
             try:
                 async with self.connections.open() as execute:
-                    return await arun(plan(), execute)
-            except Conflict:
-                continue
+                    return await aside.carrying(many)(plan(), execute)
+            except Conflict as lost:
+                if lost.waited:
+                    raise
         async with self.connections.open() as execute:
-            return await arun(plan(), execute)
+            return await aside.carrying(many)(plan(), execute)
 
     async def close(self) -> None:
         """Close the connections that are at rest; an engine of the user's own stays open."""

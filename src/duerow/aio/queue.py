@@ -15,6 +15,7 @@ from msgspec import UNSET
 
 from duerow import changing, dead_letter, translation
 from duerow import reservation as core
+from duerow.aio import aside
 from duerow.aio.defining import Defining
 from duerow.aio.looking import Looking, P
 from duerow.aio.operating import Operating
@@ -220,7 +221,7 @@ class Queue(Looking[P], Recalling[P], Operating, Defining):
             InvalidMessage: a field is out of its bounds (CodecError: the payload or a header).
             DuplicateKey: the key is taken and `on_duplicate` is "reject".
         """
-        entry = translation.entry(
+        entry = await aside.entry(
             self.name, payload, key, due, delay, headers, group, priority, self.max_payload_bytes, self._encode
         )
         mode = check_on_duplicate(on_duplicate)
@@ -238,10 +239,11 @@ class Queue(Looking[P], Recalling[P], Operating, Defining):
         """
         mode = check_on_duplicate(on_duplicate)
         each = changing.each_of(drafts, "push_many takes a list of Drafts")
-        entries = [translation.draft_entry(draft, self.name, self.max_payload_bytes, self._encode) for draft in each]
+        entries = await aside.entries(each, self.name, self.max_payload_bytes, self._encode)
         if not entries:
             return []
-        return await self.database.run(lambda: self._store.push(entries, mode, self._remembers), within)
+        many = len(entries)
+        return await self.database.run(lambda: self._store.push(entries, mode, self._remembers), within, many)
 
     def encode(self, payload: P) -> Encoded:
         """Return a payload as this queue would keep it, to be given to a `Move` or a `Draft` that goes here.
@@ -281,13 +283,13 @@ class Queue(Looking[P], Recalling[P], Operating, Defining):
             return [translation.message(record, self._decode) for record in records]
 
         try:
-            messages = await self.database.run(take, within)
+            messages = await self.database.run(take, within, limit)
         except CodecError:
             if within is not None:
                 raise
             reservations = await self.reserve_many(limit)  # buries those that cannot be read, or puts them off
             await self.release_many(reservations)
-            messages = await self.database.run(take)
+            messages = await self.database.run(take, None, limit)
         if within is None:
             self.database.meter.claimed(self.name, messages)
             self.database.meter.ended(self.name, len(messages))
@@ -351,11 +353,14 @@ class Queue(Looking[P], Recalling[P], Operating, Defining):
                 reserved = await self.database.run(
                     lambda wanted=wanted: self._store.reserve(  # type: ignore[misc]
                         self.name, wanted, span, self.retry.limit, claim, self.dead_letter, self.keeping
-                    )
+                    ),
+                    None,
+                    wanted,
                 )
-                self.database.meter.claimed(self.name, reserved.records)
+                records = reserved.records
+                self.database.meter.claimed(self.name, records)
                 self.database.meter.buried(self.name, reserved.buried)
-                readable, unreadable = self._read(reserved.records)
+                readable, unreadable = await aside.done(lambda records=records: self._read(records), len(records))  # type: ignore[misc]
                 lent += readable
                 if not unreadable:
                     break
@@ -608,7 +613,7 @@ class Queue(Looking[P], Recalling[P], Operating, Defining):
         try:
             if within is None and self.database.meter.due() and self._store.capabilities.transactions:
                 return await self._settle_and_write_counts(turns)
-            return await self.database.run(lambda: self._store.settle(turns, self.keeping), within)
+            return await self.database.run(lambda: self._store.settle(turns, self.keeping), within, len(turns))
         except StoreUnavailable as broken:
             if within is not None or isinstance(broken, Conflict):
                 raise

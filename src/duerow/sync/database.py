@@ -23,10 +23,11 @@ from duerow.history import PRUNE_BATCH
 from duerow.message import Scalar, check_queue_name
 from duerow.meter import Meter
 from duerow.payloads import Payloads, Sealing, check_sealing
-from duerow.plan import Plan, run
+from duerow.plan import Plan
 from duerow.retry import RetryFunction, RetryPolicy
 from duerow.schedule import Daily, Maintained, Missed, Schedule
 from duerow.store import Connections, Planned, ScheduleChange, SchedulesFound, Settings, Store, find_backend
+from duerow.sync import aside
 from duerow.sync.charting import Charting
 from duerow.sync.queue import Queue
 from duerow.typed import Upgrades
@@ -66,7 +67,8 @@ def connect(
         StoreUnavailable: the server cannot be reached.
     """
     settings = Settings(clock, prefix, schema, options)
-    store, connections = find_backend(target).open(target, settings)
+    # Drivers and SQLAlchemy are imported only now, which takes a third of a second.
+    store, connections = aside.off(lambda: find_backend(target).open(target, settings))
     database = Database(store, connections, clock, encryption)
     try:
         (database.migrate() if migrate else database.run(store.check))
@@ -394,7 +396,7 @@ class Database(Charting):
         """Return the statements that create the tables, for whoever may run them."""
         return self.store.migration_sql()
 
-    def run(self, plan: Callable[[], Plan[T]], within: Any = None) -> T:
+    def run(self, plan: Callable[[], Plan[T]], within: Any = None, many: int = 1) -> T:
         """Carry a plan out and return its result.
 
         On an own connection a transaction that loses against another one is carried out again, whole; inside the
@@ -403,30 +405,35 @@ class Database(Charting):
         Args:
             plan: makes the plan, anew for every try.
             within: the caller's open transaction.
+            many: how many messages it is about.
 
         Raises:
-            Conflict: it lost ten times in a row.
+            Conflict: it lost ten times in a row, or once after it had waited as long as the database may wait.
             StoreUnavailable: the server cannot be reached, or broke off.
         """
+        carry_out = aside.carrying(many)
         if within is not None:
-            return run(plan(), self.connections.join(within))
+            return carry_out(plan(), self.connections.join(within))
         try:
             with self.connections.open() as execute:
-                return run(plan(), execute)
-        except Conflict:
-            return self._again(plan)
+                return carry_out(plan(), execute)
+        except Conflict as lost:
+            if lost.waited:
+                raise
+            return self._again(plan, many)
 
-    def _again(self, plan: Callable[[], Plan[T]]) -> T:
+    def _again(self, plan: Callable[[], Plan[T]], many: int) -> T:
         """Carry out a plan that lost once: out of the way of the winner, and a last time whatever comes of it."""
         for pause in _pauses():
             time.sleep(pause)
             try:
                 with self.connections.open() as execute:
-                    return run(plan(), execute)
-            except Conflict:
-                continue
+                    return aside.carrying(many)(plan(), execute)
+            except Conflict as lost:
+                if lost.waited:
+                    raise
         with self.connections.open() as execute:
-            return run(plan(), execute)
+            return aside.carrying(many)(plan(), execute)
 
     def close(self) -> None:
         """Close the connections that are at rest; an engine of the user's own stays open."""

@@ -47,6 +47,7 @@ from duerow.reservation import Receipt
 from duerow.retry import RetryFunction, RetryPolicy, as_policy
 from duerow.settlement import DONE, Bury, Commit, Move, MoveOptions, Release, Retry, Rollback, Settlement, decide
 from duerow.store import Query, Record, Refused, Turn
+from duerow.sync import aside
 from duerow.sync.defining import Defining
 from duerow.sync.looking import Looking, P
 from duerow.sync.operating import Operating
@@ -220,7 +221,7 @@ class Queue(Looking[P], Recalling[P], Operating, Defining):
             InvalidMessage: a field is out of its bounds (CodecError: the payload or a header).
             DuplicateKey: the key is taken and `on_duplicate` is "reject".
         """
-        entry = translation.entry(
+        entry = aside.entry(
             self.name, payload, key, due, delay, headers, group, priority, self.max_payload_bytes, self._encode
         )
         mode = check_on_duplicate(on_duplicate)
@@ -238,10 +239,11 @@ class Queue(Looking[P], Recalling[P], Operating, Defining):
         """
         mode = check_on_duplicate(on_duplicate)
         each = changing.each_of(drafts, "push_many takes a list of Drafts")
-        entries = [translation.draft_entry(draft, self.name, self.max_payload_bytes, self._encode) for draft in each]
+        entries = aside.entries(each, self.name, self.max_payload_bytes, self._encode)
         if not entries:
             return []
-        return self.database.run(lambda: self._store.push(entries, mode, self._remembers), within)
+        many = len(entries)
+        return self.database.run(lambda: self._store.push(entries, mode, self._remembers), within, many)
 
     def encode(self, payload: P) -> Encoded:
         """Return a payload as this queue would keep it, to be given to a `Move` or a `Draft` that goes here.
@@ -281,13 +283,13 @@ class Queue(Looking[P], Recalling[P], Operating, Defining):
             return [translation.message(record, self._decode) for record in records]
 
         try:
-            messages = self.database.run(take, within)
+            messages = self.database.run(take, within, limit)
         except CodecError:
             if within is not None:
                 raise
             reservations = self.reserve_many(limit)  # buries those that cannot be read, or puts them off
             self.release_many(reservations)
-            messages = self.database.run(take)
+            messages = self.database.run(take, None, limit)
         if within is None:
             self.database.meter.claimed(self.name, messages)
             self.database.meter.ended(self.name, len(messages))
@@ -351,11 +353,14 @@ class Queue(Looking[P], Recalling[P], Operating, Defining):
                 reserved = self.database.run(
                     lambda wanted=wanted: self._store.reserve(  # type: ignore[misc]
                         self.name, wanted, span, self.retry.limit, claim, self.dead_letter, self.keeping
-                    )
+                    ),
+                    None,
+                    wanted,
                 )
-                self.database.meter.claimed(self.name, reserved.records)
+                records = reserved.records
+                self.database.meter.claimed(self.name, records)
                 self.database.meter.buried(self.name, reserved.buried)
-                readable, unreadable = self._read(reserved.records)
+                readable, unreadable = aside.done(lambda records=records: self._read(records), len(records))  # type: ignore[misc]
                 lent += readable
                 if not unreadable:
                     break
@@ -604,7 +609,7 @@ class Queue(Looking[P], Recalling[P], Operating, Defining):
         try:
             if within is None and self.database.meter.due() and self._store.capabilities.transactions:
                 return self._settle_and_write_counts(turns)
-            return self.database.run(lambda: self._store.settle(turns, self.keeping), within)
+            return self.database.run(lambda: self._store.settle(turns, self.keeping), within, len(turns))
         except StoreUnavailable as broken:
             if within is not None or isinstance(broken, Conflict):
                 raise

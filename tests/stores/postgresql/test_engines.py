@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -11,13 +12,16 @@ from typing import Any
 import psycopg
 import pytest
 from psycopg import sql
-from sqlalchemy import Engine, create_engine, make_url
+from sqlalchemy import Engine, create_engine, func, make_url, select
 from sqlalchemy.ext.asyncio import create_async_engine
 
 import duerow
 import duerow.aio
 from duerow import Draft, Join, Pipeline
 from duerow.errors import Conflict, StoreUnavailable
+from duerow.plan import BEGIN, Plan
+from duerow.stores.sql.plans import Step
+from duerow.stores.sql.statements import Statement
 from duerow.testing.carrying import carry
 from duerow.testing.clock import MovableClock, hours
 from duerow.testing.conformance.fixtures import Place
@@ -160,3 +164,29 @@ def test_a_join_makes_each_set_once_on_engines_of_a_stricter_isolation(place: Pl
         pipeline.run(database, until="empty")  # also what a lost transaction had claimed
         assert [message.payload for message in database.queue("whole").find()] == [3] * 30
         assert database.queue("pair/sets").count() == 0
+
+
+@pytest.mark.parametrize("threshold", ["5", "none"], ids=["a session of its own", "behind a pooler"])
+def test_its_own_transactions_are_read_committed_whatever_the_role_has_by_default(place: Place, threshold: str) -> None:
+    strict = f"{place.url}{'&' if '?' in place.url else '?'}options=-c%20default_transaction_isolation%3Dserializable"
+
+    def level() -> Plan[str]:
+        yield BEGIN
+        return (yield SHOW)[0][0]  # type: ignore[no-any-return]
+
+    async def awaited() -> str:
+        async with await duerow.aio.connect(strict, prepare_threshold=threshold, **place.settings) as database:
+            return await database.run(level)
+
+    with duerow.connect(strict, prepare_threshold=threshold, **place.settings) as database:
+        assert database.run(level) == "read committed"
+        if threshold != "none":
+            assert database.run(lambda: only(SHOW)) == [("read committed",)]
+    assert asyncio.run(awaited()) == "read committed"
+
+
+SHOW = Step(Statement(select(func.current_setting("transaction_isolation"))), {})
+
+
+def only(step: Step) -> Plan[list[Any]]:
+    return (yield step)  # type: ignore[no-any-return]

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, AsyncSession
+from sqlalchemy.pool import AsyncAdaptedQueuePool
 
 from duerow.plan import BEGIN, AsyncExecute
 from duerow.store import AsyncListener, TransactionState
-from duerow.stores.sql.caller import DATABASES, check_open, commits_alone, driver_of, no_transaction, not_ours
+from duerow.stores.sql.caller import DATABASES, check_begun, check_open, driver_of, not_ours
 from duerow.stores.sql.dialects.base import Dialect
 from duerow.stores.sql.errors import explained, is_lost, unconnected, unusable
 from duerow.stores.sql.listening import (
@@ -24,7 +25,7 @@ from duerow.stores.sql.loops import EngineOfLoop
 from duerow.stores.sql.place import place_of
 from duerow.stores.sql.plans import SqlStore
 from duerow.stores.sql.texts import Texts, driver_texts
-from duerow.stores.sql.transactions import INSIDE, HandlersTransaction, waits_for_itself
+from duerow.stores.sql.transactions import INSIDE, HandlersTransaction, begin_postgresql, waits_for_itself
 
 T = TypeVar("T")
 
@@ -56,9 +57,9 @@ class AwaitedConnections:
             yield execute if INSIDE.get() is not self else Beside(execute)
             await execute.commit()
         except BaseException as error:
-            await self._give_up(connection, execute, error)
+            await _to_its_end(self._give_up(connection, execute, error))
             raise
-        await connection.close()
+        await self._give_back(connection)
 
     async def _execute(self, connection: AsyncConnection) -> Raw | ThroughSqlalchemy:
         pooled = await connection.get_raw_connection()
@@ -66,6 +67,14 @@ class AwaitedConnections:
             alone = getattr(pooled.dbapi_connection, "autocommit", False) is True
             return ThroughSqlalchemy(connection, self.dialect, self._texts, alone)
         return Raw(pooled.driver_connection, self.dialect, self._texts)
+
+    async def _give_back(self, connection: AsyncConnection) -> None:
+        """Take a connection back whose work is done, in one go if it can be: a cancellation would lose the answer."""
+        pool = connection.sync_engine.pool
+        if self.own and isinstance(pool, AsyncAdaptedQueuePool) and pool.checkedin() < pool.size():
+            await connection.close()
+        else:  # it is closed, or a user's engine resets it
+            await _to_its_end(connection.close())
 
     async def _give_up(
         self, connection: AsyncConnection, execute: Raw | ThroughSqlalchemy, error: BaseException
@@ -134,6 +143,20 @@ class AwaitedConnections:
         await self._engines.close(self.own)
 
 
+async def _to_its_end(work: Coroutine[Any, Any, None]) -> None:
+    """Await work that may not be left in the middle: who is cancelled meanwhile is told when it is over."""
+    task = asyncio.ensure_future(work)
+    cancelled: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.wait([task])
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is not None:
+        raise cancelled from (None if task.cancelled() else task.exception())
+    task.result()
+
+
 class Raw:
     """Hands steps to a driver's connection; as `blocking.Raw`."""
 
@@ -150,7 +173,7 @@ class Raw:
             text, values = self.texts.of(step)
             return await (self._sqlite(text, values) if self.on_sqlite else self._psycopg(text, values))
         except Exception as error:
-            known = explained(self.dialect, error, unsure=not self.begun)
+            known = explained(self.dialect, error, unsure=not self.begun, in_line=True)
             if known is None or known is error:
                 raise
             raise known from error
@@ -164,7 +187,7 @@ class Raw:
                 await self._sqlite("BEGIN IMMEDIATE", {})
                 self._by_hand = True
         elif self.raw.autocommit:
-            await self._psycopg("BEGIN", None)
+            await self._psycopg(begin_postgresql(self.raw), None)
 
     async def _psycopg(self, text: str, values: Any) -> Any:
         import psycopg
@@ -175,9 +198,15 @@ class Raw:
         return await cursor.fetchall() if cursor.description else []
 
     async def _sqlite(self, text: str, values: Any) -> Any:
-        """Execute and fetch in one visit to the connection's thread, which each costs more than the statement."""
+        """Execute and fetch in one visit to the connection's thread, which each costs more than the statement.
+
+        Who is cancelled before the thread has come to it leaves nothing behind: COMMIT, too, is not executed then.
+        """
+        cancelled = False
 
         def visit() -> list[Any]:
+            if cancelled:
+                return []
             connection = self.raw._conn
             factory, connection.text_factory = connection.text_factory, str
             try:
@@ -187,7 +216,11 @@ class Raw:
             finally:
                 connection.text_factory = factory
 
-        return await self.raw._execute(visit)
+        try:
+            return await self.raw._execute(visit)
+        except asyncio.CancelledError:
+            cancelled = True
+            raise
 
     async def commit(self) -> None:
         """Make it last, if a transaction is open."""
@@ -364,9 +397,6 @@ class JoinedSqlalchemy:
         connection = await within.connection() if isinstance(within, AsyncSession) else within
         if connection.dialect.name != connections.dialect.name:
             raise not_ours(within, connections.dialect.name, "async")
-        if not connection.in_transaction():
-            raw = (await connection.get_raw_connection()).driver_connection
-            if commits_alone(raw):
-                raise no_transaction("the SQLAlchemy connection commits each statement by itself")
+        check_begun(await connection.get_raw_connection())
         execute = ThroughSqlalchemy(connection, connections.dialect, connections.callers_texts(connection))
         return Joined(execute, connections.store)

@@ -20,10 +20,9 @@ from duerow.plan import BEGIN, Execute
 from duerow.store import Listener, TransactionState
 from duerow.stores.sql.caller import (
     DATABASES,
+    check_begun,
     check_open,
-    commits_alone,
     driver_of,
-    no_transaction,
     not_ours,
     unwrapped,
 )
@@ -34,7 +33,7 @@ from duerow.stores.sql.listening import DataVersionListener, NotifyListener, Sil
 from duerow.stores.sql.place import place_of
 from duerow.stores.sql.plans import SqlStore
 from duerow.stores.sql.texts import Texts, driver_texts
-from duerow.stores.sql.transactions import INSIDE, HandlersTransaction, waits_for_itself
+from duerow.stores.sql.transactions import INSIDE, HandlersTransaction, begin_postgresql, waits_for_itself
 
 AT_HAND: Final = 4
 """How many connections are kept at hand, besides those that rest in the pool."""
@@ -136,8 +135,7 @@ class BlockingConnections:
     def _join_sqlalchemy(self, connection: Connection) -> Execute:
         if connection.dialect.name != self.dialect.name:
             raise not_ours(connection, self.dialect.name, "blocking")
-        if not connection.in_transaction() and commits_alone(connection.connection.driver_connection):
-            raise no_transaction("the SQLAlchemy connection commits each statement by itself")
+        check_begun(connection.connection)
         key = f"sqlalchemy+{connection.dialect.driver}"
         if key not in self._callers_texts:
             self._callers_texts[key] = Texts(connection.dialect, raw=False)
@@ -286,7 +284,7 @@ class Raw:
             return self._rows(step, text, values)
         except Exception as error:
             # What broke off inside a transaction has not been committed; a single step may have been.
-            known = explained(self.dialect, error, unsure=not self.begun)
+            known = explained(self.dialect, error, unsure=not self.begun, in_line=True)
             if known is None or known is error:
                 raise
             raise known from error
@@ -304,7 +302,7 @@ class Raw:
                 self._cursor.execute("BEGIN IMMEDIATE")
                 self._by_hand = True
         elif self.raw.autocommit:
-            self._cursor.execute("BEGIN")
+            self._cursor.execute(begin_postgresql(self.raw))
             self._by_hand = not self._ends_all
 
     def commit(self) -> None:

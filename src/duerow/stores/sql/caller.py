@@ -52,10 +52,27 @@ def check_open(raw: Any) -> None:
 
 def commits_alone(raw: Any) -> bool:
     """Return whether a driver's connection is in autocommit mode and has no transaction open in spite of it."""
-    raw = getattr(raw, "_conn", raw) if driver_of(raw) == "aiosqlite" else raw
+    driver = driver_of(raw)
+    raw = getattr(raw, "_conn", raw) if driver == "aiosqlite" else raw
     if isinstance(raw, sqlite3.Connection):
         alone = raw.isolation_level is None or getattr(raw, "autocommit", None) is True
         return alone and not raw.in_transaction
-    if driver_of(raw) in ("psycopg", "psycopg2"):
+    if driver in ("psycopg", "psycopg2"):
         return bool(raw.autocommit) and int(raw.info.transaction_status) == 0  # libpq's idle
     return False
+
+
+def check_begun(pooled: Any) -> None:
+    """Raise ConfigurationError if SQLAlchemy's connection would commit each statement by itself.
+
+    Its own begin() is no proof: with isolation_level="AUTOCOMMIT" it begins nothing, and its rollback() undoes nothing.
+
+    Args:
+        pooled: what SQLAlchemy has of the pool, which knows the driver's connection.
+    """
+    raw = pooled.driver_connection
+    alone = commits_alone(raw)
+    if driver_of(raw) == "asyncpg":  # it has no such mode itself: SQLAlchemy begins for it, or does not
+        alone = getattr(pooled.dbapi_connection, "autocommit", False) is True and not raw.is_in_transaction()
+    if alone:
+        raise no_transaction("the SQLAlchemy connection commits each statement by itself")

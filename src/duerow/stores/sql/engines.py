@@ -58,7 +58,10 @@ def own_async_engine(url: str, options: Mapping[str, Any]) -> AsyncEngine:
     driver = {"sqlite": "sqlite+aiosqlite", "postgresql": "postgresql+psycopg_async"}[parsed.get_backend_name()]
     try:
         engine = create_async_engine(
-            parsed.set(drivername=driver), poolclass=AsyncAdaptedQueuePool, **_arguments(parsed)
+            parsed.set(drivername=driver),
+            poolclass=AsyncAdaptedQueuePool,
+            pool_reset_on_return=None,  # whoever had it ended its transaction; to do so again takes a wait
+            **_arguments(parsed),
         )
     except ModuleNotFoundError as error:
         raise _no_driver(parsed, error) from error
@@ -147,6 +150,8 @@ def _prepare_postgresql(engine: Engine, settings: Mapping[str, Any]) -> None:
         driver.prepare_threshold = threshold
         wanted = ["TIME ZONE 'UTC'"]
         if threshold is not None:  # else a pooler may hand this session on to somebody else
+            # A database or a role may have another level by default.
+            wanted.append("default_transaction_isolation = 'read committed'")
             # Where there is no other way it counts as so dear that the server would compile the statement first: 0.1 s.
             wanted += [f"{way} = off" for way in (*BLIND_WAYS, "jit")]
         cursor = connection.cursor()

@@ -9,13 +9,16 @@ from duerow.errors import ConfigurationError, Conflict, DuerowError, StoreRefuse
 from duerow.stores.sql.dialects.base import Dialect
 
 
-def explained(dialect: Dialect, error: BaseException, unsure: bool = False) -> DuerowError | None:
+def explained(
+    dialect: Dialect, error: BaseException, unsure: bool = False, in_line: bool = False
+) -> DuerowError | None:
     """Return duerow's error for one that a step, a commit or a connect raised; None if it is no driver's.
 
     Args:
         dialect: whose codes to read.
         error: what was raised.
         unsure: whether the step may have been carried out although its answer did not arrive.
+        in_line: whether it was a step, for which a database that lets one transaction write at a time waits its turn.
     """
     if isinstance(error, DuerowError):
         return error
@@ -24,7 +27,7 @@ def explained(dialect: Dialect, error: BaseException, unsure: bool = False) -> D
     inner = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
     if isinstance(inner, OSError):  # a driver need not wrap what its socket says
         return StoreUnavailable(f"the database cannot be reached: {inner}", "unknown" if unsure else "none")
-    found = dialect.explain(inner)
+    found = (dialect.outwaited(inner) if in_line else None) or dialect.explain(inner)
     if found is not None and unsure and is_lost(found):
         found.outcome = "unknown"  # type: ignore[attr-defined]
     return found

@@ -18,6 +18,16 @@ INSIDE: Final[ContextVar[object]] = ContextVar("duerow_transaction", default=Non
 """What the calling handler holds, so that it is told instead of waiting for itself."""
 
 
+def begin_postgresql(connection: Any) -> str:
+    """Return how a transaction begins on a connection of PostgreSQL's that commits each statement by itself.
+
+    Sessions of duerow's own are READ COMMITTED by default. Where nothing is kept in a session, since a pooler may hand
+    it on, each transaction says so.
+    """
+    kept = getattr(connection, "prepare_threshold", None) is not None
+    return "BEGIN" if kept else "BEGIN ISOLATION LEVEL READ COMMITTED"
+
+
 def waits_for_itself() -> ConfigurationError:
     """Return the error for a write that would wait until the transaction of its own handler has ended."""
     return ConfigurationError(

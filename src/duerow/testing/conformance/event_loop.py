@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+import json
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable, Iterator
+from itertools import count
 from time import monotonic
 from typing import Final
 
@@ -121,6 +125,32 @@ def test_a_call_that_waits_for_the_database_lets_the_event_loop_go_on(
     place: Place, clock: MovableClock, hold: Hold | None
 ) -> None:
     assert asyncio.run(slow_ones(place, clock, CALLS, hold)) == {}
+
+
+FIRST: Final = """
+import asyncio, json, sys
+from duerow import aio
+from duerow.testing.conformance.event_loop import longest_pause
+
+url, settings = json.loads(sys.argv[1])
+
+async def connect():
+    async with await aio.connect(url, migrate=True, **settings) as db:
+        await db.queue("first").push("hello")
+
+print(asyncio.run(longest_pause(connect(), None)))
+"""
+
+
+def test_the_first_connection_of_a_process_keeps_no_event_loop_waiting(place: Place) -> None:
+    async def first(names: Iterator[str]) -> float:
+        """Everything is new to this process: what it imports, compiles and migrates."""
+        settings = {**place.settings, "prefix": next(names)}
+        command = [sys.executable, "-c", FIRST, json.dumps([place.url, settings])]
+        return float((await asyncio.to_thread(subprocess.run, command, capture_output=True, check=True)).stdout)
+
+    names = (f"first{number}_" for number in count())
+    assert asyncio.run(shortest(lambda: first(names))) <= LONGEST
 
 
 def test_connecting_keeps_no_event_loop_waiting(place: Place, clock: MovableClock) -> None:

@@ -14,7 +14,7 @@ from sqlalchemy.schema import ExecutableDDLElement
 from sqlalchemy.sql.base import Executable
 from sqlalchemy.types import TypeEngine, UserDefinedType
 
-from duerow.errors import DuerowError
+from duerow.errors import Conflict, DuerowError
 from duerow.store import Capabilities, IndexKind, Record
 
 
@@ -274,6 +274,10 @@ class Dialect(Protocol):
 
     def restore(self, connection: Connection, own: bool) -> None:
         """Have the connection as it was before the mark; its transaction has ended."""
+        ...
+
+    def outwaited(self, error: BaseException) -> Conflict | None:
+        """Return the error of a step that has waited its turn to write as long as it may; None if it is no such."""
         ...
 
     def explain(self, error: BaseException) -> DuerowError | None:

@@ -394,6 +394,10 @@ class PostgreSQL:
     def restore(self, connection: Connection, own: bool) -> None:
         """Nothing to do: what was set lasted as long as the transaction."""
 
+    def outwaited(self, error: BaseException) -> Conflict | None:
+        """Return None: here transactions write beside each other."""
+        return None
+
     def explain(self, error: BaseException) -> DuerowError | None:
         """Return duerow's error for a driver's, by SQLSTATE."""
         module = type(error).__module__.partition(".")[0]

@@ -304,6 +304,16 @@ class SQLite:
             driver: Any = connection.connection.driver_connection
             driver.isolation_level = connection.info.pop("duerow_isolation_level")
 
+    def outwaited(self, error: BaseException) -> Conflict | None:
+        """Return the error for SQLITE_BUSY itself; its extended codes come at once."""
+        if getattr(error, "sqlite_errorcode", None) != sqlite3.SQLITE_BUSY:
+            return None
+        return Conflict(
+            "another transaction had the SQLite file for itself for longer than the busy timeout; if it is one of your "
+            f"own, in which this call is made, pass it on with within=… ({error})",
+            waited=True,
+        )
+
     def explain(self, error: BaseException) -> DuerowError | None:
         """Return duerow's error for a driver's, by SQLite's result code."""
         if not isinstance(error, sqlite3.Error):

@@ -1,0 +1,35 @@
+"""The blocking face of `duerow.aio.aside`: who calls waits anyway, so the work is done at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
+
+from duerow import translation
+from duerow.message import Draft
+from duerow.payloads import Encode
+from duerow.plan import Execute, Plan, run
+from duerow.store import Entry
+from duerow.translation import entry as entry
+
+T = TypeVar("T")
+
+
+def off(work: Callable[[], T]) -> T:
+    """Do some work."""
+    return work()
+
+
+def done(work: Callable[[], T], many: int) -> T:
+    """Do some work."""
+    return work()
+
+
+def entries(drafts: Iterable[Draft[Any]], queue: str, max_bytes: int, encode: Encode) -> list[Entry]:
+    """Return the entries of drafts; see `translation.draft_entry`."""
+    return [translation.draft_entry(draft, queue, max_bytes, encode) for draft in drafts]
+
+
+def carrying(many: int) -> Callable[[Plan[T], Execute], T]:
+    """Return what carries out a plan for so many messages."""
+    return run
