@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import time
-import weakref
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -27,9 +25,6 @@ prepared, misleads the planner: a claim of 1,000 out of 300,000 rows took second
 
 BUSY_TIMEOUT: Final = 30_000
 """Milliseconds for which SQLite waits for another writer."""
-
-_abandoned: list[Any] = []
-"""Pools of the parent process, kept so that nothing in them is closed by a child."""
 
 
 def own_engine(url: str, options: Mapping[str, Any]) -> Engine:
@@ -98,7 +93,6 @@ def _prepared(engine: Engine, settings: Mapping[str, Any]) -> Engine:
         _prepare_sqlite(engine, settings)
     else:
         _prepare_postgresql(engine, settings)
-    _forget_after_fork(engine)
     return engine
 
 
@@ -150,15 +144,3 @@ def _prepare_postgresql(engine: Engine, settings: Mapping[str, Any]) -> None:
             cursor.close()
         except Exception as error:
             raise DisconnectionError("the server has closed this connection") from error
-
-
-def _forget_after_fork(engine: Engine) -> None:
-    """A child process shares no connection with its parent: it starts with an empty pool."""
-    reference = weakref.ref(engine)
-
-    def forget() -> None:
-        if (inherited := reference()) is not None:
-            _abandoned.append(inherited.pool)
-            inherited.dispose(close=False)
-
-    os.register_at_fork(after_in_child=forget)
