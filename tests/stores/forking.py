@@ -1,4 +1,4 @@
-"""Processes that open a handle, fork, and go on on both sides: python -m tests.stores.forking SCENARIO FACE URL SETTINGS.
+"""Processes that open a handle, fork, and go on: python -m tests.stores.forking SCENARIO FACE URL SETTINGS.
 
 Run as a program of its own, since a fork of the tests' process would take their threads' locks along. A child that does
 not come to its end is ended by an alarm.
@@ -19,7 +19,8 @@ from typing import Any, TypeVar
 from sqlalchemy import make_url
 
 import duerow
-from duerow import ConfigurationError, Message, aio
+from duerow import Message, aio
+from duerow.errors import ConfigurationError
 
 T = TypeVar("T")
 
