@@ -12,7 +12,8 @@ import sqlite3
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, TypeVar
 
@@ -166,6 +167,50 @@ class Children:
         end(self._pids)
 
 
+def amid(url: str, settings: Settings) -> None:
+    """Fork at the moment at which another thread is in the middle of a push, and has the lock that all of them take."""
+    database = duerow.connect(url, **settings)
+    queue = database.queue("mail")
+    with as_of_a_thread(database):
+        child = os.fork()
+    if child == 0:
+        signal.alarm(30)
+    queue.push("after", key="parent" if child else "child")
+    end([child])
+
+
+def amid_awaited(url: str, settings: Settings) -> None:
+    """The same, awaited."""
+    database = asyncio.run(aio.connect(url, **settings))
+    queue = database.queue("mail")
+    with as_of_a_thread(database):
+        child = os.fork()
+    if child == 0:
+        signal.alarm(30)
+    asyncio.run(queue.push("after", key="parent" if child else "child"))
+    end([child])
+
+
+@contextmanager
+def as_of_a_thread(database: Any) -> Iterator[None]:
+    """Have another thread hold the lock of the floors, until the end of the block."""
+    held, over = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with database.store.floors._lock:
+            held.set()
+            over.wait(60)
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    held.wait(60)
+    parent = os.getpid()
+    yield
+    if os.getpid() == parent:
+        over.set()
+        thread.join()
+
+
 def open_elsewhere(url: str, settings: Settings) -> None:
     """Fork while a connection of somebody else is open: the child is refused, its parent is not."""
     database = duerow.connect(url, **settings)
@@ -222,6 +267,8 @@ SCENARIOS = {
     ("quiet", "async"): quiet_awaited,
     ("busy", "sync"): busy,
     ("busy", "async"): busy_awaited,
+    ("amid", "sync"): amid,
+    ("amid", "async"): amid_awaited,
     ("open elsewhere", "sync"): open_elsewhere,
     ("open elsewhere", "async"): open_elsewhere_awaited,
 }

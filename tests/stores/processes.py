@@ -40,6 +40,10 @@ def test_what_a_child_pushes_lasts_whatever_its_parent_did_at_the_fork_and_close
     assert children == {str(child): 1 + LATER for child in range(CHILDREN)}
 
 
+def test_a_child_does_not_wait_for_a_thread_that_only_its_parent_has(place: Place, face: Face) -> None:
+    assert {message.key for message in fork("amid", place, face)} == {"child", "parent"}
+
+
 def maintain(url: str, settings: dict[str, Any], start: Any) -> int:
     """What each of several processes does at once: push whatever schedules have due."""
     with duerow.connect(url, **settings) as database:

@@ -212,30 +212,25 @@ class Opened:
         try:
             self.link = self.connections.take()
         except BaseException:
-            self._leave()
+            if self.inside is not None:
+                GATE.leave(self.inside)
             raise
         return self.link.execute
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
         try:
-            self._end(error)
+            if error is not None:
+                self.connections.give_up(self.link, error)
+                return
+            try:
+                self.link.execute.commit()
+            except BaseException as failed:
+                self.connections.give_up(self.link, failed)
+                raise
+            self.connections.rest(self.link)
         finally:
-            self._leave()
-
-    def _end(self, error: BaseException | None) -> None:
-        if error is not None:
-            self.connections.give_up(self.link, error)
-            return
-        try:
-            self.link.execute.commit()
-        except BaseException as failed:
-            self.connections.give_up(self.link, failed)
-            raise
-        self.connections.rest(self.link)
-
-    def _leave(self) -> None:
-        if self.inside is not None:
-            GATE.leave(self.inside)
+            if self.inside is not None:
+                GATE.leave(self.inside)
 
 
 class BlockingTransaction:

@@ -12,7 +12,6 @@ A server's connection has no such record: there the child only leaves alone what
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import stat
 import threading
@@ -90,8 +89,10 @@ class Gate:
 
     def leave(self, who: int) -> None:
         """Go out again."""
-        with contextlib.suppress(ValueError):  # in a child, what its parent had begun
+        try:
             self._inside.remove(who)
+        except ValueError:  # in a child, what its parent had begun
+            return
 
     def _may_pass(self, me: int) -> bool:
         # A fork waits for a handler's transaction, so that must not wait for the fork. Nor must the fork for itself.
@@ -140,8 +141,8 @@ GATE: Final = Gate()
 """One for the process, as SQLite's record of locks is."""
 
 _known: dict[int, weakref.ref[Forkable]] = {}
-_inherited: dict[tuple[int, int], list[int]] = {}
-"""Of each file that was open at the fork, by device and number: the descriptors."""
+_inherited: set[tuple[int, int]] = set()
+"""The files that were open when this process was forked, by device and number."""
 
 
 def prepare_for_forks(forkable: Forkable) -> None:
@@ -156,7 +157,10 @@ def abandon(inherited: Any) -> None:
 
 
 def check_not_inherited(database: str | None) -> None:
-    """Raise ConfigurationError if an SQLite file cannot be used in this process, since it was open at the fork."""
+    """Raise ConfigurationError if an SQLite file cannot be used in this process, since it was open at the fork.
+
+    To close it here would not help: SQLite's record of its locks may stay.
+    """
     if not _inherited or database is None:
         return
     path = unquote(database.removeprefix("file:").partition("?")[0]) if database.startswith("file:") else database
@@ -164,7 +168,7 @@ def check_not_inherited(database: str | None) -> None:
         file = _identity(os.stat(path))
     except OSError:  # there is none yet
         return
-    if any(_is_open(descriptor, file) for descriptor in _inherited.get(file, ())):
+    if file in _inherited:
         raise ConfigurationError(
             f"the SQLite file {path} was open while this process was forked, so what is written here could be lost: a "
             "call was running, or something else than duerow's own engines had it open. Close it before the fork "
@@ -191,21 +195,14 @@ def _all_known() -> list[Forkable]:
 
 
 def _note_open_files() -> None:
-    _inherited.clear()
-    for name in os.listdir("/dev/fd"):
+    descriptors = map(int, os.listdir("/dev/fd")) if os.path.isdir("/dev/fd") else range(1024)
+    for descriptor in descriptors:
         try:
-            status = os.fstat(int(name))
+            status = os.fstat(descriptor)
         except OSError:  # the one that listed them
             continue
         if stat.S_ISREG(status.st_mode):
-            _inherited.setdefault(_identity(status), []).append(int(name))
-
-
-def _is_open(descriptor: int, file: tuple[int, int]) -> bool:
-    try:
-        return _identity(os.fstat(descriptor)) == file
-    except OSError:
-        return False
+            _inherited.add(_identity(status))
 
 
 def _identity(status: os.stat_result) -> tuple[int, int]:

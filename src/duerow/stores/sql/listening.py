@@ -85,6 +85,7 @@ class DataVersionListener:
     def __init__(self, connect: Callable[[], sqlite3.Connection]) -> None:
         self._connect = connect
         self._connection: sqlite3.Connection | None = None
+        self._seen: int | None = None
         self._woken = threading.Event()
         self._changed()
         prepare_for_forks(self)
@@ -103,10 +104,10 @@ class DataVersionListener:
 
     def _changed(self) -> bool:
         """Return whether there may be something new; a new connection counts from another number."""
-        anew = self._connection is None
         if self._connection is None:
+            self._seen = None
             self._connection = self._connect()
-        seen, self._seen = None if anew else self._seen, _data_version(self._connection)
+        seen, self._seen = self._seen, _data_version(self._connection)
         return seen != self._seen
 
     def wake(self) -> None:
@@ -184,6 +185,7 @@ class AsyncDataVersionListener(AsyncSilentListener):
         super().__init__()
         self._path = path
         self._connection: sqlite3.Connection | None = None
+        self._seen: int | None = None
         self._changed()
         prepare_for_forks(self)
 
@@ -204,15 +206,15 @@ class AsyncDataVersionListener(AsyncSilentListener):
 
     def _changed(self) -> bool:
         """Return whether there may be something new; a new connection counts from another number."""
-        anew = self._connection is None
         if self._connection is None:
+            self._seen = None
             check_not_inherited(self._path)
             self._connection = sqlite3.connect(self._path, timeout=0, isolation_level=None, check_same_thread=False)
         try:
             version = _data_version(self._connection)
         except sqlite3.OperationalError:  # locked just now: something is being written
             version = -1
-        seen, self._seen = None if anew else self._seen, version
+        seen, self._seen = self._seen, version
         return seen != version
 
     async def close(self) -> None:
