@@ -12,6 +12,7 @@ A server's connection has no such record: there the child only leaves alone what
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import stat
 import threading
@@ -24,6 +25,8 @@ from urllib.parse import unquote
 
 from duerow.errors import ConfigurationError
 from duerow.stores.sql.transactions import INSIDE
+
+_LOG: Final = logging.getLogger("duerow")
 
 PATIENCE: Final = 5.0
 """Seconds for which a fork waits for calls that run in other threads."""
@@ -179,7 +182,10 @@ def check_not_inherited(database: str | None) -> None:
 def _before() -> None:
     if GATE.close():
         for forkable in _all_known():
-            forkable.before_fork()
+            try:
+                forkable.before_fork()
+            except Exception:  # the fork cannot be stopped; the child will find the file open, and say so
+                _LOG.exception("a connection could not be closed before the process forks")
 
 
 def _in_child() -> None:
