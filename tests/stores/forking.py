@@ -14,6 +14,7 @@ import threading
 import traceback
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from functools import partial
 from typing import Any, TypeVar
 
@@ -22,6 +23,7 @@ from sqlalchemy import make_url
 import duerow
 from duerow import Message, aio
 from duerow.errors import ConfigurationError
+from duerow.working import attempt
 
 T = TypeVar("T")
 
@@ -176,7 +178,17 @@ def amid(url: str, settings: Settings) -> None:
     if child == 0:
         signal.alarm(30)
     queue.push("after", key="parent" if child else "child")
+    queue.push("handled")
+    duerow.Worker(database.queue("mail"), handle_slowly).run(until="idle")
     end([child])
+
+
+def handle_slowly(message: Message) -> None:
+    current = duerow.current()
+    assert current is not None
+    assert not current.wait(0.001)
+    if message.key is not None:
+        raise duerow.Retry(after=timedelta(hours=1))
 
 
 def amid_awaited(url: str, settings: Settings) -> None:
@@ -193,11 +205,11 @@ def amid_awaited(url: str, settings: Settings) -> None:
 
 @contextmanager
 def as_of_a_thread(database: Any) -> Iterator[None]:
-    """Have another thread hold the lock of the floors, until the end of the block."""
+    """Have another thread hold the locks of the floors and of the attempts, until the end of the block."""
     held, over = threading.Event(), threading.Event()
 
     def hold() -> None:
-        with database.store.floors._lock:
+        with database.store.floors._lock, attempt._telling:
             held.set()
             over.wait(60)
 
