@@ -17,9 +17,11 @@ from typing import Any
 import psycopg
 
 import duerow
+from bench import features
 from bench.messages import QUEUE, payload
 from bench.processes import Prepared
-from duerow import Draft, Message, Queue, Worker
+from duerow import Draft, Message, Queue, Worker, histogram
+from duerow.store import Counted, Totals
 
 BATCH = 1_000
 CHUNK = 10_000
@@ -76,6 +78,49 @@ def _drain(queue: Queue, **settings: Any) -> Prepared[list[int]]:
         return seen
 
     return run
+
+
+def fill_with(url: str, count: int, feature: str) -> list[int]:
+    """Push `count` messages that use one feature; return their ids."""
+    ids: list[int] = []
+    with features.connected(url, feature) as queue:
+        for start in range(0, count, CHUNK):
+            numbers = range(start, min(start + CHUNK, count))
+            pushed = queue.push_many([features.draft(feature, number, count) for number in numbers])
+            ids.extend(answer.id for answer in pushed)
+    return ids
+
+
+def drain_with(url: str, feature: str) -> Prepared[list[int]]:
+    """Handle all that is due of a queue that uses one feature, in batches."""
+    return _drain(features.opened(url, feature), batch=BATCH, concurrency=1)
+
+
+def look_at_stats(url: str, times: int) -> Prepared[list[float]]:
+    """Read how the queue stands again and again; return how many milliseconds each time took."""
+    queue = duerow.connect(url).queue(QUEUE)
+    queue.stats()
+
+    def run() -> list[float]:
+        taken: list[float] = []
+        for _ in range(times):
+            start = time.perf_counter()
+            queue.stats()
+            taken.append((time.perf_counter() - start) * 1e3)
+        return taken
+
+    return run
+
+
+def count_for_an_hour(url: str, processes: int) -> None:
+    """Write what so many processes would have counted in each minute of the last hour."""
+    with duerow.connect(url) as db:
+        now = db.run(lambda: db.store.counters(QUEUE)).now.replace(second=0, microsecond=0)
+        spread = histogram.written({8_100 + bucket: 1 + bucket for bucket in range(40)})
+        totals = Totals(done=820, failed=3, dead=1)
+        for process in range(processes):
+            rows = [Counted(QUEUE, now - timedelta(minutes=n), totals, spread, spread) for n in range(60)]
+            db.run(lambda name=f"host:{process}", rows=rows: db.store.note_counts(name, rows))  # type: ignore[misc]
 
 
 def drain_singly(url: str) -> Prepared[list[int]]:

@@ -23,6 +23,8 @@ class Size:
         backlog: delayed messages beside those that are due.
         spark: messages through the Spark station.
         memory: messages handled by the worker whose memory is watched.
+        looks: how often the stats of a crowded queue are read.
+        history: finished turns beside it.
         peer_share: peers that handle one message at a time get this share of `drain`.
     """
 
@@ -39,6 +41,8 @@ class Size:
     backlog: int
     spark: int
     memory: int
+    looks: int
+    history: int
     peer_share: float = 0.02
 
 
@@ -57,6 +61,8 @@ SIZES = {
         backlog=5_000,
         spark=2_000,
         memory=10_000,
+        looks=20,
+        history=2_000,
     ),
     "small": Size(
         rounds=3,
@@ -72,6 +78,8 @@ SIZES = {
         backlog=200_000,
         spark=50_000,
         memory=200_000,
+        looks=200,
+        history=500_000,
     ),
     "full": Size(
         rounds=5,
@@ -87,5 +95,7 @@ SIZES = {
         backlog=1_000_000,
         spark=200_000,
         memory=1_000_000,
+        looks=500,
+        history=5_000_000,
     ),
 }

@@ -16,7 +16,17 @@ from pathlib import Path
 import unasync
 
 SOURCE = Path(__file__).parent.parent / "src" / "duerow"
-GENERATED = ("database.py", "looking.py", "operating.py", "recalling.py", "queue.py", "queues.py", "permits.py")
+GENERATED = (
+    "charting.py",
+    "database.py",
+    "defining.py",
+    "looking.py",
+    "operating.py",
+    "recalling.py",
+    "queue.py",
+    "queues.py",
+    "permits.py",
+)
 WORDS = {
     "aio": "sync",
     "aopen": "open",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bench.context import Scenario
-from bench.scenarios import backlog, drain, idle, latency, memory, push, snapshot, spark
+from bench.scenarios import backlog, drain, features, idle, latency, memory, push, snapshot, spark, stats
 
 SCENARIOS: dict[str, Scenario] = {
     "push": push.single,
@@ -18,4 +18,6 @@ SCENARIOS: dict[str, Scenario] = {
     "spark": spark.station,
     "sqlite": drain.sqlite,
     "memory": memory.worker,
+    "features": features.own_costs,
+    "stats": stats.percentiles,
 }

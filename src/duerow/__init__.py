@@ -3,7 +3,7 @@
 from duerow import errors
 from duerow.errors import DuerowError, DuplicateKey, LeaseLost, MessageLeased, StoreUnavailable, TimedOut
 from duerow.message import Draft, Failure, Message, Pushed
-from duerow.pipeline import Drop, Pipeline, Relay, Sink, Switch
+from duerow.pipeline import Drop, Fork, Graph, Join, Pipeline, Relay, Sink, Split, Switch
 from duerow.reservation import Receipt
 from duerow.retry import RetryPolicy, bury, by_error, exponential, fixed, limited, on, snooze
 from duerow.schedule import Maintained, Schedule
@@ -46,8 +46,12 @@ __all__ = [  # noqa: RUF022 - the order of the tutorial, not of the alphabet
     "Pipeline",
     "Relay",
     "Switch",
+    "Fork",
+    "Split",
+    "Join",
     "Sink",
     "Drop",
+    "Graph",
     "DuerowError",
     "DuplicateKey",
     "LeaseLost",

@@ -24,8 +24,8 @@ from duerow.message import LIVE, Scalar, Status, check_due, check_key, check_pri
 from duerow.payloads import Payloads
 from duerow.plan import BEGIN, Plan
 from duerow.settlement import merged
-from duerow.store import Change, Keeping, Order, Query, Record, Store
-from duerow.where import FIELDS, Condition, as_condition
+from duerow.store import Change, Indexed, Keeping, Order, Query, Record, Store
+from duerow.where import FIELDS, Compare, Condition, as_condition
 
 UNFINISHED: Final[tuple[Status, ...]] = (*LIVE, "dead")
 
@@ -76,6 +76,8 @@ class Choice(msgspec.Struct, frozen=True):
     key: str | None
     where: Condition | None
     even_if_leased: bool
+    indexed: tuple[Indexed, ...] = ()
+    batch: int = BATCH
 
     def query(self, after: int | None, statuses: tuple[Status, ...], locked: bool) -> Query:
         """Return the query for the next batch."""
@@ -87,12 +89,15 @@ class Choice(msgspec.Struct, frozen=True):
             where=self.where,
             after_id=after,
             order=Order(),
-            limit=BATCH,
+            limit=self.batch,
             locked=locked,
+            indexed=self.indexed,
         )
 
 
-def choice(queue: str, id: object, key: object, where: object, even_if_leased: bool) -> Choice:
+def choice(
+    queue: str, id: object, key: object, where: object, even_if_leased: bool, indexed: tuple[Indexed, ...] = ()
+) -> Choice:
     """Return which messages are meant.
 
     Raises:
@@ -108,7 +113,12 @@ def choice(queue: str, id: object, key: object, where: object, even_if_leased: b
     if id is not None and not is_id(id):
         raise ConfigurationError(f"an id is an integer of 64 bits, not {id!r:.80}; a condition is given as where=")
     condition = None if where is None else as_condition(where)
-    return Choice(queue, cast("int | None", id), check_key(key), condition, even_if_leased)
+    return Choice(queue, cast("int | None", id), check_key(key), condition, even_if_leased, indexed)
+
+
+def all_dead(queue: str, batch: int) -> Choice:
+    """Return that all dead messages of a queue are meant, so many at a time."""
+    return Choice(queue, None, None, Compare(("status",), "=", "dead"), False, batch=batch)
 
 
 def change(
@@ -157,7 +167,7 @@ def _next(
     after = None if previous is None else previous.last
     found = yield from store.find(choice.query(after, statuses, locked))
     records = [record for record in found if highest is None or record.id <= highest]
-    more = choice.where is not None and len(records) == BATCH
+    more = choice.where is not None and len(records) == choice.batch
     return records, Batch(Changed(0), records[-1].id if more else None, highest)
 
 

@@ -166,7 +166,22 @@ class SchemaNewer(DuerowError):
 
 
 class QueueDraining(DuerowError):
-    """The queue is being drained and takes no new messages."""
+    """The queue is being drained and takes no new messages; nothing was pushed.
+
+    Attributes:
+        queue: the queue.
+    """
+
+    def __init__(self, queue: str) -> None:
+        self.queue = queue
+        super().__init__(
+            f"queue {queue!r} is being drained and takes no new messages; push elsewhere, or let it take messages "
+            "again with resume()"
+        )
+
+    def __reduce__(self) -> tuple[type[QueueDraining], tuple[str]]:
+        """Travel between processes with its values, not its text."""
+        return QueueDraining, (self.queue,)
 
 
 class StoreRefused(DuerowError):

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any, Final, Protocol, runtime_checkable
 
 from duerow import codec, typed
 from duerow.codec import BYTES, JSON, MAX_PAYLOAD_BYTES, SEALED, Encoded
 from duerow.errors import ConfigurationError
 from duerow.typed import Declared
+
+LONGEST_CLEAR: Final = 120
+"""Characters of text that is kept as it is to tell messages apart; of longer text a digest is kept."""
 
 
 class Encode(Protocol):
@@ -73,6 +77,12 @@ class Payloads:
         """Return a payload as another queue is to have it; see `duerow.typed.encode`."""
         encoded = typed.encode(payload, max_bytes)
         return encoded if self._sealing is None else self._sealing.seal(queue, encoded)
+
+    def veiled(self, text: str) -> str:
+        """Return text that stands beside payloads to tell them apart: unreadable where they are, and never long."""
+        if self._sealing is None and len(text) <= LONGEST_CLEAR:
+            return text
+        return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
 
     def patched(self, queue: str, payload: Any, patch: Any) -> Encoded:
         """Return a payload of this queue with a JSON merge patch made to it, as another queue is to have it."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final, TypedDict
 
@@ -125,7 +125,45 @@ class Retry(Exception):
         return f"the handler asked to try again after {self.after}"
 
 
-Settlement = Commit | Rollback | Release | Move | Bury
+class Gather(msgspec.Struct, frozen=True):
+    """The message becomes a part of a set that a join waits for; the settlement of `duerow.Join`.
+
+    Args:
+        sets: the queue where the join's sets stand.
+        correlation: which set, as text.
+        within: how long after its first part a set is merged, whole or not.
+        limit: how many parts a set has at most.
+        full: how the turn ends if the set has so many and is not complete.
+        count: with so many parts a set is complete.
+        complete: told the parts, oldest id first, whether the set is complete.
+        late: how the turn ends if its set was complete before; None: a new set begins.
+        remember: for how long it is known that a set was complete, if there is `late`.
+    """
+
+    sets: str
+    correlation: str
+    within: timedelta
+    limit: int
+    full: Bury
+    count: int | None = None
+    complete: Callable[[list[Message]], bool] | None = None
+    late: Commit | Move | Bury | None = None
+    remember: timedelta = timedelta(0)
+
+
+class Close(msgspec.Struct, frozen=True, gc=False):
+    """The set whose message this is has waited long enough: it is whole with the parts that have come.
+
+    Args:
+        correlation: which set.
+        remember: for how long it is known that the set was complete; None: the next part begins a new one.
+    """
+
+    correlation: str
+    remember: timedelta | None
+
+
+Settlement = Commit | Rollback | Release | Move | Bury | Gather | Close
 """All the ways in which a turn can end."""
 
 
@@ -146,7 +184,7 @@ def decide(message: Message, outcome: object, policy: RetryPolicy) -> Settlement
         return Bury(outcome) if used_up else Rollback(outcome.after, outcome)
     if isinstance(outcome, Rollback) and outcome.delay is None:
         return _failed(message, outcome.error, policy)
-    if isinstance(outcome, Commit | Rollback | Release | Move | Bury):
+    if isinstance(outcome, Commit | Rollback | Release | Move | Bury | Gather | Close):
         return outcome
     if isinstance(outcome, BaseException):
         return _failed(message, outcome, policy)

@@ -7,7 +7,7 @@ proven by one conformance suite.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -45,6 +45,21 @@ class Capabilities:
     hosts: bool = True
     parallel_writes: bool = True
     wakes_consumers: bool = True
+
+
+IndexKind = Literal["integer", "float", "text", "boolean"]
+
+
+class Indexed(msgspec.Struct, frozen=True, gc=False):
+    """A payload field of a queue that is served by an index.
+
+    Attributes:
+        path: the names that lead to it, each of ASCII letters, digits, `_` and `-`.
+        kind: which values the index holds; integers and floats are numbers alike.
+    """
+
+    path: Path
+    kind: IndexKind
 
 
 class Entry(msgspec.Struct, frozen=True, gc=False):
@@ -163,7 +178,52 @@ class Moved(msgspec.Struct, frozen=True, gc=False):
     error: str | None = None
 
 
-End = Committed | RolledBack | Buried | Released | Moved
+class Joined(msgspec.Struct, frozen=True, gc=False):
+    """The message leaves its queue and becomes a part of a set; a set that is complete becomes a message of its parts.
+
+    While its parts are still to come, a set stands as a message in the queue `sets`, due at its deadline, with the
+    payload `duerow.parts.open_text`. When it is complete that message gets the payload `duerow.parts.whole_text`, is
+    due at once and as good as new. Whatever arrives at once, a part is in one set, and a set becomes whole once.
+
+    Attributes:
+        sets: the queue where the sets stand.
+        correlation: which set; sets of one queue and correlation follow one another.
+        within: how long after its first part a set is due, whole or not.
+        limit: how many parts a set has at most.
+        full: how the turn ends if the set has so many and is not complete.
+        count: with so many parts a set is complete.
+        complete: told the parts of the set, this one included, says whether it is complete. Called in the transaction;
+            if it raises a DuerowError, this turn is refused with that error.
+        late: how the turn ends if its set was complete before; None: a new set begins.
+        remember: for how long it is known that a set was complete, if there is `late`.
+    """
+
+    sets: str
+    correlation: str
+    within: timedelta
+    limit: int
+    full: End
+    count: int | None = None
+    complete: Callable[[Sequence[str]], bool] | None = None
+    late: End | None = None
+    remember: timedelta = timedelta(0)
+
+
+class Closed(msgspec.Struct, frozen=True, gc=False):
+    """The message of a set is due: it becomes a message of the parts that have come, due at once and as good as new.
+
+    Attributes:
+        sets: the queue of the message, where the sets stand.
+        correlation: which set.
+        remember: for how long it is known that the set was complete; None: the next part begins a new one.
+    """
+
+    sets: str
+    correlation: str
+    remember: timedelta | None
+
+
+End = Committed | RolledBack | Buried | Released | Moved | Joined | Closed
 
 
 class Turn(msgspec.Struct, frozen=True, gc=False):
@@ -179,7 +239,10 @@ class Turn(msgspec.Struct, frozen=True, gc=False):
 
 
 class Refused(msgspec.Struct, frozen=True):
-    """A receipt that was refused, and why: LeaseLost, or DuplicateKey for a move whose key is taken."""
+    """A receipt that was refused, and why.
+
+    LeaseLost, DuplicateKey for a move whose key is taken, or what a join's predicate raised.
+    """
 
     receipt: Receipt
     error: DuerowError
@@ -279,6 +342,7 @@ class Query(msgspec.Struct, frozen=True, gc=False):
         where: only those of which this holds.
         order: in this order instead.
         locked: as they are until the transaction ends: nobody else changes them meanwhile.
+        indexed: the payload fields that have an index, which a condition may be served by; what is found is the same.
     """
 
     queue: str
@@ -291,6 +355,7 @@ class Query(msgspec.Struct, frozen=True, gc=False):
     where: Condition | None = None
     order: Order | None = None
     locked: bool = False
+    indexed: tuple[Indexed, ...] = ()
 
 
 class Change(msgspec.Struct, frozen=True, gc=False):
@@ -381,6 +446,20 @@ class ScheduleChange(msgspec.Struct, frozen=True, gc=False):
     push: tuple[Entry, ...] = ()
 
 
+class Charted(msgspec.Struct, frozen=True, gc=False):
+    """A pipeline as it is kept.
+
+    Attributes:
+        name: what it is called; unique.
+        definition: its stations, as JSON text that the store does not read.
+        version: a number that is another after every change.
+    """
+
+    name: str
+    definition: str
+    version: int
+
+
 class Consumer(msgspec.Struct, frozen=True, gc=False):
     """A consumer that said that it is there.
 
@@ -417,6 +496,29 @@ class Inspection(msgspec.Struct, frozen=True, gc=False):
     consumers: list[Consumer]
 
 
+class Said(msgspec.Struct, frozen=True, gc=False):
+    """What is said of a queue.
+
+    Attributes:
+        queue: its name.
+        definition: what was declared of it, as JSON text that the store does not read; None: nothing was.
+        paused: whether it hands nothing out.
+        draining: whether it takes no new messages.
+    """
+
+    queue: str
+    definition: str | None
+    paused: bool
+    draining: bool
+
+
+class Indexing(msgspec.Struct, frozen=True, gc=False):
+    """What became of a queue's indexes of payload fields: the names of those made, and of those taken away."""
+
+    created: tuple[str, ...] = ()
+    dropped: tuple[str, ...] = ()
+
+
 class Standing(msgspec.Struct, frozen=True, gc=False):
     """How a queue stands, as numbers of its messages by what they wait for, each counted up to a cap.
 
@@ -437,6 +539,54 @@ class Standing(msgspec.Struct, frozen=True, gc=False):
     paused: bool
 
 
+class Totals(msgspec.Struct, frozen=True, gc=False):
+    """How many turns ended, by how they ended.
+
+    Attributes:
+        done: the message was done.
+        failed: the attempt failed, and the message is tried again.
+        dead: the message was given up: in place, or into a queue of dead letters.
+        moved: the message went to another queue.
+    """
+
+    done: int = 0
+    failed: int = 0
+    dead: int = 0
+    moved: int = 0
+
+
+class Counted(msgspec.Struct, frozen=True, gc=False):
+    """What one process counted of one queue in one minute.
+
+    Attributes:
+        queue: the queue.
+        minute: when that minute began.
+        totals: how turns ended.
+        waiting, handling: how long messages had been due when they were handed out, and how long handlers took, as
+            JSON text that the store does not read; None: nothing was counted.
+    """
+
+    queue: str
+    minute: datetime
+    totals: Totals
+    waiting: str | None
+    handling: str | None
+
+
+class Counters(msgspec.Struct, frozen=True, gc=False):
+    """What all processes counted of a queue.
+
+    Attributes:
+        now: the time.
+        lifetime: all that was ever counted.
+        lately: what was counted in the minutes of the last hour, in no order.
+    """
+
+    now: datetime
+    lifetime: Totals
+    lately: list[Counted]
+
+
 class Store(Protocol):
     """The contract. Every method returns a plan; a plan of several steps yields BEGIN first.
 
@@ -455,6 +605,7 @@ class Store(Protocol):
         message that held it.
 
         Raises:
+            QueueDraining: a queue takes no new messages; nothing is written.
             DuplicateKey: with "reject", naming all taken keys of a queue; nothing is written.
         """
         ...
@@ -522,12 +673,44 @@ class Store(Protocol):
         """Change a schedule and push what it pushes, both or neither; False: another was faster, nothing changed."""
         ...
 
-    def pause(self, queue: str, paused: bool) -> Plan[None]:
-        """Let a queue hand out nothing from now on, or hand out again; seen by other processes within a second."""
+    def set_pipeline(self, name: str, version: int | None, after: Charted | None) -> Plan[bool]:
+        """Keep a pipeline as it is `after`, None: no longer; False: it has another version by now, nothing changed.
+
+        A version of None means that there is none of this name yet.
+        """
+        ...
+
+    def say(
+        self, queue: str, paused: bool | None = None, draining: bool | None = None, definition: str | None = None
+    ) -> Plan[None]:
+        """Note what is said of a queue; None: as it was. Seen by other processes within a second.
+
+        A paused queue hands nothing out. A draining one takes no new messages: `push` raises QueueDraining, but what
+        is moved there, and what settlements push, arrives.
+        """
+        ...
+
+    def index(self, queue: str, fields: Sequence[Indexed], dry_run: bool) -> Plan[Indexing]:
+        """Have indexes for these payload fields of a queue, and for no others of it; in a dry run only tell.
+
+        What is in other queues is not indexed, and no payload makes a push fail. No writer waits where the database
+        can do that.
+
+        Raises:
+            Conflict: another process is making indexes.
+        """
         ...
 
     def note_consumer(self, name: str, queues: Sequence[str], kinds: Sequence[str], version: str) -> Plan[None]:
         """Note that a consumer is there now; forget those not heard of for a day."""
+        ...
+
+    def note_counts(self, process: str, rows: Sequence[Counted]) -> Plan[None]:
+        """Keep what a process counted, in place of what it said of the same queues and minutes before.
+
+        Rows of more than 70 minutes ago, of whatever process, are added to their queue's lifetime and forgotten, some
+        hundreds at a time.
+        """
         ...
 
     def purge(self, queue: str, limit: int) -> Plan[int]:
@@ -556,6 +739,10 @@ class Store(Protocol):
         """Tell how a queue stands; count no further than `cap` of each."""
         ...
 
+    def counters(self, queue: str) -> Plan[Counters]:
+        """Read what all processes counted of a queue."""
+        ...
+
     def inspect(self, queue: str, id: int | None, key: str | None) -> Plan[Inspection | None]:
         """Read a message by id, or a live one by key, and what stands between it and a consumer."""
         ...
@@ -564,8 +751,27 @@ class Store(Protocol):
         """Count the queue's messages by status; a status without any may be missing."""
         ...
 
-    def tally(self, queue: str, where: Condition | None, by: Path | None, limit: int | None) -> Plan[Tally]:
-        """Count the messages of which a condition holds, by the value at a path; at most `limit` and one more."""
+    def tally(
+        self,
+        queue: str,
+        where: Condition | None,
+        by: Path | None,
+        limit: int | None,
+        indexed: tuple[Indexed, ...] = (),
+    ) -> Plan[Tally]:
+        """Count the messages of which a condition holds, by the value at a path; at most `limit` and one more.
+
+        Args:
+            queue: whose messages.
+            where: the condition; None: all.
+            by: the path; None: all are counted as one.
+            limit: see above; None: count all.
+            indexed: as in `Query`.
+        """
+        ...
+
+    def said(self, queue: str | None = None) -> Plan[list[Said]]:
+        """Read what is said of a queue, or of all of which something is said, in the order of their names."""
         ...
 
     def queues(self) -> Plan[list[str]]:
@@ -585,6 +791,10 @@ class Store(Protocol):
 
         All are read in the order of their names.
         """
+        ...
+
+    def pipelines(self, name: str | None = None) -> Plan[list[Charted]]:
+        """Read the pipelines that are kept in the order of their names, or that of a name alone."""
         ...
 
     # The tables.

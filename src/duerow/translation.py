@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import lru_cache, partial
 from typing import Any, Final, NamedTuple
@@ -26,10 +26,11 @@ from duerow.message import (
     check_queue_name,
     check_span,
 )
+from duerow.parts import as_message
 from duerow.payloads import PLAIN, Decode, Encode, Payloads
 from duerow.reservation import Receipt, Reservation
-from duerow.settlement import Bury, Commit, Move, Release, Rollback, Settlement, failure, merged
-from duerow.store import Buried, Committed, End, Entry, Moved, Record, Released, RolledBack, Turn
+from duerow.settlement import Bury, Close, Commit, Gather, Move, Release, Rollback, Settlement, failure, merged
+from duerow.store import Buried, Closed, Committed, End, Entry, Joined, Moved, Record, Released, RolledBack, Turn
 
 _COMMITTED: Final = Committed()
 
@@ -201,6 +202,10 @@ def _end(
         case Release():
             due_at = reservation.message.due_at
             return Released(reservation.message.first_due_at if due_at is None else due_at)
+        case Gather():
+            return _joined(reservation, settlement, dead_letter, payloads, history)
+        case Close():
+            return Closed(reservation.message.queue, settlement.correlation, settlement.remember)
     raise InvalidOutcome(f"message {reservation.message.id} cannot be settled by {settlement!r:.120}")
 
 
@@ -220,6 +225,35 @@ def _buried(message: Message, bury: Bury, dead_letter: DeadLetter | None) -> End
         message.group,
         message.priority,
         _error(bury),
+    )
+
+
+def _joined(
+    reservation: Reservation, gather: Gather, dead_letter: DeadLetter | None, payloads: Payloads, history: int | None
+) -> Joined:
+    complete = gather.complete
+
+    def is_complete(parts: Sequence[str]) -> bool:
+        assert complete is not None  # noqa: S101 - it is asked only then
+        messages = [as_message(part, payloads.decode) for part in parts]
+        try:
+            return bool(complete(messages))
+        except Exception as error:
+            raise InvalidOutcome(
+                f"message {reservation.message.id}: the predicate of the set {gather.correlation!r:.80} failed on its "
+                f"{len(parts)} parts"
+            ) from error
+
+    return Joined(
+        check_queue_name(gather.sets),
+        payloads.veiled(gather.correlation),
+        check_span("within", gather.within),
+        gather.limit,
+        _end(reservation, gather.full, dead_letter, payloads, history),
+        gather.count,
+        None if complete is None else is_complete,
+        None if gather.late is None else _end(reservation, gather.late, dead_letter, payloads, history),
+        check_span("remember", gather.remember),
     )
 
 

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Final, Literal
 
 import msgspec
 
+from duerow import histogram
+from duerow.histogram import Buckets
 from duerow.message import Message
-from duerow.store import Inspection, Record
+from duerow.meter import MINUTE, Tally
+from duerow.store import Counted, Counters, Inspection, Record, Totals
 
 CAP: Final = 10_000
 """How far `stats` counts unless told to count all."""
 
 SEEN: Final = timedelta(seconds=30)
 """How long after its last word a consumer counts as there: workers write one every 10 seconds."""
+
+WINDOWS: Final = (1, 5, 15, 60)
+"""The spans, in minutes, over which `stats` gives rates."""
+
+TIMES_OF: Final = timedelta(minutes=15)
+"""Of which span `stats` tells how long messages waited and were handled."""
 
 Code = Literal[
     "ready",
@@ -31,6 +41,23 @@ Code = Literal[
 ]
 
 
+class Rates(msgspec.Struct, frozen=True):
+    """How many turns ended in each minute, on average over a span; the names as in `Totals`."""
+
+    done: float = 0.0
+    failed: float = 0.0
+    dead: float = 0.0
+    moved: float = 0.0
+
+
+class Times(msgspec.Struct, frozen=True):
+    """How long something took: what half of all took at the most, 95 % and 99 %; within 6 %."""
+
+    p50: timedelta
+    p95: timedelta
+    p99: timedelta
+
+
 class Stats(msgspec.Struct, frozen=True):
     """How a queue stands.
 
@@ -45,6 +72,10 @@ class Stats(msgspec.Struct, frozen=True):
         oldest_due_at: the due time of the message that has been ready longest; None: none is ready.
         next_due_at: when the next message that is not ready will be; None: none will.
         paused: whether the queue hands nothing out.
+        rates: how many turns ended per minute, over the last 1, 5, 15 and 60 minutes.
+        lifetime: how many have ended since the tables exist.
+        waiting_time: how long messages had been due when they were handed out in the last 15 minutes; None: none were.
+        handling_time: how long handlers of workers took in the last 15 minutes; None: none did.
         capped: which of the numbers were not counted to their end; "10000+" is how to show such a one.
     """
 
@@ -58,6 +89,10 @@ class Stats(msgspec.Struct, frozen=True):
     oldest_due_at: datetime | None
     next_due_at: datetime | None
     paused: bool
+    rates: Mapping[int, Rates]
+    lifetime: Totals
+    waiting_time: Times | None
+    handling_time: Times | None
     capped: frozenset[str] = frozenset()
 
     def shown(self, name: str) -> str:
@@ -82,6 +117,56 @@ class Reason(msgspec.Struct, frozen=True):
 
     def __str__(self) -> str:
         return self.text
+
+
+class Work(msgspec.Struct, frozen=True):
+    """What was done of a queue lately, and ever; fields as in `Stats`."""
+
+    rates: Mapping[int, Rates]
+    lifetime: Totals
+    waiting_time: Times | None
+    handling_time: Times | None
+
+
+def work(counters: Counters, unwritten: Tally) -> Work:
+    """Return what all processes have done, this one also what it has not written yet."""
+    newest = Counted(
+        "", counters.now, Totals(unwritten.done, unwritten.failed, unwritten.dead, unwritten.moved), None, None
+    )
+    rates = _rates([*counters.lately, newest], counters.now)
+    lifetime = Totals(*(_of(counters.lifetime, name) + _of(newest.totals, name) for name in _ENDS))
+    waiting, handling = dict(unwritten.waiting), dict(unwritten.handling)
+    for row in counters.lately:
+        if row.minute + MINUTE > counters.now - TIMES_OF:
+            histogram.add_up(waiting, histogram.read(row.waiting))
+            histogram.add_up(handling, histogram.read(row.handling))
+    return Work(rates, lifetime, _times(waiting), _times(handling))
+
+
+def _rates(rows: Sequence[Counted], now: datetime) -> dict[int, Rates]:
+    """Return how many ended per minute in spans that end now; of a span's first minute the part that lies in it."""
+    sums = {minutes: [0.0] * len(_ENDS) for minutes in WINDOWS}
+    for row in rows:
+        ended = [_of(row.totals, name) for name in _ENDS]
+        since = (now - row.minute) / MINUTE
+        for minutes, sum_ in sums.items():
+            part = min(1.0, minutes + 1 - since)
+            if part > 0:
+                sum_[:] = [before + number * part for before, number in zip(sum_, ended, strict=True)]
+    return {minutes: Rates(*(number / minutes for number in sum_)) for minutes, sum_ in sums.items()}
+
+
+def _of(totals: Totals, name: str) -> int:
+    number: int = getattr(totals, name)
+    return number
+
+
+def _times(buckets: Buckets) -> Times | None:
+    p50, p95, p99 = (histogram.percentile(buckets, percent) for percent in (50, 95, 99))
+    return None if p50 is None or p95 is None or p99 is None else Times(p50, p95, p99)
+
+
+_ENDS: Final = Totals.__struct_fields__
 
 
 def reasons(seen: Inspection, message: Message, limit: int | None) -> list[Reason]:

@@ -72,3 +72,27 @@ def test_requeue_and_remove_leave_what_is_at_work(command: Command, orders: Queu
     assert (leased.exit_code, "is leased by" in leased.stderr) == (1, True)
     assert command("remove", "orders", "--key", "o-1", "--even-if-leased").stdout == "1 removed\n"
     assert sorted(message.key or "" for message in orders.find()) == ["o-0", "o-2"]
+
+
+def test_reschedule_and_reprioritise(command: Command, orders: Queue):
+    assert command("reschedule", "orders", "--key", "o-1", "--stop").stdout == "1 stopped\n"
+    assert [message.key for message in orders.find("due_at is null and status = 'new'")] == ["o-1"]
+    late = ["--due", "2030-03-01T12:00:00Z"]
+    assert command("reschedule", "orders", "--where", "payload.order > 1", *late).stdout == "2 rescheduled\n"
+    assert orders.count("due_at = '2030-03-01T12:00:00Z'") == 2
+    assert (
+        command("reschedule", "orders", "--key", "o-2", "--delay", "0", "--dry-run").stdout
+        == "1 would be rescheduled\n"
+    )
+    assert parsed(command("reschedule", "orders", "--key", "o-1", "--delay", "0", "--json"))["count"] == 1
+    assert command("reprioritise", "orders", "--key", "o-3", "--", "-5").stdout == "1 reprioritised\n"
+    assert [message.key for message in orders.find("priority = -5")] == ["o-3"]
+
+
+def test_reschedule_wants_one_time(command: Command, orders: Queue):
+    for arguments in ([], ["--stop", "--delay", "5"]):
+        result = command("reschedule", "orders", "--key", "o-1", *arguments)
+        assert (result.exit_code, "one of them" in result.stderr) == (1, True)
+    assert command("reschedule", "orders", "--key", "o-1", "--due", "soon").exit_code == 2
+    naive = command("reschedule", "orders", "--key", "o-1", "--due", "2030-03-01T12:00:00")
+    assert (naive.exit_code, "no time zone" in naive.stderr) == (1, True)

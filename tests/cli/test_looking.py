@@ -14,7 +14,7 @@ from tests.cli.conftest import Command, parsed
 
 def test_migrate_creates_the_tables_once(command: Command):
     made = parsed(command("migrate", "--json"))["migrations"]
-    assert made == ["0001 messages", "0002 queues", "0003 schedules", "0004 history"]
+    assert made == ["0001 messages", "0002 queues", "0003 schedules", "0004 history", "0005 counters", "0006 pipelines"]
     assert parsed(command("migrate", "--json")) == {"migrations": []}
     assert command("migrate").stdout == "the tables are up to date\n"
 
@@ -33,12 +33,18 @@ def test_stats_counts_each_queue_by_status(command: Command, database: Database)
     orders.rollback(orders.reserve(), error="out of stock")
     orders.bury(orders.reserve(), "no such customer")
     database.queue("mails").push("hello")
-    assert parsed(command("stats", "--json")) == [
-        {"queue": "mails", "new": 1, "error": 0, "done": 0, "dead": 0, "all": 1},
-        {"queue": "orders", "new": 2, "error": 1, "done": 0, "dead": 1, "all": 4},
-    ]
+    database.write_counts()
+    told = {line.pop("queue"): line for line in parsed(command("stats", "--json"))}
+    assert [told["mails"][name] for name in ("new", "error", "done", "dead", "all")] == [1, 0, 0, 0, 1]
+    assert [told["orders"][name] for name in ("new", "error", "done", "dead", "all")] == [2, 1, 0, 1, 4]
+    assert told["orders"]["lifetime"] == {"done": 0, "failed": 1, "dead": 1, "moved": 0}
+    assert told["orders"]["rates"]["60"]["failed"] == 1 / 60
+    assert told["orders"]["waiting_seconds"]["p50"] >= 0
+    assert (told["mails"]["waiting_seconds"], told["orders"]["handling_seconds"]) == (None, None)
     assert [line["queue"] for line in parsed(command("stats", "orders", "--json"))] == ["orders"]
-    assert "orders" in command("stats").stdout
+    shown = command("stats").stdout
+    assert "orders" in shown
+    assert "done/min" in shown
 
 
 def test_stats_says_when_there_are_no_messages(command: Command, database: Database):

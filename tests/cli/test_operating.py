@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from duerow import Database
+import time
+from datetime import timedelta
+
+from duerow import Database, fixed, limited
 from tests.cli.conftest import Command, parsed
 
 
@@ -40,3 +43,32 @@ def test_dead_letters_go_back(command: Command, database: Database):
     assert command("redrive", "orders-dead", "--limit", "2").stdout == "2 went back\n"
     assert parsed(command("redrive", "orders-dead", "--json")) == {"count": 1, "skipped": 0}
     assert queue.count() == 3
+
+
+def test_commands_go_by_what_is_declared_of_a_queue(command: Command, database: Database):
+    declared = database.queue("orders", retry=limited(1, fixed(timedelta(0))), dead_letter="orders-dead")
+    assert command("queues").stdout == "nothing was declared\n"
+    declared.declare()
+    pushed = declared.push("dies")
+    declared.bury(declared.reserve(), "no use")
+    assert command("redrive", "orders", "--rate", "50").stdout == "1 went back\n"
+    declared.reserve(lease=timedelta(milliseconds=1))
+    time.sleep(0.01)
+    assert "limit: its attempts are used up (1 of 1)" in command("why", "orders", str(pushed.id)).stdout
+    [one] = parsed(command("queues", "--json"))
+    assert (one["name"], one["definition"]["dead_letter"]) == ("orders", "orders-dead")
+    assert "orders-dead" in command("queues", "orders").stdout
+    assert command("queues", "billing").stdout == "nothing was declared of billing\n"
+
+
+def test_a_queue_is_drained_and_resumed(command: Command, database: Database):
+    queue = database.queue("orders")
+    queue.push("hello")
+    assert command("drain", "orders", "--no-wait").stdout == "orders takes no new messages\n"
+    assert "draining" in command("queues").stdout
+    late = command("drain", "orders", "--timeout", "0")
+    assert (late.exit_code, "still has messages" in late.stderr) == (1, True)
+    queue.pop()
+    assert command("drain", "orders").stdout == "orders takes no new messages and is empty\n"
+    command("resume", "orders")
+    assert queue.push("hello").outcome == "created"

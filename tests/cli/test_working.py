@@ -4,6 +4,7 @@ import json
 import signal
 import subprocess
 import sys
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -86,6 +87,7 @@ def test_a_worker_that_is_told_to_end_finishes_what_it_began(
 TYPED = """
 from dataclasses import dataclass
 from decimal import Decimal
+from datetime import timedelta
 from pathlib import Path
 
 @dataclass
@@ -120,3 +122,12 @@ def test_a_type_that_cannot_be_declared_is_told(tmp_path: Path, url: str, databa
     done = run("worker", "priced:ship", "orders", "--payload", name, "--until", "idle", "--db", url, cwd=tmp_path)
     assert done.returncode == 1
     assert says in " ".join(done.stderr.split())
+
+
+def test_a_worker_goes_by_what_is_declared_of_its_queue(shop: Path, url: str, database: Database):
+    database.queue("orders", lease=timedelta(minutes=7), dead_letter="orders-dead").declare()
+    database.queue("orders").push("bad")
+    done = run("worker", "shop:ship", "orders", "--until", "empty", "--db", url, cwd=shop)
+    assert done.returncode == 0, done.stderr
+    assert "differs from what its database says" not in done.stderr
+    assert [letter.payload for letter in database.queue("orders-dead").find()] == ["bad"]

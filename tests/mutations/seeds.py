@@ -18,6 +18,11 @@ TURNS = "stores/memory/turns.py"
 LINES = "stores/sql/lines.py"
 CORE = "stores/sql/plans/core.py"
 SCHEDULES = "stores/memory/schedules.py"
+QUEUES = "stores/sql/statements/queues.py"
+ENDING = "stores/sql/plans/settling.py"
+CONDITIONS = "stores/sql/conditions.py"
+JOINING = "stores/sql/plans/joining.py"
+SETS = "stores/memory/sets.py"
 
 
 @dataclass(frozen=True)
@@ -60,6 +65,12 @@ class Mutation:
 DUE = "self.dialect.one_of(self.message.c.id, self._due_ids(from_floor))"
 
 SQL = [
+    Mutation("a queue of which something was said takes no messages", QUEUES, "draining", ", columns.draining)", ")"),
+    Mutation("a drained queue refuses what a settlement pushes", ENDING, "settle", "self._add(", "self.push("),
+    Mutation(
+        "an index is asked for less than the range",
+        CONDITIONS, "_near", 'inf if operator in ("<", "<=") else -inf', '-inf if operator in ("<", "<=") else inf',
+    ),
     Mutation("the token of a turn is not tested", SETTLING, "_settled", ", self._same_token(given)", ""),
     Mutation(
         "the newest due message comes first",
@@ -112,9 +123,19 @@ SQL = [
         "a key that is remembered is held by who pushes it",
         RECALLING, "hold_remembered", "columns.until <= self.now", "columns.until > self.now",
     ),
+    Mutation("a late part begins another set", JOINING, "_gather", "if one.closed and", "if not one.closed and"),
+    Mutation("a set has one part too many", JOINING, "_gather", "one.size >= join.limit", "one.size > join.limit"),
+    Mutation("a whole set is forgotten at once", JOINING, "close", "bool(remember)", "False"),
+    Mutation(
+        "the parts of a set that was taken away count for the next",
+        JOINING, "_look_for_messages", "by_id[id].count = None, 0", "by_id[id].count = None, by_id[id].count",
+    ),
+    Mutation("a set is due at once", JOINING, "_standing", "one.within)", "timedelta(0))"),
 ]  # fmt: skip
 
 MEMORY = [
+    Mutation("a drained queue takes new messages", STEPS, "push_new", "in state.draining", "in state.paused"),
+    Mutation("a schedule ticks into a drained queue", SCHEDULES, "change", "steps.push_new(", "steps.push("),
     Mutation("the token of a turn is not tested", STEPS, "lent_on", " and record.token == receipt.token", ""),
     Mutation(
         "the newest due message comes first",
@@ -141,6 +162,9 @@ MEMORY = [
     Mutation("the version of a schedule is not tested", SCHEDULES, "change", "return False", "pass"),
     Mutation("what was kept long enough is kept for ever", STATE, "forget", "until <= now", "until < now"),
     Mutation("the key of a failed attempt is remembered", PAST, "ended", "not isinstance(end, RolledBack)", "True"),
+    Mutation("a late part begins another set", SETS, "join", "closed_until > now", "closed_until <= now"),
+    Mutation("a set has one part too many", SETS, "join", "len(parts) >= join.limit", "len(parts) > join.limit"),
+    Mutation("a part of a set ends as one too many", SETS, "join", "return _CONSUMED", "return join.full"),
 ]  # fmt: skip
 
 STORES = {"sqlite": SQL, "memory": MEMORY}

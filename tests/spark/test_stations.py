@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import duerow
-from duerow import Draft, Drop, Message, Pipeline, Relay, Sink, Switch, spark
+from duerow import Draft, Drop, Fork, Join, Message, Pipeline, Relay, Sink, Split, Switch, spark
 from duerow.errors import ConfigurationError
 from duerow.retry import fixed, limited
 from duerow.testing.conformance.fixtures import Place
@@ -128,6 +128,61 @@ def test_stations_on_spark_do_what_the_local_twin_does(
     assert (len(kept["ship"]), len(kept["end"])) == (0, 400)
     assert tallies["check"].claimed == 1_100
     assert tallies["end"].settled == 400
+
+
+def parcels() -> Pipeline:
+    """One to many and many to one, with a station that may begin only so many messages at a time."""
+
+    def split(message: Message) -> Any:
+        number = message.payload["n"]
+        return [{"order": number, "item": item} for item in range(number % 4)]
+
+    def fork(message: Message) -> Any:
+        return {"weigh": message.payload, "price": message.payload}
+
+    def weigh(message: Message) -> Any:
+        return {**message.payload, "weight": 2}
+
+    def price(message: Message) -> Any:
+        return {**message.payload, "price": 3}
+
+    def item(message: Message) -> str:
+        return f"{message.payload['order']}/{message.payload['item']}"
+
+    def merge(parts: list[Message]) -> Any:
+        return {name: value for part in parts for name, value in part.payload.items()}
+
+    def is_whole(parts: list[Message]) -> bool:
+        return len(parts) == parts[0].payload["order"] % 4
+
+    def order(parts: list[Message]) -> Any:
+        return [parts[0].payload["order"], sum(part.payload["weight"] * part.payload["price"] for part in parts)]
+
+    return Pipeline(
+        "parcels",
+        [
+            Split("orders", split, to="items", rate=(60, timedelta(seconds=1))),
+            Fork("items", fork, to=["weigh", "price"]),
+            Relay("weigh", weigh, to="item"),
+            Relay("price", price, to="item"),
+            Join("item", merge, by=item, count=2, to="order"),
+            Join("order", order, by="payload.order", complete=is_whole, to="parcels"),
+        ],
+        outputs=["parcels"],
+    )
+
+
+def test_one_to_many_and_many_to_one_are_the_same_on_spark(
+    session: SparkSession, place: Place, db: duerow.Database
+) -> None:
+    pipeline = parcels()
+    pushed(db, "orders", 100)
+    tallies = spark.run(pipeline, place.url, session, until="idle", **place.settings)
+    ended = found(db, "parcels")
+    assert sorted(ended.values()) == [[number, number % 4 * 6] for number in range(100) if number % 4]
+    assert db.queues() == ["parcels"]
+    assert (tallies["orders"].claimed, tallies["order/sets"].claimed) == (100, 75)
+    assert [graph.name for graph in db.pipelines()] == ["parcels"]
 
 
 def test_a_message_that_goes_round_too_often_is_buried_with_the_reason(

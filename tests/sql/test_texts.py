@@ -11,7 +11,7 @@ from tests.sql.texts import FOLDER, wanted
 WANTED = wanted()
 APART = {
     f"sqlite/{name}.sql"
-    for name in ("hold", "time", "next_ids", "migrations", "next_due-from_floor", "search", "tally")
+    for name in ("hold", "time", "next_ids", "migrations", "next_due-from_floor", "search", "search-indexed", "tally")
 }
 """What reads no messages, what SQLite is never sent, and searches, which may have to look at every message."""
 

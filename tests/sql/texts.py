@@ -13,7 +13,7 @@ from typing import Any
 from sqlalchemy import Dialect
 from sqlalchemy.dialects import postgresql, sqlite
 
-from duerow.store import Order, PastQuery
+from duerow.store import Indexed, Order, PastQuery
 from duerow.stores.sql.dialects.postgresql import PostgreSQL
 from duerow.stores.sql.dialects.sqlite import SQLite
 from duerow.stores.sql.plans import SqlStore
@@ -28,10 +28,13 @@ DIALECTS: dict[str, tuple[Any, Dialect]] = {
 }
 WITH_PARAMETER = {
     "insert_one": [frozenset(), frozenset(("key", "headers", "due", "delay"))],
+    "say": [("paused", "draining"), ("definition",)],
+    "said": [(), ("name",)],
     "reserve": [True, False],
     "pop": [True, False],
     "keep_lapsed": [True, False],
     "schedules": [(), ("name",), ("due",)],
+    "pipelines": [(), ("name",)],
     "pick": [(False, False), (True, False), (True, True)],
     "peek": [True, False],
     "change": [
@@ -81,6 +84,10 @@ def statements(of: Statements) -> dict[str, Statement]:
         "payload.companyId = 3345 and not attempts > 3 or headers.\"x\" like 'a%' and status in ('new', 'error')"
     )
     found["search"] = of.search((), where, Order("priority", descending=True, after=(5, 7)), locked=True)
+    found["insert_one-asking"] = of.insert_one(frozenset(("key",)), asking=True)
+    indexed_of = ("mail", (Indexed(("companyId",), "integer"), Indexed(("to", "city"), "text")))
+    asked = parse("payload.companyId = 3345 and payload.to.city < 'b'")
+    found["search-indexed"] = of.search((), asked, Order(), locked=False, indexed_of=indexed_of)
     found["tally"] = of.tally(where, ("payload", "companyId"), limited=True, resting=False)
     about = parse("outcome = 'failed' and payload.companyId = 3345 and error.type like 'Time%'")
     found["past"] = of.past(PastQuery("q", where=about, after=(datetime(2026, 1, 1, tzinfo=UTC), 7, 3)))

@@ -68,3 +68,40 @@ def test_processes_that_look_at_the_schedules_at_once_push_each_tick_once(place:
     assert Counter(schedule for schedule, _ in ticks) == dict.fromkeys(names, 24)
     assert set(ticks.values()) == {1}
     assert sum(pushed) == len(messages)
+
+
+def pairs() -> duerow.Pipeline:
+    """Parts of orders are joined, three to each."""
+    join = duerow.Join("pair", lambda parts: [part.payload for part in parts], by=order_of, count=3, to="whole")
+    return duerow.Pipeline("pairs", [join], outputs=["whole"])
+
+
+def order_of(message: duerow.Message) -> int:
+    """Which order a part belongs to."""
+    return int(message.payload) // 3
+
+
+def run_pairs(url: str, settings: dict[str, Any], start: Any) -> None:
+    """What each of several processes does at once: run the pipeline until it is idle."""
+    with duerow.connect(url, **settings) as database:
+        start.wait()
+        pairs().run(database)
+
+
+def test_processes_that_run_a_pipeline_at_once_join_each_set_once(place: Place) -> None:
+    parts = list(range(150))
+    with duerow.connect(place.url, migrate=True, **place.settings) as database:
+        database.queue("pair").push_many(
+            [duerow.Draft(part) for part in sorted(parts, key=lambda part: part * 77 % 151)]
+        )
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["tests.stores.processes", "duerow.stores.sql"])
+    with context.Manager() as manager, context.Pool(3) as pool:
+        start = manager.Barrier(3, timeout=60)
+        pool.starmap(run_pairs, [(place.url, place.settings, start)] * 3, chunksize=1)
+    with duerow.connect(place.url, **place.settings) as database:
+        pairs().run(database)
+        merged = [sorted(message.payload) for message in database.queue("whole").find(limit=1000)]
+        assert sorted(merged) == [[first, first + 1, first + 2] for first in parts[::3]]
+        assert database.queues() == ["whole"]
+        assert [graph.name for graph in database.pipelines()] == ["pairs"]

@@ -35,6 +35,7 @@ def test_every_error_is_in_the_tree_that_opens_its_module(kind):
         errors.CodecError("payload is odd"),
         errors.StoreUnavailable("gone", "unknown"),
         errors.Conflict("deadlock"),
+        errors.QueueDraining("mail"),
     ],
     ids=lambda error: type(error).__name__,
 )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+import pytest
+
 from duerow import Message
 from tests.workers.workshop import Workshop, eventually
 
@@ -36,3 +38,21 @@ def test_workers_of_a_group_hand_on_the_turn_without_waiting_for_the_next_look(s
     shop.start(handle, poll=timedelta(hours=1))
     assert eventually(lambda: len(handled) == 5)
     assert handled == [0, 1, 2, 3, 4]
+
+
+def test_a_worker_tells_once_what_the_database_says_otherwise_and_goes_by_its_own(
+    shop: Workshop, caplog: pytest.LogCaptureFixture
+) -> None:
+    handled: list[object] = []
+
+    async def handle(message: Message) -> None:
+        handled.append(message.payload)
+
+    shop.db.queue("mail", lease=timedelta(hours=7), dead_letter="mail-dead").declare()
+    shop.queue.push("hello")
+    shop.start(handle)
+    assert eventually(lambda: handled and len(caplog.records) >= 2)
+    told = [record.message for record in caplog.records if "differs from what its database says" in record.message]
+    assert ["lease: stored 7:00:00" in told[0], "dead_letter: stored 'mail-dead', declared None" in told[-1]] == [
+        True
+    ] * 2

@@ -28,6 +28,23 @@ def test_a_worker_pushes_a_tick_and_handles_its_message(timeless: Workshop, cloc
     assert timeless.db.maintain().pushed == 0
 
 
+@pytest.mark.parametrize("until", ["idle", "empty"])
+@pytest.mark.parametrize("batch", [1, 10])
+def test_a_run_however_short_pushes_and_handles_what_schedules_have_due(
+    timeless: Workshop, clock: MovableClock, until: str, batch: int
+) -> None:
+    timeless.db.schedule("hourly", every=hours(1), queue="mail", payload="hello")
+    handled: list[object] = []
+
+    async def handle(message: Message) -> None:
+        handled.append(message.payload)
+
+    for number in range(1, 4):
+        clock.advance(hours(1))
+        timeless.work(handle, until, batch=batch)
+        assert len(handled) == number
+
+
 def test_a_worker_at_work_notices_schedules_that_are_declared_and_ticks_them_again_and_again(
     timeless: Workshop, clock: MovableClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -37,5 +37,8 @@ class BatchHandlers(Handlers):
         slot.begin_batch(batch)
         CURRENT.set({attempt.message.id: attempt for attempt in batch})
         outcome = await self._call_handler(slot, [attempt.message for attempt in batch])
-        self._hand.pace.note((monotonic() - slot.started) * self._shift.terms.batch / len(batch))
+        each = (monotonic() - slot.started) / len(batch)
+        for attempt in batch:
+            attempt.seconds = each
+        self._hand.pace.note(each * self._shift.terms.batch)
         return self._shift.conclude_batch(batch, outcome) if slot.end() else []

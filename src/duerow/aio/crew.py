@@ -27,7 +27,7 @@ from duerow.working.hand import Slot
 from duerow.working.keeping import Extend, Keeping
 from duerow.working.permits import AwaitChange, Permits
 from duerow.working.rate import claiming
-from duerow.working.settling import EndWanted, Freed, Pause, Settle, Settling
+from duerow.working.settling import EndWanted, Freed, Pause, Settle, Settling, WriteCounts
 from duerow.working.shift import Shift
 from duerow.working.supervising import (
     FETCHER,
@@ -44,7 +44,7 @@ from duerow.working.supervising import (
     Supervising,
     TurnsEnded,
 )
-from duerow.working.ticking import TICKER, Maintain, Present, Prune, Rest, Ticking
+from duerow.working.ticking import TICKER, Maintain, Present, Prune, Rest, TellDifferences, Ticking
 
 PATIENCE: Final = 1.0
 """Seconds that cancelled handlers have to clean up before `run` returns without them."""
@@ -181,7 +181,8 @@ class Handlers:
         slot.begin(attempt)
         CURRENT.set(attempt)
         outcome = await self._call_handler(slot, attempt.message)
-        self._hand.pace.note(monotonic() - slot.started)
+        attempt.seconds = monotonic() - slot.started
+        self._hand.pace.note(attempt.seconds)
         if not slot.end():
             return None
         return self._shift.conclude(attempt, outcome)
@@ -228,12 +229,14 @@ class Office:
             HandOut: self._hand_out,
             Settle: self._settle,
             EndWanted: self._end_wanted,
+            WriteCounts: lambda step: self._queue.database.write_counts(),
             Freed: self._tell_freed,
             Pause: lambda step: _within(step.seconds, self._time_up.wait()),
             Extend: self._extend,
             Maintain: lambda step: self._queue.database.tick(),
             Prune: lambda step: self._queue.database.prune(batches=1),
             Present: lambda step: self._present(),
+            TellDifferences: lambda step: self._queue.tell_differences(),
             Rest: lambda step: _within(step.seconds, self._over.wait()),
             TurnsEnded: self._turns_ended,
             NextEvent: self._next_event,
@@ -337,6 +340,7 @@ class Office:
         database, queue = self._queue.database, self._queue
         name = consumer_name(self._shift.terms.name)
         await database.run(lambda: database.store.note_consumer(name, queue.names, queue.kinds, version("duerow")))
+        await database.write_counts()
 
     async def _next_due(self, step: NextDue) -> timedelta | None:
         database, names = self._queue.database, self._shift.queues

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import random
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime, timedelta
@@ -12,13 +13,16 @@ from typing import Any, Final, Self, TypeVar, overload
 import msgspec
 
 from duerow import schedule as planning
+from duerow.aio.charting import Charting
 from duerow.aio.queue import Queue
 from duerow.clock import Clock, HostClock
 from duerow.codec import MAX_PAYLOAD_BYTES
 from duerow.dead_letter import check_targets
+from duerow.definition import Defined, Definition, decoded, indexed_again, policy_of, readable
 from duerow.errors import Conflict, DuerowError, StoreUnavailable
 from duerow.history import PRUNE_BATCH
 from duerow.message import Scalar, check_queue_name
+from duerow.meter import Meter
 from duerow.payloads import Payloads, Sealing, check_sealing
 from duerow.plan import Plan, arun
 from duerow.retry import RetryFunction, RetryPolicy
@@ -27,6 +31,8 @@ from duerow.store import AsyncConnections, Planned, ScheduleChange, SchedulesFou
 from duerow.typed import Upgrades
 
 T = TypeVar("T")
+
+LOG: Final = logging.getLogger("duerow.database")
 
 TRIES: Final = 10
 """How often a transaction that lost against another one is carried out in all."""
@@ -69,13 +75,14 @@ async def connect(
     return database
 
 
-class Database:
+class Database(Charting):
     """The queues of one database; made by `connect`, a context manager that closes it at the end.
 
     Attributes:
         store: the plans of this family of databases.
         connections: the way to its server.
         encryption: encrypts and decrypts payloads; None: they are written in clear text.
+        meter: counts what this handle does, for `stats`.
     """
 
     def __init__(
@@ -91,6 +98,7 @@ class Database:
         self._clock = clock
         self._payloads = Payloads(sealing=self.encryption)
         self._dead_letters: dict[str, str] = {}
+        self.meter = Meter(self.host_time)
 
     @overload
     def queue(
@@ -103,6 +111,7 @@ class Database:
         dead_letter: str | None = ...,
         payload: type[T],
         upgrades: Upgrades | None = ...,
+        indexed: Mapping[str, type] | None = ...,
         history: timedelta | None = ...,
         remember_keys: timedelta | None = ...,
     ) -> Queue[T]: ...
@@ -117,6 +126,7 @@ class Database:
         dead_letter: str | None = ...,
         payload: type[Any] | None = ...,
         upgrades: Upgrades | None = ...,
+        indexed: Mapping[str, type] | None = ...,
         history: timedelta | None = ...,
         remember_keys: timedelta | None = ...,
     ) -> Queue[Any]: ...
@@ -130,6 +140,7 @@ class Database:
         dead_letter: str | None = None,
         payload: type[Any] | None = None,
         upgrades: Upgrades | None = None,
+        indexed: Mapping[str, type] | None = None,
         history: timedelta | None = None,
         remember_keys: timedelta | None = None,
     ) -> Queue[Any]:
@@ -145,23 +156,85 @@ class Database:
             payload: the type of its payloads: a dataclass, msgspec Struct, pydantic model or TypedDict; see
                 `duerow.typed`. Default: JSON and bytes.
             upgrades: functions that make payloads of that type of others, by kind or by older type.
+            indexed: payload fields by which messages are searched for, each with the type of its values: int, float,
+                str or bool, such as `{"companyId": int, "to.city": str}`. `Queue.declare` makes their indexes.
             history: how long turns are kept after they ended; default: they are not. See `Queue.history`.
             remember_keys: how long the keys of messages that left (done, dead, moved, removed, popped) are remembered,
                 so that a push with one through this handle is a duplicate; default: they are not.
 
         Raises:
             InvalidMessage: a name, the lease, or a time to keep is out of bounds.
-            ConfigurationError: dead letters would go in a circle, the type cannot be declared, or an upgrade is no
-                function.
+            ConfigurationError: dead letters would go in a circle, the type cannot be declared, an upgrade is no
+                function, or a field cannot be indexed.
         """
         queue = Queue(
-            self, name, lease, retry, max_payload_bytes, dead_letter, payload, upgrades, history, remember_keys
+            self,
+            name,
+            lease,
+            retry,
+            max_payload_bytes,
+            dead_letter,
+            payload,
+            upgrades,
+            indexed,
+            history,
+            remember_keys,
         )
         if dead_letter is not None:
             targets = {**self._dead_letters, name: dead_letter}
             check_targets(targets)
             self._dead_letters = targets
         return queue
+
+    def check_dead_letters(self, stored: Mapping[str, Definition], queue: str, dead_letter: str | None) -> None:
+        """Raise ConfigurationError if dead letters would go in a circle with what is stored and what is open here."""
+        targets = {name: one.dead_letter for name, one in stored.items()} | self._dead_letters | {queue: dead_letter}
+        check_targets({name: target for name, target in targets.items() if target is not None})
+
+    async def is_dead_letter_queue(self, name: str) -> bool:
+        """Return whether dead letters are sent to this queue, by what is open here or by what the database says."""
+        if name in self._dead_letters.values():
+            return True
+        known = [readable(one.definition) for one in await self.run(self.store.said)]
+        return any(definition is not None and definition.dead_letter == name for definition in known)
+
+    async def as_defined(self, name: str, *, payload: type[Any] | None = None) -> Queue[Any]:
+        """Return the queue of this name on the terms that its database says; the default ones where it says nothing.
+
+        For programs that do not declare it themselves.
+
+        Args:
+            name: its name.
+            payload: the type of its payloads, which a database cannot say.
+
+        Raises:
+            ConfigurationError: it was declared by a version that this one does not understand.
+        """
+        called = check_queue_name(name)
+        said = await self.run(lambda: self.store.said(called))
+        definition = decoded(called, said[0].definition) if said else None
+        if definition is None:
+            return self.queue(called, payload=payload)
+        return self.queue(
+            called,
+            payload=payload,
+            lease=definition.lease,
+            retry=policy_of(called, definition),
+            max_payload_bytes=definition.max_payload_bytes,
+            dead_letter=definition.dead_letter,
+            history=definition.history,
+            remember_keys=definition.remember_keys,
+            indexed=indexed_again(definition.indexed),
+        )
+
+    async def definitions(self) -> list[Defined]:
+        """Return what the database says of its queues, in the order of their names; those without a word are left out.
+
+        Raises:
+            ConfigurationError: one was declared by a version that this one does not understand.
+        """
+        said = await self.run(self.store.said)
+        return [Defined(one.queue, decoded(one.queue, one.definition), one.paused, one.draining) for one in said]
 
     def host_time(self) -> datetime:
         """Return the time as this process knows it: that of the clock given to `connect`, else of the host."""
@@ -299,6 +372,17 @@ class Database:
     async def _find_schedule(self, name: str) -> SchedulesFound:
         return await self.run(lambda: self.store.schedules(name=name))
 
+    # Counting.
+
+    async def write_counts(self) -> None:
+        """Write what this handle counted for `stats` and has not written yet.
+
+        Workers do this every ten seconds, and whoever settles does it with a settlement; `close` does it for the rest.
+        """
+        with self.meter.writing() as rows:
+            if rows:
+                await self.run(lambda: self.store.note_counts(self.meter.process, rows))
+
     # The tables.
 
     async def migrate(self) -> list[str]:
@@ -345,6 +429,10 @@ class Database:
 
     async def close(self) -> None:
         """Close the connections that are at rest; an engine of the user's own stays open."""
+        try:
+            await self.write_counts()
+        except Exception as error:  # there may be no database any more: to close must work all the same
+            LOG.warning("what was counted for stats in the last seconds is lost: %s", error)
         await self.connections.close()
 
     async def __aenter__(self) -> Self:

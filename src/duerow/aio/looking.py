@@ -16,7 +16,7 @@ from duerow.errors import ConfigurationError
 from duerow.message import Message, Scalar, Status
 from duerow.payloads import Decode, Payloads
 from duerow.plan import Plan
-from duerow.store import Keeping, Query, Store
+from duerow.store import Indexed, Keeping, Query, Store
 from duerow.where import Compare, Condition, Field, as_condition, as_path, every
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ class Looking(Generic[P]):
     database: Database
     name: str
     max_payload_bytes: int
+    indexed: tuple[Indexed, ...]
     keeping: Keeping | None
     _store: Store
     _payloads: Payloads
@@ -93,7 +94,15 @@ class Looking(Generic[P]):
         else:
             condition = None if where is None else as_condition(where)
             line = changing.order(order, after)
-            query = Query(self.name, keys=keys, statuses=statuses, where=condition, order=line, limit=limit)
+            query = Query(
+                self.name,
+                keys=keys,
+                statuses=statuses,
+                where=condition,
+                order=line,
+                limit=limit,
+                indexed=self.indexed,
+            )
         return await self._found(query)
 
     @overload
@@ -147,7 +156,7 @@ class Looking(Generic[P]):
             parts.append(Compare(("status",), "=", status))
         condition = every(*parts) if parts else None
         limit = None if exact else CAP
-        tally = await self.database.run(lambda: self._store.tally(self.name, condition, path, limit))
+        tally = await self.database.run(lambda: self._store.tally(self.name, condition, path, limit, self.indexed))
         return counted(tally, limit) if path is None else counted_by(tally, limit)
 
     async def _count_by_status(self, status: str | None, each: bool) -> Count | Counts:
@@ -199,7 +208,7 @@ class Looking(Generic[P]):
             ConfigurationError: not exactly one of id, key and where was given, or nothing to change.
         """
         edit = changing.edited(payload, patch, headers, self.max_payload_bytes, self._payloads)
-        chosen = changing.choice(self.name, id, key, where, even_if_leased)
+        chosen = changing.choice(self.name, id, key, where, even_if_leased, self.indexed)
         return await self._change(
             lambda previous: changing.change(self._store, chosen, UNFINISHED, edit, previous, dry_run), within
         )
@@ -233,7 +242,7 @@ class Looking(Generic[P]):
             ConfigurationError: not exactly one of due and delay was given. Further errors as in `edit`.
         """
         edit = changing.rescheduled(due, delay)
-        chosen = changing.choice(self.name, id, key, where, even_if_leased)
+        chosen = changing.choice(self.name, id, key, where, even_if_leased, self.indexed)
         statuses = changing.statuses_to_reschedule(due)
         return await self._change(
             lambda previous: changing.change(self._store, chosen, statuses, edit, previous, dry_run), within
@@ -252,7 +261,7 @@ class Looking(Generic[P]):
     ) -> Changed:
         """Give messages another priority: lower goes first, -32,768 to 32,767. Otherwise as `edit`."""
         edit = changing.reprioritised(priority)
-        chosen = changing.choice(self.name, id, key, where, even_if_leased)
+        chosen = changing.choice(self.name, id, key, where, even_if_leased, self.indexed)
         return await self._change(
             lambda previous: changing.change(self._store, chosen, UNFINISHED, edit, previous, dry_run), within
         )
@@ -271,7 +280,7 @@ class Looking(Generic[P]):
 
         Otherwise as `reschedule`.
         """
-        chosen = changing.choice(self.name, id, key, where, even_if_leased)
+        chosen = changing.choice(self.name, id, key, where, even_if_leased, self.indexed)
         return await self._change(
             lambda previous: changing.change(self._store, chosen, UNFINISHED, changing.requeued, previous, dry_run),
             within,
@@ -288,7 +297,7 @@ class Looking(Generic[P]):
         within: Any = None,
     ) -> Changed:
         """Take messages out of the queue; the answer is true if there were any. Otherwise as `edit`."""
-        chosen = changing.choice(self.name, id, key, where, even_if_leased)
+        chosen = changing.choice(self.name, id, key, where, even_if_leased, self.indexed)
         return await self._change(
             lambda previous: changing.remove(self._store, chosen, previous, dry_run, self.keeping), within
         )

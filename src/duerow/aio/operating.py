@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Final
 from duerow import translation
 from duerow.errors import ConfigurationError, InvalidMessage
 from duerow.message import check_key
-from duerow.watching import CAP, Reason, Stats, reasons
+from duerow.plan import Plan
+from duerow.store import Counters, Standing
+from duerow.watching import CAP, Reason, Stats, reasons, work
 
 if TYPE_CHECKING:
     from duerow.aio.database import Database
@@ -27,13 +29,22 @@ class Operating:
     async def stats(self, *, exact: bool = False) -> Stats:
         """Return how the queue stands: how many messages are ready, delayed, leased, waiting, stopped and dead.
 
+        And what was done of it: rates, totals and times, as every process counted them of its own work. What others
+        did in the last ten seconds may be missing. Settlements within a transaction of the caller's are not counted.
         A message of a group that was not yet found to wait for others counts as ready.
 
         Args:
             exact: count all; default: no further than 10,000 of each, so that it never takes long.
         """
         cap = None if exact else CAP + 1
-        standing = await self.database.run(lambda: self.database.store.standing(self.name, cap))
+        store = self.database.store
+
+        def look() -> Plan[tuple[Standing, Counters]]:
+            standing = yield from store.standing(self.name, cap)
+            return standing, (yield from store.counters(self.name))
+
+        standing, counters = await self.database.run(look)
+        done = work(counters, self.database.meter.unwritten(self.name))
         names = ("ready", "delayed", "leased", "waiting", "stopped", "dead")
         numbers = {name: getattr(standing, name) for name in names}
         capped = frozenset() if exact else frozenset(name for name in names if numbers[name] > CAP)
@@ -45,6 +56,10 @@ class Operating:
             next_due_at=standing.next_due_at,
             paused=standing.paused,
             capped=capped,
+            rates=done.rates,
+            lifetime=done.lifetime,
+            waiting_time=done.waiting_time,
+            handling_time=done.handling_time,
         )
 
     async def why(self, id: int | None = None, *, key: str | None = None) -> list[Reason]:
@@ -71,11 +86,11 @@ class Operating:
 
     async def pause(self) -> None:
         """Hand out nothing from now on; other processes follow within a second. What is leased can be settled."""
-        await self.database.run(lambda: self.database.store.pause(self.name, True))
+        await self.database.run(lambda: self.database.store.say(self.name, paused=True))
 
     async def resume(self) -> None:
-        """Hand out again."""
-        await self.database.run(lambda: self.database.store.pause(self.name, False))
+        """Hand out again, and take messages again: the end of `pause` and of `drain`."""
+        await self.database.run(lambda: self.database.store.say(self.name, paused=False, draining=False))
 
     async def purge(self, confirm: str) -> int:
         """Take all messages out of the queue, also leased and dead ones; return how many. In batches.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
@@ -14,11 +15,13 @@ from msgspec import UNSET
 
 from duerow import changing, dead_letter, translation
 from duerow import reservation as core
+from duerow.aio.defining import Defining
 from duerow.aio.looking import Looking, P
 from duerow.aio.operating import Operating
 from duerow.aio.recalling import Recalling
 from duerow.codec import MAX_PAYLOAD_BYTES, Encoded
 from duerow.consumer import new_claim
+from duerow.definition import check_indexed, indexed_again
 from duerow.errors import (
     CodecError,
     ConfigurationError,
@@ -41,6 +44,7 @@ from duerow.message import (
     check_queue_name,
     check_span,
 )
+from duerow.pacing import Pace
 from duerow.payloads import Payloads, as_stored
 from duerow.plan import BEGIN, Plan
 from duerow.reservation import Receipt
@@ -107,7 +111,7 @@ class Redriven(msgspec.Struct, frozen=True):
     skipped: int
 
 
-class Queue(Looking[P], Recalling[P], Operating):
+class Queue(Looking[P], Recalling[P], Operating, Defining):
     """A named line of messages; made by `Database.queue`. `Queue[Order]` is one whose payloads are declared `Order`s.
 
     Attributes:
@@ -118,6 +122,7 @@ class Queue(Looking[P], Recalling[P], Operating):
         dead_letter: the queue to which messages go that are given up; None: they stay here as dead.
         payload: the declared type of its payloads; None: JSON and bytes.
         upgrades: functions that make payloads of that type of others.
+        indexed: the payload fields that have an index once this is declared.
         keeping: how long its turns are kept in its history, and the keys of messages that left are remembered; None:
             neither is.
     """
@@ -132,6 +137,7 @@ class Queue(Looking[P], Recalling[P], Operating):
         dead_letter: str | None = None,
         payload: type[P] | None = None,
         upgrades: Upgrades | None = None,
+        indexed: Mapping[str, type] | None = None,
         history: timedelta | None = None,
         remember_keys: timedelta | None = None,
     ) -> None:
@@ -142,6 +148,7 @@ class Queue(Looking[P], Recalling[P], Operating):
         self.max_payload_bytes = max_payload_bytes
         self.dead_letter = None if dead_letter is None else check_queue_name(dead_letter)
         self.payload, self.upgrades = payload, upgrades
+        self.indexed = check_indexed(indexed)
         self.keeping = keeping(history, remember_keys)
         self._remembers = remember_keys is not None
         self._store = database.store
@@ -158,6 +165,7 @@ class Queue(Looking[P], Recalling[P], Operating):
             dead_letter=self.dead_letter,
             payload=self.payload,
             upgrades=self.upgrades,
+            indexed=indexed_again(self.declared.indexed),
             history=None if self.keeping is None else self.keeping.history,
             remember_keys=None if self.keeping is None else self.keeping.keys,
         )
@@ -269,13 +277,17 @@ class Queue(Looking[P], Recalling[P], Operating):
             return [translation.message(record, self._decode) for record in records]
 
         try:
-            return await self.database.run(take, within)
+            messages = await self.database.run(take, within)
         except CodecError:
             if within is not None:
                 raise
             reservations = await self.reserve_many(limit)  # buries those that cannot be read, or puts them off
             await self.release_many(reservations)
-            return await self.database.run(take)
+            messages = await self.database.run(take)
+        if within is None:
+            self.database.meter.claimed(self.name, messages)
+            self.database.meter.ended(self.name, len(messages))
+        return messages
 
     async def _pop_by_lease(self, limit: int) -> list[Message[P]]:
         """Reserve and commit: where no transaction can be undone, a message that nobody can read is kept so."""
@@ -336,6 +348,8 @@ class Queue(Looking[P], Recalling[P], Operating):
                     self.name, wanted, span, self.retry.limit, claim, self.dead_letter, self.keeping
                 )
             )
+            self.database.meter.claimed(self.name, reserved.records)
+            self.database.meter.buried(self.name, reserved.buried)
             readable, unreadable = self._read(reserved.records)
             lent += readable
             if not unreadable:
@@ -530,33 +544,56 @@ class Queue(Looking[P], Recalling[P], Operating):
         """
         refused: list[Refused] = []
         turns: list[Turn] = []
+        others: list[tuple[core.Reservation, Settlement]] = []
         letters = self._dead_letter()
         for reservation, settlement in pairs:
             if settlement is DONE and isinstance(reservation, core.Reservation):
                 turns.append(translation.done(reservation.message))
                 continue
+            others.append((reservation, settlement))
             try:
                 turns.append(translation.turn(reservation, settlement, letters, self._payloads, self._history_bytes))
             except DuerowError as error:
                 refused.append(Refused(reservation.receipt, error))
+        number = len(turns) + len(refused)
         if turns:
             refused += await self._settle(turns, within)
+        if within is None:
+            self.database.meter.ended(self.name, number, others, refused)
         return refused
 
     async def _settle_one(self, reservation: core.Reservation, settlement: Settlement, within: Any = None) -> None:
         turn = translation.turn(reservation, settlement, self._dead_letter(), self._payloads, self._history_bytes)
         refused = await self._settle([turn], within)
+        if within is None and not refused:
+            self.database.meter.ended(self.name, 1, [(reservation, settlement)])
         if refused:
             error = refused[0].error
             raise LeaseLost(error.message_id, reservation.until) if isinstance(error, LeaseLost) else error
 
     async def _settle(self, turns: list[Turn], within: Any) -> list[Refused]:
         try:
+            if within is None and self.database.meter.due() and self._store.capabilities.transactions:
+                return await self._settle_and_write_counts(turns)
             return await self.database.run(lambda: self._store.settle(turns, self.keeping), within)
         except StoreUnavailable as broken:
             if within is not None or isinstance(broken, Conflict):
                 raise
             return await self._settle_again(turns, broken)
+
+    async def _settle_and_write_counts(self, turns: list[Turn]) -> list[Refused]:
+        """Settle, and write in the same transaction what was counted before: one commit for both."""
+        meter = self.database.meter
+
+        def settle() -> Plan[list[Refused]]:
+            yield BEGIN
+            refused = yield from self._store.settle(turns, self.keeping)
+            if rows:
+                yield from self._store.note_counts(meter.process, rows)
+            return refused
+
+        with meter.writing() as rows:
+            return await self.database.run(settle)
 
     async def _settle_again(self, turns: list[Turn], broken: StoreUnavailable) -> list[Refused]:
         """The answer was lost: what still carries our token was not settled, of the rest nobody can tell."""
@@ -582,31 +619,55 @@ class Queue(Looking[P], Recalling[P], Operating):
     # Dead letters.
 
     async def redrive(
-        self, limit: int | None = None, *, on_duplicate: OnDuplicate = "reject", dry_run: bool = False
+        self,
+        limit: int | None = None,
+        *,
+        rate: float | None = None,
+        on_duplicate: OnDuplicate = "reject",
+        dry_run: bool = False,
     ) -> Redriven:
         """Bring dead letters back, each with its key, as if pushed anew: attempts 0, due at once.
 
-        Called on a queue with a `dead_letter`, those of its own that are due there; on a dead-letter queue, each goes
-        to where it came from. In batches, each one transaction.
+        Called on a queue, its own: those that are due in its dead-letter queue, and those that stayed here as dead.
+        Called on a dead-letter queue, each that is due there goes to where it came from. In batches, each one
+        transaction.
 
         Args:
             limit: how many at most; None: all that are there now.
+            rate: how many a second at most; None: as fast as it goes.
             on_duplicate: what to do when a live message has the key by now: "reject" leaves the dead letter where it
-                is, the others are those of `move`.
+                is, the others are those of `move`. One that stayed here as dead is left in any case.
             dry_run: change nothing, only count.
 
         Raises:
-            ConfigurationError: this queue has no dead-letter queue and is none, or `limit` is no positive integer.
+            ConfigurationError: `limit` is no positive integer, or `rate` no positive number.
         """
         most = None if limit is None else changing.how_many(limit)
+        pace = Pace(rate, REDRIVE_BATCH)
         mode = check_on_duplicate(on_duplicate)
         source = Queue(self.database, self.dead_letter or self.name, self.lease)
         source._decode = as_stored  # whatever they are, they only go back
         source.keeping = None if self.dead_letter is not None else self.keeping
         own = None if self.dead_letter is None else self.name
+        away = own is not None or await self._takes_dead_letters(source)
         if dry_run:
-            return await self._count_dead_letters(source, own, most)
-        return await self._redrive(source, own, most, mode)
+            there = await self._count_dead_letters(source, own, most) if away else Redriven(0, 0)
+            here = await self.count(status="dead")
+            count = there.count + here
+            return Redriven(count if most is None else min(count, most), 0)
+        done = await self._redrive(source, own, most, mode, pace) if away else Redriven(0, 0)
+        left = None if most is None else most - done.count
+        revived = await self._revive(left, pace) if left is None or left > 0 else Redriven(0, 0)
+        return Redriven(done.count + revived.count, done.skipped + revived.skipped)
+
+    async def _takes_dead_letters(self, source: Queue) -> bool:
+        """Return whether this is a dead-letter queue: by what is declared, else by what is due first in it.
+
+        The messages of any other queue are left alone, instead of looking for dead letters among them.
+        """
+        if await self.database.is_dead_letter_queue(self.name):
+            return True
+        return any(_comes_from(message, None) is not None for message in await source.peek(REDRIVE_BATCH))
 
     async def _count_dead_letters(self, source: Queue, own: str | None, most: int | None) -> Redriven:
         found, after = 0, None
@@ -617,14 +678,15 @@ class Queue(Looking[P], Recalling[P], Operating):
             after = page[-1].id
         return Redriven(found, 0)
 
-    async def _redrive(self, source: Queue, own: str | None, most: int | None, mode: OnDuplicate) -> Redriven:
+    async def _redrive(
+        self, source: Queue, own: str | None, most: int | None, mode: OnDuplicate, pace: Pace
+    ) -> Redriven:
         done = skipped = 0
         left: list[Reservation] = []
+        kept_at = time.monotonic()
         try:
             while most is None or done < most:
-                batch = await source.reserve_many(
-                    REDRIVE_BATCH if most is None else min(REDRIVE_BATCH, most - done), lease=REDRIVE_LEASE
-                )
+                batch = await source.reserve_many(pace.batch(most, done), lease=REDRIVE_LEASE)
                 if not batch:
                     break
                 left += batch
@@ -633,9 +695,31 @@ class Queue(Looking[P], Recalling[P], Operating):
                 going = {one.receipt for one, _ in moves} - refused
                 left = [one for one in left if one.receipt not in going]
                 done, skipped = done + len(going), skipped + len(refused)
+                if time.monotonic() - kept_at >= REDRIVE_LEASE.total_seconds() / 3:
+                    await source.extend_many(left, lease=REDRIVE_LEASE)
+                    kept_at = time.monotonic()
+                await asyncio.sleep(pace.pause(len(going)))
         finally:
             await source.release_many(left)
         return Redriven(done, skipped)
+
+    async def _revive(self, most: int | None, pace: Pace) -> Redriven:
+        """Let the dead that stayed here begin anew."""
+        done = changing.Changed(0)
+        previous: changing.Batch | None = None
+        while most is None or done.count < most:
+            chosen = changing.all_dead(self.name, pace.batch(most, done.count))
+            batch = await self.database.run(
+                lambda chosen=chosen, previous=previous: changing.change(  # type: ignore[misc]
+                    self._store, chosen, ("dead",), changing.requeued, previous, False
+                )
+            )
+            done += batch.changed
+            if batch.last is None:
+                break
+            previous = batch
+            await asyncio.sleep(pace.pause(batch.changed.count))
+        return Redriven(done.count, done.skipped)
 
     def _dead_letter(self) -> translation.DeadLetter | None:
         if self.dead_letter is None:

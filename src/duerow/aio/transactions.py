@@ -50,7 +50,8 @@ class TransactionalHandlers(Handlers):
             return None
         slot.begin(attempt)
         outcome = await self._call_handler(slot, attempt.message, own.connection)
-        self._hand.pace.note(monotonic() - slot.started)
+        attempt.seconds = monotonic() - slot.started
+        self._hand.pace.note(attempt.seconds)
         if not slot.end():
             return None
         settlement = self._shift.conclude(attempt, await self._checked(own, attempt, outcome))
@@ -95,5 +96,5 @@ class TransactionalHandlers(Handlers):
                 return self._shift.conclude(attempt, error)
             self._office.find_out(attempt, error)
             return None
-        self._office.tell_freed(self._settling.settled([(attempt, settlement)]))
+        self._office.tell_freed(self._settling.committed(attempt, settlement))
         return None

@@ -21,7 +21,7 @@ from duerow.retry import RetryFunction, RetryPolicy
 from duerow.working.middleware import Middleware, around
 from duerow.working.processes import pickled
 from duerow.working.queues import as_queues, dispatching, handlers_of
-from duerow.working.rate import Rate, check_rate
+from duerow.working.rate import Rate, budget_of, check_rate
 from duerow.working.shift import GRACE, Shift, Terms, Until, check_handler, handlers_at_once, is_async, new_name
 
 SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
@@ -118,6 +118,7 @@ class Worker:
             whole_batch=whole_batch,
             transactional=transactional,
             rate=check_rate(rate),
+            budget=budget_of(check_rate(rate)),
             singleton=singleton,
             cluster_concurrency=cluster_concurrency,
         )
@@ -141,7 +142,8 @@ class Worker:
             DuerowError: something that trying again does not cure, such as missing tables; what was claimed and not
                 begun has been given back.
         """
-        handlers = self._handlers_of(Shift(self._queue.name, self._terms, until, self._retries))
+        shift = Shift(self._queue.name, self._terms, until, self._retries, self._queue.database.meter)
+        handlers = self._handlers_of(shift)
         with self._change:
             if self._handlers is not None:
                 raise ConfigurationError("this worker runs already; make another one of the same queue")

@@ -11,7 +11,7 @@ import typer
 from sqlalchemy.exc import SQLAlchemyError
 from typer.core import TyperGroup
 
-from duerow.cli import change, history, operate, queue, schedule, schema, worker
+from duerow.cli import change, history, operate, pipeline, queue, schedule, schema, worker
 from duerow.errors import DuerowError
 
 FAILED = 1
@@ -43,13 +43,18 @@ app.command("stats")(queue.stats)
 app.command("list")(queue.list_messages)
 app.command("find")(change.find)
 app.command("edit")(change.edit)
+app.command("reschedule")(change.reschedule)
+app.command("reprioritise")(change.reprioritise)
 app.command("remove")(change.remove)
 app.command("requeue")(change.requeue)
 app.command("why")(operate.why)
 app.command("pause")(operate.pause)
 app.command("resume")(operate.resume)
+app.command("drain")(operate.drain)
+app.command("queues")(operate.queues)
 app.command("redrive")(operate.redrive)
 app.command("history")(history.history)
 app.command("replay")(history.replay)
 app.command("worker")(worker.work)
 app.add_typer(schedule.commands, name="schedule")
+app.add_typer(pipeline.commands, name="pipeline")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
 from typing import Annotated, Any
 
 import msgspec
@@ -13,6 +14,15 @@ from duerow.cli.options import PREFIX, AsJson, Prefix, Schema, Url, connected, p
 from duerow.cli.queue import Name, print_messages
 from duerow.counting import Count
 from duerow.errors import ConfigurationError
+
+
+def _time(text: str) -> datetime:
+    """Return the moment that a text in ISO 8601 says; its time zone is checked with all other due times."""
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError as error:
+        raise typer.BadParameter(f"{text!r} is no time in ISO 8601, such as 2026-03-01T12:00:00Z") from error
+
 
 Where = Annotated[
     str | None,
@@ -47,7 +57,7 @@ def find(
 ) -> None:
     """Find the messages of which a condition holds, or count them."""
     with connected(url, prefix, schema) as database:
-        queue = database.queue(name)
+        queue = database.as_defined(name)
         if by is not None:
             counts = queue.count(where, by=by, exact=exact or None)
             _print_counts(by, list(counts.items()), counts.capped, as_json)
@@ -77,7 +87,7 @@ def edit(
 ) -> None:
     """Give messages another payload or other headers."""
     with connected(url, prefix, schema) as database:
-        changed = database.queue(name).edit(
+        changed = database.as_defined(name).edit(
             id,
             key=key,
             where=where,
@@ -104,7 +114,9 @@ def remove(
 ) -> None:
     """Take messages out of the queue."""
     with connected(url, prefix, schema) as database:
-        changed = database.queue(name).remove(id, key=key, where=where, dry_run=dry_run, even_if_leased=even_if_leased)
+        changed = database.as_defined(name).remove(
+            id, key=key, where=where, dry_run=dry_run, even_if_leased=even_if_leased
+        )
     _print_changed("removed", changed, dry_run, as_json)
 
 
@@ -122,8 +134,71 @@ def requeue(
 ) -> None:
     """Let messages begin anew: due now, with no attempts; for dead, failed and stopped ones."""
     with connected(url, prefix, schema) as database:
-        changed = database.queue(name).requeue(id, key=key, where=where, dry_run=dry_run, even_if_leased=even_if_leased)
+        changed = database.as_defined(name).requeue(
+            id, key=key, where=where, dry_run=dry_run, even_if_leased=even_if_leased
+        )
     _print_changed("requeued", changed, dry_run, as_json)
+
+
+def reschedule(
+    url: Url,
+    name: Name,
+    id: Id = None,
+    key: Key = None,
+    where: Where = None,
+    due: Annotated[
+        datetime | None,
+        typer.Option(
+            metavar="TIME",
+            parser=_time,
+            help="When they are due, with a time zone: 2026-03-01T12:00:00Z.",
+        ),
+    ] = None,
+    delay: Annotated[float | None, typer.Option(metavar="SECONDS", min=0, help="How long from now; 0 is now.")] = None,
+    stop: Annotated[bool, typer.Option("--stop", help="Never, until they are rescheduled or requeued.")] = False,
+    dry_run: DryRun = False,
+    even_if_leased: EvenIfLeased = False,
+    prefix: Prefix = PREFIX,
+    schema: Schema = None,
+    as_json: AsJson = False,
+) -> None:
+    """Give messages another due time, or stop them; a dead one runs once more."""
+    if sum((due is not None, delay is not None, stop)) != 1:
+        raise ConfigurationError("say when: --due TIME, --delay SECONDS or --stop, one of them")
+    with connected(url, prefix, schema) as database:
+        changed = database.as_defined(name).reschedule(
+            id,
+            key=key,
+            where=where,
+            due=UNSET if delay is not None else due,  # type: ignore[arg-type]
+            delay=None if delay is None else timedelta(seconds=delay),
+            dry_run=dry_run,
+            even_if_leased=even_if_leased,
+        )
+    _print_changed("stopped" if stop else "rescheduled", changed, dry_run, as_json)
+
+
+def reprioritise(
+    url: Url,
+    name: Name,
+    priority: Annotated[
+        int, typer.Argument(metavar="PRIORITY", help="Lower goes first; a negative one is written behind --.")
+    ],
+    id: Id = None,
+    key: Key = None,
+    where: Where = None,
+    dry_run: DryRun = False,
+    even_if_leased: EvenIfLeased = False,
+    prefix: Prefix = PREFIX,
+    schema: Schema = None,
+    as_json: AsJson = False,
+) -> None:
+    """Give messages another priority."""
+    with connected(url, prefix, schema) as database:
+        changed = database.as_defined(name).reprioritise(
+            id, key=key, where=where, priority=priority, dry_run=dry_run, even_if_leased=even_if_leased
+        )
+    _print_changed("reprioritised", changed, dry_run, as_json)
 
 
 def _json(option: str, text: str | None) -> Any:

@@ -32,7 +32,7 @@ def history(
 ) -> None:
     """Show the turns of a queue that are over, the latest first, if it keeps them."""
     with connected(url, prefix, schema) as database:
-        events = [legible(event) for event in database.queue(name).history(where, id=id, limit=limit)]
+        events = [legible(event) for event in database.as_defined(name).history(where, id=id, limit=limit)]
     if as_json:
         print_json(events)
         return
@@ -66,7 +66,7 @@ def replay(
 ) -> None:
     """Push messages again that are done, moved, dropped or dead, as the history of a queue has them."""
     with connected(url, prefix, schema) as database:
-        done = database.queue(name).replay(id, where=where, limit=limit, dry_run=dry_run)
+        done = database.as_defined(name).replay(id, where=where, limit=limit, dry_run=dry_run)
     if as_json:
         print_json(done)
         return

@@ -1,12 +1,14 @@
-"""Commands that tell why a message is not running, pause queues, and bring dead letters back."""
+"""Commands that tell why a message is not running, pause and drain queues, and bring dead letters back."""
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Annotated
 
 import typer
 
-from duerow.cli.options import PREFIX, AsJson, Prefix, Schema, Url, connected, print_json
+from duerow.cli.options import PREFIX, AsJson, Prefix, Schema, Url, connected, print_json, print_table
+from duerow.definition import Defined
 from duerow.message import OnDuplicate
 
 Name = Annotated[str, typer.Argument(metavar="QUEUE", help="The queue's name.")]
@@ -25,7 +27,7 @@ def why(
 ) -> None:
     """Tell why a message is not running: every reason that holds."""
     with connected(url, prefix, schema) as database:
-        reasons = database.queue(name).why(id, key=key)
+        reasons = database.as_defined(name).why(id, key=key)
     if as_json:
         print_json(reasons)
         return
@@ -41,16 +43,64 @@ def pause(url: Url, name: Name, prefix: Prefix = PREFIX, schema: Schema = None) 
 
 
 def resume(url: Url, name: Name, prefix: Prefix = PREFIX, schema: Schema = None) -> None:
-    """Let a paused queue hand out again."""
+    """Let a queue that was paused or drained hand out and take messages again."""
     with connected(url, prefix, schema) as database:
         database.queue(name).resume()
     typer.echo(f"{name} hands out again")
 
 
+def drain(
+    url: Url,
+    name: Name,
+    timeout: Annotated[
+        float | None, typer.Option(metavar="SECONDS", min=0, help="How long to wait; default: as long as it takes.")
+    ] = None,
+    no_wait: Annotated[bool, typer.Option("--no-wait", help="Only let the queue take no new messages.")] = False,
+    prefix: Prefix = PREFIX,
+    schema: Schema = None,
+) -> None:
+    """Let a queue take no new messages, and wait until it is empty; resume ends it."""
+    with connected(url, prefix, schema) as database:
+        span = None if timeout is None else timedelta(seconds=timeout)
+        database.queue(name).drain(span, wait=not no_wait)
+    typer.echo(f"{name} takes no new messages" if no_wait else f"{name} takes no new messages and is empty")
+
+
+def queues(
+    url: Url,
+    name: Annotated[str | None, typer.Argument(metavar="QUEUE", help="Only this queue.")] = None,
+    prefix: Prefix = PREFIX,
+    schema: Schema = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show what the database says of its queues: what was declared of them, and whether they are paused or drained."""
+    with connected(url, prefix, schema) as database:
+        found = [one for one in database.definitions() if name in (None, one.name)]
+    if as_json:
+        print_json(found)
+        return
+    if not found:
+        typer.echo("nothing was declared" if name is None else f"nothing was declared of {name}")
+        return
+    print_table(("queue", "lease", "retry", "dead letter", "indexed", "state"), map(_shown, found))
+
+
+def _shown(one: Defined) -> tuple[object, ...]:
+    states = [word for word, holds in (("paused", one.paused), ("draining", one.draining)) if holds]
+    said = one.definition
+    if said is None:
+        return one.name, "not declared", None, None, None, ", ".join(states)
+    indexed = ", ".join(f"{field} ({kind})" for field, kind in said.indexed.items())
+    return one.name, said.lease, said.retry, said.dead_letter, indexed, ", ".join(states)
+
+
 def redrive(
     url: Url,
-    name: Annotated[str, typer.Argument(metavar="QUEUE", help="The dead-letter queue.")],
+    name: Name,
     limit: Annotated[int | None, typer.Option(min=1, help="How many at most; default: all.")] = None,
+    rate: Annotated[
+        float | None, typer.Option(metavar="NUMBER", help="How many a second at most; default: as fast as it goes.")
+    ] = None,
     on_duplicate: Annotated[
         OnDuplicate, typer.Option(help="What to do when a live message has the key by now; reject leaves it here.")
     ] = "reject",
@@ -59,9 +109,9 @@ def redrive(
     schema: Schema = None,
     as_json: AsJson = False,
 ) -> None:
-    """Send the messages of a dead-letter queue back to the queues that they came from."""
+    """Bring the dead letters of a queue back; those of a dead-letter queue to the queues that they came from."""
     with connected(url, prefix, schema) as database:
-        done = database.queue(name).redrive(limit, on_duplicate=on_duplicate, dry_run=dry_run)
+        done = database.as_defined(name).redrive(limit, rate=rate, on_duplicate=on_duplicate, dry_run=dry_run)
     if as_json:
         print_json(done)
         return

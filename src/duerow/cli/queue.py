@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Final
 
 import msgspec
@@ -10,6 +10,8 @@ import typer
 
 from duerow.cli.options import PREFIX, AsJson, Prefix, Schema, Url, connected, legible, print_json, print_table
 from duerow.message import Message, Status
+from duerow.store import Totals
+from duerow.watching import Stats
 
 SHORT: Final = 80
 """Characters of a payload or an error that a table shows."""
@@ -24,18 +26,41 @@ def stats(
     schema: Schema = None,
     as_json: AsJson = False,
 ) -> None:
-    """Count the messages of each queue: new, failed and waiting to be tried again, dead."""
+    """Count the messages of each queue, and tell how fast they are done: by the minute, and how long they wait."""
     with connected(url, prefix, schema) as database:
         names = database.queues() if name is None else [name]
         counts = {queue: database.queue(queue).count(by="status") for queue in names}
+        work = {queue: database.queue(queue).stats() for queue in names}
     if as_json:
-        print_json([{"queue": queue, **count, "all": sum(count.values())} for queue, count in counts.items()])
+        print_json([{"queue": queue, **count, **_as_json(count, work[queue])} for queue, count in counts.items()])
         return
     if not counts:
         typer.echo("no queue has messages")
         return
-    rows = [(queue, count["new"], count["error"], count["dead"]) for queue, count in counts.items()]
-    print_table(("queue", "new", "error", "dead"), rows, numbers=("new", "error", "dead"))
+    rows = [
+        (queue, count["new"], count["error"], count["dead"], *_shown(work[queue])) for queue, count in counts.items()
+    ]
+    columns = ("queue", "new", "error", "dead", "done/min", "failed/min", "waiting p95", "handling p95")
+    _print_filled(columns, rows, numbers=columns[1:])
+
+
+def _as_json(count: Mapping[str, int], work: Stats) -> dict[str, Any]:
+    """Return what there is besides the counts; times in seconds."""
+    times = {"waiting_seconds": work.waiting_time, "handling_seconds": work.handling_time}
+    seconds = {
+        name: None if time is None else {part: getattr(time, part).total_seconds() for part in time.__struct_fields__}
+        for name, time in times.items()
+    }
+    return {"all": sum(count.values()), "rates": work.rates, "lifetime": work.lifetime, **seconds}
+
+
+def _shown(work: Stats) -> Sequence[str | None]:
+    """Return the rates of the last five minutes, and the times that 95 % of all stay below; None: nothing counted."""
+    if work.lifetime == Totals():
+        return (None,) * 4
+    rates = work.rates[5]
+    times = [None if time is None else time.p95.total_seconds() for time in (work.waiting_time, work.handling_time)]
+    return f"{rates.done:.1f}", f"{rates.failed:.1f}", *(None if time is None else f"{time:.3g} s" for time in times)
 
 
 def list_messages(
@@ -66,10 +91,14 @@ def print_messages(found: Sequence[Message], as_json: bool) -> None:
         typer.echo("no messages")
         return
     columns = ("id", "status", "key", "due (UTC)", "attempts", "leased by", "payload", "last error")
-    rows = [_row(message) for message in messages]
+    _print_filled(columns, [_row(message) for message in messages], numbers=("id", "attempts"))
+
+
+def _print_filled(columns: Sequence[str], rows: Sequence[Sequence[Any]], numbers: Sequence[str]) -> None:
+    """Print a table without the columns that no row fills."""
     kept = [place for place in range(len(columns)) if any(row[place] is not None for row in rows)]
     shown = [[row[place] for place in kept] for row in rows]
-    print_table([columns[place] for place in kept], shown, numbers=("id", "attempts"))
+    print_table([columns[place] for place in kept], shown, numbers=numbers)
 
 
 def _row(message: Message) -> Sequence[Any]:

@@ -34,7 +34,12 @@ def work(
     queues: Annotated[list[str], typer.Argument(metavar="QUEUE...", help="The queues to work on.")],
     concurrency: Annotated[int, typer.Option(min=1, help="Handlers that run at once on each queue.")] = 1,
     batch: Annotated[int, typer.Option(min=1, help="Messages in one claim and in one settlement.")] = 100,
-    lease: Annotated[float, typer.Option(min=0.001, help="Seconds that a claim lasts unless it is extended.")] = 60.0,
+    lease: Annotated[
+        float | None,
+        typer.Option(
+            min=0.001, help="Seconds that a claim lasts unless it is extended. Default: as declared, else 60."
+        ),
+    ] = None,
     payload: Annotated[
         str | None,
         typer.Option(metavar="MODULE:TYPE", help="The declared type of their payloads. Default: JSON and bytes."),
@@ -50,15 +55,16 @@ def work(
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log each message that is done as well.")] = False,
 ) -> None:
     """Hand the messages of queues to a function until SIGTERM or Ctrl-C; log what happens on standard error."""
-    _log(as_json, verbose)
+    log_to_stderr(as_json, verbose)
     function = find_function(handler)
     declared = None if payload is None else find_type(payload)
     span = None if timeout is None else timedelta(seconds=timeout)
     with connected(url, prefix, schema) as database:
         workers = [
             Worker(
-                database.queue(name, lease=timedelta(seconds=lease), payload=declared),
+                database.as_defined(name, payload=declared),
                 function,
+                lease=None if lease is None else timedelta(seconds=lease),
                 batch=batch,
                 concurrency=concurrency,
                 timeout=span,
@@ -75,7 +81,7 @@ def find_function(name: str) -> Callable[..., Any]:
     Raises:
         ConfigurationError: there is no such module or function.
     """
-    found = _find(name, "function", "shop.orders:ship")
+    found = find_named(name, "function", "shop.orders:ship")
     if not callable(found):
         raise ConfigurationError(f"{name} is {found!r:.80}, which cannot be called")
     function: Callable[..., Any] = found
@@ -88,13 +94,18 @@ def find_type(name: str) -> type[Any]:
     Raises:
         ConfigurationError: there is no such module or type.
     """
-    found = _find(name, "type", "shop.orders:Order")
+    found = find_named(name, "type", "shop.orders:Order")
     if not isinstance(found, type):
         raise ConfigurationError(f"{name} is {found!r:.80}, which is no type")
     return found
 
 
-def _find(name: str, what: str, example: str) -> Any:
+def find_named(name: str, what: str, example: str) -> Any:
+    """Return what MODULE:NAME names, from this folder or from what is installed.
+
+    Raises:
+        ConfigurationError: there is no such module, or nothing of that name in it.
+    """
     module_name, colon, path = name.partition(":")
     if not module_name or not colon or not path:
         raise ConfigurationError(f"{name!r} names no {what}; write MODULE:{what.upper()}, such as {example}")
@@ -145,7 +156,8 @@ def _stopped_by_signals(workers: Sequence[Worker]) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _log(as_json: bool, verbose: bool) -> None:
+def log_to_stderr(as_json: bool, verbose: bool) -> None:
+    """Log what workers do on standard error, for people or as lines of JSON."""
     handler: logging.Handler
     if as_json:
         handler = logging.StreamHandler()

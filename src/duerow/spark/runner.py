@@ -5,9 +5,10 @@ from __future__ import annotations
 import logging
 import secrets
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,6 +19,7 @@ from duerow.spark.session import session
 from duerow.spark.task import COUNTS, SCHEMA, Access, Assignment, Tally, task
 from duerow.sync.database import Database, connect
 from duerow.working.pace import Interval
+from duerow.working.rate import Budget
 from duerow.working.shift import Until, check_count, check_until
 
 if TYPE_CHECKING:
@@ -48,6 +50,7 @@ def run(
     chunk: int = CHUNK,
     parallelism: int | None = None,
     stop: threading.Event | None = None,
+    rehome: Mapping[str, str] | None = None,
     **settings: Any,
 ) -> Tallies:
     """Run a pipeline on Spark; return what the tasks of each station say that they did, which is a hint.
@@ -62,15 +65,17 @@ def run(
         chunk: messages that a task claims and settles at once, at most.
         parallelism: tasks of a station at once; default: as many as Spark runs at once.
         stop: set it to stop: tasks end what they hold, within seconds, and no more are started.
+        rehome: where the messages of removed stations go; see `Database.declare_pipeline`.
         settings: what else `duerow.connect` is given.
 
     Raises:
-        ConfigurationError: an executor lacks duerow, a driver or a way to the database; a function cannot be pickled.
-        NotSupported: the database cannot be reached from where Spark runs.
+        ConfigurationError: an executor lacks duerow, a driver or a way to the database; a function cannot be pickled;
+            a station was removed that has messages under way.
+        NotSupported: the database cannot be reached from where Spark runs, or cannot do what the stations need.
         StationFailed: a station's tasks failed again and again. What they held is due again when its lease ends.
     """
     check_until(until)
-    with _runner(pipeline, url, spark, chunk, parallelism, settings) as runner:
+    with _runner(pipeline, url, spark, chunk, parallelism, settings, rehome) as runner:
         return runner.run(until, stop or threading.Event())
 
 
@@ -96,6 +101,7 @@ def _runner(
     chunk: int,
     parallelism: int | None,
     settings: dict[str, Any],
+    rehome: Mapping[str, str] | None = None,
 ) -> Iterator[Runner]:
     check_count("chunk", chunk)
     if parallelism is not None:
@@ -103,9 +109,11 @@ def _runner(
     if not isinstance(url, str):
         raise ConfigurationError(f"Spark takes the URL of a database, which its executors open, not {url!r:.80}")
     with connect(url, **settings) as database:
+        pipeline.check_store(database.store.capabilities)
         spark = spark or session()
         check_reach(spark, database)
         places = probe(spark, url, settings)
+        database.declare_pipeline(pipeline, rehome=rehome)
         yield Runner(
             pipeline, spark, database, Access(secrets.token_hex(6), url, settings), chunk, parallelism or places
         )
@@ -136,16 +144,22 @@ class Runner:
         self._parallelism = parallelism
         self._assignments = {
             station.name: Assignment(access, station.name, _pickled(station), pipeline.max_hops, chunk, TURN)
-            for station in pipeline.stations
+            for station in pipeline.consumers
         }
-        self._tallies: Tallies = {station.name: Tally() for station in pipeline.stations}
+        self._consumers = pipeline.consumers
+        self._budgets = {
+            station.name: Budget(station.begins_at_most)
+            for station in self._consumers
+            if station.begins_at_most is not None
+        }
+        self._tallies: Tallies = {station.name: Tally() for station in self._consumers}
         self._tag = f"duerow-{access.run}"
         self._running: dict[str, Future[None]] = {}
         self._ended = threading.Event()
 
     def step(self) -> Tallies:
         """Run one job for each station that has something due."""
-        for station in self._pipeline.stations:
+        for station in self._consumers:
             if self._is_due(station):
                 self._job(station)
         return self._tallies
@@ -153,7 +167,7 @@ class Runner:
     def run(self, until: Until, stop: threading.Event) -> Tallies:
         """Run jobs, those of different stations at once, until there is no more to do."""
         interval = Interval()
-        with ThreadPoolExecutor(len(self._pipeline.stations), "duerow-station") as threads:
+        with ThreadPoolExecutor(len(self._consumers), "duerow-station") as threads:
             try:
                 while not stop.is_set():
                     self._collect()
@@ -181,7 +195,7 @@ class Runner:
     def _start(self, threads: ThreadPoolExecutor) -> bool:
         """Start a job for each station that has something due and runs none; return whether there was one."""
         started = False
-        for station in self._pipeline.stations:
+        for station in self._consumers:
             if station.name not in self._running and self._is_due(station):
                 job = self._running[station.name] = threads.submit(self._job, station)
                 job.add_done_callback(lambda _: self._ended.set())
@@ -191,10 +205,14 @@ class Runner:
     def _is_over(self, until: Until) -> bool:
         if until is None:
             return False
-        waits = [self._due_in(station) for station in self._pipeline.stations]
+        waits = [self._due_in(station) for station in self._consumers]
         return all(wait is None or (until == "idle" and wait > _NOW) for wait in waits)
 
     def _is_due(self, station: Station) -> bool:
+        """Return whether there is something to do in a station that may be begun now."""
+        budget = self._budgets.get(station.name)
+        if budget is not None and not budget.room():
+            return False
         wait = self._due_in(station)
         return wait is not None and wait <= _NOW
 
@@ -202,11 +220,12 @@ class Runner:
         return self._database.run(lambda: self._database.store.idle([station.name], _NOW))
 
     def _job(self, station: Station) -> None:
-        """Run a station's tasks to their end."""
-        tasks = self._parallelism
+        """Run a station's tasks to their end; one task where messages are counted, so that it counts them all."""
+        budget, assignment = self._budgets.get(station.name), self._assignments[station.name]
+        tasks = self._parallelism if budget is None else 1
         LOG.debug("%s of %s: %d tasks", station, self._pipeline, tasks)
         self._spark.addTag(self._tag)
-        work = task(self._assignments[station.name])
+        work = task(assignment if budget is None else replace(assignment, most=budget.room()))
         try:
             rows = self._spark.range(0, tasks, 1, tasks).mapInArrow(work, SCHEMA).collect()
         except Exception as error:
@@ -215,8 +234,11 @@ class Runner:
                 "when its lease ends"
             ) from error
         tally = self._tallies[station.name]
-        for row in rows:
-            tally.add(Tally(*(row[name] for name in COUNTS)))
+        done = [Tally(*(row[name] for name in COUNTS)) for row in rows]
+        if budget is not None:  # begun before now, so that counted from now on they are not too many
+            budget.spend(sum(one.claimed - one.released for one in done))
+        for one in done:
+            tally.add(one)
         LOG.info("%s of %s: %s", station, self._pipeline, tally)
 
 

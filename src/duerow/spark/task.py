@@ -106,6 +106,7 @@ class Assignment:
         max_hops: how many queues a message may go through.
         chunk: messages of one claim at most.
         seconds: after how long the task ends, though more may be due: others want to run too.
+        most: messages that the task claims in all, at most; None: as many as there are.
     """
 
     access: Access
@@ -114,6 +115,7 @@ class Assignment:
     max_hops: int = field(compare=False)
     chunk: int = field(compare=False)
     seconds: float = field(compare=False)
+    most: int | None = field(default=None, compare=False)
 
 
 def task(assignment: Assignment) -> Callable[[Iterable[RecordBatch]], Iterator[RecordBatch]]:
@@ -124,7 +126,7 @@ def task(assignment: Assignment) -> Callable[[Iterable[RecordBatch]], Iterator[R
 
         for _ in batches:  # the rows only say how many tasks there are
             pass
-        tally = _consumer(assignment).work(assignment.seconds)
+        tally = _consumer(assignment).work(assignment.seconds, assignment.most)
         yield RecordBatch.from_pydict({name: [getattr(tally, name)] for name in COUNTS})
 
     work.__name__ = assignment.name
@@ -158,6 +160,7 @@ class Consumer:
         policy = station.policy
         self._station, self._max_hops = station, max_hops
         self._queue = station.queue(database)
+        self._sealing = database.encryption
         # With one attempt in all, a chunk that dies must not take others with it.
         self._chunk = 1 if policy.limit == 1 else chunk
         self._limit = min(FIRST, self._chunk)
@@ -172,23 +175,31 @@ class Consumer:
             grace=GRACE,
             name=WORKER,
         )
-        self._settling = Settling(Shift(station.name, terms, until=None))
+        shift = Shift(station.name, terms, until=None, meter=database.meter)
+        self._settling, self._journal = Settling(shift), shift.journal
         self._patient_until = 0.0
 
-    def work(self, seconds: float) -> Tally:
-        """Work until nothing is due, or for so many seconds."""
+    def work(self, seconds: float, most: int | None = None) -> Tally:
+        """Work until nothing is due, or for so many seconds, on so many messages at the most."""
         tally = Tally()
         deadline = time.monotonic() + seconds
-        while time.monotonic() < deadline and (reservations := self._claim()):
+        while time.monotonic() < deadline:
+            limit = self._limit if most is None else min(self._limit, most - tally.claimed)
+            if not limit or not (reservations := self._claim(limit)):
+                break
             self._handle(reservations, tally)
+        try:
+            self._queue.database.write_counts()
+        except StoreUnavailable as error:
+            self._journal.not_counted(error)
         return tally
 
-    def _claim(self) -> list[Reservation]:
+    def _claim(self, limit: int) -> list[Reservation]:
         outage = Backoff()
         self._patient_until = time.monotonic() + OUTAGE
         while True:
             try:
-                return [*self._queue.reserve_many(self._limit, consumer=new_claim(WORKER))]
+                return [*self._queue.reserve_many(limit, consumer=new_claim(WORKER))]
             except StoreUnavailable:
                 self._pause(outage.next())
 
@@ -198,12 +209,14 @@ class Consumer:
         if others:  # before anything is begun that could end this process, and their attempts with it
             self._give_back(others, tally)
         since = time.monotonic()
-        until = since + self._horizon
+        until, began = since + self._horizon, since
         ended: list[Ended] = []
         for reservation in begun:
-            settlement = self._station.settlement(reservation.message, self._max_hops)
-            ended.append((Attempt(reservation, since, since), settlement))
-            if time.monotonic() > until:
+            settlement = self._station.settlement(reservation.message, self._max_hops, self._sealing)
+            attempt = Attempt(reservation, since, since)
+            ended.append((attempt, settlement))
+            attempt.seconds, began = (now := time.monotonic()) - began, now
+            if now > until:
                 break
         self._learn(len(ended), len(begun), time.monotonic() - since)
         unbegun = begun[len(ended) :]

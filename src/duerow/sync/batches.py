@@ -44,5 +44,8 @@ class BatchCrew(Crew):
         slot.begin_batch(batch)
         CURRENT.set({attempt.message.id: attempt for attempt in batch})
         outcome = self._call([attempt.message for attempt in batch])
-        self._hand.pace.note((monotonic() - slot.started) * self._shift.terms.batch / len(batch))
+        each = (monotonic() - slot.started) / len(batch)
+        for attempt in batch:
+            attempt.seconds = each
+        self._hand.pace.note(each * self._shift.terms.batch)
         return self._shift.conclude_batch(batch, outcome) if slot.end() else []

@@ -25,7 +25,7 @@ from duerow.working.hand import Slot
 from duerow.working.keeping import Extend, Keeping
 from duerow.working.permits import AwaitChange, Permits
 from duerow.working.rate import claiming
-from duerow.working.settling import EndWanted, Freed, Pause, Settle, Settling
+from duerow.working.settling import EndWanted, Freed, Pause, Settle, Settling, WriteCounts
 from duerow.working.shift import Shift
 from duerow.working.supervising import (
     FETCHER,
@@ -41,7 +41,7 @@ from duerow.working.supervising import (
     Supervising,
     TurnsEnded,
 )
-from duerow.working.ticking import TICKER, Maintain, Present, Prune, Rest, Ticking
+from duerow.working.ticking import TICKER, Maintain, Present, Prune, Rest, TellDifferences, Ticking
 
 Events = SimpleQueue[Stop | Left]
 
@@ -69,12 +69,14 @@ class Crew:
             HandOut: self._hand_out,
             Settle: lambda step: queue.settle(step.pairs),
             EndWanted: lambda step: _await(self._ended),
+            WriteCounts: lambda step: queue.database.write_counts(),
             Freed: self._tell_freed,
             Pause: lambda step: self._time_up.wait(step.seconds),
             Extend: lambda step: queue.extend_many(step.reservations),
             Maintain: lambda step: queue.database.tick(),
             Prune: lambda step: queue.database.prune(batches=1),
             Present: lambda step: self._present(),
+            TellDifferences: lambda step: queue.tell_differences(),
             Rest: lambda step: self._over.wait(step.seconds),
             TurnsEnded: lambda step: self._ended.set(),
             NextEvent: self._next_event,
@@ -177,7 +179,8 @@ class Crew:
         slot.begin(attempt)
         CURRENT.set(attempt)
         outcome = self._call(attempt.reservation.message)
-        self._hand.pace.note(monotonic() - slot.started)
+        attempt.seconds = seconds = monotonic() - slot.started
+        self._hand.pace.note(seconds)
         if not slot.end():
             return None
         return DONE if outcome is None else self._shift.conclude(attempt, outcome)
@@ -198,6 +201,7 @@ class Crew:
         database, queue = self._queue.database, self._queue
         name = consumer_name(self._shift.terms.name)
         database.run(lambda: database.store.note_consumer(name, queue.names, queue.kinds, version("duerow")))
+        database.write_counts()
 
     def _next_due(self, step: NextDue) -> timedelta | None:
         database, names = self._queue.database, self._shift.queues

@@ -17,7 +17,7 @@ from duerow.errors import ConfigurationError
 from duerow.message import Message, Scalar, Status
 from duerow.payloads import Decode, Payloads
 from duerow.plan import Plan
-from duerow.store import Keeping, Query, Store
+from duerow.store import Indexed, Keeping, Query, Store
 from duerow.where import Compare, Condition, Field, as_condition, as_path, every
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ class Looking(Generic[P]):
     database: Database
     name: str
     max_payload_bytes: int
+    indexed: tuple[Indexed, ...]
     keeping: Keeping | None
     _store: Store
     _payloads: Payloads
@@ -94,7 +95,15 @@ class Looking(Generic[P]):
         else:
             condition = None if where is None else as_condition(where)
             line = changing.order(order, after)
-            query = Query(self.name, keys=keys, statuses=statuses, where=condition, order=line, limit=limit)
+            query = Query(
+                self.name,
+                keys=keys,
+                statuses=statuses,
+                where=condition,
+                order=line,
+                limit=limit,
+                indexed=self.indexed,
+            )
         return self._found(query)
 
     @overload
@@ -148,7 +157,7 @@ class Looking(Generic[P]):
             parts.append(Compare(("status",), "=", status))
         condition = every(*parts) if parts else None
         limit = None if exact else CAP
-        tally = self.database.run(lambda: self._store.tally(self.name, condition, path, limit))
+        tally = self.database.run(lambda: self._store.tally(self.name, condition, path, limit, self.indexed))
         return counted(tally, limit) if path is None else counted_by(tally, limit)
 
     def _count_by_status(self, status: str | None, each: bool) -> Count | Counts:
@@ -200,7 +209,7 @@ class Looking(Generic[P]):
             ConfigurationError: not exactly one of id, key and where was given, or nothing to change.
         """
         edit = changing.edited(payload, patch, headers, self.max_payload_bytes, self._payloads)
-        chosen = changing.choice(self.name, id, key, where, even_if_leased)
+        chosen = changing.choice(self.name, id, key, where, even_if_leased, self.indexed)
         return self._change(
             lambda previous: changing.change(self._store, chosen, UNFINISHED, edit, previous, dry_run), within
         )
@@ -234,7 +243,7 @@ class Looking(Generic[P]):
             ConfigurationError: not exactly one of due and delay was given. Further errors as in `edit`.
         """
         edit = changing.rescheduled(due, delay)
-        chosen = changing.choice(self.name, id, key, where, even_if_leased)
+        chosen = changing.choice(self.name, id, key, where, even_if_leased, self.indexed)
         statuses = changing.statuses_to_reschedule(due)
         return self._change(
             lambda previous: changing.change(self._store, chosen, statuses, edit, previous, dry_run), within
@@ -253,7 +262,7 @@ class Looking(Generic[P]):
     ) -> Changed:
         """Give messages another priority: lower goes first, -32,768 to 32,767. Otherwise as `edit`."""
         edit = changing.reprioritised(priority)
-        chosen = changing.choice(self.name, id, key, where, even_if_leased)
+        chosen = changing.choice(self.name, id, key, where, even_if_leased, self.indexed)
         return self._change(
             lambda previous: changing.change(self._store, chosen, UNFINISHED, edit, previous, dry_run), within
         )
@@ -272,7 +281,7 @@ class Looking(Generic[P]):
 
         Otherwise as `reschedule`.
         """
-        chosen = changing.choice(self.name, id, key, where, even_if_leased)
+        chosen = changing.choice(self.name, id, key, where, even_if_leased, self.indexed)
         return self._change(
             lambda previous: changing.change(self._store, chosen, UNFINISHED, changing.requeued, previous, dry_run),
             within,
@@ -289,7 +298,7 @@ class Looking(Generic[P]):
         within: Any = None,
     ) -> Changed:
         """Take messages out of the queue; the answer is true if there were any. Otherwise as `edit`."""
-        chosen = changing.choice(self.name, id, key, where, even_if_leased)
+        chosen = changing.choice(self.name, id, key, where, even_if_leased, self.indexed)
         return self._change(
             lambda previous: changing.remove(self._store, chosen, previous, dry_run, self.keeping), within
         )

@@ -32,6 +32,11 @@ class Queues:
         """The kinds of payloads that it can read in all of them together."""
         return tuple(sorted({kind for queue in self._by_name.values() for kind in queue.kinds}))
 
+    def tell_differences(self) -> None:
+        """As Queue.tell_differences, of each."""
+        for queue in self._by_name.values():
+            queue.tell_differences()
+
     def reserve_many(self, n: int, *, consumer: str) -> list[Reservation]:
         """Lend up to n due messages, as many of each queue as it has and the others leave."""
         lent: dict[str, list[Reservation]] = {}

@@ -4,60 +4,52 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
-from typing import Any, Final, Literal
+from typing import Any, Final
 
-from duerow.errors import ConfigurationError
 from duerow.message import Message
 from duerow.pipeline import Pipeline, Station
+from duerow.pipeline.pipeline import Until
+from duerow.pipeline.running import LONGEST_SLEEP, check_run, due_now
 from duerow.settlement import Settlement
 from duerow.sync.database import Database
 from duerow.sync.worker import Worker
 from duerow.working.pace import Interval
 
-LONGEST_SLEEP: Final = 1.0
-"""Seconds between two looks at queues whose messages are all due later."""
-
-
-def run(pipeline: Pipeline, database: Database, until: Literal["idle", "empty"]) -> None:
-    """Run rounds: in each, every station with something due has a worker until that station is idle.
-
-    Raises:
-        ConfigurationError: not a blocking database, or `until` is neither.
-    """
-    if not isinstance(database, Database):
-        raise ConfigurationError(
-            f"{pipeline} runs on what duerow.connect() returns, not on {type(database).__module__}."
-            f"{type(database).__qualname__}"
-        )
-    if until not in ("idle", "empty"):
-        raise ConfigurationError(f"until cannot be {until!r:.80}: say 'idle' or 'empty'")
-    interval = Interval()
-    while True:
-        looks = [(station, _due_in(database, station)) for station in pipeline.stations]
-        waits = [wait for _, wait in looks if wait is not None]
-        busy = [station for station, wait in looks if wait is not None and wait <= _NOW]
-        if busy:
-            interval.reset()
-            _round(pipeline, busy, database)
-        elif until == "idle" or not waits:
-            return
-        else:
-            time.sleep(min(min(waits).total_seconds(), interval.next(LONGEST_SLEEP)))
-
-
 _NOW: Final = timedelta(0)
 
 
-def _due_in(database: Database, station: Station) -> timedelta | None:
+def run(pipeline: Pipeline, database: Database, until: Until, rehome: Mapping[str, str] | None = None) -> None:
+    """Run rounds: in each, every station with something due has a worker until that station is idle.
+
+    Raises:
+        ConfigurationError: not a blocking database, `until` is neither, or messages would be lost from sight.
+        NotSupported: the store cannot do what forks, splits and joins need.
+    """
+    check_run(pipeline, database, Database, until)
+    database.declare_pipeline(pipeline, rehome=rehome)
+    workers = {station.name: _worker(pipeline, station, database) for station in pipeline.consumers}
+    interval = Interval()
+    while True:
+        waits = {station: _due_in(database, station) for station in workers}
+        if busy := due_now(waits):
+            interval.reset()
+            _round([workers[station] for station in busy])
+            continue
+        later = [wait for wait in waits.values() if wait is not None]
+        if until == "idle" or not later:
+            return
+        time.sleep(min(min(later).total_seconds(), interval.next(LONGEST_SLEEP)))
+
+
+def _due_in(database: Database, station: str) -> timedelta | None:
     """Return how long until the station's next message is due; None if there is none."""
-    return database.run(lambda: database.store.idle([station.name], _NOW))
+    return database.run(lambda: database.store.idle([station], _NOW))
 
 
-def _round(pipeline: Pipeline, stations: Sequence[Station], database: Database) -> None:
-    """Give each station a worker, in a thread of its own so that a signal comes to this one."""
-    workers = [_worker(pipeline, station, database) for station in stations]
+def _round(workers: Sequence[Worker]) -> None:
+    """Run each worker until it is idle, in a thread of its own so that a signal comes to this one."""
     failures: list[BaseException] = []
     threads = [threading.Thread(target=_work, args=(worker, failures), daemon=True) for worker in workers]
     for thread in threads:
@@ -86,11 +78,12 @@ def _work(worker: Worker, failures: list[BaseException]) -> None:
 
 
 def _worker(pipeline: Pipeline, station: Station, database: Database) -> Worker:
-    return Worker(station.queue(database), _handler(station, pipeline.max_hops), name="station")
+    queue = station.queue(database)
+    return Worker(queue, _handler(pipeline, station, database), rate=station.begins_at_most, name="station")
 
 
-def _handler(station: Station, max_hops: int) -> Callable[[Message], Any]:
+def _handler(pipeline: Pipeline, station: Station, database: Database) -> Callable[[Message], Any]:
     def handle(message: Message) -> Settlement:
-        return station.settlement(message, max_hops)
+        return station.settlement(message, pipeline.max_hops, database.encryption)
 
     return handle

@@ -44,7 +44,8 @@ class TransactionalCrew(Crew):
             return None
         slot.begin(attempt)
         outcome = self._call_within(attempt.message, own.connection)
-        self._hand.pace.note(monotonic() - slot.started)
+        attempt.seconds = monotonic() - slot.started
+        self._hand.pace.note(attempt.seconds)
         if not slot.end():
             return None
         settlement = self._shift.conclude(attempt, self._checked(own, attempt, outcome))
@@ -93,5 +94,5 @@ class TransactionalCrew(Crew):
                 return self._shift.conclude(attempt, error)
             self._carry_out(self._settling.find_out(attempt, error))
             return None
-        self._tell_freed(self._settling.settled([(attempt, settlement)]))
+        self._tell_freed(self._settling.committed(attempt, settlement))
         return None

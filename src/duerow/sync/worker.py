@@ -22,7 +22,7 @@ from duerow.sync.transactions import TransactionalCrew
 from duerow.working.middleware import Middleware, around
 from duerow.working.processes import pickled
 from duerow.working.queues import as_queues, dispatching, handlers_of
-from duerow.working.rate import Rate, check_rate
+from duerow.working.rate import Rate, budget_of, check_rate
 from duerow.working.shift import GRACE, Shift, Terms, Until, check_handler, handlers_at_once, is_async, new_name
 from duerow.working.supervising import Stop
 
@@ -115,6 +115,7 @@ class Worker:
             whole_batch=whole_batch,
             transactional=transactional,
             rate=check_rate(rate),
+            budget=budget_of(check_rate(rate)),
             singleton=singleton,
             cluster_concurrency=cluster_concurrency,
         )
@@ -138,7 +139,7 @@ class Worker:
             DuerowError: something that trying again does not cure, such as missing tables; what was claimed and not
                 begun has been given back.
         """
-        shift = Shift(self._queue.name, self._terms, until, self._retries)
+        shift = Shift(self._queue.name, self._terms, until, self._retries, self._queue.database.meter)
         if not self._running.acquire(blocking=False):
             raise ConfigurationError("this worker runs already; make another one of the same queue")
         self._shift = shift

@@ -47,6 +47,7 @@ class Attempt(msgspec.Struct, gc=False, eq=False):
         error: why the attempt is over before its handler ended: LeaseLost (another consumer may have the message),
             TimedOut (the handler ran longer than the worker's timeout, or than its grace when it was stopped);
             None while the message is the handler's own. Whatever the handler still returns changes nothing then.
+        seconds: how long its handler took; None: it did not begin, or has not ended.
     """
 
     reservation: Reservation
@@ -55,6 +56,7 @@ class Attempt(msgspec.Struct, gc=False, eq=False):
     finished: bool = False
     error: Exception | None = None
     told: tuple[Told, ...] = ()
+    seconds: float | None = None
 
     @property
     def message(self) -> Message:

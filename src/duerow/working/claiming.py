@@ -19,6 +19,7 @@ from duerow.working.attempt import Attempt
 from duerow.working.pace import Backoff, Interval
 from duerow.working.settling import Settle
 from duerow.working.shift import Shift
+from duerow.working.ticking import Ticking
 
 NAP = 0.05
 """Seconds to wait, once in a shift, for what is in hand to end, before anything is set up for a longer sleep."""
@@ -65,6 +66,8 @@ class Claiming:
         self._looked = False  # whether the queue was seen empty a moment ago
         self._due_in: timedelta | None = None
         self._napped = False
+        self._ticking = Ticking(shift)
+        self._ticked = False
 
     def fetch(self) -> Plan[None]:
         """Keep the handlers supplied until the shift is over."""
@@ -128,6 +131,10 @@ class Claiming:
             shift.journal.fetched(attempts)
             return attempts
         if empty_handed and (shift.until == "idle" or (shift.until == "empty" and nothing_will_be_due)):
+            if not self._ticked:  # what schedules have due is due as well, however short the run
+                yield from self._ticking.look()
+                self._ticked = True
+                return (yield from self._claim(limit, nothing_will_be_due))
             shift.over = True
         return []
 

@@ -91,6 +91,11 @@ class Journal:
         text = "schedule %s cannot tick: %s; it is tried again every now and then"
         LOG.error(text, schedule, _line(error), extra=self._extra(schedule=schedule))
 
+    def not_counted(self, error: BaseException) -> None:
+        """What was counted for `stats` could not be written."""
+        text = "what was counted of %s for stats in the last seconds may be lost: %s"
+        LOG.warning(text, self._queue, _line(error), extra=self._extra())
+
     def permitted(self, permits: int) -> None:
         """The worker holds another number of permits of the cluster than before."""
         LOG.info("holds %d permits of %s", permits, self._queue, extra=self._extra(permits=permits))

@@ -36,6 +36,11 @@ def check_rate(rate: object) -> Rate | None:
     return rate[0], check_span("the span of rate", rate[1], _TICK)
 
 
+def budget_of(rate: Rate | None) -> Budget | None:
+    """Return the budget of a worker, for all of its runs; None if it may begin as many as there are."""
+    return None if rate is None else Budget(rate)
+
+
 class Budget:
     """How many messages may still be begun, counted over the span that ends now.
 
@@ -86,4 +91,6 @@ class Throttled(Claiming):
 
 def claiming(shift: Shift) -> Claiming:
     """Return who claims for a shift."""
-    return Claiming(shift) if shift.terms.rate is None else Throttled(shift, Budget(shift.terms.rate))
+    if shift.terms.rate is None:
+        return Claiming(shift)
+    return Throttled(shift, shift.terms.budget or Budget(shift.terms.rate))

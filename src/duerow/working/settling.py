@@ -23,6 +23,9 @@ from duerow.working.shift import Shift
 MOST_AT_ONCE = 1_000
 """Turns in one settlement at most, however large the batches are that a worker claims."""
 
+SAMPLES = 100
+"""How many of a batch's handling times are counted at most, evenly spread, each for those beside it."""
+
 _NOW = timedelta(0)
 
 
@@ -30,6 +33,10 @@ class Settle(msgspec.Struct, frozen=True):
     """End these turns in one transaction; answered with the refused ones."""
 
     pairs: Iterable[tuple[Reservation, Settlement]]
+
+
+class WriteCounts(msgspec.Struct, frozen=True):
+    """Write what was counted for `stats` and is not written yet."""
 
 
 class EndWanted(msgspec.Struct, frozen=True):
@@ -68,9 +75,16 @@ class Settling:
             elif batch:
                 yield from self.settle(batch)
             elif closing:
+                yield from self._write_counts()
                 return
             else:
                 yield EndWanted()
+
+    def _write_counts(self) -> Plan[None]:
+        try:
+            yield WriteCounts()
+        except StoreUnavailable as error:
+            self._shift.journal.not_counted(error)
 
     def settle(self, batch: Sequence[Ended]) -> Plan[None]:
         """Carry out what was decided; what cannot be is a failed attempt of that message alone."""
@@ -87,7 +101,16 @@ class Settling:
         """These turns have ended as decided: let go of them, and return what to tell whoever claims."""
         self._hand.let_go(attempt for attempt, _ in batch)
         self._shift.journal.settled(batch)
+        if batch:
+            each = -(-len(batch) // SAMPLES)
+            times = [attempt.seconds for attempt, _ in batch[::each] if attempt.seconds is not None]
+            self._shift.meter.handled(batch[0][0].message.queue, times, each)
         return Freed(self._wakes(batch))
+
+    def committed(self, attempt: Attempt, settlement: Settlement) -> Freed:
+        """A turn has ended in a transaction of its handler's: as `settled`."""
+        self._shift.meter.ended(attempt.message.queue, 1, [(attempt.reservation, settlement)])
+        return self.settled([(attempt, settlement)])
 
     def find_out(self, attempt: Attempt, error: StoreUnavailable) -> Plan[None]:
         """The answer to a commit was lost: a turn that can still be ended as failed was not committed."""

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from datetime import timedelta
 from inspect import iscoroutinefunction
 from types import CoroutineType
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
+from duerow.clock import HostClock
 from duerow.errors import ConfigurationError, InvalidOutcome, NotSupported
 from duerow.message import check_span
+from duerow.meter import Meter
 from duerow.retry import DEFAULT, RetryPolicy
 from duerow.settlement import DONE, Move, Settlement, decide
 from duerow.store import Capabilities
@@ -19,6 +21,9 @@ from duerow.working.attempt import Attempt
 from duerow.working.hand import Ended, Hand, Slot
 from duerow.working.journal import Journal
 from duerow.working.pace import BATCHES_AHEAD, Pace
+
+if TYPE_CHECKING:
+    from duerow.working.rate import Budget
 
 Until = Literal["idle", "empty"] | None
 
@@ -46,6 +51,7 @@ class Terms:
         whole_batch: whether a handler is given many messages at once.
         transactional: whether a handler writes in the transaction that ends its message's turn.
         rate: most messages in any span of a length; None: as many as there are.
+        budget: what is left of the rate, over all runs of a worker.
         singleton: whether one such worker is active at a time, in the whole cluster.
         cluster_concurrency: handlers that run at once in all workers of these queues; None: as many as there are.
     """
@@ -61,6 +67,7 @@ class Terms:
     whole_batch: bool = False
     transactional: bool = False
     rate: tuple[int, timedelta] | None = None
+    budget: Budget | None = None
     singleton: bool = False
     cluster_concurrency: int | None = None
 
@@ -111,17 +118,25 @@ class Shift:
         closing: nothing more will be decided: settle what is there, then end.
         gave_up: its time is up, also for what could not be settled yet.
         hears: whether pushes wake it at the moment.
+        compared: whether what its handles declare was compared with what the database keeps.
         sleeps_until: when it will next look for messages, on the monotonic clock in seconds; 0 while it is awake.
+        meter: counts what it does, for `stats`.
 
     Args:
         queue: the queue that it works on, or what its queues are called together.
         terms: how it works.
         until: when it ends by itself.
         retries: the retry policy of each queue by its name, if there are several.
+        meter: that of its database; None: one of its own, which nobody reads.
     """
 
     def __init__(
-        self, queue: str, terms: Terms, until: Until, retries: Mapping[str, RetryPolicy] | None = None
+        self,
+        queue: str,
+        terms: Terms,
+        until: Until,
+        retries: Mapping[str, RetryPolicy] | None = None,
+        meter: Meter | None = None,
     ) -> None:
         self.queue, self.terms, self.until = queue, terms, check_until(until)
         self.queues = list(retries) if retries else [queue]
@@ -133,9 +148,10 @@ class Shift:
             pace.allow(0)
         self.hand = Hand(pace)
         self.journal = Journal(queue, terms.name)
+        self.meter = meter or Meter(HostClock().now)
         self.slots: set[Slot] = set()
         self.over = self.closing = self.gave_up = False
-        self.hears = self._told_deaf = False
+        self.hears = self._told_deaf = self.compared = False
         self.sleeps_until = 0.0
 
     @property

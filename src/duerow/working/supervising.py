@@ -146,6 +146,7 @@ class Supervising:
                 continue
             self._hand.pace.note(timeout.total_seconds())
             for late in slot.batch or (attempt,):
+                late.seconds = timeout.total_seconds()
                 error = TimedOut(
                     f"message {late.message.id}: its handler ran longer than the worker's timeout of {timeout}"
                 )

@@ -39,7 +39,11 @@ class Maintain(msgspec.Struct, frozen=True):
 
 
 class Present(msgspec.Struct, frozen=True):
-    """Note in the database that this worker is there."""
+    """Note in the database that this worker is there, and what was counted of its work."""
+
+
+class TellDifferences(msgspec.Struct, frozen=True):
+    """Log what the database says of the queues otherwise than this worker's handles do."""
 
 
 class Prune(msgspec.Struct, frozen=True):
@@ -67,20 +71,28 @@ class Ticking:
         yield Rest(SETTLED_IN)
         while not self._shift.over:
             try:
-                if monotonic() - self._present_at >= PRESENT:
-                    yield Present()
-                    self._present_at, self._prunes = monotonic(), True
-                if self._prunes:  # a batch at a time: what is due of the schedules does not wait for all
-                    self._prunes = (yield Prune()) >= PRUNE_BATCH
-                done: Maintained = yield Maintain()
+                done = yield from self.look()
             except StoreUnavailable as error:
                 seconds = self._outage.next()
                 self._shift.journal.unavailable("look at the schedules beside", error, seconds)
             else:
                 self._outage.reset()
-                self._tell(done.failed)
                 seconds = BREATH if self._prunes else _until_next_look(done)
             yield Rest(seconds)
+
+    def look(self) -> Plan[Maintained]:
+        """Say now and then that this worker is there, take away some of what was kept long enough, push what is due."""
+        if monotonic() - self._present_at >= PRESENT:
+            yield Present()
+            self._present_at, self._prunes = monotonic(), True
+        if not self._shift.compared:
+            yield TellDifferences()
+            self._shift.compared = True
+        if self._prunes:  # a batch at a time: what is due of the schedules does not wait for all
+            self._prunes = (yield Prune()) >= PRUNE_BATCH
+        done: Maintained = yield Maintain()
+        self._tell(done.failed)
+        return done
 
     def _tell(self, failed: Mapping[str, DuerowError]) -> None:
         """Say which schedules cannot tick: once, not at every look."""

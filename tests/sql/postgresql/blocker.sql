@@ -7,8 +7,13 @@ SELECT duerow_message.id, duerow_message.queue, CAST(duerow_message.payload AS T
     duerow_message.leased_until, duerow_message.created_at, duerow_message.last_attempt_at,
     CAST(duerow_message.last_error AS TEXT) AS last_error
 FROM duerow_message
-WHERE duerow_message.queue = :queue_in::VARCHAR AND duerow_message."group" = :group_in::VARCHAR AND
-    duerow_message.status IN ('new', 'error') AND (duerow_message.leased_by IS NOT NULL OR duerow_message.id <
-    :id_in::BIGINT) AND duerow_message.id != :id_in::BIGINT
-ORDER BY CASE WHEN (duerow_message.leased_by IS NOT NULL) THEN 0 ELSE 1 END, duerow_message.id
-LIMIT 1
+WHERE duerow_message.id = coalesce((SELECT other.id
+FROM duerow_message AS other
+WHERE other.queue = :queue_in::VARCHAR AND other."group" = :group_in::VARCHAR AND other.leased_by IS NOT NULL AND
+    other.id != :id_in::BIGINT
+LIMIT 1), (SELECT other.id
+FROM duerow_message AS other
+WHERE other.queue = :queue_in::VARCHAR AND other."group" = :group_in::VARCHAR AND other.status IN ('new', 'error') AND
+    other.id < :id_in::BIGINT
+ORDER BY other.id
+LIMIT 1))

@@ -7,10 +7,8 @@ SELECT duerow_message.id, duerow_message.queue, CAST(duerow_message.payload AS T
     duerow_message.leased_until, duerow_message.created_at, duerow_message.last_attempt_at,
     CAST(duerow_message.last_error AS TEXT) AS last_error
 FROM duerow_message
-WHERE duerow_message.queue = :queue_in::VARCHAR AND duerow_message.id IN (SELECT ids.value
-FROM unnest(CAST(CAST(:ids_value::VARCHAR AS TEXT) AS BIGINT[])) AS ids(value)) AND duerow_message.status IN (SELECT
-    statuses.value
-FROM unnest(CAST(CAST(:statuses_value::VARCHAR AS TEXT) AS TEXT[])) AS statuses(value))
+WHERE duerow_message.queue = :queue_in::VARCHAR AND duerow_message.id = ANY (CAST(CAST(:ids_value::VARCHAR AS TEXT) AS
+    BIGINT[])) AND duerow_message.status = ANY (CAST(CAST(:statuses_value::VARCHAR AS TEXT) AS TEXT[]))
 ORDER BY duerow_message.priority, coalesce(duerow_message.due_at, duerow_message.behind_at) ASC NULLS LAST,
     duerow_message.id
 LIMIT :limit_in::INTEGER

@@ -53,6 +53,8 @@ INSERT INTO duerow_schema (version, name) VALUES (1, '0001 messages');
 CREATE TABLE duerow_queue (
 	name TEXT COLLATE "C" NOT NULL, 
 	paused BOOLEAN NOT NULL, 
+	draining BOOLEAN NOT NULL, 
+	definition JSON, 
 	PRIMARY KEY (name)
 );
 
@@ -119,4 +121,49 @@ CREATE INDEX duerow_history_until ON duerow_history (until);
 CREATE INDEX duerow_remembered_until ON duerow_remembered (until);
 
 INSERT INTO duerow_schema (version, name) VALUES (4, '0004 history');
+
+CREATE TABLE duerow_counter (
+	queue TEXT COLLATE "C" NOT NULL, 
+	minute TIMESTAMP WITH TIME ZONE NOT NULL, 
+	process TEXT COLLATE "C" NOT NULL, 
+	done BIGINT NOT NULL, 
+	failed BIGINT NOT NULL, 
+	dead BIGINT NOT NULL, 
+	moved BIGINT NOT NULL, 
+	waiting JSON, 
+	handling JSON, 
+	PRIMARY KEY (queue, minute, process)
+);
+
+CREATE INDEX duerow_counter_old ON duerow_counter (minute) WHERE process <> '';
+
+INSERT INTO duerow_schema (version, name) VALUES (5, '0005 counters');
+
+CREATE TABLE duerow_set (
+	queue TEXT COLLATE "C" NOT NULL, 
+	correlation TEXT COLLATE "C" NOT NULL, 
+	set_id BIGINT, 
+	parts INTEGER NOT NULL, 
+	closed_until TIMESTAMP WITH TIME ZONE, 
+	PRIMARY KEY (queue, correlation)
+)
+ WITH (fillfactor = 50);
+
+CREATE INDEX duerow_set_closed ON duerow_set (closed_until) WHERE closed_until IS NOT NULL;
+
+CREATE TABLE duerow_part (
+	set_id BIGINT NOT NULL, 
+	part_id BIGINT NOT NULL, 
+	content JSON NOT NULL, 
+	PRIMARY KEY (set_id, part_id)
+);
+
+CREATE TABLE duerow_pipeline (
+	name TEXT COLLATE "C" NOT NULL, 
+	definition JSON NOT NULL, 
+	version BIGINT NOT NULL, 
+	PRIMARY KEY (name)
+);
+
+INSERT INTO duerow_schema (version, name) VALUES (6, '0006 pipelines');
 

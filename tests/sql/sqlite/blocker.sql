@@ -7,7 +7,11 @@ SELECT duerow_message.id, duerow_message.queue, duerow_message.payload AS payloa
     duerow_message.leased_until, duerow_message.created_at, duerow_message.last_attempt_at, duerow_message.last_error
     AS last_error
 FROM duerow_message
-WHERE duerow_message.queue = :queue_in AND duerow_message."group" = :group_in AND duerow_message.status IN ('new',
-    'error') AND (duerow_message.leased_by IS NOT NULL OR duerow_message.id < :id_in) AND duerow_message.id != :id_in
-ORDER BY CASE WHEN (duerow_message.leased_by IS NOT NULL) THEN 0 ELSE 1 END, duerow_message.id
-LIMIT 1 OFFSET :param_1
+WHERE duerow_message.id = coalesce((SELECT other.id
+FROM duerow_message AS other
+WHERE other.queue = :queue_in AND other."group" = :group_in AND other.leased_by IS NOT NULL AND other.id != :id_in
+LIMIT 1 OFFSET :param_1), (SELECT other.id
+FROM duerow_message AS other
+WHERE other.queue = :queue_in AND other."group" = :group_in AND other.status IN ('new', 'error') AND other.id < :id_in
+ORDER BY other.id
+LIMIT 1 OFFSET :param_2))

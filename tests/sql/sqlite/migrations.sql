@@ -46,7 +46,10 @@ INSERT INTO duerow_schema (version, name) VALUES (1, '0001 messages');
 CREATE TABLE duerow_queue (
 	name TEXT COLLATE "BINARY" NOT NULL, 
 	paused BOOLEAN NOT NULL, 
-	PRIMARY KEY (name)
+	draining BOOLEAN NOT NULL, 
+	definition TEXT, 
+	PRIMARY KEY (name), 
+	CHECK (definition IS NULL OR json_valid(definition))
 );
 
 CREATE TABLE duerow_consumer (
@@ -114,4 +117,51 @@ CREATE INDEX duerow_history_until ON duerow_history (until);
 CREATE INDEX duerow_remembered_until ON duerow_remembered (until);
 
 INSERT INTO duerow_schema (version, name) VALUES (4, '0004 history');
+
+CREATE TABLE duerow_counter (
+	queue TEXT COLLATE "BINARY" NOT NULL, 
+	minute BIGINT NOT NULL, 
+	process TEXT COLLATE "BINARY" NOT NULL, 
+	done BIGINT NOT NULL, 
+	failed BIGINT NOT NULL, 
+	dead BIGINT NOT NULL, 
+	moved BIGINT NOT NULL, 
+	waiting TEXT, 
+	handling TEXT, 
+	PRIMARY KEY (queue, minute, process), 
+	CHECK (waiting IS NULL OR json_valid(waiting)), 
+	CHECK (handling IS NULL OR json_valid(handling))
+);
+
+CREATE INDEX duerow_counter_old ON duerow_counter (minute) WHERE process <> '';
+
+INSERT INTO duerow_schema (version, name) VALUES (5, '0005 counters');
+
+CREATE TABLE duerow_set (
+	queue TEXT COLLATE "BINARY" NOT NULL, 
+	correlation TEXT COLLATE "BINARY" NOT NULL, 
+	set_id BIGINT, 
+	parts INTEGER NOT NULL, 
+	closed_until BIGINT, 
+	PRIMARY KEY (queue, correlation)
+);
+
+CREATE INDEX duerow_set_closed ON duerow_set (closed_until) WHERE closed_until IS NOT NULL;
+
+CREATE TABLE duerow_part (
+	set_id BIGINT NOT NULL, 
+	part_id BIGINT NOT NULL, 
+	content TEXT NOT NULL, 
+	PRIMARY KEY (set_id, part_id)
+);
+
+CREATE TABLE duerow_pipeline (
+	name TEXT COLLATE "BINARY" NOT NULL, 
+	definition TEXT NOT NULL, 
+	version BIGINT NOT NULL, 
+	PRIMARY KEY (name), 
+	CHECK (json_valid(definition))
+);
+
+INSERT INTO duerow_schema (version, name) VALUES (6, '0006 pipelines');
 

@@ -60,6 +60,18 @@ def place(migrated: Place, superuser: psycopg.Connection, tidied: sql.Composed) 
 
 
 @pytest.fixture
+def without_indexes(place: Place, superuser: psycopg.Connection) -> Iterator[None]:
+    """Indexes of payload fields are gone when the test ends, as none was there when it began."""
+    yield
+    schema = place.settings["schema"]
+    found = superuser.execute(
+        "SELECT indexname FROM pg_indexes WHERE schemaname = %s AND indexname LIKE 'duerow_by_%%'", [schema]
+    )
+    for (name,) in found.fetchall():
+        superuser.execute(sql.SQL("DROP INDEX {}").format(sql.Identifier(schema, name)))
+
+
+@pytest.fixture
 def bare_place(postgresql_url: str, superuser: psycopg.Connection) -> Iterator[Place]:
     """A place without any tables."""
     schema = f"test_{uuid.uuid4().hex[:12]}"

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from datetime import timedelta
 from typing import Any
 
 import psycopg
@@ -13,8 +16,9 @@ from sqlalchemy.ext.asyncio import create_async_engine
 
 import duerow
 import duerow.aio
-from duerow import Draft
-from duerow.errors import StoreUnavailable
+from duerow import Draft, Join, Pipeline
+from duerow.errors import Conflict, StoreUnavailable
+from duerow.testing.carrying import carry
 from duerow.testing.clock import MovableClock, hours
 from duerow.testing.conformance.fixtures import Place
 
@@ -133,3 +137,26 @@ def test_a_turn_that_pushes_several_begins_one_transaction(place: Place) -> None
         queue.commit(reservation, then=[Draft(1, queue="mail"), Draft(2, queue="mail")])
         assert queue.count() == 2
     assert notices == []
+
+
+@pytest.mark.parametrize("level", ["REPEATABLE READ", "SERIALIZABLE"])
+def test_a_join_makes_each_set_once_on_engines_of_a_stricter_isolation(place: Place, level: str) -> None:
+    join = Join("pair", len, by=lambda part: part.payload // 3, count=3, to="whole", lease=timedelta(milliseconds=200))
+    pipeline = Pipeline("p", [join], outputs=["whole"])
+    with duerow.connect(place.url, **place.settings) as database:
+        database.queue("pair").push_many([Draft(part * 77 % 90) for part in range(90)])
+
+    def work(engine: Engine) -> None:
+        own = duerow.connect(engine, **place.settings)
+        for _ in range(20):
+            with suppress(Conflict):
+                carry(own, pipeline, chunk=4)
+
+    engines = [create_engine(make_url(place.url).set(drivername="postgresql+psycopg"), isolation_level=level)] * 3
+    with ThreadPoolExecutor(3) as threads:
+        list(threads.map(work, engines))
+    engines[0].dispose()
+    with duerow.connect(place.url, **place.settings) as database:
+        pipeline.run(database, until="empty")  # also what a lost transaction had claimed
+        assert [message.payload for message in database.queue("whole").find()] == [3] * 30
+        assert database.queue("pair/sets").count() == 0

@@ -2,30 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 import psycopg
 import pytest
-from sqlalchemy import make_url
+from sqlalchemy import create_engine, make_url
 
+from duerow import Database, Draft, connect
+from duerow.errors import Conflict
 from duerow.message import LIVE
-from duerow.store import PastQuery, Query
+from duerow.store import Order, PastQuery, Query
 from duerow.stores.sql.dialects.postgresql import PostgreSQL
+from duerow.stores.sql.engines import BLIND_WAYS
 from duerow.stores.sql.plans import SqlStore, Step
 from duerow.stores.sql.statements import RECEIPT, STORY
 from duerow.stores.sql.texts import Texts
 from duerow.testing.conformance.fixtures import Place
 from duerow.where import parse
 
+ASKED = {
+    "payload.companyId = 3345": "companyid",
+    "payload.companyId in (1, 2) and attempts < 9": "companyid",
+    "status = 'new' and payload.companyId >= 97": "companyid",
+    "payload.to.city = 'Split' and not payload.companyId = 1": "to_city",
+    "payload.to.city < 'c12' and payload.other = 1": "to_city",
+    "payload.paid = true": "paid",
+}
+"""Conditions, and a part of the name of the index that is to serve them."""
+
 TEXTS = Texts(make_url("postgresql+psycopg://").get_dialect()(), raw=True)
 
 
-def plan(superuser: psycopg.Connection, step: Any) -> str:
-    """Return the plan that PostgreSQL makes when a scan of the table is its last resort."""
+def plan(superuser: psycopg.Connection, step: Any, without: Sequence[str] = ("enable_seqscan",)) -> str:
+    """Return the plan that PostgreSQL makes when some ways, such as a scan of the table, are its last resort."""
     text, values = TEXTS.of(step)
     with superuser.transaction():
-        superuser.execute("SET LOCAL enable_seqscan = off")
+        for way in without:
+            superuser.execute(f"SET LOCAL {way} = off")
         return "\n".join(row[0] for row in superuser.execute("EXPLAIN " + text, values))
 
 
@@ -55,6 +70,63 @@ def test_what_is_due_of_the_schedules_is_found_by_its_time(
     assert "duerow_schedule_due" in found
     assert "Seq Scan" not in found
     assert "Sort" not in found
+
+
+@pytest.mark.usefixtures("without_indexes")
+def test_indexed_payload_fields_are_looked_up_in_their_indexes(
+    store: SqlStore, superuser: psycopg.Connection, db: Database
+) -> None:
+    queue = db.queue("orders", indexed={"companyId": int, "to.city": str, "paid": bool})
+    queue.declare()
+    queue.push_many([Draft({"companyId": n % 100, "to": {"city": f"c{n}"}, "paid": n % 99 == 0}) for n in range(2000)])
+    superuser.execute(f'ANALYZE "{store.tables.schema}".duerow_message')
+    for where, index in ASKED.items():
+        for step in (
+            next(store.find(Query("orders", where=parse(where), order=Order(), indexed=queue.indexed))),
+            next(store.tally("orders", parse(where), None, 10, queue.indexed)),
+        ):
+            for without in ((), BLIND_WAYS):  # in the caller's transaction, and on connections of ours
+                found = plan(superuser, step, without)
+                assert f"_{index}_" in found, (where, found)
+        elsewhere = next(store.find(Query("other", where=parse(where), order=Order(), indexed=queue.indexed)))
+        assert f"_{index}_" not in plan(superuser, elsewhere)
+
+
+@pytest.mark.usefixtures("without_indexes")
+def test_an_index_whose_making_broke_off_is_made_again(
+    store: SqlStore, superuser: psycopg.Connection, db: Database
+) -> None:
+    queue = db.queue("orders", indexed={"companyId": int})
+    [name] = queue.declare().created
+    superuser.execute(
+        "UPDATE pg_index SET indisvalid = false FROM pg_class WHERE indexrelid = pg_class.oid AND relname = %s", [name]
+    )
+    assert queue.declare().created == (name,)
+    assert not queue.declare()
+
+
+@pytest.mark.usefixtures("without_indexes")
+def test_an_index_is_not_made_while_another_process_makes_one(
+    store: SqlStore, superuser: psycopg.Connection, db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("duerow.aio.defining.PATIENCE", 0.0)
+    monkeypatch.setattr("duerow.sync.defining.PATIENCE", 0.0)
+    queue = db.queue("orders", indexed={"companyId": int})
+    superuser.execute("SELECT pg_advisory_lock(hashtext('duerow_index'))")
+    with pytest.raises(Conflict, match="another process is making indexes"):
+        queue.declare()
+    superuser.execute("SELECT pg_advisory_unlock(hashtext('duerow_index'))")
+    assert queue.declare().created
+
+
+@pytest.mark.usefixtures("without_indexes")
+def test_an_index_is_made_inside_a_transaction_where_there_is_no_other_way(place: Place, db: Database) -> None:
+    engine = create_engine(place.url.replace("postgresql://", "postgresql+psycopg://"))
+    with connect(engine, **place.settings) as through_engine:
+        queue = through_engine.queue("orders", indexed={"companyId": int})
+        assert queue.declare().created
+        assert not queue.declare()
+    engine.dispose()
 
 
 PAST = (datetime(2026, 1, 1, tzinfo=UTC), 7, 3)

@@ -44,3 +44,8 @@ def test_a_role_without_that_right_works_on_tables_that_are_there(
         with queue.reserving() as message:
             assert message is not None
         assert queue.count() == 0
+        assert queue.declare().created == ()
+        indexed = database.queue("mail", indexed={"to": str})
+        with pytest.raises(ConfigurationError, match=r"(?s)may not.*Hand this to.*CREATE INDEX CONCURRENTLY"):
+            indexed.declare()
+        assert indexed.definition() == queue.declared

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from sqlalchemy.dialects import sqlite
 
+from duerow import Database
 from duerow.message import LIVE
-from duerow.store import PastQuery, Query
+from duerow.store import Order, PastQuery, Query
 from duerow.stores.sql.dialects.sqlite import SQLite
 from duerow.stores.sql.plans import SqlStore, Step
 from duerow.stores.sql.statements import RECEIPT, STORY
@@ -18,6 +19,16 @@ from duerow.stores.sql.texts import Texts
 from duerow.testing.clock import START
 from duerow.testing.conformance.fixtures import Place
 from duerow.where import parse
+
+ASKED = {
+    "payload.companyId = 3345": "companyid",
+    "payload.companyId in (1, 2) and attempts < 9": "companyid",
+    "status = 'new' and payload.companyId >= 97": "companyid",
+    "payload.to.city = 'Split' and not payload.companyId = 1": "to_city",
+    "payload.to.city < 'c12' and payload.other = 1": "to_city",
+    "payload.paid = true": "paid",
+}
+"""Conditions, and a part of the name of the index that is to serve them."""
 
 STORE = SqlStore(SQLite(), "duerow_", None, None)
 KEYS = [("mail", "a"), ("mail", "b")]
@@ -79,6 +90,23 @@ def test_a_condition_on_an_id_and_a_page_of_one_are_looked_up(place: Place) -> N
         next(STORE.find(Query("mail", where=parse("payload.a = 1"), after_id=5))),
     ):
         assert "SEARCH duerow_message USING INTEGER PRIMARY KEY" in plan(place, step)
+
+
+def test_indexed_payload_fields_are_looked_up_in_their_indexes(place: Place, db: Database) -> None:
+    queue = db.queue("orders", indexed={"companyId": int, "to.city": str, "paid": bool})
+    queue.declare()
+    for where, index in ASKED.items():
+        for step in (
+            next(STORE.find(Query("orders", where=parse(where), order=Order(), indexed=queue.indexed))),
+            next(STORE.tally("orders", parse(where), None, 10, queue.indexed)),
+        ):
+            found = plan(place, step)
+            assert f"_{index}_" in found, (where, found)
+            assert "SCAN duerow_message" not in found
+        elsewhere = next(STORE.find(Query("other", where=parse(where), order=Order(), indexed=queue.indexed)))
+        assert f"_{index}_" not in plan(place, elsewhere)
+    page = Query("orders", where=parse("payload.companyId = 5"), order=Order(), indexed=queue.indexed, after_id=7)
+    assert "TEMP B-TREE" not in plan(place, next(STORE.find(page)))
 
 
 RECEIPTS = [(1, 2), (3, 4)]

@@ -7,16 +7,25 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, TypeVar
 
-from duerow.errors import LeaseLost
+from msgspec.structs import replace
+
+from duerow.errors import DuerowError, LeaseLost
 from duerow.message import OnDuplicate, Pushed, Status
 from duerow.plan import BEGIN, Plan
 from duerow.reservation import Receipt
 from duerow.store import (
     Capabilities,
     Change,
+    Charted,
+    Closed,
     Committed,
+    Counted,
+    Counters,
     Entry,
+    Indexed,
+    Indexing,
     Inspection,
+    Joined,
     Keeping,
     Past,
     PastQuery,
@@ -25,15 +34,16 @@ from duerow.store import (
     Refused,
     Removal,
     Reserved,
+    Said,
     ScheduleChange,
     SchedulesFound,
     Standing,
     Tally,
     Turn,
 )
-from duerow.stores.memory import past, schedules, steps
+from duerow.stores.memory import counters, past, pipelines, schedules, steps
 from duerow.stores.memory.state import State
-from duerow.stores.memory.turns import end_turn, in_order_of_effect, require_lone_turns
+from duerow.stores.memory.turns import end_turn, gather, in_order_of_effect, require_lone_turns
 from duerow.where import Condition, Path
 
 T = TypeVar("T")
@@ -52,7 +62,7 @@ class MemoryStore:
 
     def push(self, entries: Sequence[Entry], on_duplicate: OnDuplicate, remembered: bool = False) -> Plan[list[Pushed]]:
         """Add messages; see `Store.push`."""
-        return _alone(partial(steps.push, entries=entries, on_duplicate=on_duplicate, remembered=remembered))
+        return _alone(partial(steps.push_new, entries=entries, on_duplicate=on_duplicate, remembered=remembered))
 
     def reserve(
         self,
@@ -83,10 +93,21 @@ class MemoryStore:
             require_lone_turns(turns)
         refused: dict[int, Refused] = {}
         used: set[Receipt] = set()
-        for place, turn in in_order_of_effect(turns):
-            again = turn.receipt in used
+        left: list[tuple[int, Turn]] = []
+        for place, turn in in_order_of_effect(enumerate(turns)):
+            if turn.receipt in used:
+                refused[place] = Refused(turn.receipt, LeaseLost(turn.receipt.id))
+            elif isinstance(turn.end, Joined | Closed):
+                outcome = yield partial(gather, turn=turn)
+                if isinstance(outcome, DuerowError):
+                    refused[place] = Refused(turn.receipt, outcome)
+                elif outcome is not None:
+                    left.append((place, replace(turn, end=outcome)))
+            else:
+                left.append((place, turn))
             used.add(turn.receipt)
-            error = LeaseLost(turn.receipt.id) if again else (yield partial(end_turn, turn=turn, keep=keep))
+        for place, turn in in_order_of_effect(left):
+            error = yield partial(end_turn, turn=turn, keep=keep)
             if error is not None:
                 refused[place] = Refused(turn.receipt, error)
         ended = [turn.end for place, turn in enumerate(turns) if place not in refused]
@@ -116,17 +137,35 @@ class MemoryStore:
         """Change a schedule and push what it pushes, in one step; see `Store.set_schedule`."""
         return _alone(partial(schedules.change, change=change))
 
+    def set_pipeline(self, name: str, version: int | None, after: Charted | None) -> Plan[bool]:
+        """Keep a pipeline if it still is what it was when it was read; see `Store.set_pipeline`."""
+        return _alone(partial(pipelines.change, name=name, version=version, after=after))
+
+    def pipelines(self, name: str | None = None) -> Plan[list[Charted]]:
+        """Read pipelines; see `Store.pipelines`."""
+        return _alone(partial(pipelines.find, name=name))
+
     def find(self, query: Query) -> Plan[list[Record]]:
         """Read messages without taking them; see `Store.find`."""
         return _alone(partial(steps.find, query=query))
 
-    def pause(self, queue: str, paused: bool) -> Plan[None]:
-        """Let a queue hand out nothing, or hand out again; see `Store.pause`."""
-        return _alone(partial(steps.pause, queue=queue, paused=paused))
+    def say(
+        self, queue: str, paused: bool | None = None, draining: bool | None = None, definition: str | None = None
+    ) -> Plan[None]:
+        """Note what is said of a queue; see `Store.say`."""
+        return _alone(partial(steps.say, queue=queue, paused=paused, draining=draining, definition=definition))
+
+    def index(self, queue: str, fields: Sequence[Indexed], dry_run: bool) -> Plan[Indexing]:
+        """Make nothing: a search looks at every message."""
+        return _alone(_no_indexes)
 
     def note_consumer(self, name: str, queues: Sequence[str], kinds: Sequence[str], version: str) -> Plan[None]:
         """Note that a consumer is there; see `Store.note_consumer`."""
         return _alone(partial(steps.note_consumer, name=name, queues=queues, kinds=kinds, version=version))
+
+    def note_counts(self, process: str, rows: Sequence[Counted]) -> Plan[None]:
+        """Keep what a process counted; see `Store.note_counts`."""
+        return _alone(partial(counters.note, process=process, rows=rows))
 
     def purge(self, queue: str, limit: int) -> Plan[int]:
         """Take messages away, whatever they are; see `Store.purge`."""
@@ -144,6 +183,10 @@ class MemoryStore:
         """Tell how a queue stands; see `Store.standing`."""
         return _alone(partial(steps.standing, queue=queue, cap=cap))
 
+    def counters(self, queue: str) -> Plan[Counters]:
+        """Read what was counted; see `Store.counters`."""
+        return _alone(partial(counters.read, queue=queue))
+
     def inspect(self, queue: str, id: int | None, key: str | None) -> Plan[Inspection | None]:
         """Read a message and what stands between it and a consumer; see `Store.inspect`."""
         return _alone(partial(steps.inspect, queue=queue, id=id, key=key))
@@ -156,9 +199,20 @@ class MemoryStore:
         """Count the queue's messages by status; see `Store.count`."""
         return _alone(partial(steps.count, queue=queue))
 
-    def tally(self, queue: str, where: Condition | None, by: Path | None, limit: int | None) -> Plan[Tally]:
+    def tally(
+        self,
+        queue: str,
+        where: Condition | None,
+        by: Path | None,
+        limit: int | None,
+        indexed: tuple[Indexed, ...] = (),
+    ) -> Plan[Tally]:
         """Count messages by what is at a path; see `Store.tally`."""
         return _alone(partial(steps.tally, queue=queue, where=where, by=by, limit=limit))
+
+    def said(self, queue: str | None = None) -> Plan[list[Said]]:
+        """Tell what is said of queues; see `Store.said`."""
+        return _alone(partial(steps.said, queue=queue))
 
     def queues(self) -> Plan[list[str]]:
         """List the queues that have messages; see `Store.queues`."""
@@ -193,6 +247,10 @@ def _alone(step: Callable[[State, datetime], T]) -> Plan[T]:
 
 def _nothing(state: State, now: datetime) -> None:
     return None
+
+
+def _no_indexes(state: State, now: datetime) -> Indexing:
+    return Indexing()
 
 
 def _no_migrations(state: State, now: datetime) -> list[str]:

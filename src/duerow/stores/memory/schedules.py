@@ -29,7 +29,7 @@ def change(state: State, now: datetime, change: ScheduleChange) -> bool:
     if change.version != (None if known is None else known.version):
         return False
     state.plan(change.name, change.after)
-    steps.push(state, now, change.push, "ignore")
+    steps.push_new(state, now, change.push, "ignore")
     return True
 
 

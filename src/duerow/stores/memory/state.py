@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any, Final
 
 from duerow.message import LIVE
-from duerow.store import Consumer, Past, Planned, Record
+from duerow.store import Charted, Consumer, Counted, Past, Planned, Record, Totals
 
 _AFTER_EVERY_ID: Final = 1 << 63
 _BEFORE_ALL_TIMES: Final = datetime.min.replace(tzinfo=UTC)
@@ -22,10 +22,19 @@ class State:
     Attributes:
         records: every message by its id.
         paused: the queues that hand nothing out.
+        draining: the queues that take no new messages.
+        definitions: what was declared of queues, by their names.
+        known: the queues of which something was said.
         consumers: those that said that they are there, by name.
         schedules: every schedule by its name.
         past: every turn that is kept, by id and token, with the end of its time.
         remembered: the id of who held each key that is remembered, by queue and key, with the end of its time.
+        sets: the sets of joins by queue and correlation: the id of the set's message, None if it is whole; and until
+            when it is known that it was.
+        parts: the parts of each set whose others are still to come, by the id of its message, then by their own.
+        pipelines: every pipeline by its name.
+        counted: what processes counted, by queue, minute and process.
+        lifetimes: what was counted of each queue before that.
     """
 
     def __init__(self) -> None:
@@ -41,7 +50,15 @@ class State:
         self.past: dict[tuple[int, int], tuple[Past, datetime]] = {}
         self.remembered: dict[tuple[str, str], tuple[int, datetime]] = {}
         self.paused: set[str] = set()
+        self.draining: set[str] = set()
+        self.definitions: dict[str, str] = {}
+        self.known: set[str] = set()
         self.consumers: dict[str, Consumer] = {}
+        self.sets: dict[tuple[str, str], tuple[int | None, datetime | None]] = {}
+        self.parts: dict[int, dict[int, str]] = {}
+        self.pipelines: dict[str, Charted] = {}
+        self.counted: dict[tuple[str, datetime, str], Counted] = {}
+        self.lifetimes: dict[str, Totals] = {}
 
     def next_id(self) -> int:
         """Return an id that no message ever had; undoing does not bring it back."""
@@ -91,12 +108,12 @@ class State:
     def drop(self, id_: int) -> None:
         """Keep no message under this id any longer."""
         self._change(id_, None)
-        self._set(self._places, id_, None)
+        self.assign(self._places, id_, None)
 
     def lend(self, record: Record, place: datetime | None) -> None:
         """Keep this message, which is lent, and the due time that it had in line."""
         self.put(record)
-        self._set(self._places, record.id, place)
+        self.assign(self._places, record.id, place)
 
     def place(self, record: Record) -> datetime | None:
         """Return the due time that a message had in line when it was last lent."""
@@ -107,17 +124,22 @@ class State:
         self._journal.append((None, partial(self._replan, name, self.schedules.get(name))))
         self._replan(name, schedule)
 
+    def assign(self, kept: dict[Any, Any], name: Any, value: Any) -> None:
+        """Keep a value, in place of what was kept under its name; None: keep none."""
+        self._journal.append((None, partial(_replace_in, kept, name, kept.get(name))))
+        _replace_in(kept, name, value)
+
     def note(self, past: Past, until: datetime) -> None:
         """Keep this turn until its time is over."""
-        self._set(self.past, (past.id, past.token), (past, until))
+        self.assign(self.past, (past.id, past.token), (past, until))
 
     def remember(self, queue: str, key: str, id_: int, until: datetime) -> None:
         """Remember who held this key until its time is over."""
-        self._set(self.remembered, (queue, key), (id_, until))
+        self.assign(self.remembered, (queue, key), (id_, until))
 
     def forget_key(self, queue: str, key: str) -> None:
         """Remember nobody who held this key."""
-        self._set(self.remembered, (queue, key), None)
+        self.assign(self.remembered, (queue, key), None)
 
     def forget(self, now: datetime, limit: int) -> int:
         """Take away turns and keys whose time is over, so many of each at most; return how many."""
@@ -125,9 +147,14 @@ class State:
         for kept in (self.past, self.remembered):
             over = [known for known, (_, until) in kept.items() if until <= now][:limit]
             for known in over:
-                self._set(kept, known, None)
+                self.assign(kept, known, None)
             gone += len(over)
         return gone
+
+    def count(self, counted: dict[tuple[str, datetime, str], Counted], lifetimes: dict[str, Totals]) -> None:
+        """Keep these numbers in place of all that were kept."""
+        self._journal.append((None, partial(self._recount, self.counted, self.lifetimes)))
+        self._recount(counted, lifetimes)
 
     def mark(self) -> int:
         """Return a place in the journal of changes to which `undo` can go back."""
@@ -158,16 +185,14 @@ class State:
             self.records[id_] = after
             self._enter(after)
 
-    def _set(self, kept: Any, known: Any, value: Any) -> None:
-        """Keep a value in a dictionary under a name, None: none; in a way that can be undone."""
-        self._journal.append((None, partial(_put_in, kept, known, kept.get(known))))
-        _put_in(kept, known, value)
-
     def _replan(self, name: str, schedule: Planned | None) -> None:
         if schedule is None:
             self.schedules.pop(name, None)
         else:
             self.schedules[name] = schedule
+
+    def _recount(self, counted: dict[tuple[str, datetime, str], Counted], lifetimes: dict[str, Totals]) -> None:
+        self.counted, self.lifetimes = counted, lifetimes
 
     def _enter(self, record: Record) -> None:
         if record.due_at is not None:
@@ -191,8 +216,8 @@ class State:
                 del self._lent[record.queue, record.group]
 
 
-def _put_in(kept: Any, known: Any, value: Any) -> None:
+def _replace_in(kept: dict[Any, Any], name: Any, value: Any) -> None:
     if value is None:
-        kept.pop(known, None)
+        kept.pop(name, None)
     else:
-        kept[known] = value
+        kept[name] = value

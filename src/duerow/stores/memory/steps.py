@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from duerow.codec import decode_failure, encode_failure
 from duerow.dead_letter import dead_letter as dead_letters
-from duerow.errors import DuerowError, DuplicateKey, LeaseLost, MessageLeased
+from duerow.errors import DuerowError, DuplicateKey, LeaseLost, MessageLeased, QueueDraining
 from duerow.message import LIVE, Failure, OnDuplicate, Outcome, Pushed, Status
 from duerow.reservation import Receipt
 from duerow.store import (
@@ -29,6 +29,7 @@ from duerow.store import (
     Refused,
     Removal,
     Reserved,
+    Said,
     Standing,
     Tally,
 )
@@ -54,6 +55,16 @@ def push(
     if remembered:
         past.taken_again(state, [entry for entry, one in zip(entries, pushed, strict=True) if one.outcome == "created"])
     return pushed
+
+
+def push_new(
+    state: State, now: datetime, entries: Sequence[Entry], on_duplicate: OnDuplicate, remembered: bool = False
+) -> list[Pushed]:
+    """Add the messages unless one of their queues is being drained."""
+    for entry in entries:
+        if entry.queue in state.draining:
+            raise QueueDraining(entry.queue)
+    return push(state, now, entries, on_duplicate, remembered)
 
 
 def change(state: State, now: datetime, held: Record, entry: Entry, on_duplicate: OnDuplicate) -> Outcome:
@@ -181,9 +192,24 @@ def find(state: State, now: datetime, query: Query) -> list[Record]:
     return found[: query.limit]
 
 
-def pause(state: State, now: datetime, queue: str, paused: bool) -> None:
-    """Let the queue hand out nothing, or hand out again."""
-    (state.paused.add if paused else state.paused.discard)(queue)
+def say(
+    state: State, now: datetime, queue: str, paused: bool | None, draining: bool | None, definition: str | None
+) -> None:
+    """Note what is said of a queue, and leave what is not."""
+    for flagged, flag in ((state.paused, paused), (state.draining, draining)):
+        if flag is not None:
+            (flagged.add if flag else flagged.discard)(queue)
+    if definition is not None:
+        state.definitions[queue] = definition
+    state.known.add(queue)
+
+
+def said(state: State, now: datetime, queue: str | None) -> list[Said]:
+    """Tell what is said of a queue, or of all."""
+    names = state.known if queue is None else state.known & {queue}
+    return [
+        Said(name, state.definitions.get(name), name in state.paused, name in state.draining) for name in sorted(names)
+    ]
 
 
 def note_consumer(

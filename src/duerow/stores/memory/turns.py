@@ -2,30 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Final
 
 from msgspec.structs import replace
 
 from duerow.errors import DuerowError, DuplicateKey, LeaseLost, NotSupported
-from duerow.store import Buried, Committed, End, Entry, Keeping, Moved, Record, Released, RolledBack, Turn
-from duerow.stores.memory import past
+from duerow.store import (
+    Buried,
+    Closed,
+    Committed,
+    End,
+    Entry,
+    Joined,
+    Keeping,
+    Moved,
+    Record,
+    Released,
+    RolledBack,
+    Turn,
+)
+from duerow.stores.memory import past, sets
 from duerow.stores.memory.state import State
 from duerow.stores.memory.steps import begun_anew, change, dead, due_time, lent_on, settled
 
-ORDER_OF_EFFECT: Final[tuple[type[End], ...]] = (Committed, RolledBack, Buried, Released, Moved)
+ORDER_OF_EFFECT: Final[tuple[type[End], ...]] = (Closed, Joined, Committed, RolledBack, Buried, Released, Moved)
 """In which order the turns of one call take effect: so a key that one of them gives up is free for a move."""
 
 
-def in_order_of_effect(turns: Sequence[Turn]) -> list[tuple[int, Turn]]:
-    """Return each turn with its place in the call, first to take effect first; ends of one kind by id."""
+def in_order_of_effect(turns: Iterable[tuple[int, Turn]]) -> list[tuple[int, Turn]]:
+    """Return turns, each with its place in the call, first to take effect first; ends of one kind by id."""
 
     def effect(numbered: tuple[int, Turn]) -> tuple[int, int]:
         _, turn = numbered
         return ORDER_OF_EFFECT.index(type(turn.end)), turn.receipt.id
 
-    return sorted(enumerate(turns), key=effect)
+    return sorted(turns, key=effect)
 
 
 def require_lone_turns(turns: Sequence[Turn]) -> None:
@@ -39,6 +52,8 @@ def require_lone_turns(turns: Sequence[Turn]) -> None:
                 asked = "commit(then=…)"
             case Moved(key=str(), on_duplicate="replace" | "earliest"):
                 asked = f"move(on_duplicate={turn.end.on_duplicate!r}) with a key"
+            case Joined() | Closed():
+                asked = "the join"
             case _:
                 continue
         raise NotSupported(
@@ -67,7 +82,19 @@ def end_turn(state: State, now: datetime, turn: Turn, keep: Keeping | None) -> D
             state.put(replace(settled(record), due_at=due_at, attempts=record.attempts - 1))
         case Moved() as move:
             return _move(state, now, record, move, keep)
+        case Closed() | Joined():
+            raise AssertionError("the turns of sets and of their parts end before all others")
     return None
+
+
+def gather(state: State, now: datetime, turn: Turn) -> End | DuerowError | None:
+    """End the turn of a set, or of a part that joins one; return how it ends instead, or why it was refused."""
+    record = lent_on(state, turn.receipt)
+    if record is None:
+        return LeaseLost(turn.receipt.id)
+    if isinstance(turn.end, Closed):
+        sets.close(state, now, record, turn.end)
+    return sets.join(state, now, record, turn.end) if isinstance(turn.end, Joined) else None
 
 
 def _move(state: State, now: datetime, record: Record, move: Moved, keep: Keeping | None) -> DuplicateKey | None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from math import ceil, floor, inf, nextafter
+from math import ceil, floor, inf, isfinite, nextafter
 from operator import eq, ge, gt, le, lt
 from typing import Any, Final, TypeVar
 
 from sqlalchemy import BigInteger, ColumnElement, Table, Text, and_, collate, false, func, literal, not_, or_
 
-from duerow.stores.sql.dialects.base import Dialect, Member
+from duerow.store import Indexed, IndexKind
+from duerow.stores.sql.dialects.base import LONGEST_KEY, Dialect, Member
 from duerow.where import (
     KINDS,
     Compare,
@@ -31,6 +32,8 @@ N = TypeVar("N", int, float)
 _LEAST_INTEGER, _MOST_INTEGER = -(1 << 63), (1 << 63) - 1
 _COMPARES: Final[dict[Operator, Callable[[Any, Any], Any]]] = {"=": eq, "<": lt, "<=": le, ">": gt, ">=": ge}
 
+_OR_EQUAL: Final[dict[Operator, Operator]] = {"=": "=", "<": "<=", "<=": "<=", ">": ">=", ">=": ">="}
+
 
 class Conditions:
     """Makes SQL of conditions on the rows of one table; every value is bound.
@@ -38,10 +41,12 @@ class Conditions:
     Args:
         dialect: whose SQL.
         table: that of messages, or that of their turns.
+        indexed: the payload fields that have an index.
     """
 
-    def __init__(self, dialect: Dialect, table: Table) -> None:
+    def __init__(self, dialect: Dialect, table: Table, indexed: Sequence[Indexed] = ()) -> None:
         self.dialect, self.table = dialect, table
+        self._kinds = {("payload", *index.path): index.kind for index in indexed}
 
     def clause(self, condition: Condition, negated: bool = False) -> ColumnElement[bool]:
         """Return a condition, or its negation, as SQL.
@@ -59,7 +64,55 @@ class Conditions:
                 absent = self._absent(path)
                 return not_(absent) if negated else absent
         test = self._test(condition)
-        return not_(func.coalesce(test, false())) if negated else test
+        if negated:
+            return not_(func.coalesce(test, false()))
+        roughly = self._roughly(condition)
+        return test if roughly is None else and_(roughly, test)
+
+    def is_of_range(self, condition: Condition) -> bool:
+        """Return whether an index serves the condition, but only by a range, so not in the order of ids."""
+        terms = condition.terms if isinstance(condition, Every) else (condition,)
+        served = [term for term in terms if self._roughly(term) is not None]
+        return bool(served) and not any(isinstance(term, Compare) and term.operator == "=" for term in served)
+
+    def _roughly(self, condition: Condition) -> ColumnElement[bool] | None:
+        """Return what holds wherever the condition does, and is served by the index of its field; None if it has none.
+
+        It may hold of more, so that nothing of what an index keeps has to be exact.
+        """
+        match condition:
+            case Compare(path, operator, value) if path in self._kinds:
+                return self._roughly_compared(path, operator, [value])
+            case In(path, values) if path in self._kinds and values:
+                return self._roughly_compared(path, "=", values)
+        return None
+
+    def _roughly_compared(self, path: Path, operator: Operator, values: Sequence[Value]) -> ColumnElement[bool] | None:
+        kind = self._kinds[path]
+        if not all(_is_of(kind, value) for value in values):
+            return None
+        key = self.dialect.key(self.table.c.payload, path[1:], kind)
+        match kind:
+            case "text":
+                bounds = [literal(str(value)[:LONGEST_KEY], Text()) for value in values]
+                return _any_of(key, _OR_EQUAL[operator], bounds)
+            case "boolean":
+                words = [literal("true" if value else "false", Text()) for value in values]
+                return _any_of(key, operator, words)
+        numbers = [self._near(operator, value) for value in values if isinstance(value, int | float)]
+        known = [number for number in numbers if number is not None]
+        return _any_of(key, _OR_EQUAL[operator], known) if len(known) == len(numbers) else None
+
+    def _near(self, operator: Operator, value: int | float) -> ColumnElement[Any] | None:
+        """Return a number as an index is asked for it, of a range a bound that surely lies outside; None: none does.
+
+        Databases differ in the last bit of what they read, and an index holds integers as the floats next to them.
+        """
+        if operator == "=":
+            return self.dialect.key_of(value)
+        outwards = inf if operator in ("<", "<=") else -inf
+        bound = nextafter(nextafter(nextafter(float(value), outwards), outwards), outwards)
+        return self.dialect.key_of(bound) if isfinite(bound) else None
 
     def value(self, path: Path) -> ColumnElement[Any]:
         """Return what messages are counted by: a column, or what `Dialect.read_json` understands."""
@@ -141,6 +194,13 @@ class Conditions:
 
     def _member(self, path: Path) -> Member:
         return self.dialect.member(self.table.c[path[0]], path[1:])
+
+
+def _is_of(kind: IndexKind, value: Value) -> bool:
+    """Return whether an index of this kind holds what equals the value."""
+    if isinstance(value, bool):
+        return kind == "boolean"
+    return kind == "text" if isinstance(value, str) else kind in ("integer", "float") and isinstance(value, int | float)
 
 
 def asked_statuses(condition: Condition | None) -> frozenset[Value] | None:

@@ -28,6 +28,29 @@ class Line(NamedTuple):
     grouped: bool
 
 
+class Doors:
+    """Which queues take messages, as far as this process knows.
+
+    A push asks again when half a second has passed since one asked, and always while the queue was found closed.
+    """
+
+    def __init__(self) -> None:
+        self._open: dict[str, float] = {}
+
+    def unsure(self, queue: str) -> bool:
+        """Return whether a push has to ask."""
+        asked = self._open.get(queue)
+        return asked is None or time.monotonic() - asked >= LOOK_AGAIN
+
+    def found_open(self, queue: str) -> None:
+        """Note that the queue takes messages now."""
+        self._open[queue] = time.monotonic()
+
+    def forget(self, queue: str) -> None:
+        """Note that this may have changed."""
+        self._open.pop(queue, None)
+
+
 class Lines:
     """The lines that this process knows of."""
 

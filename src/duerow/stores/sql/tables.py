@@ -23,6 +23,10 @@ class Tables:
         schedule: one row for each schedule, with its next tick.
         history: one row for each turn that is over, of queues that keep them, until when it is kept.
         remembered: one row for each key of a message that left, of queues that remember them, until when it is.
+        set: one row for each set of a join that is not complete, or was not long ago.
+        part: one row for each part of a set that is not complete.
+        pipeline: one row for each pipeline that was declared.
+        counter: one row for each queue, minute and process that counted something; one more for each queue's lifetime.
         version: one row for each migration that was made.
     """
 
@@ -62,7 +66,12 @@ class Tables:
             f"{prefix}waiting", metadata, Column("queue", Text, primary_key=True), Column("until", moment)
         )
         self.queue = Table(
-            f"{prefix}queue", metadata, Column("name", Text, primary_key=True), Column("paused", Boolean)
+            f"{prefix}queue",
+            metadata,
+            Column("name", Text, primary_key=True),
+            Column("paused", Boolean),
+            Column("draining", Boolean),
+            Column("definition", dialect.json),
         )
         self.consumer = Table(
             f"{prefix}consumer",
@@ -111,6 +120,42 @@ class Tables:
             Column("key", Text, primary_key=True),
             Column("id", BigInteger),
             Column("until", moment),
+        )
+        self.set = Table(
+            f"{prefix}set",
+            metadata,
+            Column("queue", Text, primary_key=True),
+            Column("correlation", Text, primary_key=True),
+            Column("set_id", BigInteger),
+            Column("parts", Integer),
+            Column("closed_until", moment),
+        )
+        self.part = Table(
+            f"{prefix}part",
+            metadata,
+            Column("set_id", BigInteger, primary_key=True, autoincrement=False),
+            Column("part_id", BigInteger, primary_key=True, autoincrement=False),
+            Column("content", dialect.json),
+        )
+        self.pipeline = Table(
+            f"{prefix}pipeline",
+            metadata,
+            Column("name", Text, primary_key=True),
+            Column("definition", dialect.json),
+            Column("version", BigInteger),
+        )
+        self.counter = Table(
+            f"{prefix}counter",
+            metadata,
+            Column("queue", Text, primary_key=True),
+            Column("minute", moment, primary_key=True),
+            Column("process", Text, primary_key=True),
+            Column("done", BigInteger),
+            Column("failed", BigInteger),
+            Column("dead", BigInteger),
+            Column("moved", BigInteger),
+            Column("waiting", dialect.json),
+            Column("handling", dialect.json),
         )
         self.version = Table(
             f"{prefix}schema",

@@ -185,3 +185,38 @@ def test_what_is_no_queue_is_refused(db: Database, mail: Queue) -> None:
         db.queue("mail", dead_letter="no queue")
     with pytest.raises(ConfigurationError):
         mail.redrive(0)
+
+
+def test_redrive_brings_back_those_that_stayed_in_their_queue(queue: Queue) -> None:
+    queue.push_many([Draft(place, key=f"k{place}") for place in range(5)])
+    queue.push("live", delay=hours(1))
+    queue.bury_many(queue.reserve_many(5), "enough")
+    queue.push("new", key="k0")
+    assert (queue.redrive(dry_run=True).count, queue.redrive(2, dry_run=True).count) == (5, 2)
+    first = queue.redrive(2, rate=1000)
+    assert (first.count, first.skipped) == (2, 1)
+    rest = queue.redrive()
+    assert (rest.count, rest.skipped) == (2, 1)
+    [dead] = queue.find(status="dead")
+    assert dead.key == "k0"
+    revived = queue.find("payload > 0")
+    assert [(message.payload, message.attempts, message.status) for message in revived] == [
+        (place, 0, "new") for place in range(1, 5)
+    ]
+    assert all(message.leased_by is None for message in queue.find())
+
+
+def test_redrive_on_a_queue_brings_back_its_own_from_both_places(db: Database, mail: Queue) -> None:
+    db.queue("mail").push("stayed")
+    give_up(db.queue("mail"))
+    mail.push("went")
+    give_up(mail)
+    assert mail.redrive(dry_run=True).count == 2
+    assert mail.redrive(rate=1000).count == 2
+    assert sorted(payloads(mail)) == ["stayed", "went"]
+
+
+@pytest.mark.parametrize("rate", [0, -1, float("nan"), float("inf"), "fast", True])
+def test_a_rate_that_is_none_is_refused(mail: Queue, rate: Any) -> None:
+    with pytest.raises(ConfigurationError, match="messages a second"):
+        mail.redrive(rate=rate)

@@ -300,3 +300,17 @@ def test_what_a_schedule_pushes_is_encrypted_from_the_start(open_database: OpenD
 
 def _encoded(text: str) -> Encoded:
     return Encoded("json", text)
+
+
+def test_indexed_fields_have_to_stay_readable(open_database: OpenDatabase) -> None:
+    open_database()
+    readable = Encryption([Encryption.new_key()], readable={"cards": ["companyId", "to.city"]})
+    db = open_database(encryption=readable)
+    queue = db.queue("cards", indexed={"companyId": int, "to.city": str})
+    queue.declare()
+    queue.push({"companyId": 5, "to": {"city": "Split", "street": "x"}})
+    assert queue.count("payload.companyId = 5 and payload.to.city = 'Split'") == 1
+    hidden = db.queue("cards", indexed={"companyId": int, "to.street": str})
+    with pytest.raises(ConfigurationError, match=r"encrypted payload fields \['to.street'\]"):
+        hidden.declare()
+    assert queue.definition() == queue.declared

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 import msgspec
 from sqlalchemy import ColumnElement, Connection, FromClause, Insert, Select, Table, literal_column
@@ -15,7 +15,7 @@ from sqlalchemy.sql.base import Executable
 from sqlalchemy.types import TypeEngine, UserDefinedType
 
 from duerow.errors import DuerowError
-from duerow.store import Capabilities, Record
+from duerow.store import Capabilities, IndexKind, Record
 
 
 def const(value: int | str) -> ColumnElement[Any]:
@@ -29,6 +29,10 @@ def decode_json(text: str) -> Any:
         return msgspec.json.decode(text)
     except msgspec.DecodeError:
         return text
+
+
+LONGEST_KEY: Final = 200
+"""How many characters of a text an index of a payload field holds: databases bound the size of what they index."""
 
 
 class JsonText(UserDefinedType[str]):
@@ -81,6 +85,8 @@ class Dialect(Protocol):
         keeps_dead_entries: whether rows that were taken stay at the head of the index for a while, so that claims
             must start behind them.
         chunk: how many rows one statement takes at the most.
+        apart: two queries, the second of which answers whether each of them was a transaction of its own; None where
+            an index cannot be made outside of a transaction, while others write.
     """
 
     name: str
@@ -94,6 +100,7 @@ class Dialect(Protocol):
     server_clock: bool
     keeps_dead_entries: bool
     chunk: int
+    apart: tuple[Executable, Executable] | None
 
     def plain(self) -> SqlDialect:
         """Return SQLAlchemy's dialect for printing statements without values."""
@@ -121,6 +128,22 @@ class Dialect(Protocol):
 
     def member(self, document: ColumnElement[Any], names: Sequence[str]) -> Member:
         """Return what names lead to, through objects, in a JSON column; no row makes the statement fail."""
+        ...
+
+    def key(self, document: ColumnElement[Any], names: Sequence[str], kind: IndexKind) -> ColumnElement[Any]:
+        """Return what an index holds of a payload field: null for what is of another kind, the beginning of a text.
+
+        The names are part of the statement's text, as they are in the index: ASCII letters, digits, `_` and `-` alone.
+        No payload makes it fail. What is equal as a `Member` is equal here, and what is less is not more.
+        """
+        ...
+
+    def key_of(self, number: int | float) -> ColumnElement[Any]:
+        """Return a number as `key` is compared with it."""
+        ...
+
+    def indexes(self, table: Table) -> Executable:
+        """Return a query for the names of a table's indexes, and whether each can be used."""
         ...
 
     def real(self, value: float) -> ColumnElement[Any]:
@@ -174,10 +197,27 @@ class Dialect(Protocol):
         """Return that a row to be deleted has the id and the token of one of the given receipts."""
         ...
 
-    def select_equal(
-        self, shown: Sequence[ColumnElement[Any]], table: Table, given: FromClause, names: Sequence[str]
+    def among(self, column: ColumnElement[Any], name: str) -> ColumnElement[bool]:
+        """Return that a column is one of the bound values that are packed as the column `value` under this name."""
+        ...
+
+    def look_up(
+        self,
+        shown: Sequence[ColumnElement[Any]],
+        given: FromClause,
+        which: Sequence[ColumnElement[bool]],
+        names: Sequence[ColumnElement[Any]],
+        locked: bool,
     ) -> Select[Any]:
-        """Return a query for the rows of a table that are equal to one of the given rows in the columns named."""
+        """Return a query that looks up one row of a table for each of the given, by a unique index.
+
+        Args:
+            shown: columns of the table.
+            given: the given rows, with a column of the name of each of `names`.
+            which: what else must hold of the row.
+            names: the columns in which it must equal the given one.
+            locked: whether to lock the rows against changes, one after the other as given, where rows can be locked.
+        """
         ...
 
     def same(self, ours: ColumnElement[Any], theirs: ColumnElement[Any]) -> ColumnElement[bool]:
@@ -208,6 +248,10 @@ class Dialect(Protocol):
 
     def migration_lock(self, prefix: str) -> Executable | None:
         """Return what lets only one process migrate at a time; None where a transaction does."""
+        ...
+
+    def index_lock(self, prefix: str) -> tuple[Executable, Executable]:
+        """Return what takes a lock, or answers false at once, and what gives it back; for `apart`."""
         ...
 
     def prelude(self, schema: str | None) -> Sequence[ExecutableDDLElement]:

@@ -49,9 +49,16 @@ from sqlalchemy.sql.base import Executable
 from sqlalchemy.types import TypeEngine
 
 from duerow.clock import span
-from duerow.errors import ConfigurationError, Conflict, DuerowError, SchemaOutdated, StoreRefused, StoreUnavailable
-from duerow.store import Capabilities, Record
-from duerow.stores.sql.dialects.base import JsonText, Member, const, decode_json
+from duerow.errors import (
+    ConfigurationError,
+    Conflict,
+    DuerowError,
+    SchemaOutdated,
+    StoreRefused,
+    StoreUnavailable,
+)
+from duerow.store import Capabilities, IndexKind, Record
+from duerow.stores.sql.dialects.base import LONGEST_KEY, JsonText, Member, const, decode_json
 from duerow.stores.sql.engines import BLIND_WAYS
 
 _SEPARATOR = "\x1f"
@@ -62,12 +69,41 @@ MARK: Final = "duerow.turn"
 
 _INTEGER = "^-?[0-9]{1,19}$"
 _LEAST_INTEGER, _MOST_INTEGER = "-9223372036854775808", "9223372036854775807"
+_PLAIN = "^(-?[0-9]{1,15}([.][0-9]{1,15})?)$"
+"""Numbers as JSON text that every float type can hold; without an exponent."""
+
 _MODEST = "^[^eE]+([eE][-+]?[0-9]{1,3})?$"
 _LONGEST = 400
 """Numbers as JSON text that NUMERIC can hold: with a small exponent and not too many digits."""
 
+_CATALOGUE: Final = "pg_catalog"
+
 _MOST, _LEAST = "1.7976931348623157e308", "4.9406564584124654e-324"
 """The largest finite float, and the smallest above zero."""
+
+
+def _word(value: ColumnElement[Any]) -> ColumnElement[str]:
+    """Return a JSON value as text, a string without its quotes."""
+    return value.op("#>>", return_type=Text())(literal_column("CAST('{}' AS TEXT[])"))
+
+
+def _is_modest(word: ColumnElement[str]) -> ColumnElement[bool]:
+    """Return whether NUMERIC can hold a number."""
+    return and_(func.length(word) <= const(_LONGEST), word.op("~", is_comparison=True)(const(_MODEST)))
+
+
+def _float(word: ColumnElement[str]) -> ColumnElement[Any]:
+    """Return a modest number as a float; null beyond the largest, zero below the smallest."""
+    size = func.abs(cast(word, Numeric))
+    return case(
+        (size > cast(literal_column(_MOST), Numeric), null()),
+        (size < cast(literal_column(_LEAST), Numeric), cast(const(0), Double)),
+        else_=cast(word, Double),
+    )
+
+
+def _quoted(table: Table) -> str:
+    return f'"{table.schema}"."{table.name}"' if table.schema else f'"{table.name}"'
 
 
 def _array_of(name: str, kind: TypeEngine[Any]) -> ColumnElement[Any]:
@@ -119,6 +155,10 @@ class PostgreSQL:
     server_clock = True
     keeps_dead_entries = True
     chunk = 5_000
+    apart: tuple[Executable, Executable] | None = (
+        select(func.set_config("duerow.apart", "on", true())),
+        select(func.coalesce(func.current_setting("duerow.apart", true()), "") != "on"),
+    )
 
     def plain(self) -> SqlDialect:
         """Return SQLAlchemy's dialect for printing statements without values."""
@@ -155,25 +195,50 @@ class PostgreSQL:
         for name in names:
             value = value.op("->")(cast(literal(name, Text()), Text))
         kind = func.json_typeof(value)
-        word = value.op("#>>", return_type=Text())(literal_column("CAST('{}' AS TEXT[])"))
+        word = _word(value)
         is_number = kind == const("number")
         within = cast(word, Numeric).between(literal_column(_LEAST_INTEGER), literal_column(_MOST_INTEGER))
         is_whole = case((and_(is_number, word.op("~", is_comparison=True)(const(_INTEGER))), within), else_=false())
-        modest = and_(func.length(word) <= const(_LONGEST), word.op("~", is_comparison=True)(const(_MODEST)))
-        size = func.abs(cast(word, Numeric))
-        real = case(
-            (size > cast(literal_column(_MOST), Numeric), null()),
-            (size < cast(literal_column(_LEAST), Numeric), cast(const(0), Double)),
-            else_=cast(word, Double),
-        )
         return Member(
             absent=func.coalesce(kind, const("null")) == const("null"),
             text=collate(case((kind == const("string"), word)), self.bytewise),
             boolean=collate(case((kind == const("boolean"), word)), self.bytewise),
             whole=case((is_whole, cast(word, Numeric))),
-            real=case((is_whole, null()), (and_(is_number, modest), real)),
+            real=case((is_whole, null()), (and_(is_number, _is_modest(word)), _float(word))),
             json=cast(value, Text),
         )
+
+    def key(self, document: ColumnElement[Any], names: Sequence[str], kind: IndexKind) -> ColumnElement[Any]:
+        """Walk down as `member` does; a number is held as the float next to it.
+
+        Each walk reads the whole document, and each claim makes an entry: for plain numbers one walk is enough, since
+        in JSON's own text a string has quotes.
+        """
+        value = document
+        for name in names:
+            value = value.op("->")(cast(const(name), Text))
+        type_, word = func.json_typeof(value), _word(value)
+        match kind:
+            case "text":
+                return collate(case((type_ == const("string"), func.left(word, const(LONGEST_KEY)))), self.bytewise)
+            case "boolean":
+                return collate(case((type_ == const("boolean"), word)), self.bytewise)
+        plain = func.substring(cast(value, Text), const(_PLAIN), type_=Text())
+        odd = case((and_(type_ == const("number"), _is_modest(word)), _float(word)))
+        return func.coalesce(cast(plain, Double), odd, type_=Double())
+
+    def key_of(self, number: int | float) -> ColumnElement[Any]:
+        """Return the float next to it."""
+        return self.real(float(number))
+
+    def indexes(self, table: Table) -> Executable:
+        """Read them from the catalogue; one whose making broke off cannot be used."""
+        index = TableClause(
+            "pg_index", column("indexrelid"), column("indrelid"), column("indisvalid"), schema=_CATALOGUE
+        )
+        known = TableClause("pg_class", column("oid"), column("relname"), schema=_CATALOGUE)
+        names = select(known.c.relname, index.c.indisvalid).join_from(index, known, known.c.oid == index.c.indexrelid)
+        return names.where(index.c.indrelid == func.to_regclass(_quoted(table)))
 
     def real(self, value: float) -> ColumnElement[Any]:
         """Return a bound DOUBLE PRECISION, which loses nothing of a float."""
@@ -242,11 +307,23 @@ class PostgreSQL:
         """Return a join, which is looked up by primary key from the given rows."""
         return [message.c.id == given.c.id, self.same(message.c.token, given.c.token)]
 
-    def select_equal(
-        self, shown: Sequence[ColumnElement[Any]], table: Table, given: FromClause, names: Sequence[str]
+    def among(self, column: ColumnElement[Any], name: str) -> ColumnElement[bool]:
+        """Return `= ANY (array)`: as `IN (SELECT …)` a whole index may be read, and compared with each value."""
+        return column == any_(_array_of(f"{name}_value", column.type))
+
+    def look_up(
+        self,
+        shown: Sequence[ColumnElement[Any]],
+        given: FromClause,
+        which: Sequence[ColumnElement[bool]],
+        names: Sequence[ColumnElement[Any]],
+        locked: bool,
     ) -> Select[Any]:
-        """Return a join."""
-        return select(*shown).join_from(given, table, and_(*(table.c[name] == given.c[name] for name in names)))
+        """Return a LATERAL query with a limit, which can be planned in one way only; a join may read a whole index."""
+        equal = (column == given.c[column.name] for column in names)
+        one = select(*shown).where(*equal, *which).correlate(given).limit(const(1))
+        found = (one.with_for_update() if locked else one).lateral("found")
+        return select(*found.c).select_from(given.join(found, true()))
 
     def same(self, ours: ColumnElement[Any], theirs: ColumnElement[Any]) -> ColumnElement[bool]:
         """Hide the comparison in a CASE: tokens of waiting rows are all alike, which would mislead the planner."""
@@ -287,13 +364,17 @@ class PostgreSQL:
 
         To read pg_class is to hear of tables that others have made since: to_regclass alone may answer from memory.
         """
-        name = f'"{table.schema}"."{table.name}"' if table.schema else f'"{table.name}"'
-        known = TableClause("pg_class", column("oid"), schema="pg_catalog")
-        return select(literal(1)).select_from(known).where(known.c.oid == func.to_regclass(name))
+        known = TableClause("pg_class", column("oid"), schema=_CATALOGUE)
+        return select(literal(1)).select_from(known).where(known.c.oid == func.to_regclass(_quoted(table)))
 
     def migration_lock(self, prefix: str) -> Executable:
         """Return an advisory lock that ends with the transaction."""
         return select(func.pg_advisory_xact_lock(func.hashtext(f"{prefix}migrate")))
+
+    def index_lock(self, prefix: str) -> tuple[Executable, Executable]:
+        """Return an advisory lock of the session, since an index is made outside of a transaction."""
+        name = func.hashtext(f"{prefix}index")
+        return select(func.pg_try_advisory_lock(name)), select(func.pg_advisory_unlock(name))
 
     def prelude(self, schema: str | None) -> Sequence[ExecutableDDLElement]:
         """Return the schema."""

@@ -41,8 +41,8 @@ from sqlalchemy.types import TypeEngine
 
 from duerow.clock import micros, moment, span
 from duerow.errors import ConfigurationError, Conflict, DuerowError, StoreRefused, StoreUnavailable
-from duerow.store import Capabilities, Record
-from duerow.stores.sql.dialects.base import JsonText, Member, const, decode_json
+from duerow.store import Capabilities, IndexKind, Record
+from duerow.stores.sql.dialects.base import LONGEST_KEY, JsonText, Member, const, decode_json
 
 _MOMENTS = (9, 10, 14, 15, 16)
 _encode = msgspec.json.Encoder().encode
@@ -68,6 +68,7 @@ class SQLite:
     server_clock = False
     keeps_dead_entries = False
     chunk = 5_000
+    apart: tuple[Executable, Executable] | None = None
 
     def plain(self) -> SqlDialect:
         """Return SQLAlchemy's dialect for printing statements without values."""
@@ -112,6 +113,28 @@ class SQLite:
             real=case((and_(is_number, func.typeof(value) == const("real"), finite), value)),
             json=json,
         )
+
+    def key(self, document: ColumnElement[Any], names: Sequence[str], kind: IndexKind) -> ColumnElement[Any]:
+        """Extract the value if it is of the kind; integers and floats compare with each other exactly."""
+        path = const("$" + "".join(f'."{name}"' for name in names))
+        type_, value = func.json_type(document, path, type_=Text()), func.json_extract(document, path)
+        match kind:
+            case "text":
+                return case((type_ == const("text"), func.substr(value, const(1), const(LONGEST_KEY), type_=Text())))
+            case "boolean":
+                return case((type_.in_([const("true"), const("false")]), type_))
+        return case((type_.in_([const("integer"), const("real")]), value))
+
+    def key_of(self, number: int | float) -> ColumnElement[Any]:
+        """Return an integer as it is if it has 64 bits, else a float."""
+        if isinstance(number, int) and -(1 << 63) <= number < 1 << 63:
+            return literal(number, BigInteger())
+        return self.real(float(number))
+
+    def indexes(self, wanted: Table) -> Executable:
+        """Read them from the schema; all can be used."""
+        known = table("sqlite_master", column("type", Text()), column("name", Text()), column("tbl_name", Text()))
+        return select(known.c.name, const(1)).where(known.c.type == "index", known.c.tbl_name == wanted.name)
 
     def real(self, value: float) -> ColumnElement[Any]:
         """Return a float that SQLite reads from JSON itself, as those of payloads: it may err in the last bit."""
@@ -180,12 +203,20 @@ class SQLite:
         """Return that the pair is one of the given, since a DELETE cannot join."""
         return [tuple_(message.c.id, message.c.token).in_(select(given.c.id, given.c.token))]
 
-    def select_equal(
-        self, shown: Sequence[ColumnElement[Any]], table: Table, given: FromClause, names: Sequence[str]
+    def among(self, column: ColumnElement[Any], name: str) -> ColumnElement[bool]:
+        """Return `IN (SELECT …)`, of the members of a JSON array."""
+        return column.in_(select(self.given(name, {"value": column.type}, frozenset()).c.value))
+
+    def look_up(
+        self,
+        shown: Sequence[ColumnElement[Any]],
+        given: FromClause,
+        which: Sequence[ColumnElement[bool]],
+        names: Sequence[ColumnElement[Any]],
+        locked: bool,
     ) -> Select[Any]:
         """Return that the tuple is one of the given: in a join SQLite would read the given rows for each of a queue."""
-        wanted = select(*(given.c[name] for name in names))
-        return select(*shown).where(tuple_(*(table.c[name] for name in names)).in_(wanted))
+        return select(*shown).where(tuple_(*names).in_(select(*(given.c[name.name] for name in names))), *which)
 
     def same(self, ours: ColumnElement[Any], theirs: ColumnElement[Any]) -> ColumnElement[bool]:
         """Return that they are equal."""
@@ -237,6 +268,10 @@ class SQLite:
     def migration_lock(self, prefix: str) -> None:
         """Nothing to do: a transaction that writes is alone."""
         return
+
+    def index_lock(self, prefix: str) -> tuple[Executable, Executable]:
+        """Return nothing: a transaction that writes is alone."""
+        raise AssertionError("SQLite makes indexes inside a transaction")
 
     def prelude(self, schema: str | None) -> Sequence[ExecutableDDLElement]:
         """Refuse schemas, which SQLite does not have."""

@@ -12,7 +12,14 @@ from sqlalchemy.sql.base import Executable
 from duerow.errors import ConfigurationError, SchemaNewer, SchemaOutdated
 from duerow.plan import BEGIN, Plan
 from duerow.stores.sql.dialects.base import Dialect
-from duerow.stores.sql.migrations import m0001_messages, m0002_queues, m0003_schedules, m0004_history
+from duerow.stores.sql.migrations import (
+    m0001_messages,
+    m0002_queues,
+    m0003_schedules,
+    m0004_history,
+    m0005_counters,
+    m0006_pipelines,
+)
 from duerow.stores.sql.statements import Statement
 from duerow.stores.sql.tables import Tables
 
@@ -21,6 +28,8 @@ MIGRATIONS: Final = (
     ("0002 queues", m0002_queues.statements),
     ("0003 schedules", m0003_schedules.statements),
     ("0004 history", m0004_history.statements),
+    ("0005 counters", m0005_counters.statements),
+    ("0006 pipelines", m0006_pipelines.statements),
 )
 """Every migration, oldest first: its name, and what it runs for given tables on a given database."""
 

@@ -19,6 +19,9 @@ def statements(tables: Tables, dialect: Dialect) -> list[Executable | Executable
         metadata,
         Column("name", bytewise, primary_key=True),
         Column("paused", Boolean, nullable=False),
+        Column("draining", Boolean, nullable=False),
+        Column("definition", dialect.json),
+        *(CheckConstraint(f"{name} IS NULL OR json_valid({name})") for name in ("definition",) if dialect.checks_json),
     )
     consumer = Table(
         f"{tables.prefix}consumer",

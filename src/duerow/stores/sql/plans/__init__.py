@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from duerow.plan import Plan
 from duerow.stores.sql.plans.changing import Changing
+from duerow.stores.sql.plans.charting import Charting
 from duerow.stores.sql.plans.core import Step
+from duerow.stores.sql.plans.counting import Counting
+from duerow.stores.sql.plans.indexing import Indexes
 from duerow.stores.sql.plans.scheduling import Scheduling
 from duerow.stores.sql.plans.taking import Taking
 
 __all__ = ["SqlStore", "Step"]
 
 
-class SqlStore(Taking, Changing, Scheduling):
+class SqlStore(Taking, Changing, Counting, Scheduling, Indexes, Charting):
     """The contract on an SQL database; see `duerow.store.Store`, whose promises are not repeated here.
 
     Args:

@@ -12,7 +12,7 @@ from duerow.plan import Plan
 from duerow.store import Entry
 from duerow.stores.sql.dialects.base import Dialect
 from duerow.stores.sql.floor import Floors
-from duerow.stores.sql.lines import Line, Lines
+from duerow.stores.sql.lines import Doors, Line, Lines
 from duerow.stores.sql.migrations import Migrations
 from duerow.stores.sql.statements import OverRows, Statement, Statements
 from duerow.stores.sql.tables import Tables
@@ -43,7 +43,7 @@ class Core:
         self.clock = clock or (None if dialect.server_clock else HostClock())
         self.statements = Statements(self.tables, dialect, timed=self.clock is not None)
         self.migrations = Migrations(self.tables, dialect)
-        self.lines, self.floors = Lines(), Floors(dialect.keeps_dead_entries)
+        self.lines, self.doors, self.floors = Lines(), Doors(), Floors(dialect.keeps_dead_entries)
 
     @property
     def hold(self) -> Step | None:

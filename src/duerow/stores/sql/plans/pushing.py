@@ -7,7 +7,7 @@ from datetime import datetime
 
 import msgspec
 
-from duerow.errors import DuplicateKey
+from duerow.errors import DuplicateKey, QueueDraining
 from duerow.message import OnDuplicate, Pushed
 from duerow.plan import BEGIN, Plan
 from duerow.store import Entry, Record
@@ -38,14 +38,20 @@ class Pushing(Recalling):
 
     def push(self, entries: Sequence[Entry], on_duplicate: OnDuplicate, remembered: bool = False) -> Plan[list[Pushed]]:
         """Add messages; see Store.push."""
-        self.floors.written()
-        for entry in entries:
-            self.floors.lower(entry.due)
-            if entry.priority or entry.group is not None:
-                self.lines.add(entry.queue, [Line(entry.priority, entry.group is not None)])
+        if len(entries) == 1 and (entries[0].key is None or (on_duplicate == "ignore" and not remembered)):
+            self._note_places(entries)
+            return [(yield from self._push_one(entries[0], self.doors.unsure(entries[0].queue)))]
+        if unsure := sorted({entry.queue for entry in entries if self.doors.unsure(entry.queue)}):
+            yield BEGIN
+            yield from self._ask(unsure)
+        return (yield from self._add(entries, on_duplicate, remembered))
+
+    def _add(self, entries: Sequence[Entry], on_duplicate: OnDuplicate, remembered: bool = False) -> Plan[list[Pushed]]:
+        """Add messages, also to a queue that is being drained: what comes of messages under way is not lost."""
+        self._note_places(entries)
         keyless = all(entry.key is None for entry in entries)
         if len(entries) == 1 and (keyless or (on_duplicate == "ignore" and not remembered)):
-            return [(yield from self._push_one(entries[0]))]
+            return [(yield from self._push_one(entries[0], asking=False))]
         yield BEGIN
         if keyless:
             pushed = yield from self._push_keyless(entries)
@@ -54,16 +60,41 @@ class Pushing(Recalling):
         yield from self._wake(entry.queue for entry in entries)
         return pushed
 
-    def _push_one(self, entry: Entry) -> Plan[Pushed]:
+    def _ask(self, queues: Sequence[str]) -> Plan[None]:
+        """Raise QueueDraining if one of the queues takes no messages."""
+        closed = yield self._given(self.statements.draining, ("queue",), [(queue,) for queue in queues])
+        for (queue,) in closed:
+            raise QueueDraining(queue)
+        for queue in queues:
+            self.doors.found_open(queue)
+
+    def _found_open(self, queue: str, surely: bool) -> Plan[None]:
+        if surely:
+            self.doors.found_open(queue)
+        else:
+            yield from self._ask([queue])
+
+    def _note_places(self, entries: Sequence[Entry]) -> None:
+        """Let claims of this process know where the messages will stand."""
+        self.floors.written()
+        for entry in entries:
+            self.floors.lower(entry.due)
+            if entry.priority or entry.group is not None:
+                self.lines.add(entry.queue, [Line(entry.priority, entry.group is not None)])
+
+    def _push_one(self, entry: Entry, asking: bool) -> Plan[Pushed]:
         row = dict(zip(ENTRY[1:], self._row(entry), strict=True))
         if not entry.priority:
             row["priority"] = None
         values = {f"{name}_in": value for name, value in row.items() if value is not None}
         statement = self.statements.insert_one(
-            frozenset(name for name, value in row.items() if value is not None and name not in ONE)
+            frozenset(name for name, value in row.items() if value is not None and name not in ONE), asking
         )
         while True:
             rows = yield self._step(statement, values)
+            if asking:
+                # A row says that the queue takes messages; none, that it does not, or that the key is held.
+                yield from self._found_open(entry.queue, bool(rows))
             if rows:
                 return Pushed(rows[0][0], "created")
             held = yield from self._holder_ids([entry])

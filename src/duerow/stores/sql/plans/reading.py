@@ -13,7 +13,7 @@ import msgspec
 from duerow.clock import EPOCH
 from duerow.message import LIVE, Status
 from duerow.plan import BEGIN, Plan
-from duerow.store import Consumer, Inspection, Keeping, Order, Query, Record, Removal, Standing, Tally
+from duerow.store import Consumer, Indexed, Inspection, Keeping, Order, Query, Record, Removal, Said, Standing, Tally
 from duerow.stores.sql.conditions import asked_statuses
 from duerow.stores.sql.plans.recalling import Recalling
 from duerow.where import FIELDS, JSON, Condition, Path, Value
@@ -46,9 +46,7 @@ class Reading(Recalling):
         yield BEGIN
         found: dict[int, Record] = {}
         queries = [Query(queue, ids=tuple(chunk), by_id=True, limit=len(chunk)) for chunk in self._chunks(ids)]
-        queries += [
-            Query(queue, keys=tuple(chunk), statuses=LIVE, by_id=True, limit=len(chunk)) for chunk in self._chunks(keys)
-        ]
+        queries += [Query(queue, keys=tuple(chunk), statuses=LIVE, limit=len(chunk)) for chunk in self._chunks(keys)]
         for query in queries:
             for record in (yield from self.find(query)):
                 found[record.id] = record
@@ -64,12 +62,26 @@ class Reading(Recalling):
         left = [(id, found[id].leased_by or "a consumer") for id in sorted(found) if id not in removed]
         return Removal(sorted(removed), left)
 
-    def pause(self, queue: str, paused: bool) -> Plan[None]:
-        """Let a queue hand out nothing, or hand out again; see Store.pause."""
+    def say(
+        self, queue: str, paused: bool | None = None, draining: bool | None = None, definition: str | None = None
+    ) -> Plan[None]:
+        """Note what is said of a queue; see Store.say."""
+        said = {"paused": paused, "draining": draining, "definition": definition}
+        parts = tuple(name for name, value in said.items() if value is not None)
         yield BEGIN
-        yield self._step(self.statements.set_paused, {"queue_in": queue, "paused_in": paused})
-        self.lines.paused(queue, paused)
+        yield self._step(
+            self.statements.say(parts), {"queue_in": queue, **{f"{name}_in": said[name] for name in parts}}
+        )
+        if paused is not None:
+            self.lines.paused(queue, paused)
+        self.doors.forget(queue)
         yield from self._wake([queue])
+
+    def said(self, queue: str | None = None) -> Plan[list[Said]]:
+        """Tell what is said of queues; see Store.said."""
+        by, values = ((), {}) if queue is None else (("name",), {"queue_in": queue})
+        rows = yield self._step(self.statements.said(by), values)
+        return [Said(name, definition, bool(paused), bool(draining)) for name, definition, paused, draining in rows]
 
     def note_consumer(self, name: str, queues: Sequence[str], kinds: Sequence[str], version: str) -> Plan[None]:
         """Note that a consumer is there; see Store.note_consumer."""
@@ -96,8 +108,9 @@ class Reading(Recalling):
                     self.statements.in_line(line.grouped, due), {**bound, "priority_in": line.priority}
                 )
                 for lent, number, first in rows:
-                    numbers["ready" if due else "leased" if lent else "delayed"] += number
-                    firsts["ready" if due else "later"].append(read(first))
+                    if number:
+                        numbers["ready" if due else "leased" if lent else "delayed"] += number
+                        firsts["ready" if due else "later"].append(read(first))
         ((dead, stopped, waiting, paused, _),) = yield self._step(self.statements.out_of_line, bound)
         most = {name: number if cap is None else min(number, cap) for name, number in numbers.items()}
         return Standing(
@@ -157,17 +170,26 @@ class Reading(Recalling):
         if query.where is None and query.order is None and not query.locked:
             statement = self.statements.find(tuple(by))
         else:
-            statement = self.statements.search(tuple(by), query.where, query.order or Order(), query.locked)
+            indexed_of = (query.queue, query.indexed) if query.indexed else None
+            statement = self.statements.search(tuple(by), query.where, query.order or Order(), query.locked, indexed_of)
         rows = yield self._step(statement, values)
         return [self.dialect.record(row) for row in rows]
 
-    def tally(self, queue: str, where: Condition | None, by: Path | None, limit: int | None) -> Plan[Tally]:
+    def tally(
+        self,
+        queue: str,
+        where: Condition | None,
+        by: Path | None,
+        limit: int | None,
+        indexed: tuple[Indexed, ...] = (),
+    ) -> Plan[Tally]:
         """Count messages by a value of theirs; see Store.tally."""
         values: dict[str, Any] = {"queue_in": queue}
         if limit is not None:
             values["limit_in"] = limit + 1
         resting = _rest(asked_statuses(where))
-        rows = yield self._step(self.statements.tally(where, by, limit is not None, resting), values)
+        indexed_of = (queue, indexed) if indexed else None
+        rows = yield self._step(self.statements.tally(where, by, limit is not None, resting, indexed_of), values)
         if by is None:
             return [(None, number) for _, number in rows]
         if by[0] in JSON:

@@ -1,4 +1,4 @@
-"""End turns, all of a call in one transaction: commits first, then other ends, then moves, then pushes."""
+"""End turns, all of a call in one transaction: joins first, then commits, other ends, moves, and pushes."""
 
 from __future__ import annotations
 
@@ -11,16 +11,33 @@ from duerow.errors import DuerowError, DuplicateKey, LeaseLost
 from duerow.history import stood_for
 from duerow.plan import BEGIN, Plan
 from duerow.reservation import Receipt
-from duerow.store import Buried, Committed, End, Entry, Keeping, Moved, Refused, Released, RolledBack, Turn
+from duerow.store import (
+    Buried,
+    Closed,
+    Committed,
+    End,
+    Entry,
+    Joined,
+    Keeping,
+    Moved,
+    Refused,
+    Released,
+    RolledBack,
+    Turn,
+)
 from duerow.stores.sql.lines import Line
 from duerow.stores.sql.plans.core import CHUNK_BYTES
-from duerow.stores.sql.plans.pushing import Item, Place, Pushing
+from duerow.stores.sql.plans.joining import Joining
+from duerow.stores.sql.plans.pushing import Item, Place
 from duerow.stores.sql.statements import ENTRY, RECEIPT, OverRows
+
+ORDER_OF_EFFECT: Final[tuple[type[End], ...]] = (Closed, Joined, Committed, RolledBack, Buried, Released, Moved)
+"""In which order the turns of one call take effect."""
 
 _ID: Final = attrgetter("id")
 
 
-class Settling(Pushing):
+class Settling(Joining):
     """Plans that end turns, and let leases run longer."""
 
     def extend(self, receipts: Sequence[Receipt], lease: timedelta) -> Plan[dict[Receipt, datetime]]:
@@ -47,16 +64,19 @@ class Settling(Pushing):
         ):
             return (yield from self._commit(turns))
         self.floors.written()
-        by_kind: dict[type[End], list[tuple[int, Turn]]] = {}
-        used: set[Receipt] = set()
-        for kind in (Committed, RolledBack, Buried, Released, Moved):
-            if items := _first_of(kind, turns, used):
-                by_kind[kind] = items
+        by_kind = _by_kind(turns)
         if keep is not None or self._takes_several(turns, len(by_kind)):
             yield BEGIN
         refused: dict[int, DuerowError | None] = dict.fromkeys(range(len(turns)))
-        for kind, items in by_kind.items():
-            yield from (self._move if kind is Moved else self._end)(items, kind, refused, keep)
+        if Joined in by_kind or Closed in by_kind:
+            ended, whole = yield from self._join(by_kind.pop(Closed, []), by_kind.pop(Joined, []), refused)
+            for item in ended:
+                by_kind.setdefault(type(item[1].end), []).append(item)
+            if whole:  # no turn of theirs is over: their message goes on as another one
+                yield from self._move(whole, Moved, refused, None)
+        for kind in ORDER_OF_EFFECT:
+            if items := by_kind.get(kind):
+                yield from (self._move if kind is Moved else self._end)(items, kind, refused, keep)
         then = [
             entry
             for place, turn in by_kind.get(Committed, ())
@@ -64,7 +84,7 @@ class Settling(Pushing):
             for entry in turn.end.then
         ]
         if then:
-            yield from self.push(then, "ignore")
+            yield from self._add(then, "ignore")
         yield from self._call_up(
             turn.group for place, turn in enumerate(turns) if turn.group is not None and place not in refused
         )
@@ -95,6 +115,8 @@ class Settling(Pushing):
     def _takes_several(self, turns: Sequence[Turn], kinds: int) -> bool:
         """Return whether to settle these takes more than one write."""
         if kinds > 1 or len(turns) > self.dialect.chunk or any(turn.group is not None for turn in turns):
+            return True
+        if isinstance(turns[0].end, Joined | Closed):
             return True
         ends = [turn.end for turn in turns if type(turn.end) is not Committed or turn.end.then]
         return (
@@ -233,14 +255,23 @@ class Settling(Pushing):
             yield from self._push_wave([Item(0, 0, entry)], target.on_duplicate, {})
 
 
-def _first_of(kind: type[End], turns: Sequence[Turn], used: set[Receipt]) -> list[tuple[int, Turn]]:
-    """Return the turns that end so, with their places; a receipt that was used already ends no second turn."""
-    items: list[tuple[int, Turn]] = []
+def _by_kind(turns: Sequence[Turn]) -> dict[type[End], list[tuple[int, Turn]]]:
+    """Return turns with their places by how they end; a receipt that was used already ends no second turn."""
+    by_kind: dict[type[End], list[tuple[int, Turn]]] = {}
     for place, turn in enumerate(turns):
-        if isinstance(turn.end, kind) and turn.receipt not in used:
-            used.add(turn.receipt)
-            items.append((place, turn))
-    return items
+        by_kind.setdefault(type(turn.end), []).append((place, turn))
+    used: set[Receipt] = set()
+    for kind in ORDER_OF_EFFECT:
+        items: list[tuple[int, Turn]] = []
+        for place, turn in by_kind.get(kind, ()):
+            if turn.receipt not in used:
+                used.add(turn.receipt)
+                items.append((place, turn))
+        if items:
+            by_kind[kind] = items
+        else:
+            by_kind.pop(kind, None)
+    return by_kind
 
 
 def _target(turn: Turn) -> Moved:

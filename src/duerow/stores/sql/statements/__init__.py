@@ -7,7 +7,10 @@ is kept as text beside the tests and reviewed like code.
 from __future__ import annotations
 
 from duerow.stores.sql.statements.changing import CHANGED, Changing
+from duerow.stores.sql.statements.charting import Charting
 from duerow.stores.sql.statements.core import ENTRY, LENT, ONE, RECEIPT, RECORD, OverRows, Statement
+from duerow.stores.sql.statements.counting import Counting
+from duerow.stores.sql.statements.joining import Joining
 from duerow.stores.sql.statements.pushing import Pushing
 from duerow.stores.sql.statements.queues import Queues
 from duerow.stores.sql.statements.reading import Reading
@@ -30,7 +33,7 @@ __all__ = [
 ]
 
 
-class Statements(Pushing, Taking, Changing, Reading, Queues, Scheduling, Recalling):
+class Statements(Pushing, Taking, Changing, Reading, Queues, Counting, Scheduling, Recalling, Joining, Charting):
     """The statements of one installation.
 
     Args:

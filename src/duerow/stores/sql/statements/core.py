@@ -15,6 +15,7 @@ from sqlalchemy import (
     SmallInteger,
     Text,
     bindparam,
+    exists,
     func,
     null,
     select,
@@ -22,7 +23,7 @@ from sqlalchemy import (
 from sqlalchemy.sql.base import Executable
 from sqlalchemy.types import TypeEngine
 
-from duerow.message import LIVE
+from duerow.message import LIVE, check_queue_name
 from duerow.stores.sql.conditions import Conditions
 from duerow.stores.sql.dialects.base import Dialect, const
 from duerow.stores.sql.tables import Tables
@@ -171,6 +172,12 @@ class Core:
             "grouped": Boolean(),
             "low": Integer(),
             "high": Integer(),
+            "correlation": Text(),
+            "set_id": BigInteger(),
+            "part_id": BigInteger(),
+            "content": Text(),
+            "parts": Integer(),
+            "remember": self.dialect.span,
         }
         return OverRows(self.dialect, {name: types[name] for name in names}, build)
 
@@ -184,6 +191,10 @@ class Core:
     def _of_queue(self) -> ColumnElement[bool]:
         return self.message.c.queue == self._bound("queue_in", Text())
 
+    def of_queue(self, name: str) -> ColumnElement[bool]:
+        """The rows of a queue that is named in the statement's text, as in the indexes of its payload fields."""
+        return self.message.c.queue == const(check_queue_name(name))
+
     def _in_group(self, grouped: bool) -> ColumnElement[bool]:
         group = self.message.c.group
         return group.is_not(None) if grouped else group.is_(None)
@@ -193,6 +204,12 @@ class Core:
         queue = self.tables.queue.c
         said = select(queue.paused).where(queue.name == self._bound("queue_in", Text())).scalar_subquery()
         return func.coalesce(said, const(1) == const(0))
+
+    @property
+    def _takes_messages(self) -> ColumnElement[bool]:
+        """The queue of a push is not being drained."""
+        queue = self.tables.queue.c
+        return ~exists().where(queue.name == self._bound("queue_in", Text()), queue.draining)
 
     @property
     def _kinds(self) -> tuple[tuple[ColumnElement[bool], ...], ...]:

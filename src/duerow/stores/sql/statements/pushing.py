@@ -12,6 +12,7 @@ from sqlalchemy import (
     Select,
     and_,
     case,
+    cast,
     func,
     null,
     select,
@@ -33,17 +34,26 @@ class Pushing(Core):
     """What adds messages or gives held ones new content."""
 
     @lru_cache(maxsize=64)  # noqa: B019 - lives as long as the store
-    def insert_one(self, given: frozenset[str]) -> Statement:
+    def insert_one(self, given: frozenset[str], asking: bool = False) -> Statement:
         """Add one message and return its id; nothing if a live message holds the key. Wakes who sleeps.
 
-        `given` names the columns that have a value besides the queue, the kind and the payload.
+        `given` names the columns that have a value besides the queue, the kind and the payload. `asking`: nothing is
+        added to a queue that is being drained.
         """
-        bound = {
+        bound: dict[str, Any] = {
             name: self._bound(f"{name}_in", kind) if name in given or name in ONE else null()
             for name, kind in self._entry_types.items()
             if name != "id"
         }
-        added = self.dialect.insert(self.message).values(self._fresh(bound))
+        insert = self.dialect.insert(self.message)
+        if asking:
+            typed = {
+                name: value if isinstance(value, Null) else cast(value, value.type) for name, value in bound.items()
+            }
+            fresh = self._fresh(typed)
+            added: Any = insert.from_select(list(fresh), select(*fresh.values()).where(self._takes_messages))
+        else:
+            added = insert.values(self._fresh(bound))
         if "key" in given:
             added = self._ignoring(added)
         woken = self._woken(self.tables.waiting.c.queue == bound["queue"])
@@ -94,11 +104,10 @@ class Pushing(Core):
 
     @cached_property
     def holders(self) -> OverRows:
-        """Read the live messages that hold the given keys, locked against changes where rows can be."""
+        """Read the live messages that hold the given keys, locked in their order against changes where rows can be."""
 
         def build(given: Any) -> Executable:
-            in_order = self._held(self._record, given).order_by(self.message.c.queue, self.message.c.key)
-            return in_order.with_for_update(of=self.message)
+            return self._held(self._record, given, locked=True)
 
         return self._over(("queue", "key"), build)
 
@@ -108,13 +117,14 @@ class Pushing(Core):
         columns = self.message.c
 
         def build(given: Any) -> Executable:
-            return self._held([columns.queue, columns.key, columns.id], given)
+            return self._held([columns.queue, columns.key, columns.id], given, locked=False)
 
         return self._over(("queue", "key"), build)
 
-    def _held(self, shown: Sequence[ColumnElement[Any]], given: Any) -> Select[Any]:
-        equal = self.dialect.select_equal(shown, self.message, given, ("queue", "key"))
-        return equal.where(self.message.c.key.is_not(None), self._live)
+    def _held(self, shown: Sequence[ColumnElement[Any]], given: Any, locked: bool) -> Select[Any]:
+        columns = self.message.c
+        live = (columns.key.is_not(None), self._live)
+        return self.dialect.look_up(shown, given, live, (columns.queue, columns.key), locked)
 
     @cached_property
     def replace(self) -> OverRows:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 from sqlalchemy import (
@@ -10,7 +10,9 @@ from sqlalchemy import (
     ColumnElement,
     Text,
     delete,
+    false,
     func,
+    null,
     select,
 )
 from sqlalchemy.sql.base import Executable
@@ -40,15 +42,40 @@ class Queues(Core):
             select(*(select(func.min(columns.queue)).where(after, *kind).scalar_subquery() for kind in kinds))
         )
 
-    @cached_property
-    def set_paused(self) -> Statement:
-        """Note that a queue is paused, or not."""
+    @lru_cache(maxsize=8)  # noqa: B019 - lives as long as the store
+    def say(self, parts: tuple[str, ...]) -> Statement:
+        """Note some of what is said of a queue: whether it is `paused` or `draining`, its `definition`."""
         queue = self.tables.queue
-        values = {"name": self._bound("queue_in", Text()), "paused": self._bound("paused_in", Boolean())}
-        said: Any = self.dialect.insert(queue).values(values)
-        return Statement(
-            said.on_conflict_do_update(index_elements=[queue.c.name], set_={"paused": said.excluded.paused})
-        )
+        bound: dict[str, ColumnElement[Any]] = {
+            "paused": self._bound("paused_in", Boolean()),
+            "draining": self._bound("draining_in", Boolean()),
+            "definition": self._json(self._bound("definition_in", Text())),
+        }
+        new = {name: bound[name] for name in parts}
+        fresh = {"paused": false(), "draining": false(), "definition": null()} | new
+        said: Any = self.dialect.insert(queue).values({"name": self._bound("queue_in", Text()), **fresh})
+        changed = {name: said.excluded[name] for name in parts}
+        return Statement(said.on_conflict_do_update(index_elements=[queue.c.name], set_=changed))
+
+    @lru_cache(maxsize=2)  # noqa: B019 - lives as long as the store
+    def said(self, by: tuple[str, ...]) -> Statement:
+        """Read what is said of all queues, or of one by its `name`."""
+        columns = self.tables.queue.c
+        definition = self.dialect.as_text(columns.definition).label("definition")
+        found = select(columns.name, definition, columns.paused, columns.draining)
+        if "name" in by:
+            return Statement(found.where(columns.name == self._bound("queue_in", Text())))
+        return Statement(found.order_by(columns.name))
+
+    @cached_property
+    def draining(self) -> OverRows:
+        """Read which of the given queues take no new messages."""
+        columns = self.tables.queue.c
+
+        def build(given: Any) -> Executable:
+            return select(columns.name).where(columns.name.in_(select(given.c.queue)), columns.draining)
+
+        return self._over(("queue",), build)
 
     @cached_property
     def note_consumer(self) -> Statement:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -13,7 +14,6 @@ from sqlalchemy import (
     SmallInteger,
     Text,
     and_,
-    case,
     exists,
     func,
     literal,
@@ -22,7 +22,8 @@ from sqlalchemy import (
     union_all,
 )
 
-from duerow.store import Order
+from duerow.store import Indexed, Order
+from duerow.stores.sql.conditions import Conditions
 from duerow.stores.sql.dialects.base import const
 from duerow.stores.sql.statements.core import (
     Core,
@@ -47,12 +48,22 @@ class Reading(Core):
         line = [columns.id] if "by_id" in by else in_line
         return Statement(self._found(by).order_by(*line).limit(self._bound("limit_in", Integer())))
 
-    def search(self, by: tuple[str, ...], where: Condition | None, order: Order, locked: bool) -> Statement:
-        """As `find`, of which a condition holds and in any order; made for one use, with the condition's values."""
+    def search(
+        self,
+        by: tuple[str, ...],
+        where: Condition | None,
+        order: Order,
+        locked: bool,
+        indexed_of: tuple[str, Sequence[Indexed]] | None = None,
+    ) -> Statement:
+        """As `find`, of which a condition holds and in any order; made for one use, with the condition's values.
+
+        `indexed_of`: the queue, and the fields of its payloads that have an index.
+        """
         columns = self.message.c
         found = self._found(by)
         if where is not None:
-            found = found.where(self.conditions.clause(where))
+            found = self._holds(found, where, indexed_of)
         column = self.conditions.column(order.field)
         if order.after is not None:
             found = found.where(self._behind(column, order, *order.after))
@@ -60,9 +71,19 @@ class Reading(Core):
             [column.desc().nulls_last(), columns.id.desc()] if order.descending else [column.nulls_last(), columns.id]
         )
         if order.field == "id":
-            ends = ends[-1:]
+            ends = ends[-1:] if indexed_of is None or where is None else [self._by_id(order, where, indexed_of[1])]
         found = found.order_by(*ends).limit(self._bound("limit_in", Integer()))
         return Statement(found.with_for_update(of=self.message) if locked else found, kept=False)
+
+    def _by_id(self, order: Order, where: Condition, indexed: Sequence[Indexed]) -> ColumnElement[Any]:
+        """Return the order of ids; where an index serves a range, in a form for which rows have to be sorted.
+
+        Else a planner would rather read all rows of the table in the order of their ids.
+        """
+        id_: ColumnElement[Any] = self.message.c.id
+        if Conditions(self.dialect, self.message, indexed).is_of_range(where):
+            id_ = id_ + const(0)
+        return id_.desc() if order.descending else id_.asc()
 
     def _behind(self, column: ColumnElement[Any], order: Order, value: Any, id: int) -> ColumnElement[bool]:
         """Return that a row comes after a place in an order in which nulls are last."""
@@ -77,21 +98,41 @@ class Reading(Core):
         later = column < bound if order.descending else column > bound
         return or_(later, and_(column == bound, later_id), column.is_(None))
 
-    def tally(self, where: Condition | None, by: Path | None, limited: bool, resting: bool) -> Statement:
+    def tally(
+        self,
+        where: Condition | None,
+        by: Path | None,
+        limited: bool,
+        resting: bool,
+        indexed_of: tuple[str, Sequence[Indexed]] | None = None,
+    ) -> Statement:
         """Count rows of a queue of which a condition holds by a value of theirs, the first `limit_in` of them.
 
-        `resting`: only those that are neither in line nor behind others, by their own index.
+        `resting`: only those that are neither in line nor behind others, by their own index. `indexed_of`: as above.
         """
         value = const(0) if by is None else self.conditions.value(by)
         found = select(value.label("value")).where(self._of_queue)
         if resting:
             found = found.where(self.message.c.due_at.is_(None), self.message.c.behind_at.is_(None))
         if where is not None:
-            found = found.where(self.conditions.clause(where))
+            found = self._holds(found, where, indexed_of)
         if limited:
             found = found.limit(self._bound("limit_in", Integer()))
         rows = found.subquery("found")
         return Statement(select(rows.c.value, func.count()).group_by(rows.c.value), kept=False)
+
+    def _holds(
+        self, found: Select[Any], where: Condition, indexed_of: tuple[str, Sequence[Indexed]] | None
+    ) -> Select[Any]:
+        """Confine rows to those of which a condition holds, by the indexes of a queue's payload fields if it has some.
+
+        These are of one queue alone, which the statement has to name as they do.
+        """
+        if indexed_of is None:
+            return found.where(self.conditions.clause(where))
+        queue, indexed = indexed_of
+        conditions = Conditions(self.dialect, self.message, indexed)
+        return found.where(self.of_queue(queue), conditions.clause(where))
 
     def _found(self, by: tuple[str, ...]) -> Select[Any]:
         columns = self.message.c
@@ -102,8 +143,7 @@ class Reading(Core):
             found = found.where(columns.due_at.is_(None), columns.behind_at.is_(None))
         for name, column in (("ids", columns.id), ("keys", columns.key), ("statuses", columns.status)):
             if name in by:
-                given = self.dialect.given(name, {"value": column.type}, frozenset())
-                found = found.where(column.in_(select(given.c.value)))
+                found = found.where(self.dialect.among(column, name))
         if "after_id" in by:
             found = found.where(columns.id > self._bound("after_id", BigInteger()))
         return found
@@ -155,10 +195,13 @@ class Reading(Core):
         line = (self._of_queue, columns.priority == self._bound("priority_in", SmallInteger()), self._in_group(grouped))
         when = columns.due_at <= self.now if due else columns.due_at > self.now
         lent = (const(1) == const(0)) if due else columns.leased_by.is_not(None)
-        some = select(lent.label("lent"), columns.due_at).where(*line, when).order_by(columns.due_at)
+        shown = [columns.due_at] if due else [lent.label("lent"), columns.due_at]
+        some = select(*shown).where(*line, when).order_by(columns.due_at)
         first = some.limit(self._bound("limit_in", Integer())).subquery("first")
-        counted = select(first.c.lent, func.count(), func.min(first.c.due_at, type_=self.dialect.moment))
-        return Statement(counted.group_by(first.c.lent))
+        numbers = (func.count(), func.min(first.c.due_at, type_=self.dialect.moment))
+        if due:  # from the index alone, and nothing to be grouped
+            return Statement(select(lent, *numbers).select_from(first))
+        return Statement(select(first.c.lent, *numbers).group_by(first.c.lent))
 
     @cached_property
     def out_of_line(self) -> Statement:
@@ -180,12 +223,13 @@ class Reading(Core):
     @cached_property
     def blocker(self) -> Statement:
         """Read the message that has to leave a group before the given one: the one that is lent, else the first."""
-        columns = self.message.c
-        group = (self._of_queue, columns.group == self._bound("group_in", Text()), self._live)
-        before = or_(columns.leased_by.is_not(None), columns.id < self._bound("id_in", BigInteger()))
-        found = select(*self._record).where(*group, before, columns.id != self._bound("id_in", BigInteger()))
-        lent_first = case((columns.leased_by.is_not(None), const(0)), else_=const(1))
-        return Statement(found.order_by(lent_first, columns.id).limit(const(1)))
+        other = self.message.alias("other")
+        columns, id = other.c, self._bound("id_in", BigInteger())
+        group = (columns.queue == self._bound("queue_in", Text()), columns.group == self._bound("group_in", Text()))
+        lent = select(columns.id).where(*group, columns.leased_by.is_not(None), columns.id != id).limit(const(1))
+        before = select(columns.id).where(*group, live(other), columns.id < id).order_by(columns.id).limit(const(1))
+        found = func.coalesce(lent.scalar_subquery(), before.scalar_subquery())
+        return Statement(select(*self._record).where(self.message.c.id == found))
 
     @cached_property
     def time(self) -> Statement:

@@ -205,11 +205,10 @@ class Recalling(Core):
     @cached_property
     def remembered(self) -> OverRows:
         """Read who held the given keys, and whether they are still remembered."""
-        remembered = self.tables.remembered
-        columns = remembered.c
-        shown = [columns.queue, columns.key, columns.id, columns.until > self.now]
-        names = ("queue", "key")
-        return self._over(names, lambda given: self.dialect.select_equal(shown, remembered, given, names))
+        columns = self.tables.remembered.c
+        shown = [columns.queue, columns.key, columns.id, (columns.until > self.now).label("still")]
+        place = (columns.queue, columns.key)
+        return self._over(("queue", "key"), lambda given: self.dialect.look_up(shown, given, (), place, locked=False))
 
     @cached_property
     def expired_keys(self) -> Statement:

@@ -1,0 +1,116 @@
+"""How long things took, counted in buckets whose bounds grow with the time: eight to each doubling.
+
+A bucket is the exponent of a float and the first three bits behind it, so to find it takes no logarithm, and of many
+values at once none of Python's own loops. Buckets of different processes and minutes are added up. What is read from
+one is its middle, which is within 6 % of every value in it.
+"""
+
+from __future__ import annotations
+
+import sys
+from array import array
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timedelta
+from math import frexp, ldexp
+from operator import attrgetter
+from typing import Any, Final
+
+import msgspec
+
+Buckets = dict[int, int]
+"""How many values each bucket has."""
+
+_BITS: Final = 3
+_PER_DOUBLING: Final = 1 << _BITS
+_BIAS: Final = 1023
+_HIGH: Final = 3 if sys.byteorder == "little" else 0
+"""Which of the four pairs of bytes of a float has its sign, its exponent and the first four bits behind it."""
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(Buckets).decode
+_DUE_AT: Final[Callable[[Any], Any]] = attrgetter("due_at")
+_PRIORITY: Final[Callable[[Any], Any]] = attrgetter("priority")
+
+
+def bucket_of(seconds: float) -> int:
+    """Return the bucket of a time; what is not above zero is counted as zero."""
+    if seconds <= 0:
+        return 0
+    fraction, exponent = frexp(seconds)
+    return ((exponent - 1 + _BIAS) << _BITS) + int(fraction * 2 * _PER_DOUBLING) - _PER_DOUBLING
+
+
+def least(bucket: int) -> float:
+    """Return the shortest time of a bucket in seconds."""
+    return _at(bucket, 0.0)
+
+
+def add_times(buckets: Buckets, times: Sequence[float], each: int = 1) -> None:
+    """Count times in seconds, none of them negative; each as often as is said."""
+    pairs = memoryview(array("d", times)).cast("B").cast("H")[_HIGH::4]
+    for high, count in Counter(pairs.tolist()).items():
+        bucket = high >> 1
+        buckets[bucket] = buckets.get(bucket, 0) + count * each
+
+
+def add_waits(buckets: Buckets, lent: Sequence[Any]) -> None:
+    """Count how long messages of one claim had been due, given in line: by priority and due time.
+
+    Those of one bucket stand together in line, so its end is looked for instead of at each message.
+    """
+    end = len(lent)
+    start = 0
+    while start < end:
+        stop = end
+        if lent[-1].priority != lent[start].priority:
+            stop = max(start + 1, bisect_right(lent, lent[start].priority, start, key=_PRIORITY))
+        _add_line(buckets, lent, start, stop)
+        start = stop
+
+
+def _add_line(buckets: Buckets, lent: Sequence[Any], start: int, end: int) -> None:
+    at: datetime = lent[start].last_attempt_at
+    shortest = bucket_of((at - lent[end - 1].due_at).total_seconds())
+    while start < end:
+        bucket = bucket_of((at - lent[start].due_at).total_seconds())
+        stop = end
+        if bucket != shortest:
+            latest = at - timedelta(seconds=least(bucket))
+            stop = max(start + 1, bisect_right(lent, latest, start, end, key=_DUE_AT))
+        buckets[bucket] = buckets.get(bucket, 0) + stop - start
+        start = stop
+
+
+def add_up(buckets: Buckets, more: Mapping[int, int]) -> None:
+    """Add the numbers of another process or minute."""
+    for bucket, count in more.items():
+        buckets[bucket] = buckets.get(bucket, 0) + count
+
+
+def percentile(buckets: Mapping[int, int], percent: float) -> timedelta | None:
+    """Return the time that so many percent of all lie at or below, None of none."""
+    rank = sum(buckets.values()) * percent / 100
+    below = 0
+    for bucket in sorted(buckets):
+        below += buckets[bucket]
+        if below >= rank:
+            return timedelta(seconds=_at(bucket, 0.5) if bucket else 0)
+    return None
+
+
+def written(buckets: Mapping[int, int]) -> str | None:
+    """Return the numbers as JSON text, None if there are none."""
+    return _encode(buckets).decode() if buckets else None
+
+
+def read(text: str | None) -> Buckets:
+    """Return the numbers of JSON text."""
+    return {} if text is None else _decode(text)
+
+
+def _at(bucket: int, part: float) -> float:
+    """Return the time at a part of the way through a bucket."""
+    within = (bucket & (_PER_DOUBLING - 1)) + part
+    return ldexp(1 + within / _PER_DOUBLING, (bucket >> _BITS) - _BIAS)

@@ -1,0 +1,34 @@
+"""How fast work on many messages goes on, batch by batch."""
+
+from __future__ import annotations
+
+from math import ceil, isfinite
+
+from duerow.errors import ConfigurationError
+
+
+class Pace:
+    """So many messages a second at the most.
+
+    Args:
+        rate: messages a second; None: as fast as it goes.
+        most: the largest batch.
+
+    Raises:
+        ConfigurationError: the rate is no positive number.
+    """
+
+    def __init__(self, rate: float | None, most: int) -> None:
+        number = isinstance(rate, int | float) and not isinstance(rate, bool) and isfinite(rate) and rate > 0
+        if rate is not None and not number:
+            raise ConfigurationError(f"rate is {rate!r:.80}; it counts messages a second, so it must be above 0")
+        self._rate = rate
+        self._most = most if rate is None else min(most, ceil(rate))
+
+    def batch(self, limit: int | None, done: int) -> int:
+        """Return how many messages the next batch has, of a limit of which some are done; at least 1."""
+        return self._most if limit is None else max(1, min(self._most, limit - done))
+
+    def pause(self, count: int) -> float:
+        """Return for how many seconds to pause after so many."""
+        return 0.0 if self._rate is None else count / self._rate

@@ -1,0 +1,38 @@
+"""What both ways of running a pipeline on plain workers share: what is refused, and which stations have work."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any, Final
+
+from duerow.errors import ConfigurationError
+from duerow.pipeline.pipeline import Pipeline
+
+LONGEST_SLEEP: Final = 1.0
+"""Seconds between two looks at queues whose messages are all due later."""
+
+_NOW: Final = timedelta(0)
+
+
+def check_run(pipeline: Pipeline, database: Any, face: type[Any], until: object) -> None:
+    """Raise ConfigurationError unless the pipeline can run on this database of this face; NotSupported: nor on any."""
+    if not isinstance(database, face):
+        awaited = face.__module__.startswith("duerow.aio")
+        way = (
+            "arun() awaits what duerow.aio.connect() returns"
+            if awaited
+            else "run() takes what duerow.connect() returns"
+        )
+        raise ConfigurationError(
+            f"{pipeline}: {way}, not {type(database).__module__}.{type(database).__qualname__}; "
+            f"use {'run' if awaited else 'arun'}() for that"
+        )
+    if until not in ("idle", "empty"):
+        raise ConfigurationError(f"until cannot be {until!r:.80}: say 'idle' or 'empty'")
+    pipeline.check_store(database.store.capabilities)
+
+
+def due_now(waits: Mapping[str, timedelta | None]) -> list[str]:
+    """Return the queues that have something due, given how long until the next message of each is due."""
+    return [queue for queue, wait in waits.items() if wait is not None and wait <= _NOW]

@@ -1,0 +1,430 @@
+"""The stations of a pipeline: each a queue and a function, and what becomes of a message that it is handed to.
+
+No I/O here. `duerow.spark` runs a pipeline on Spark, `Pipeline.run` on plain workers; both call `Station.settlement`
+for every message.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from datetime import timedelta
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Final
+
+from msgspec.structs import replace
+
+from duerow import typed
+from duerow.codec import Encoded
+from duerow.errors import CodecError, ConfigurationError, InvalidMessage, InvalidOutcome
+from duerow.history import keeping
+from duerow.message import Draft, Message, Scalar, check_queue_name, check_span
+from duerow.payloads import Sealing
+from duerow.pipeline.graph import Node
+from duerow.retry import DEFAULT, RetryFunction, RetryPolicy, as_policy
+from duerow.settlement import Bury, Commit, Gather, Move, Retry, Settlement, decide
+from duerow.translation import HOPS, hops
+from duerow.working.rate import Rate, check_rate
+from duerow.working.shift import is_async
+
+if TYPE_CHECKING:
+    from duerow.sync.database import Database
+    from duerow.sync.queue import Queue
+
+SHORTEST_LEASE: Final = timedelta(milliseconds=1)
+
+PARENT: Final = "parent"
+"""The header that names the message that another one was made of."""
+
+StationFunction = Callable[[Any], Any]
+
+_DONE: Final = Commit()
+DROPPED: Final = Commit(dropped=True)
+
+
+class Dropped(Enum):
+    """The type of `Drop`."""
+
+    DROP = "drop"
+
+    def __repr__(self) -> str:
+        return "Drop"
+
+
+Drop: Final = Dropped.DROP
+"""Returned by a relay's function: the message ends here as done."""
+
+
+@dataclass(frozen=True)
+class Station(ABC):
+    """A queue, and the function that each of its messages is handed to.
+
+    Args:
+        name: the station's name and that of its queue.
+        function: called with each `Message`; any exception is a failed attempt of that message alone. It may raise or
+            return `Retry` and `Bury`.
+        retry: the delays between attempts, and their limit; default: at most 20, from 1 s doubling up to 1 h.
+        lease: how long a message is reserved. One call of the function must not take longer.
+        payload: the declared type of its messages' payloads, as `Database.queue` takes it. What the function returns
+            needs no declaration: an object of such a type goes on as that type.
+        rate: at most so many messages in any span of this length, such as `(100, timedelta(minutes=1))`, by one run of
+            the pipeline; default: as many as there are.
+        history: how long its turns are kept, as `Database.queue` takes it; default: they are not.
+        remember_keys: how long the keys of messages that left are remembered, likewise.
+
+    Raises:
+        ConfigurationError: the name cannot be a queue's, the function cannot be called or is an async one, the rate is
+            none, or the type cannot be declared.
+    """
+
+    name: str
+    function: StationFunction
+    _: KW_ONLY
+    retry: RetryPolicy | RetryFunction | None = None
+    lease: timedelta = timedelta(minutes=1)
+    payload: type[Any] | None = None
+    rate: Rate | None = None
+    history: timedelta | None = None
+    remember_keys: timedelta | None = None
+    policy: RetryPolicy = field(init=False, repr=False, compare=False)
+    """What `retry` stands for."""
+
+    def __post_init__(self) -> None:
+        check_name("a station", self.name)
+        if not callable(self.function):
+            raise ConfigurationError(f"{self}: its function is {self.function!r:.80}, which cannot be called")
+        if is_async(self.function):
+            raise ConfigurationError(f"{self}: {self.function!r:.80} is an async function; stations call plain ones")
+        object.__setattr__(self, "policy", as_policy(self.retry))
+        check_span(f"lease of {self}", self.lease, SHORTEST_LEASE)
+        keeping(self.history, self.remember_keys)
+        try:
+            check_rate(self.rate)
+        except ConfigurationError as error:
+            raise ConfigurationError(f"{self}: {error}") from error
+        if self.payload is not None:
+            typed.Declared(self.payload)
+
+    def __str__(self) -> str:
+        return f"{type(self).__name__.lower()} {self.name!r}"
+
+    @property
+    @abstractmethod
+    def ways(self) -> Mapping[str, str]:
+        """The queues that messages can go to from here, by what the way is called."""
+
+    @property
+    def targets(self) -> Iterable[str]:
+        """The queues that messages can go to from here."""
+        return self.ways.values()
+
+    @property
+    def consumers(self) -> Sequence[Station]:
+        """What has a queue to be worked on: the station itself, and for a join its sets."""
+        return (self,)
+
+    @property
+    def begins_at_most(self) -> Rate | None:
+        """How many messages of the station's own queue may be begun, in which span."""
+        return self.rate
+
+    def queue(self, database: Database) -> Queue:
+        """Return the handle of the station's queue, with all that the station declares of it."""
+        return database.queue(self.name, **self.declared)
+
+    @property
+    def declared(self) -> dict[str, Any]:
+        """What the station declares of its queue, as `Database.queue` takes it."""
+        return {
+            "lease": self.lease,
+            "retry": self.policy,
+            "payload": self.payload,
+            "history": self.history,
+            "remember_keys": self.remember_keys,
+        }
+
+    def node(self) -> Node:
+        """Return the station as a drawing has it."""
+        rate = None if self.rate is None else (self.rate[0], self.rate[1].total_seconds())
+        named = self.function if hasattr(self.function, "__qualname__") else type(self.function)
+        called = f"{named.__module__}.{named.__qualname__}"
+        return Node(self.name, type(self).__name__.lower(), dict(self.ways), called, rate)
+
+    def settlement(self, message: Message, max_hops: int, sealing: Sealing | None = None) -> Settlement:
+        """Call the function for a message, and return how its turn ends.
+
+        Whatever goes wrong in the function, or is wrong with what it returns, is a failed attempt of this message, for
+        which the retry policy decides. A move or an output beyond `max_hops` buries the message.
+
+        Args:
+            message: what the station's queue handed out.
+            max_hops: how many queues a message may go through.
+            sealing: what encrypts the payloads of the database, if anything does.
+        """
+        try:
+            outcome: object = self._turn(message, sealing)
+        except (Exception, SystemExit) as error:
+            outcome = error
+        outcome = self._within_hops(message, outcome, max_hops)
+        try:
+            return decide(message, outcome, self.policy)
+        except Exception:  # a policy is the user's code
+            return decide(message, outcome, DEFAULT)
+
+    def _turn(self, message: Message, sealing: Sealing | None) -> Settlement | Retry:
+        """Return what the function says of a message; raise whatever is wrong with that."""
+        returned = self.function(message)
+        if isinstance(returned, Retry | Bury):
+            return returned
+        return self._end(message, returned)
+
+    @abstractmethod
+    def _end(self, message: Message, returned: Any) -> Settlement:
+        """Return how a turn ends whose function returned this; raise InvalidOutcome if it ends none."""
+
+    def _within_hops(self, message: Message, outcome: object, max_hops: int) -> object:
+        """Return the outcome; what would go through too many queues is buried instead."""
+        if type(outcome) is Move and hops(message) >= max_hops:
+            return self._too_far(message, outcome.to, hops(message), max_hops)
+        if type(outcome) is Gather and type(outcome.late) is Move:
+            return replace(outcome, late=self._within_hops(message, outcome.late, max_hops))
+        if type(outcome) is Commit and outcome.then:
+            moved = (outcome.then[0].headers or {}).get(HOPS, 0)  # all outputs have gone as far
+            if isinstance(moved, int) and moved > max_hops:
+                return self._too_far(message, str(outcome.then[0].queue), moved - 1, max_hops)
+        return outcome
+
+    def _too_far(self, message: Message, to: str, moved: int, max_hops: int) -> Bury:
+        return Bury(
+            f"{self}, message {message.id}: it was to go on to {to!r}, but it has moved {moved} times already, "
+            f"and its pipeline has max_hops={max_hops}"
+        )
+
+    def _move(self, message: Message, to: str, payload: Any) -> Move:
+        """Return the move, its payload encoded once and for all."""
+        return Move(to, self._encoded(message, payload))
+
+    def _output(self, message: Message, to: str, payload: Any) -> Draft:
+        """Return a new message that is made of this one."""
+        return Draft(
+            self._encoded(message, payload),
+            headers=_offspring(message),
+            queue=to,
+            group=message.group,
+            priority=message.priority,
+        )
+
+    def _encoded(self, message: Message, payload: Any) -> Encoded:
+        try:
+            return typed.encode(payload)
+        except CodecError as error:
+            raise self._odd(message, payload, str(error)) from None
+
+    def _odd(self, message: Message, returned: Any, why: str) -> InvalidOutcome:
+        return InvalidOutcome(f"{self}, message {message.id}: {why}; its function returned {returned!r:.200}")
+
+
+@dataclass(frozen=True)
+class Relay(Station):
+    """One message in, one out: the function returns the new payload, or `Drop`.
+
+    Args:
+        name: see Station.
+        function: see Station.
+        to: the queue to go to.
+        null: whether the function may return None as JSON's null; else that is a failed attempt, since it is what a
+            function without `return` gives.
+        retry: see Station.
+        lease: see Station.
+        payload: see Station.
+        rate: see Station.
+        history: see Station.
+        remember_keys: see Station.
+    """
+
+    to: str
+    _: KW_ONLY
+    null: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_name(f"the target of {self}", self.to)
+
+    @property
+    def ways(self) -> Mapping[str, str]:
+        """The one way on."""
+        return {"": self.to}
+
+    def _end(self, message: Message, returned: Any) -> Settlement:
+        if returned is Drop:
+            return DROPPED
+        if returned is None and not self.null:
+            raise self._odd(message, None, "return a payload or Drop, or say null=True for JSON's null")
+        return self._move(message, self.to, returned)
+
+
+@dataclass(frozen=True)
+class Switch(Station):
+    """One message in, out on one of several ways: the function returns `(label, payload)`.
+
+    Args:
+        name: see Station.
+        function: see Station.
+        to: the queue to go to for each label.
+        retry: see Station.
+        lease: see Station.
+        payload: see Station.
+        rate: see Station.
+        history: see Station.
+        remember_keys: see Station.
+    """
+
+    to: Mapping[str, str]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        to: object = self.to
+        if not isinstance(to, Mapping) or not to:
+            raise ConfigurationError(f"{self}: `to` is {self.to!r:.80}; say which queue each label goes to")
+        for label, queue in self.to.items():
+            if not isinstance(label, str):
+                raise ConfigurationError(f"{self}: a label is text, not {label!r:.80}")
+            check_name(f"the target of {self} for label {label!r}", queue)
+        object.__setattr__(self, "to", dict(self.to))
+
+    @property
+    def ways(self) -> Mapping[str, str]:
+        """A way for each label."""
+        return self.to
+
+    def _end(self, message: Message, returned: Any) -> Settlement:
+        if not isinstance(returned, tuple) or len(returned) != 2:
+            raise self._odd(message, returned, "return (label, payload)")
+        label, payload = returned
+        if not isinstance(label, str) or label not in self.to:
+            known = ", ".join(map(repr, self.to))
+            raise self._odd(message, returned, f"{label!r:.80} is none of its labels {known}")
+        return self._move(message, self.to[label], payload)
+
+
+@dataclass(frozen=True)
+class Fork(Station):
+    """One message in, a new one out to each of one or more queues: the function returns `{queue: payload}`.
+
+    The message ends as done and its outputs are pushed in one transaction. They have new ids, no key, the header
+    `parent` with the id of the message, and all its other headers, its group and its priority.
+
+    Args:
+        name: see Station.
+        function: see Station.
+        to: the queues that the function may name.
+        retry: see Station.
+        lease: see Station.
+        payload: see Station.
+        rate: see Station.
+        history: see Station.
+        remember_keys: see Station.
+    """
+
+    to: Sequence[str]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        to: object = self.to
+        if isinstance(to, str | Mapping) or not isinstance(to, Iterable) or not (queues := tuple(to)):
+            raise ConfigurationError(f"{self}: `to` is {self.to!r:.80}; list the queues that it sends to")
+        for queue in queues:
+            check_name(f"a target of {self}", queue)
+        if len(set(queues)) < len(queues):
+            raise ConfigurationError(f"{self}: `to` names a queue twice: {', '.join(map(repr, queues))}")
+        object.__setattr__(self, "to", queues)
+
+    @property
+    def ways(self) -> Mapping[str, str]:
+        """A way to each queue, called by its name."""
+        return {queue: queue for queue in self.to}
+
+    def _end(self, message: Message, returned: Any) -> Settlement:
+        if not isinstance(returned, Mapping) or not returned:
+            raise self._odd(message, returned, "return {queue: payload} with at least one queue")
+        for queue in returned:
+            if queue not in self.to:
+                known = ", ".join(map(repr, self.to))
+                raise self._odd(message, returned, f"{queue!r:.80} is none of its queues {known}")
+        return Commit(then=tuple(self._output(message, queue, payload) for queue, payload in returned.items()))
+
+
+@dataclass(frozen=True)
+class Split(Station):
+    """One message in, as many new ones out to one queue as the function returns; none is as `Drop`.
+
+    The function returns an iterable of payloads, or of `Draft`s with a key, a due time, a group or a priority of their
+    own. The message ends as done and its outputs are pushed in one transaction. They have new ids, the header `parent`
+    with the id of the message, all its other headers, and no key unless their draft gives one. A key that a live
+    message of the queue has already leaves that message as it is, as with any push.
+
+    Args:
+        name: see Station.
+        function: see Station.
+        to: the queue to go to.
+        retry: see Station.
+        lease: see Station.
+        payload: see Station.
+        rate: see Station.
+        history: see Station.
+        remember_keys: see Station.
+    """
+
+    to: str
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_name(f"the target of {self}", self.to)
+
+    @property
+    def ways(self) -> Mapping[str, str]:
+        """The one way on."""
+        return {"": self.to}
+
+    def _end(self, message: Message, returned: Any) -> Settlement:
+        if returned is Drop:
+            return DROPPED
+        if isinstance(returned, str | bytes | Mapping) or not isinstance(returned, Iterable):
+            raise self._odd(message, returned, "return an iterable of payloads or Drafts, which may be empty")
+        parts = tuple(self._part(message, part) for part in returned)
+        return Commit(then=parts) if parts else DROPPED
+
+    def _part(self, message: Message, part: Any) -> Draft:
+        if not isinstance(part, Draft):
+            return self._output(message, self.to, part)
+        if part.queue not in (None, self.to):
+            raise self._odd(message, part, f"it sends to {self.to!r} alone")
+        headers = {**_offspring(message), **(part.headers or {})}
+        return replace(part, payload=self._encoded(message, part.payload), headers=headers, queue=self.to)
+
+
+@dataclass(frozen=True)
+class Sink(Station):
+    """The end of a way: the message is done when the function has returned, whatever it returns."""
+
+    @property
+    def ways(self) -> Mapping[str, str]:
+        """No way leads on."""
+        return {}
+
+    def _end(self, message: Message, returned: Any) -> Settlement:
+        return _DONE
+
+
+def _offspring(message: Message) -> dict[str, Scalar]:
+    """Return the headers of a message that is made of this one."""
+    return {**message.headers, PARENT: message.id, HOPS: hops(message) + 1}
+
+
+def check_name(what: str, name: object) -> None:
+    """Raise ConfigurationError, saying of what, unless a queue can be called so."""
+    try:
+        check_queue_name(name)
+    except InvalidMessage as error:
+        raise ConfigurationError(f"{what}: {error}") from error

@@ -1,0 +1,39 @@
+"""What is done to counted numbers: one function each, given the state and the moment at which it happens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+from typing import Final
+
+from duerow.store import Counted, Counters, Totals
+from duerow.stores.memory.state import State
+
+HOUR: Final = timedelta(hours=1)
+MINUTE: Final = timedelta(minutes=1)
+KEPT: Final = timedelta(minutes=70)
+
+
+def note(state: State, now: datetime, process: str, rows: Sequence[Counted]) -> None:
+    """Keep the rows of a process, and add up those of long ago."""
+    counted = {**state.counted, **{(row.queue, row.minute, process): row for row in rows}}
+    lifetimes = dict(state.lifetimes)
+    for place, row in list(counted.items()):
+        if row.minute < now - KEPT:
+            del counted[place]
+            lifetimes[row.queue] = _sum([lifetimes.get(row.queue, Totals()), row.totals])
+    state.count(counted, lifetimes)
+
+
+def read(state: State, now: datetime, queue: str) -> Counters:
+    """Go through all rows, and keep those of the queue."""
+    rows = [row for row in state.counted.values() if row.queue == queue]
+    lifetime = _sum([state.lifetimes.get(queue, Totals()), *(row.totals for row in rows)])
+    return Counters(now, lifetime, [row for row in rows if row.minute + MINUTE > now - HOUR])
+
+
+def _sum(parts: Iterable[Totals]) -> Totals:
+    done = failed = dead = moved = 0
+    for part in parts:
+        done, failed, dead, moved = done + part.done, failed + part.failed, dead + part.dead, moved + part.moved
+    return Totals(done, failed, dead, moved)

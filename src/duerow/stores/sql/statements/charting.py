@@ -1,0 +1,55 @@
+"""The statements of the SQL stores: what keeps pipelines."""
+
+from __future__ import annotations
+
+from functools import cached_property, lru_cache
+from typing import Any
+
+from sqlalchemy import BigInteger, ColumnElement, Text, delete, select, update
+
+from duerow.stores.sql.statements.core import Core, Statement
+
+
+class Charting(Core):
+    """What keeps pipelines."""
+
+    @lru_cache(maxsize=4)  # noqa: B019 - lives as long as the store
+    def pipelines(self, by: tuple[str, ...]) -> Statement:
+        """Read pipelines: all, or one by `name`."""
+        columns = self.tables.pipeline.c
+        definition = self.dialect.as_text(columns.definition).label("definition")
+        found = select(columns.name, definition, columns.version).order_by(columns.name)
+        return Statement(found.where(columns.name == self._bound("name_in", Text())) if "name" in by else found)
+
+    @cached_property
+    def insert_pipeline(self) -> Statement:
+        """Add a pipeline, and return its name; nothing if there is one of that name."""
+        columns = self.tables.pipeline.c
+        values = {"name": self._bound("name_in", Text()), **self._charted}
+        added: Any = self.dialect.insert(self.tables.pipeline).values(values)
+        return Statement(added.on_conflict_do_nothing(index_elements=[columns.name]).returning(columns.name))
+
+    @cached_property
+    def update_pipeline(self) -> Statement:
+        """Change the pipeline that has this name and version, and return its name."""
+        changed = update(self.tables.pipeline).where(*self._pipeline_as_read).values(self._charted)
+        return Statement(changed.returning(self.tables.pipeline.c.name))
+
+    @cached_property
+    def delete_pipeline(self) -> Statement:
+        """Take away the pipeline that has this name and version, and return its name."""
+        removed = delete(self.tables.pipeline).where(*self._pipeline_as_read)
+        return Statement(removed.returning(self.tables.pipeline.c.name))
+
+    @property
+    def _pipeline_as_read(self) -> list[ColumnElement[bool]]:
+        columns = self.tables.pipeline.c
+        return [columns.name == self._bound("name_in", Text()), columns.version == self._bound("was", BigInteger())]
+
+    @property
+    def _charted(self) -> dict[str, ColumnElement[Any]]:
+        """The columns of a pipeline that change."""
+        return {
+            "definition": self._json(self._bound("definition_in", Text())),
+            "version": self._bound("version_in", BigInteger()),
+        }

@@ -1,0 +1,73 @@
+"""The statements of the SQL stores: what processes counted of their own work."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, Final
+
+from sqlalchemy import BigInteger, Integer, Text, delete, select, tuple_
+from sqlalchemy.sql.base import Executable
+
+from duerow.stores.sql.dialects.base import const
+from duerow.stores.sql.statements.core import Core, OverRows, Statement
+
+NUMBERS: Final = ("done", "failed", "dead", "moved")
+TIMES: Final = ("waiting", "handling")
+COUNTED: Final = ("queue", "minute", "process", *NUMBERS, *TIMES)
+
+
+class Counting(Core):
+    """What processes counted of their own work."""
+
+    @cached_property
+    def note_counts(self) -> OverRows:
+        """Keep what a process counted, in place of what it said of the same queues and minutes before."""
+        counter = self.tables.counter
+
+        def build(given: Any) -> Executable:
+            shown = [self._json(given.c[name]) if name in TIMES else given.c[name] for name in COUNTED]
+            rows = select(*shown).select_from(given).where(const(1) == const(1))
+            noted: Any = self.dialect.insert(counter).from_select(list(COUNTED), rows)
+            new = {name: noted.excluded[name] for name in (*NUMBERS, *TIMES)}
+            return noted.on_conflict_do_update(index_elements=list(counter.primary_key), set_=new)  # type: ignore[no-any-return]
+
+        return self._over_counted(COUNTED, build)
+
+    @cached_property
+    def add_to_lifetimes(self) -> OverRows:
+        """Add numbers to those of their queues' lifetimes."""
+        counter = self.tables.counter
+        names = ("queue", "minute", "process", *NUMBERS)
+
+        def build(given: Any) -> Executable:
+            rows = select(*(given.c[name] for name in names)).where(const(1) == const(1)).order_by(given.c.queue)
+            added: Any = self.dialect.insert(counter).from_select(list(names), rows)
+            sums = {name: counter.c[name] + added.excluded[name] for name in NUMBERS}
+            return added.on_conflict_do_update(index_elements=list(counter.primary_key), set_=sums)  # type: ignore[no-any-return]
+
+        return self._over_counted(names, build)
+
+    @cached_property
+    def forget_counts(self) -> Statement:
+        """Take some rows of long ago away, those of lifetimes excepted; return their queues and numbers."""
+        counter = self.tables.counter
+        old = counter.alias("old")
+        place = [old.c.queue, old.c.minute, old.c.process]
+        long_ago = old.c.minute < self.dialect.later(self.now, self._bound("ago", self.dialect.span))
+        some = select(*place).where(long_ago, old.c.process != const("")).order_by(old.c.minute)
+        some = some.limit(self._bound("limit_in", Integer())).with_for_update(skip_locked=True)
+        gone = delete(counter).where(tuple_(counter.c.queue, counter.c.minute, counter.c.process).in_(some))
+        return Statement(gone.returning(counter.c.queue, *(counter.c[name] for name in NUMBERS)))
+
+    @cached_property
+    def counters(self) -> Statement:
+        """Read what was counted of a queue; and the time."""
+        columns = self.tables.counter.c
+        times = [self.dialect.as_text(columns[name]).label(name) for name in TIMES]
+        shown = (columns.minute, *(columns[name] for name in NUMBERS), *times, self.now)
+        return Statement(select(*shown).where(columns.queue == self._bound("queue_in", Text())))
+
+    def _over_counted(self, names: tuple[str, ...], build: Any) -> OverRows:
+        texts = {name: Text() for name in ("queue", "process", *TIMES)}
+        types = {**texts, "minute": self.dialect.moment, **{name: BigInteger() for name in NUMBERS}}
+        return OverRows(self.dialect, {name: types[name] for name in names}, build)

@@ -1,0 +1,132 @@
+"""The statements of the SQL stores: what keeps the sets of joins and their parts."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+from sqlalchemy import Integer, and_, delete, select, tuple_
+from sqlalchemy.sql.base import Executable
+
+from duerow.stores.sql.dialects.base import const
+from duerow.stores.sql.statements.core import Core, OverRows, Statement
+
+
+class Joining(Core):
+    """What keeps the sets of joins and their parts."""
+
+    @cached_property
+    def lock_sets(self) -> OverRows:
+        """Lock the rows of sets, and add those that are missing; return them, and whether each was complete before.
+
+        Each row is written, so that at any isolation level whoever comes second sees what the first one did.
+        """
+        sets = self.tables.set
+        columns = sets.c
+
+        def build(given: Any) -> Executable:
+            fresh = {"queue": given.c.queue, "correlation": given.c.correlation, "parts": const(0)}
+            rows = select(*fresh.values()).select_from(given).where(const(1) == const(1))
+            rows = rows.order_by(given.c.queue, given.c.correlation)
+            added: Any = self.dialect.insert(sets).from_select(list(fresh), rows)
+            locked = added.on_conflict_do_update(
+                index_elements=[columns.queue, columns.correlation], set_={"parts": columns.parts}
+            )
+            closed = columns.closed_until > self.now
+            return locked.returning(  # type: ignore[no-any-return]
+                columns.queue, columns.correlation, columns.set_id, columns.parts, closed
+            )
+
+        return self._over(("queue", "correlation"), build)
+
+    @cached_property
+    def standing_sets(self) -> OverRows:
+        """Read the ids and tokens of the messages of sets that are still there, locked where rows can be."""
+        columns = self.message.c
+
+        def build(given: Any) -> Executable:
+            match = and_(columns.id == given.c.id, columns.queue == given.c.queue)
+            return (
+                select(columns.id, columns.token).join_from(given, self.message, match).with_for_update(of=self.message)
+            )
+
+        return self._over(("id", "queue"), build)
+
+    @cached_property
+    def parts(self) -> OverRows:
+        """Read the parts of sets, in no order: to ask for one can make a database read the parts of all sets."""
+        columns = self.tables.part.c
+        content = self.dialect.as_text(columns.content)
+
+        def build(given: Any) -> Executable:
+            found = select(columns.set_id, columns.part_id, content)
+            return found.join_from(given, self.tables.part, columns.set_id == given.c.id)
+
+        return self._over(("id",), build)
+
+    @cached_property
+    def insert_parts(self) -> OverRows:
+        """Add parts to sets."""
+        names = ("set_id", "part_id", "content")
+
+        def build(given: Any) -> Executable:
+            values = (given.c.set_id, given.c.part_id, self._json(given.c.content))
+            rows = select(*values).select_from(given)
+            return self.dialect.insert(self.tables.part).from_select(list(names), rows)
+
+        return self._over(names, build)
+
+    @cached_property
+    def delete_parts(self) -> OverRows:
+        """Take the parts of sets away."""
+
+        def build(given: Any) -> Executable:
+            return delete(self.tables.part).where(self.tables.part.c.set_id.in_(select(given.c.id)))
+
+        return self._over(("id",), build)
+
+    @cached_property
+    def note_sets(self) -> OverRows:
+        """Note the messages of sets, the numbers of their parts, and for how long it is known that one was complete.
+
+        Their rows are locked, so they are there; an upsert finds each by its key on every database.
+        """
+        sets = self.tables.set
+        columns = sets.c
+
+        def build(given: Any) -> Executable:
+            values = {
+                "queue": given.c.queue,
+                "correlation": given.c.correlation,
+                "set_id": given.c.set_id,
+                "parts": given.c.parts,
+                "closed_until": self.dialect.later(self.now, given.c.remember),
+            }
+            rows = select(*values.values()).select_from(given).where(const(1) == const(1))
+            noted: Any = self.dialect.insert(sets).from_select(list(values), rows)
+            changed = {name: noted.excluded[name] for name in ("set_id", "parts", "closed_until")}
+            return noted.on_conflict_do_update(  # type: ignore[no-any-return]
+                index_elements=[columns.queue, columns.correlation], set_=changed
+            )
+
+        return self._over(("queue", "correlation", "set_id", "parts", "remember"), build)
+
+    @cached_property
+    def forget_sets(self) -> OverRows:
+        """Take the rows of sets away."""
+        sets = self.tables.set
+
+        def build(given: Any) -> Executable:
+            wanted = select(given.c.queue, given.c.correlation)
+            return delete(sets).where(tuple_(sets.c.queue, sets.c.correlation).in_(wanted))
+
+        return self._over(("queue", "correlation"), build)
+
+    @cached_property
+    def prune_sets(self) -> Statement:
+        """Take rows of sets away that were complete so long ago that it need not be known any more."""
+        sets = self.tables.set
+        past = sets.c.closed_until <= self.now
+        oldest = select(sets.c.queue, sets.c.correlation).where(past).order_by(sets.c.closed_until)
+        oldest = oldest.limit(self._bound("limit_in", Integer())).with_for_update(skip_locked=True)
+        return Statement(delete(sets).where(tuple_(sets.c.queue, sets.c.correlation).in_(oldest), past))

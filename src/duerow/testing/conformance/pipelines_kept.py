@@ -1,0 +1,120 @@
+"""Pipelines are kept for others to see, and a new definition leaves no message where nobody works any more."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from duerow import Database, Draft, Join, Pipeline, Relay, Sink
+from duerow.errors import ConfigurationError
+from duerow.store import Charted
+from duerow.testing.carrying import carry
+from duerow.testing.clock import MovableClock, hours, minutes
+from duerow.testing.reading import everything, payloads
+
+
+def same(message: Any) -> Any:
+    return message.payload
+
+
+def orders(*middle: str, **terms: Any) -> Pipeline:
+    """A pipeline from `in` by the stations in the middle to `end`."""
+    names = ["in", *middle, "end"]
+    return Pipeline("orders", [*(Relay(name, same, to=to) for name, to in pairwise(names)), Sink("end", same)], **terms)
+
+
+def test_pipelines_that_were_declared_are_there_for_others_to_see(db: Database) -> None:
+    assert db.pipelines() == []
+    assert db.declare_pipeline(orders("check"))
+    assert db.declare_pipeline(Pipeline("another", [Sink("in", same)]))
+    assert not db.declare_pipeline(orders("check"))
+    another, kept = db.pipelines()
+    assert kept == orders("check").graph
+    assert (another.name, kept.mermaid()) == ("another", orders("check").mermaid())
+    assert db.declare_pipeline(orders("check", "price"))
+    assert [station.name for station in db.pipelines()[1].stations] == ["in", "check", "price", "end"]
+    assert db.forget_pipeline("orders")
+    assert not db.forget_pipeline("orders")
+    assert [graph.name for graph in db.pipelines()] == ["another"]
+
+
+def test_a_definition_that_was_changed_meanwhile_is_not_written_over(db: Database) -> None:
+    def put(version: int | None, after: Charted | None) -> bool:
+        return db.run(lambda: db.store.set_pipeline("p", version, after))
+
+    first, second = Charted("p", '{"a":1}', 1), Charted("p", "[]", 2)
+    assert [put(1, first), put(None, first), put(None, second), put(2, second)] == [False, True, False, False]
+    assert db.run(lambda: db.store.pipelines("p")) == [first]
+    assert [put(1, second), put(1, None), db.run(db.store.pipelines)] == [True, False, [second]]
+    assert [put(2, None), put(2, None), db.run(db.store.pipelines)] == [True, False, []]
+
+
+def test_a_station_with_messages_under_way_cannot_be_removed_unless_they_go_somewhere(
+    db: Database, clock: MovableClock
+) -> None:
+    db.declare_pipeline(orders("check", "price"))
+    check = db.queue("check")
+    drafts = [Draft("leased", key="l"), Draft("due", headers={"a": 1}, priority=3), Draft("later", delay=hours(1))]
+    ids = [one.id for one in check.push_many([*drafts, Draft("grouped", group="g"), Draft("behind", group="g")])]
+    check.push("dead")
+    check.bury(next(one for one in check.reserve_many(9) if one.message.payload == "dead"), "no use")
+    clock.advance(minutes(2))
+    (leased,) = check.reserve_many(1)
+    before = everything(db)
+    with pytest.raises(ConfigurationError, match="no station 'check' any more, and 5 messages are under way"):
+        db.declare_pipeline(orders("price"))
+    for rehome, said in [
+        ({"check": "nowhere"}, "no station or output 'nowhere'"),
+        ({"price": "in", "check": "in"}, "it still has 'price'; rehome what was removed"),
+        ({"never": "in"}, "it never had a station 'never'"),
+    ]:
+        with pytest.raises(ConfigurationError, match=said):
+            db.declare_pipeline(orders("price"), rehome=rehome)
+    assert everything(db) == before
+    assert db.declare_pipeline(orders("price"), rehome={"check": "price"})
+    assert not db.declare_pipeline(orders("price"), rehome={"check": "price"})
+    assert [one.payload for one in check.find()] == ["dead"]
+    moved = {one.id: one for one in db.queue("price").find()}
+    assert sorted(moved) == ids
+    assert (moved[ids[0]].key, moved[ids[1]].headers, moved[ids[1]].priority) == ("l", {"a": 1}, 3)
+    assert [one.receipt.id for one in check.commit_many([leased])] == [leased.message.id]
+    carry(db, orders("price"))
+    assert payloads(db.queue("price")) == ["later"]
+
+
+def test_messages_that_cannot_go_where_they_should_keep_the_old_definition(db: Database) -> None:
+    db.declare_pipeline(orders("check"))
+    db.queue("check").push(1, key="k")
+    db.queue("end").push(2, key="k")
+    with pytest.raises(ConfigurationError, match="of 'check' cannot be rehomed: queue 'end' has a live message"):
+        db.declare_pipeline(orders(), rehome={"check": "end"})
+    db.queue("check").reschedule(key="k", due=None)
+    with pytest.raises(ConfigurationError, match="1 messages of 'check' are stopped"):
+        db.declare_pipeline(orders(), rehome={"check": "end"})
+    assert [graph.queues for graph in db.pipelines()] == [["in", "check", "end"]]
+
+
+def test_a_join_with_sets_that_are_not_whole_cannot_be_removed(db: Database) -> None:
+    if not db.store.capabilities.transactions:
+        return
+    join = Join("pair", lambda parts: len(parts), by="payload", count=2, to="end")
+    before = Pipeline("orders", [join, Sink("end", same)])
+    db.declare_pipeline(before)
+    db.queue("pair").push_many([Draft("a"), Draft("b"), Draft("b")])
+    carry(db, Pipeline("orders", [join], outputs=["end"]))
+    after = orders()
+    with pytest.raises(ConfigurationError, match=r"any more, and 1 messages are under way in its queue 'pair/sets'"):
+        db.declare_pipeline(after)
+    with pytest.raises(ConfigurationError, match="the sets of a join cannot be rehomed"):
+        db.declare_pipeline(after, rehome={"pair/sets": "in"})
+    db.queue("pair").push("a")
+    carry(db, before)
+    assert db.declare_pipeline(after)
+
+
+def test_a_pipeline_that_another_version_wrote_differently_is_told_by_name(db: Database) -> None:
+    db.run(lambda: db.store.set_pipeline("p", None, Charted("p", '{"name":5}', 1)))
+    with pytest.raises(ConfigurationError, match="pipeline 'p' cannot be read by this version"):
+        db.pipelines()

@@ -1,0 +1,97 @@
+"""On PostgreSQL each statement uses its index, sorts no queue, and looks at no more rows than it is about."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+
+import psycopg
+import pytest
+from psycopg import sql
+
+import duerow
+from duerow.testing.conformance.fixtures import Place
+from tests.plans.crowd import FULL, SMALL, Crowd, insertions
+from tests.plans.examining import OnPostgresql
+from tests.plans.history import fill_postgresql
+from tests.plans.operations import OPERATIONS, Leased, Operation
+
+MARGIN = 50
+"""How many rows more than it is about an operation may look at."""
+
+
+class Postgresql:
+    """How PostgreSQL writes the crowd."""
+
+    def series(self, count: int) -> str:
+        return f"generate_series(1, {count}) AS numbers(n)"
+
+    def moment(self, seconds: str) -> str:
+        return f"statement_timestamp() + ({seconds}) * INTERVAL '1 second'"
+
+
+@dataclass(frozen=True)
+class Crowded:
+    """Where the crowd is, and how large."""
+
+    place: Place
+    crowd: Crowd
+
+
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param(SMALL, id="small"),
+        pytest.param(FULL, id="full", marks=[pytest.mark.soak, pytest.mark.timeout(1_800)]),
+    ],
+)
+def crowded(request: pytest.FixtureRequest, postgresql_url: str) -> Iterator[Crowded]:
+    """Tables with a crowd in them."""
+    place = Place(postgresql_url, {"schema": f"crowd_{uuid.uuid4().hex[:12]}"})
+    schema = sql.Identifier(place.settings["schema"])
+    with closing(psycopg.connect(postgresql_url, autocommit=True)) as connection:
+        duerow.connect(place.url, migrate=True, **place.settings).close()
+        try:
+            fill(connection, place.settings["schema"], request.param)
+            yield Crowded(place, request.param)
+        finally:
+            connection.execute(sql.SQL("DROP SCHEMA {} CASCADE").format(schema))
+
+
+def fill(connection: psycopg.Connection, schema: str, crowd: Crowd) -> None:
+    """Write the crowd."""
+    for text in insertions(Postgresql(), f"{schema}.duerow_message", crowd):
+        connection.execute(text.encode())
+    if crowd.history:
+        fill_postgresql(connection, schema, crowd.history)
+    connection.execute("VACUUM ANALYZE")
+
+
+@pytest.fixture
+def examining(crowded: Crowded) -> Iterator[OnPostgresql]:
+    """A handle that knows nothing of the crowd yet."""
+    with duerow.connect(crowded.place.url, **crowded.place.settings) as database:
+        yield OnPostgresql(database)
+
+
+@pytest.fixture(scope="module")
+def leased(crowded: Crowded) -> Leased:
+    """The messages that operations are about."""
+    with duerow.connect(crowded.place.url, **crowded.place.settings) as database:
+        return OnPostgresql(database).leased()
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
+def test_each_operation_finds_its_rows_by_an_index_and_looks_at_no_others(
+    crowded: Crowded, examining: OnPostgresql, leased: Leased, operation: Operation
+) -> None:
+    examined = examining.examine(operation.plan(examining.store, leased))
+    assert examined.steps
+    assert examined.scans == []
+    assert examined.indexes <= operation.indexes, examined.indexes
+    more = crowded.crowd.dead if operation.among_the_dead else 0
+    assert examined.most <= operation.count + more + MARGIN, examined.busiest
+    if operation.sorts is None:
+        assert examined.sorts == []
