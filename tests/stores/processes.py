@@ -12,16 +12,36 @@ import duerow
 from duerow.testing.clock import MovableClock
 from duerow.testing.conformance.fixtures import Place
 from duerow.testing.faces import Face
+from tests.stores.forking import CHILDREN, LATER
 
 
-def test_a_handle_opened_before_a_fork_works_on_both_sides_of_it(place: Place, face: Face) -> None:
-    command = [sys.executable, "-m", "tests.stores.forking", face.name, place.url, json.dumps(place.settings)]
+def fork(scenario: str, place: Place, face: Face) -> list[duerow.Message]:
+    """Carry out a scenario of `forking`; return what is in the queue then."""
+    command = [sys.executable, "-m", "tests.stores.forking", scenario, face.name, place.url, json.dumps(place.settings)]
     forked = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert forked.returncode == 0, forked.stderr
     with duerow.connect(place.url, **place.settings) as database:
-        messages = database.queue("mail").find(limit=1000)
+        return database.queue("mail").find("key is not null", limit=1000)
+
+
+def test_a_handle_opened_before_a_fork_works_on_both_sides_of_it(place: Place, face: Face) -> None:
+    messages = fork("quiet", place, face)
     keys = Counter((message.key or "").partition("-")[0] for message in messages)
-    assert (keys["child"], keys["parent"], len(messages)) == (20, 20, 46), keys
+    assert keys == {"child": 20, "parent": 20}
+    with duerow.connect(place.url, **place.settings) as database:
+        assert database.queue("mail").count() == 46
+
+
+def test_what_a_child_pushes_lasts_whatever_its_parent_did_at_the_fork_and_closes_after_it(
+    place: Place, face: Face
+) -> None:
+    messages = fork("busy", place, face)
+    children = Counter((message.key or "").split("-")[1] for message in messages)
+    assert children == {str(child): 1 + LATER for child in range(CHILDREN)}
+
+
+def test_a_child_does_not_wait_for_a_thread_that_only_its_parent_has(place: Place, face: Face) -> None:
+    assert {message.key for message in fork("amid", place, face)} == {"child", "parent"}
 
 
 def maintain(url: str, settings: dict[str, Any], start: Any) -> int:

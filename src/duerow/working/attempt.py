@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import threading
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
@@ -20,7 +21,16 @@ Told = Callable[[Exception], None]
 _LOG: Final = logging.getLogger("duerow.worker")
 
 # Telling is rare and short, so one lock serves all attempts, which are made by the million.
-_TELLING: Final = threading.Lock()
+_telling = threading.Lock()
+
+
+def _begin_anew() -> None:
+    global _telling
+    _telling = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):  # a child would wait for ever for a thread that only its parent has
+    os.register_at_fork(after_in_child=_begin_anew)
 
 
 class Attempt(msgspec.Struct, gc=False, eq=False):
@@ -68,7 +78,7 @@ class Attempt(msgspec.Struct, gc=False, eq=False):
 
         The call comes from another thread: a coroutine's function wants `loop.call_soon_threadsafe` in it.
         """
-        with _TELLING:
+        with _telling:
             if self.error is None:
                 self.told = (*self.told, told)
                 return
@@ -82,7 +92,7 @@ class Attempt(msgspec.Struct, gc=False, eq=False):
 
     def tell(self, error: Exception) -> None:
         """End the attempt for its handler; for the worker. Only the first error counts."""
-        with _TELLING:
+        with _telling:
             if self.error is not None:
                 return
             self.error = copy(error)

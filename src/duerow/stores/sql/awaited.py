@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import weakref
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
+from sqlalchemy import event
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, AsyncSession
 from sqlalchemy.pool import AsyncAdaptedQueuePool
 
@@ -16,6 +18,7 @@ from duerow.store import AsyncListener, TransactionState
 from duerow.stores.sql.caller import DATABASES, check_begun, check_open, driver_of, not_ours
 from duerow.stores.sql.dialects.base import Dialect
 from duerow.stores.sql.errors import explained, is_lost, unconnected, unusable
+from duerow.stores.sql.forking import GATE, abandon, check_not_inherited, prepare_for_forks
 from duerow.stores.sql.listening import (
     AsyncDataVersionListener,
     AsyncNotifyListener,
@@ -41,25 +44,41 @@ class AwaitedConnections:
         self._raw = engine.dialect.driver in ("psycopg", "psycopg_async", "aiosqlite")
         self._texts = Texts(engine.dialect, raw=self._raw)
         self._callers_texts: dict[str, Texts] = {}
+        self.on_sqlite = self.dialect.name == "sqlite"
+        self._opened: weakref.WeakSet[Any] = weakref.WeakSet()  # SQLite's, of an engine that is duerow's own
+        if own and self.on_sqlite:
+            note = self._opened.add
+            event.listen(engine.sync_engine, "connect", lambda opened, _: note(opened.driver_connection))
+        prepare_for_forks(self)
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[AsyncExecute]:
         """Lend a connection; see Connections.open."""
-        connection = self._engines.here().connect()
+        inside = await GATE.aenter() if self.on_sqlite else None
         try:
-            await connection.start()
-            execute = await self._execute(connection)
-        except Exception as error:
-            with contextlib.suppress(Exception):  # it was not opened
-                await connection.close()
-            raise (unconnected(self.dialect, error) or error) from error
-        try:
-            yield execute if INSIDE.get() is not self else Beside(execute)
-            await execute.commit()
-        except BaseException as error:
-            await _to_its_end(self._give_up(connection, execute, error))
-            raise
-        await self._give_back(connection)
+            self._check_usable()
+            connection = self._engines.here().connect()
+            try:
+                await connection.start()
+                execute = await self._execute(connection)
+            except Exception as error:
+                with contextlib.suppress(Exception):  # it was not opened
+                    await connection.close()
+                raise (unconnected(self.dialect, error) or error) from error
+            try:
+                yield execute if INSIDE.get() is not self else Beside(execute)
+                await execute.commit()
+            except BaseException as error:
+                await _to_its_end(self._give_up(connection, execute, error))
+                raise
+            await self._give_back(connection)
+        finally:
+            if inside is not None:
+                GATE.leave(inside)
+
+    def _check_usable(self) -> None:
+        if self.on_sqlite:
+            check_not_inherited(self.engine.url.database)
 
     async def _execute(self, connection: AsyncConnection) -> Raw | ThroughSqlalchemy:
         pooled = await connection.get_raw_connection()
@@ -117,15 +136,25 @@ class AwaitedConnections:
 
     async def begin(self) -> AwaitedTransaction:
         """Begin a transaction for a handler; see Connections.begin."""
-        own = AwaitedTransaction(self, self._engines.here().connect())
-        await own.begin()
+        inside = await GATE.aenter() if self.on_sqlite else None
+        try:
+            self._check_usable()
+            own = AwaitedTransaction(self, self._engines.here().connect(), inside)
+            await own.begin()
+        except BaseException:
+            if inside is not None:
+                GATE.leave(inside)
+            raise
         return own
 
     async def listen(self, queues: Sequence[str]) -> AsyncListener:
         """Hear of pushes; see Connections.listen."""
         if self.dialect.name == "sqlite":
             database = self.engine.url.database
-            return AsyncSilentListener() if database is None else AsyncDataVersionListener(database)
+            if database is None:
+                return AsyncSilentListener()
+            async with GATE.ainside():
+                return AsyncDataVersionListener(database)
         if self.engine.dialect.driver not in ("psycopg", "psycopg_async"):
             return AsyncSilentListener()
         try:
@@ -140,7 +169,33 @@ class AwaitedConnections:
 
     async def close(self) -> None:
         """Close the connections of this loop that are at rest; a user's engine keeps its own."""
-        await self._engines.close(self.own)
+        async with GATE.ainside():
+            await self._engines.close(self.own)
+
+    def before_fork(self) -> None:
+        """See Forkable.before_fork. No loop is needed to close, since each connection's thread has nothing to do."""
+        if not self._opened:
+            return
+        self._engines.forget(self.own)
+        for connection in list(self._opened):
+            _close_at_rest(connection)
+        self._opened.clear()
+
+    def after_fork(self) -> None:
+        """See Forkable.after_fork."""
+        abandon(self._engines.forget(self.own))
+        self._engines = EngineOfLoop(self.engine)
+        self.store.floors.begin_anew()
+
+
+def _close_at_rest(connection: Any) -> None:
+    """Close an aiosqlite connection here and now, and let its thread end."""
+    if connection._connection is None:
+        return
+    connection._connection.close()
+    connection._connection = None
+    if hasattr(connection, "stop"):  # else, before aiosqlite 0.22, its daemon thread waits to the end of the process
+        connection._tx.put_nowait((None, connection.stop))  # in the thread itself, which has no loop to be told
 
 
 async def _to_its_end(work: Coroutine[Any, Any, None]) -> None:
@@ -299,8 +354,8 @@ class ThroughSqlalchemy:
 class AwaitedTransaction:
     """A transaction that a handler writes in; see OwnTransaction."""
 
-    def __init__(self, connections: AwaitedConnections, connection: AsyncConnection) -> None:
-        self.connection, self._connections = connection, connections
+    def __init__(self, connections: AwaitedConnections, connection: AsyncConnection, inside: int | None = None) -> None:
+        self.connection, self._connections, self._inside = connection, connections, inside
         self._transaction: HandlersTransaction | None = None
 
     async def begin(self) -> None:
@@ -330,13 +385,19 @@ class AwaitedTransaction:
     async def commit(self) -> None:
         """See OwnTransaction.commit."""
         self._leave()
-        await self._do(HandlersTransaction.commit)
+        try:
+            await self._do(HandlersTransaction.commit)
+        finally:
+            self._pass_out()
 
     async def roll_back(self) -> None:
         """See OwnTransaction.roll_back."""
         self._leave()
         if self._transaction is not None and not self._transaction.ended:
-            await self._do(HandlersTransaction.roll_back)
+            try:
+                await self._do(HandlersTransaction.roll_back)
+            finally:
+                self._pass_out()
 
     async def _do(self, act: Callable[[HandlersTransaction], T]) -> T:
         transaction = self._transaction
@@ -346,6 +407,11 @@ class AwaitedTransaction:
     def _leave(self) -> None:
         if INSIDE.get() is self._connections:
             INSIDE.set(None)
+
+    def _pass_out(self) -> None:
+        if self._inside is not None:
+            GATE.leave(self._inside)
+            self._inside = None
 
 
 class Beside:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import sqlite3
 import threading
 import time
-import weakref
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -29,6 +27,7 @@ from duerow.stores.sql.caller import (
 from duerow.stores.sql.dialects.base import Dialect
 from duerow.stores.sql.engines import RESTED
 from duerow.stores.sql.errors import explained, is_lost, unconnected, unusable
+from duerow.stores.sql.forking import GATE, abandon, check_not_inherited, prepare_for_forks
 from duerow.stores.sql.listening import DataVersionListener, NotifyListener, SilentListener
 from duerow.stores.sql.place import place_of
 from duerow.stores.sql.plans import SqlStore
@@ -37,9 +36,6 @@ from duerow.stores.sql.transactions import INSIDE, HandlersTransaction, begin_po
 
 AT_HAND: Final = 4
 """How many connections are kept at hand, besides those that rest in the pool."""
-
-_abandoned: list[Any] = []
-"""Connections of the parent process, kept so that nothing of them is closed by a child."""
 
 
 class BlockingConnections:
@@ -57,8 +53,9 @@ class BlockingConnections:
         self.place = place_of(engine, store)
         self._texts = Texts(engine.dialect, raw=True)
         self._callers_texts: dict[str, Texts] = {}
+        self.on_sqlite = self.dialect.name == "sqlite"
         self._begin_anew()
-        _anew_after_fork(self)
+        prepare_for_forks(self)
 
     def _begin_anew(self) -> None:
         # The connection used last is kept at hand: to ask the pool costs a third of a push.
@@ -86,6 +83,7 @@ class BlockingConnections:
             if time.monotonic() - link.used < RESTED:
                 return link
             link.lent.close()  # back to the pool, which tries it out before it lends it again
+        self.check_usable()
         try:
             lent = self.engine.raw_connection()
         except Exception as error:
@@ -107,7 +105,7 @@ class BlockingConnections:
         with contextlib.suppress(Exception):  # what is thrown away need not close well
             if broken:
                 link.lent.invalidate()
-                self.close()
+                self._close_at_rest()
             else:
                 self.rest(link)
 
@@ -147,14 +145,16 @@ class BlockingConnections:
 
     def listen(self, queues: Sequence[str]) -> Listener:
         """Hear of pushes; see Connections.listen."""
-        if self.dialect.name == "sqlite":
-            return DataVersionListener(self._detached())
+        if self.on_sqlite:
+            with GATE.inside():
+                return DataVersionListener(self._detached)
         if self.engine.dialect.driver == "psycopg":
             return NotifyListener(self._detached(), self.store.statements.channel, queues)
         return SilentListener()
 
     def _detached(self) -> Any:
         """Return a connection that leaves the pool for good."""
+        self.check_usable()
         try:
             lent = self.engine.raw_connection()
             driver_connection = lent.driver_connection  # a detached connection no longer tells
@@ -165,11 +165,34 @@ class BlockingConnections:
 
     def close(self) -> None:
         """Close the connections at rest, if the engine is duerow's own."""
+        with GATE.inside():
+            self._close_at_rest()
+
+    def _close_at_rest(self) -> None:
         while self._at_hand:
             with contextlib.suppress(IndexError):  # another thread was faster
                 self._at_hand.pop().lent.close()
         if self.own:
             self.engine.dispose()
+
+    def check_usable(self) -> None:
+        """Raise ConfigurationError if this process was forked in a way that leaves nothing to work with."""
+        if self.on_sqlite:
+            check_not_inherited(self.engine.url.database)
+
+    def before_fork(self) -> None:
+        """See Forkable.before_fork."""
+        if self.on_sqlite:
+            self._close_at_rest()
+
+    def after_fork(self) -> None:
+        """See Forkable.after_fork."""
+        abandon(self._at_hand)
+        self._begin_anew()
+        self.store.floors.begin_anew()
+        if self.own:
+            abandon(self.engine.pool)
+            self.engine.dispose(close=False)
 
 
 class Link:
@@ -185,35 +208,47 @@ class Link:
 class Opened:
     """A connection for the length of a block: committed at its end, rolled back on an exception."""
 
-    __slots__ = ("connections", "link")
+    __slots__ = ("connections", "inside", "link")
 
     def __init__(self, connections: BlockingConnections) -> None:
         self.connections = connections
 
     def __enter__(self) -> Execute:
-        self.link = self.connections.take()
+        self.inside = GATE.enter() if self.connections.on_sqlite else None
+        try:
+            self.link = self.connections.take()
+        except BaseException:
+            if self.inside is not None:
+                GATE.leave(self.inside)
+            raise
         return self.link.execute
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-        if error is not None:
-            self.connections.give_up(self.link, error)
-            return
         try:
-            self.link.execute.commit()
-        except BaseException as failed:
-            self.connections.give_up(self.link, failed)
-            raise
-        self.connections.rest(self.link)
+            if error is not None:
+                self.connections.give_up(self.link, error)
+                return
+            try:
+                self.link.execute.commit()
+            except BaseException as failed:
+                self.connections.give_up(self.link, failed)
+                raise
+            self.connections.rest(self.link)
+        finally:
+            if self.inside is not None:
+                GATE.leave(self.inside)
 
 
 class BlockingTransaction:
     """A transaction that a handler writes in; see OwnTransaction."""
 
     def __init__(self, connections: BlockingConnections) -> None:
+        self._inside = GATE.enter() if connections.on_sqlite else None
         self._writing = connections.writing
         if self._writing is not None:
             self._writing.acquire()
         try:
+            connections.check_usable()
             try:
                 self.connection = connections.engine.connect()
             except Exception as error:
@@ -221,8 +256,7 @@ class BlockingTransaction:
             self._transaction = HandlersTransaction(self.connection, connections.store, connections.own)
             self._transaction.begin()
         except BaseException:
-            if self._writing is not None:
-                self._writing.release()
+            self._let_others_write()
             raise
         INSIDE.set(self._writing)
 
@@ -249,6 +283,8 @@ class BlockingTransaction:
         INSIDE.set(None)
         if self._writing is not None:
             self._writing.release()
+        if self._inside is not None:
+            GATE.leave(self._inside)
 
 
 class Raw:
@@ -373,27 +409,6 @@ class Joined:
         if self.hold is not None:
             self.execute(self.hold)
         return None
-
-
-def _anew_after_fork(connections: BlockingConnections) -> None:
-    """Let a child process begin without what its parent had at hand.
-
-    SQLite keeps the locks of a file once for the whole process, and a child inherits that record but not the locks.
-    So its connections at rest are closed before the fork: else the parent could take the write-ahead log away from
-    under the child, with what the child has written.
-    """
-    reference = weakref.ref(connections)
-
-    def close() -> None:
-        if (ours := reference()) is not None and ours.dialect.name == "sqlite":
-            ours.close()
-
-    def forget() -> None:
-        if (inherited := reference()) is not None:
-            _abandoned.append(inherited._at_hand)
-            inherited._begin_anew()
-
-    os.register_at_fork(before=close, after_in_child=forget)
 
 
 def _cursor(raw: Any) -> Any:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import time
-import weakref
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -30,9 +28,6 @@ BUSY_TIMEOUT: Final = 30_000
 
 _OF_SQLITE3: Final = {"timeout", "detect_types", "check_same_thread", "cached_statements", "isolation_level"}
 """What an SQLite URL may say to Python's own driver."""
-
-_abandoned: list[Any] = []
-"""Pools of the parent process, kept so that nothing in them is closed by a child."""
 
 
 def own_engine(url: str, options: Mapping[str, Any]) -> Engine:
@@ -119,7 +114,6 @@ def _prepared(engine: Engine, settings: Mapping[str, Any]) -> Engine:
         _prepare_sqlite(engine, settings)
     else:
         _prepare_postgresql(engine, settings)
-    _forget_after_fork(engine)
     return engine
 
 
@@ -181,15 +175,3 @@ def _threshold(said: object) -> int | None:
     if not str(said).isascii() or not str(said).isdigit():
         raise ConfigurationError(f"prepare_threshold is a number of executions, or none: not {said!r:.80}")
     return int(str(said))
-
-
-def _forget_after_fork(engine: Engine) -> None:
-    """A child process shares no connection with its parent: it starts with an empty pool."""
-    reference = weakref.ref(engine)
-
-    def forget() -> None:
-        if (inherited := reference()) is not None:
-            _abandoned.append(inherited.pool)
-            inherited.dispose(close=False)
-
-    os.register_at_fork(after_in_child=forget)

@@ -47,6 +47,10 @@ class Floors:
 
     def __init__(self, kept: bool) -> None:
         self.kept = kept
+        self.begin_anew()
+
+    def begin_anew(self) -> None:
+        """Know nothing; in a child process, where the lock may be that of a thread which is not there."""
         self._floors: dict[Hashable, _Floor] = {}
         self._writes = 0
         self._lock = threading.Lock()

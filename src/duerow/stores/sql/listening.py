@@ -8,10 +8,11 @@ import selectors
 import sqlite3
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from duerow.errors import StoreUnavailable
+from duerow.stores.sql.forking import GATE, check_not_inherited, prepare_for_forks
 
 LOOK: Final = 0.008
 """Seconds between two looks at SQLite's data version, which cost a few microseconds each."""
@@ -77,13 +78,17 @@ class DataVersionListener:
     """Looks at SQLite's data version, which changes with every commit of another connection.
 
     Args:
-        connection: sqlite3's; closed with the listener.
+        connect: opens sqlite3's connection, which is closed with the listener, and before a fork. Called inside the
+            gate, as the listener is made.
     """
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self.connection = connection
+    def __init__(self, connect: Callable[[], sqlite3.Connection]) -> None:
+        self._connect = connect
+        self._connection: sqlite3.Connection | None = None
+        self._seen: int | None = None
         self._woken = threading.Event()
-        self._seen = self._version()
+        self._changed()
+        prepare_for_forks(self)
 
     def wait(self, timeout: float) -> bool:
         """Wait; see Listener.wait."""
@@ -92,14 +97,18 @@ class DataVersionListener:
             if self._woken.wait(min(left, LOOK)):
                 self._woken.clear()
                 return True
-            if (version := self._version()) != self._seen:
-                self._seen = version
-                return True
+            with GATE.inside():
+                if self._changed():
+                    return True
         return False
 
-    def _version(self) -> int:
-        version: int = self.connection.execute("PRAGMA data_version").fetchone()[0]
-        return version
+    def _changed(self) -> bool:
+        """Return whether there may be something new; a new connection counts from another number."""
+        if self._connection is None:
+            self._seen = None
+            self._connection = self._connect()
+        seen, self._seen = self._seen, _data_version(self._connection)
+        return seen != self._seen
 
     def wake(self) -> None:
         """End a running wait."""
@@ -107,7 +116,17 @@ class DataVersionListener:
 
     def close(self) -> None:
         """Close the connection."""
-        self.connection.close()
+        with GATE.inside():
+            self.before_fork()
+
+    def before_fork(self) -> None:
+        """See Forkable.before_fork: the next look opens another connection."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def after_fork(self) -> None:
+        """See Forkable.after_fork: the thread that listens is the parent's."""
 
 
 class SilentListener:
@@ -158,12 +177,17 @@ class AsyncDataVersionListener(AsyncSilentListener):
 
     Args:
         path: the file's.
+
+    Made inside the gate; its connection is closed before a fork.
     """
 
     def __init__(self, path: str) -> None:
         super().__init__()
-        self.connection = sqlite3.connect(path, timeout=0, isolation_level=None)
-        self._seen = self._version()
+        self._path = path
+        self._connection: sqlite3.Connection | None = None
+        self._seen: int | None = None
+        self._changed()
+        prepare_for_forks(self)
 
     async def wait(self, timeout: float) -> bool:  # noqa: ASYNC109 - the twin of Listener.wait
         """Wait; see Listener.wait."""
@@ -171,21 +195,46 @@ class AsyncDataVersionListener(AsyncSilentListener):
         while (left := deadline - time.monotonic()) > 0:
             if await super().wait(min(left, LOOK)):
                 return True
-            if (version := self._version()) != self._seen:
-                self._seen = version
-                return True
+            if (me := GATE.enter_now()) is None:  # the process forks in another thread
+                continue
+            try:
+                if self._changed():
+                    return True
+            finally:
+                GATE.leave(me)
         return False
 
-    def _version(self) -> int:
+    def _changed(self) -> bool:
+        """Return whether there may be something new; a new connection counts from another number."""
+        if self._connection is None:
+            self._seen = None
+            check_not_inherited(self._path)
+            self._connection = sqlite3.connect(self._path, timeout=0, isolation_level=None, check_same_thread=False)
         try:
-            version: int = self.connection.execute("PRAGMA data_version").fetchone()[0]
+            version = _data_version(self._connection)
         except sqlite3.OperationalError:  # locked just now: something is being written
-            return -1
-        return version
+            version = -1
+        seen, self._seen = self._seen, version
+        return seen != version
 
     async def close(self) -> None:
         """Close the connection."""
-        self.connection.close()
+        async with GATE.ainside():
+            self.before_fork()
+
+    def before_fork(self) -> None:
+        """See Forkable.before_fork: the next look opens another connection."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def after_fork(self) -> None:
+        """See Forkable.after_fork: the loop that listens is the parent's."""
+
+
+def _data_version(connection: sqlite3.Connection) -> int:
+    version: int = connection.execute("PRAGMA data_version").fetchone()[0]
+    return version
 
 
 class AsyncNotifyListener(AsyncSilentListener):

@@ -6,7 +6,7 @@ import asyncio
 import weakref
 from asyncio import AbstractEventLoop
 
-from sqlalchemy import Engine
+from sqlalchemy import Engine, Pool
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 
@@ -35,6 +35,16 @@ class EngineOfLoop:
         if loop not in self._twins:
             self._twins[loop] = _twin(self._engine)
         return self._twins[loop]
+
+    def forget(self, own: bool) -> list[Pool]:
+        """Let all pools begin empty, and return those until now, unclosed; that of the engine itself only if `own`."""
+        engines = [each.sync_engine for each in self._twins.values()]
+        if own:
+            engines.append(self._engine.sync_engine)
+        pools = [each.pool for each in engines]
+        for each in engines:
+            each.dispose(close=False)
+        return pools
 
     async def close(self, own: bool) -> None:
         """Close the connections at rest of the running loop; those of the engine itself only if it is `own`."""
