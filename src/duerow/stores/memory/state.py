@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Final
@@ -65,17 +65,24 @@ class State:
         self._last_id += 1
         return self._last_id
 
-    def due(self, queue: str, now: datetime) -> list[Record]:
-        """Return the queue's messages that are due now, in line: by priority, due time and id."""
+    def due(self, queue: str, now: datetime) -> Iterator[Record]:
+        """Yield the queue's messages that are due now, in line: by priority, due time and id.
+
+        The next one is looked up when it is asked for: those before it may have been changed meanwhile.
+        """
         line = self._lines[queue]
-        due: list[Record] = []
         start = 0
         while start < len(line):
-            priority = line[start][0]
-            end = bisect_right(line, (priority, now, _AFTER_EVERY_ID))
-            due += [self.records[id_] for *_, id_ in line[start:end]]
-            start = bisect_left(line, (priority + 1, _BEFORE_ALL_TIMES, 0))
-        return due
+            place = line[start]
+            if place[1] <= now:
+                yield self.records[place[2]]
+                start = bisect_right(line, place)
+            else:
+                start = bisect_left(line, (place[0] + 1, _BEFORE_ALL_TIMES, 0))
+
+    def has_groups(self, queue: str) -> bool:
+        """Return whether a message of the queue is in a group."""
+        return any(of == queue for of, _ in self._groups)
 
     def has_turn(self, record: Record) -> bool:
         """Return whether nobody of its group keeps a message back: none goes before it, and no other is lent."""
@@ -211,7 +218,10 @@ class State:
         if record.key is not None and record.status in LIVE:
             del self._holders[record.queue, record.key]
         if record.group is not None and record.status in LIVE:
-            self._groups[record.queue, record.group].remove(record.id)
+            of_group = self._groups[record.queue, record.group]
+            of_group.remove(record.id)
+            if not of_group:
+                del self._groups[record.queue, record.group]
             if record.leased_by is not None:
                 del self._lent[record.queue, record.group]
 

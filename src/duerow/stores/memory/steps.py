@@ -177,7 +177,7 @@ def remove(
 
 def peek(state: State, now: datetime, queue: str, limit: int) -> list[Record]:
     """Read the first in line whose turn it is."""
-    return [record for record in state.due(queue, now) if state.has_turn(record)][:limit]
+    return list(islice((record for record in state.due(queue, now) if state.has_turn(record)), limit))
 
 
 def find(state: State, now: datetime, query: Query) -> list[Record]:
@@ -520,7 +520,10 @@ def _in_turn(state: State, now: datetime, queue: str, attempts: int | None, keep
     served: set[str | None] = set()
     if queue in state.paused:
         return
-    for _, line in groupby(state.due(queue, now), key=attrgetter("priority")):
+    if not state.has_groups(queue):
+        yield from state.due(queue, now)
+        return
+    for _, line in groupby(list(state.due(queue, now)), key=attrgetter("priority")):
         ids = [record.id for record in line]
         for record in _still_due(state, now, ids):
             if record.group is not None and record.leased_until is not None and not state.has_turn(record):
