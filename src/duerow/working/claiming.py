@@ -132,7 +132,7 @@ class Claiming:
             return attempts
         if empty_handed and (shift.until == "idle" or (shift.until == "empty" and nothing_will_be_due)):
             if not self._ticked:  # what schedules have due is due as well, however short the run
-                yield from self._ticking.look()
+                yield from self._ticking.look_before_the_end()
                 self._ticked = True
                 return (yield from self._claim(limit, nothing_will_be_due))
             shift.over = True

@@ -28,7 +28,7 @@ BREATH: Final = 0.01
 PRESENT: Final = 9.0
 """Seconds after which a worker says again that it is there, and prunes, at the next look."""
 
-SETTLED_IN: Final = 0.3
+SETTLED_IN: Final = 1.0
 """Seconds after which a worker first looks at the schedules: its own work, which may be short, goes first."""
 
 TICKER: Final = "ticker"
@@ -85,11 +85,24 @@ class Ticking:
         if monotonic() - self._present_at >= PRESENT:
             yield Present()
             self._present_at, self._prunes = monotonic(), True
+        yield from self._compare()
+        if self._prunes:  # a batch at a time: what is due of the schedules does not wait for all
+            self._prunes = (yield Prune()) >= PRUNE_BATCH
+        return (yield from self._push_what_is_due())
+
+    def look_before_the_end(self) -> Plan[None]:
+        """Push what is due, for a run that has nothing else to do; a short one has not yet said that it is there."""
+        if not self._shift.compared:
+            yield Present()
+            yield from self._compare()
+        yield from self._push_what_is_due()
+
+    def _compare(self) -> Plan[None]:
         if not self._shift.compared:
             yield TellDifferences()
             self._shift.compared = True
-        if self._prunes:  # a batch at a time: what is due of the schedules does not wait for all
-            self._prunes = (yield Prune()) >= PRUNE_BATCH
+
+    def _push_what_is_due(self) -> Plan[Maintained]:
         done: Maintained = yield Maintain()
         self._tell(done.failed)
         return done
