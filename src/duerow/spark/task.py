@@ -214,17 +214,17 @@ class Consumer:
         for reservation in begun:
             settlement = self._station.settlement(reservation.message, self._max_hops, self._sealing)
             attempt = Attempt(reservation, since, since)
-            ended.append((attempt, settlement))
+            ended.append(Ended(attempt, settlement))
             attempt.seconds, began = (now := time.monotonic()) - began, now
             if now > until:
                 break
         self._learn(len(ended), len(begun), time.monotonic() - since)
         unbegun = begun[len(ended) :]
-        self._settle([*ended, *((Attempt(one, since, since), Release()) for one in unbegun)], tally)
+        self._settle([*ended, *(Ended(Attempt(one, since, since), Release()) for one in unbegun)], tally)
 
     def _give_back(self, reservations: Sequence[Reservation], tally: Tally) -> None:
         now = time.monotonic()
-        self._settle([(Attempt(one, now, now), Release()) for one in reservations], tally)
+        self._settle([Ended(Attempt(one, now, now), Release()) for one in reservations], tally)
 
     def _learn(self, ended: int, begun: int, seconds: float) -> None:
         """Claim what the function can do within the horizon; four times as many if it was quick."""
@@ -237,14 +237,14 @@ class Consumer:
         self._patient_until = time.monotonic() + OUTAGE
         run(self._settling.settle(batch), self._act)
         tally.claimed += len(batch)
-        for attempt, settlement in batch:
-            if isinstance(attempt.error, LeaseLost):
+        for ended in batch:
+            if isinstance(ended.attempt.error, LeaseLost):
                 tally.refused += 1
-            elif isinstance(settlement, Rollback):
+            elif isinstance(ended.settlement, Rollback):
                 tally.failed += 1
-            elif isinstance(settlement, Bury):
+            elif isinstance(ended.settlement, Bury):
                 tally.buried += 1
-            elif isinstance(settlement, Release):
+            elif isinstance(ended.settlement, Release):
                 tally.released += 1
             else:
                 tally.settled += 1

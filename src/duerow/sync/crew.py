@@ -21,7 +21,7 @@ from duerow.sync.queue import Queue, Reservation
 from duerow.sync.queues import Queues
 from duerow.working.attempt import CURRENT, Attempt
 from duerow.working.claiming import HandOut, Listen, NextDue, Reserve, RoomWanted, Sleep
-from duerow.working.hand import Slot
+from duerow.working.hand import Ended, Slot
 from duerow.working.keeping import Extend, Keeping
 from duerow.working.permits import AwaitChange, Permits
 from duerow.working.rate import claiming
@@ -159,7 +159,7 @@ class Crew:
                 return
             settlement = self._handle(slot, attempts[0])
             if settlement is not None:
-                self._carry_out(self._settling.settle([(attempts[0], settlement)]))
+                self._carry_out(self._settling.settle([Ended(attempts[0], settlement)]))
 
     # Handlers.
 

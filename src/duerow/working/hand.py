@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable, Sequence
 from time import monotonic
 from typing import Any, Final
 
+import msgspec
+
 from duerow.reservation import Reservation
 from duerow.settlement import Settlement
 from duerow.working.attempt import Attempt
@@ -20,15 +22,19 @@ from duerow.working.pace import Pace
 NEVER: Final = 1e6
 """Seconds after which nobody waits any more."""
 
-Ended = tuple[Attempt, Settlement]
-"""An attempt, and how its turn ends."""
+
+class Ended(msgspec.Struct, frozen=True, gc=False, eq=False):
+    """An attempt, and how its turn ends. No tuple, since Python's garbage collection would look at each."""
+
+    attempt: Attempt
+    settlement: Settlement
 
 
 def by_queue(batch: Iterable[Ended]) -> Iterable[list[Ended]]:
     """Return decided turns apart by the queues of their messages."""
     parts: dict[str, list[Ended]] = {}
     for ended in batch:
-        parts.setdefault(ended[0].message.queue, []).append(ended)
+        parts.setdefault(ended.attempt.message.queue, []).append(ended)
     return parts.values()
 
 
@@ -135,12 +141,12 @@ class Hand:
     def end(self, attempt: Attempt, settlement: Settlement) -> None:
         """Note how a turn is to end."""
         attempt.finished = True
-        self.ended.append((attempt, settlement))
+        self.ended.append(Ended(attempt, settlement))
 
     def end_batch(self, batch: Sequence[Ended]) -> None:
         """Note how turns are to end, all at once: so their room is free at once as well, for a batch as large."""
-        for attempt, _ in batch:
-            attempt.finished = True
+        for ended in batch:
+            ended.attempt.finished = True
         self.ended.extend(batch)
 
     def take_ended(self, limit: int) -> list[Ended]:

@@ -34,17 +34,17 @@ class Journal:
 
     def settled(self, batch: Sequence[Ended]) -> None:
         """Turns ended as decided."""
-        done = [attempt for attempt, settlement in batch if settlement is DONE or not isinstance(settlement, _QUIET)]
+        done = [one.attempt for one in batch if one.settlement is DONE or not isinstance(one.settlement, _QUIET)]
         if done:
             self._many(logging.DEBUG, "done %d of %s", done)
         if len(done) == len(batch):
             return
-        for attempt, settlement in batch:
-            if isinstance(settlement, Rollback):
-                self._failed(attempt, settlement)
-            elif isinstance(settlement, Bury):
-                self._buried(attempt, settlement)
-        if back := [attempt for attempt, settlement in batch if isinstance(settlement, Release)]:
+        for one in batch:
+            if isinstance(one.settlement, Rollback):
+                self._failed(one.attempt, one.settlement)
+            elif isinstance(one.settlement, Bury):
+                self._buried(one.attempt, one.settlement)
+        if back := [one.attempt for one in batch if isinstance(one.settlement, Release)]:
             self._many(logging.INFO, "gave back %d of %s, not begun", back)
 
     def lost(self, attempt: Attempt) -> None:

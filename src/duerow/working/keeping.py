@@ -61,9 +61,9 @@ class Keeping:
         if not given_back:
             return given_back
         self._hand.pace.stall(self._third)
-        ended: list[Ended] = [(attempt, Release()) for attempt in given_back]
+        ended: list[Ended] = [Ended(attempt, Release()) for attempt in given_back]
         try:
-            yield Settle([(attempt.reservation, release) for attempt, release in ended])
+            yield Settle([(one.attempt.reservation, one.settlement) for one in ended])
         except StoreUnavailable as error:
             self._shift.journal.given_up([*given_back], error)
         else:

@@ -91,7 +91,7 @@ class Settling:
         errors = yield from self._carry_out(batch)
         if errors:
             failed = self._failures(errors)
-            batch = [ended for ended in batch if ended[0] not in errors]
+            batch = [ended for ended in batch if ended.attempt not in errors]
             if failed:
                 batch += yield from self._settle_failures(failed)
         self._hand.let_go(errors or ())
@@ -99,22 +99,22 @@ class Settling:
 
     def settled(self, batch: Sequence[Ended]) -> Freed:
         """These turns have ended as decided: let go of them, and return what to tell whoever claims."""
-        self._hand.let_go(attempt for attempt, _ in batch)
+        self._hand.let_go(ended.attempt for ended in batch)
         self._shift.journal.settled(batch)
         if batch:
             each = -(-len(batch) // SAMPLES)
-            times = [attempt.seconds for attempt, _ in batch[::each] if attempt.seconds is not None]
-            self._shift.meter.handled(batch[0][0].message.queue, times, each)
+            times = [one.attempt.seconds for one in batch[::each] if one.attempt.seconds is not None]
+            self._shift.meter.handled(batch[0].attempt.message.queue, times, each)
         return Freed(self._wakes(batch))
 
     def committed(self, attempt: Attempt, settlement: Settlement) -> Freed:
         """A turn has ended in a transaction of its handler's: as `settled`."""
         self._shift.meter.ended(attempt.message.queue, 1, [(attempt.reservation, settlement)])
-        return self.settled([(attempt, settlement)])
+        return self.settled([Ended(attempt, settlement)])
 
     def find_out(self, attempt: Attempt, error: StoreUnavailable) -> Plan[None]:
         """The answer to a commit was lost: a turn that can still be ended as failed was not committed."""
-        failed = (attempt, self._shift.conclude(attempt, error))
+        failed = Ended(attempt, self._shift.conclude(attempt, error))
         why = (yield from self._carry_out([failed])).get(attempt)
         if why is None:
             yield self.settled([failed])
@@ -139,7 +139,7 @@ class Settling:
         outage = Backoff()
         while True:
             try:
-                refused = yield Settle((attempt.reservation, settlement) for attempt, settlement in batch)
+                refused = yield Settle((one.attempt.reservation, one.settlement) for one in batch)
             except StoreUnavailable as error:
                 if (lost := self._lost(batch, error)) is not None:
                     return lost
@@ -153,12 +153,13 @@ class Settling:
                 if not refused:
                     return {}
                 why = {one.receipt: one.error for one in refused}
-                return {one: why[one.reservation.receipt] for one, _ in batch if one.reservation.receipt in why}
+                attempts = [one.attempt for one in batch]
+                return {one: why[one.reservation.receipt] for one in attempts if one.reservation.receipt in why}
 
     def _carry_out_apart(self, batch: Sequence[Ended], error: Exception) -> Plan[dict[Attempt, Exception]]:
         """Settle each half by itself, until the one that cannot be settled stands alone."""
         if len(batch) == 1:
-            return {batch[0][0]: error}
+            return {batch[0].attempt: error}
         middle = len(batch) // 2
         first = yield from self._carry_out(batch[:middle])
         second = yield from self._carry_out(batch[middle:])
@@ -166,7 +167,7 @@ class Settling:
 
     def _lost(self, batch: Sequence[Ended], error: StoreUnavailable) -> dict[Attempt, Exception] | None:
         """Return all as lost when it makes no sense to try again, else None."""
-        attempts = [attempt for attempt, _ in batch]
+        attempts = [one.attempt for one in batch]
         if error.outcome == "unknown":
             self._shift.journal.unknown(attempts, error)
         elif self._shift.gave_up:
@@ -183,7 +184,7 @@ class Settling:
                 attempt.tell(error)
                 self._shift.journal.lost(attempt)
             elif not isinstance(error, StoreUnavailable):
-                failed.append((attempt, self._shift.conclude(attempt, error)))
+                failed.append(Ended(attempt, self._shift.conclude(attempt, error)))
         return failed
 
     def _settle_failures(self, failed: list[Ended]) -> Plan[list[Ended]]:
@@ -195,7 +196,7 @@ class Settling:
             elif not isinstance(error, StoreUnavailable):
                 self._shift.journal.unsettled(attempt, error)
                 raise error
-        return [ended for ended in failed if ended[0] not in errors]
+        return [ended for ended in failed if ended.attempt not in errors]
 
     def _wakes(self, batch: Sequence[Ended]) -> bool:
         """Whether whoever claims has a reason to look before its sleep ends."""
@@ -204,7 +205,7 @@ class Settling:
             return False
         if shift.until is not None and not self._hand.held:
             return True
-        if any(attempt.message.group is not None for attempt, _ in batch):
+        if any(one.attempt.message.group is not None for one in batch):
             return True  # the next of its group may have its turn
-        delays = [one.delay or _NOW for _, one in batch if isinstance(one, Rollback)]
+        delays = [one.delay or _NOW for one in (ended.settlement for ended in batch) if isinstance(one, Rollback)]
         return bool(delays) and monotonic() + min(delays).total_seconds() < shift.sleeps_until

@@ -193,12 +193,12 @@ class Shift:
         """
         if not isinstance(outcome, list | tuple):
             each = outcome if outcome is None or isinstance(outcome, BaseException) else _no_outcomes(batch, outcome)
-            return [(attempt, self.conclude(attempt, each)) for attempt in batch]
+            return [Ended(attempt, self.conclude(attempt, each)) for attempt in batch]
         if len(outcome) != len(batch):
             each = _no_outcomes(batch, outcome)
-            return [(attempt, self.conclude(attempt, each)) for attempt in batch]
+            return [Ended(attempt, self.conclude(attempt, each)) for attempt in batch]
         pairs = zip(batch, outcome, strict=True)
-        return [(attempt, self.conclude(attempt, _entry(attempt, one))) for attempt, one in pairs]
+        return [Ended(attempt, self.conclude(attempt, _entry(attempt, one))) for attempt, one in pairs]
 
 
 def _no_outcomes(batch: Sequence[Attempt], outcome: object) -> InvalidOutcome:

@@ -99,7 +99,8 @@ def test_a_lost_permit_ends_claiming_and_gives_back_what_was_not_begun(monkeypat
     office.work()
     assert office.room_at(LEASE / 2) > 0
     assert office.room_at(2 * LEASE) == 0
-    assert list(office.shift.hand.ended) == [(attempt, Release())]
+    [ended] = office.shift.hand.ended
+    assert (ended.attempt, ended.settlement) == (attempt, Release())
 
 
 def test_while_the_database_is_away_a_permit_is_good_for_its_lease_and_no_longer(
