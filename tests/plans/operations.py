@@ -32,7 +32,7 @@ MINUTE: Final = timedelta(minutes=1)
 KEEPING: Final = Keeping(history=timedelta(days=1), keys=timedelta(days=1))
 NOW: Final = datetime.now(UTC)
 
-DUE, HEADS, RESTING, KEY, GROUP, TURN, ID = "due", "heads", "resting", "key", "group", "turn", "id"
+DUE, HEADS, RESTING, STOPPED, KEY, GROUP, TURN, ID = "due", "heads", "resting", "stopped", "key", "group", "turn", "id"
 LINES: Final = {DUE, HEADS}
 TAKING: Final = {*LINES, ID, GROUP, TURN}
 
@@ -66,7 +66,6 @@ class Operation:
         count: how many messages it is about.
         indexes: those of the table of messages by which it may look; `ID` is the primary key.
         sorts: why something is sorted; None: nothing is.
-        among_the_dead: whether it looks at all of the dead as well.
     """
 
     name: str
@@ -74,7 +73,6 @@ class Operation:
     count: int
     indexes: set[str]
     sorts: str | None = None
-    among_the_dead: bool = False
 
 
 def entry(key: str | None = None, group: str | None = None, priority: int = 0, queue: str = QUEUE) -> Entry:
@@ -197,16 +195,15 @@ OPERATIONS: Final = [
         "how a queue stands",
         lambda store, _: store.standing(QUEUE, 101),
         101,
-        {*LINES, GROUP, RESTING},
+        {*LINES, GROUP, RESTING, STOPPED},
         "of what was counted, of which there is no more than the cap",
-        among_the_dead=True,  # the stopped are, and may be last
     ),
     Operation("what was counted", lambda store, _: store.counters(QUEUE), 1, set()),
     Operation(
         "why the last of a large group waits",
         lambda store, leased: store.inspect(QUEUE, leased.last, None),
         1,
-        {ID, GROUP, TURN, RESTING},
+        {ID, GROUP, TURN, RESTING, STOPPED},
         FOUND_ROWS,
     ),
     # Change.

@@ -8,7 +8,7 @@ LIMIT :limit_in::INTEGER) AS dead) AS anon_1, (SELECT count(*) AS count_2
 FROM (SELECT duerow_message.id AS id
 FROM duerow_message
 WHERE duerow_message.queue = :queue_in::VARCHAR AND duerow_message.due_at IS NULL AND duerow_message.behind_at IS NULL
-    AND duerow_message.status IN ('new', 'error')
+    AND duerow_message.status != 'dead'
 LIMIT :limit_in::INTEGER) AS stopped) AS anon_2, (SELECT count(*) AS count_3
 FROM (SELECT duerow_message.id AS id
 FROM duerow_message

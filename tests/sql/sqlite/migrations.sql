@@ -35,6 +35,8 @@ CREATE INDEX duerow_message_heads ON duerow_message (queue, priority, due_at, id
 
 CREATE INDEX duerow_message_resting ON duerow_message (queue, id) WHERE due_at IS NULL AND behind_at IS NULL;
 
+CREATE INDEX duerow_message_stopped ON duerow_message (queue, id) WHERE due_at IS NULL AND behind_at IS NULL AND status <> 'dead';
+
 CREATE UNIQUE INDEX duerow_message_key ON duerow_message (queue, "key") WHERE key IS NOT NULL AND status IN ('new', 'error');
 
 CREATE INDEX duerow_message_group ON duerow_message (queue, "group", id) WHERE "group" IS NOT NULL AND status IN ('new', 'error');

@@ -67,6 +67,12 @@ def statements(tables: Tables, dialect: Dialect) -> list[Executable | Executable
         _index(named("due"), *line, where='due_at IS NOT NULL AND "group" IS NULL'),
         _index(named("heads"), *line, where='due_at IS NOT NULL AND "group" IS NOT NULL'),
         _index(named("resting"), columns.queue, columns.id, where="due_at IS NULL AND behind_at IS NULL"),
+        _index(  # the stopped are few, and may be last among very many dead
+            named("stopped"),
+            columns.queue,
+            columns.id,
+            where="due_at IS NULL AND behind_at IS NULL AND status <> 'dead'",
+        ),
         _index(named("key"), columns.queue, columns.key, where=f"key IS NOT NULL AND {live}", unique=True),
         _index(named("group"), columns.queue, columns.group, columns.id, where=f'"group" IS NOT NULL AND {live}'),
         _index(

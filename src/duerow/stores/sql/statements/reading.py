@@ -211,7 +211,7 @@ class Reading(Core):
         behind = (columns.group.is_not(None), self._live, columns.due_at.is_(None), columns.behind_at.is_not(None))
         kinds = {
             "dead": (*self._resting, ~self._live),
-            "stopped": (*self._resting, self._live),
+            "stopped": (*self._resting, columns.status != const("dead")),
             "waiting": behind,
         }
         parts = []
