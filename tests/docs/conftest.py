@@ -1,5 +1,6 @@
 """What the examples of a page run on."""
 
+import signal
 import uuid
 from collections.abc import Iterator
 from contextlib import closing
@@ -25,7 +26,8 @@ def spark_as_before() -> Iterator[None]:
     """Stops the session that a page has started, so that it is no other test's."""
     from pyspark.sql import SparkSession
 
-    before = SparkSession.getActiveSession()
+    before, on_interrupt = SparkSession.getActiveSession(), signal.getsignal(signal.SIGINT)
     yield
+    signal.signal(signal.SIGINT, on_interrupt)
     if before is None and (started := SparkSession.getActiveSession()) is not None:
         started.stop()

@@ -142,7 +142,7 @@ MEMORY = [
     Mutation("the token of a turn is not tested", STEPS, "lent_on", " and record.token == receipt.token", ""),
     Mutation(
         "the newest due message comes first",
-        STATE, "due", "in line[start:end]", "in reversed(line[start:end])",
+        STEPS, "_in_turn", "yield from state.due(queue, now)", "yield from reversed(list(state.due(queue, now)))",
     ),
     Mutation("of a group nobody waits for those before it", STATE, "has_turn", "[0] == record.id", "[0] >= 0"),
     Mutation("attempts are not counted", STEPS, "_lend", "attempts=record.attempts + 1", "attempts=record.attempts"),

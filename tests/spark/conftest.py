@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,9 @@ _numbers = itertools.count()
 @pytest.fixture(scope="session")
 def session() -> Iterator[SparkSession]:
     """A session with two places to run."""
+    on_interrupt = signal.getsignal(signal.SIGINT)
     started = spark.session(app="duerow tests", cores=2)
+    signal.signal(signal.SIGINT, on_interrupt)  # Spark's own would outlive the session, in the tests that come after
     yield started
     started.stop()
 
