@@ -13,7 +13,7 @@ from bench.context import Context
 from bench.databases import PostgresqlDatabase, SqliteDatabase
 from bench.processes import together
 from bench.results import Result, limit, percentile
-from tests.plans.history import fill_postgresql, fill_sqlite
+from tests.plans.history import on_postgresql, on_sqlite
 
 BAR_MS = 20.0
 PROCESSES = 4
@@ -25,15 +25,14 @@ def percentiles(context: Context) -> list[Result]:
     server = PostgresqlDatabase(context.server, "bench_stats")
     _crowd(server, size.backlog)
     with psycopg.connect(server.url, autocommit=True) as connection:
-        turns = fill_postgresql(connection, "public", size.history)
+        connection.execute(on_postgresql("public", size.history).encode())
         connection.execute("VACUUM ANALYZE")
     file = SqliteDatabase(context.folder, "stats")
     _crowd(file, size.backlog)
     with closing(sqlite3.connect(file.url.removeprefix("sqlite:///"))) as connection:
-        fill_sqlite(connection, size.history)
+        connection.execute(on_sqlite(size.history))
         connection.commit()
-    beside = f" and {size.history:,} finished turns" if turns else ""
-    title = f"stats with {size.backlog:,} ready, {size.backlog:,} delayed{beside}, p95"
+    title = f"stats with {size.backlog:,} ready, {size.backlog:,} delayed and {size.history:,} finished turns, p95"
     return [_timed(context, server, title), _timed(context, file, f"SQLite: {title}")]
 
 

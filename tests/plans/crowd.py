@@ -31,11 +31,11 @@ class Crowd:
     behind: int
     groups: int
     dead: int
-    history: int = 0
+    history: int
 
 
-FEW: Final = Crowd(ready=1_100, delayed=0, behind=150, groups=300, dead=150)
-SMALL: Final = Crowd(ready=2_000, delayed=4_000, behind=3_000, groups=1_500, dead=1_500)
+FEW: Final = Crowd(ready=1_100, delayed=0, behind=150, groups=300, dead=150, history=200)
+SMALL: Final = Crowd(ready=2_000, delayed=4_000, behind=3_000, groups=1_500, dead=1_500, history=2_000)
 FULL: Final = Crowd(ready=200_000, delayed=1_000_000, behind=1_000_000, groups=10_000, dead=200_000, history=5_000_000)
 
 COLUMNS: Final = (

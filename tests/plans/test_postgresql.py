@@ -15,7 +15,7 @@ import duerow
 from duerow.testing.conformance.fixtures import Place
 from tests.plans.crowd import FULL, SMALL, Crowd, insertions
 from tests.plans.examining import OnPostgresql
-from tests.plans.history import fill_postgresql
+from tests.plans.history import on_postgresql
 from tests.plans.operations import OPERATIONS, Leased, Operation
 
 MARGIN = 50
@@ -64,8 +64,7 @@ def fill(connection: psycopg.Connection, schema: str, crowd: Crowd) -> None:
     """Write the crowd."""
     for text in insertions(Postgresql(), f"{schema}.duerow_message", crowd):
         connection.execute(text.encode())
-    if crowd.history:
-        fill_postgresql(connection, schema, crowd.history)
+    connection.execute(on_postgresql(schema, crowd.history).encode())
     connection.execute("VACUUM ANALYZE")
 
 

@@ -12,7 +12,7 @@ import pytest
 import duerow
 from tests.plans.crowd import FEW, FULL, SMALL, Crowd, insertions
 from tests.plans.examining import OnSqlite
-from tests.plans.history import fill_sqlite
+from tests.plans.history import on_sqlite
 from tests.plans.operations import OPERATIONS, Operation
 
 MARGIN = 50
@@ -67,8 +67,7 @@ def fill(path: Path, crowd: Crowd) -> None:
         connection.execute("PRAGMA synchronous = OFF")
         for text in insertions(Sqlite(), "duerow_message", crowd):
             connection.execute(text)
-        if crowd.history:
-            fill_sqlite(connection, crowd.history)
+        connection.execute(on_sqlite(crowd.history))
         connection.commit()
 
 
