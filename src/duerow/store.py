@@ -781,6 +781,9 @@ class Store(Protocol):
     def idle(self, queues: Sequence[str], until: timedelta) -> Plan[timedelta | None]:
         """Note that a consumer of these queues sleeps for up to `until`, so that pushes wake it.
 
+        With zero nobody sleeps, and the answer is relied on: everything that is committed counts. Otherwise what was
+        committed long after it was pushed may be passed over, for who sleeps looks again.
+
         Returns how long from now until the next message of them is due (zero or less: now), None if there is none.
         Leased ones count: they are due at the end of their lease.
         """

@@ -106,3 +106,21 @@ def test_a_message_that_another_transaction_holds_keeps_nobody_waiting_and_the_f
             assert [lent.message.payload for lent in queue.reserve_many(5)] == [*range(first, first + 5)]
         other.rollback()
         assert queue.reserve_many(1)[0].message.payload == "held"
+
+
+@pytest.mark.parametrize("priority", [0, 5])
+def test_who_relies_on_a_queue_being_idle_is_told_of_what_was_committed_late(place: Place, priority: int) -> None:
+    with (
+        duerow.connect(place.url, **place.settings) as looking,
+        duerow.connect(place.url, **place.settings) as producing,
+        closing(psycopg.connect(place.url)) as connection,
+    ):
+
+        def due_in() -> timedelta | None:
+            return looking.run(lambda: looking.store.idle(["mail"], timedelta(0)))
+
+        producing.queue("mail").push("late", priority=priority, within=connection)
+        assert due_in() is None
+        connection.commit()
+        assert (waits := due_in()) is not None
+        assert waits < timedelta(0)

@@ -242,13 +242,16 @@ class Reading(Recalling):
             )
         waits: list[timedelta] = []
         read: Callable[[Any], Any] = self.dialect.read_moment
+        relied_on = not until  # nobody sleeps, so nobody will look again: then no row may be passed over
         for name in queues:
-            if self.lines.stale(name):
+            if relied_on or self.lines.stale(name):
                 yield from self._look_for_lines(name)
             if self.lines.is_paused(name):
                 continue
             floor, writes = self.floors.nothing_before(name)
             lines = [(line.grouped, line.priority) for line in self.lines.of(name)]
+            if relied_on:  # rows pushed earlier than the last look may have been committed since
+                floor = None
             bound = {"queue_in": name, "floor": self.dialect.write_moment(floor or EPOCH)}
             rows = yield self._given(self.statements.next_due, ("grouped", "priority"), lines, bound)
             now = read(rows[0][1])
