@@ -1,0 +1,113 @@
+"""What a store is: a few writes and a few general reads as plans, and two ways to reach its server.
+
+A store knows nothing of codecs, retry policies or handlers: it is handed encoded text and decided turns. Its plans
+yield steps that only its own connections understand (see `duerow.plan`). Every store keeps the same promises,
+proven by one conformance suite.
+"""
+
+from __future__ import annotations
+
+from duerow.store.backends import Backend, Settings, find_backend
+from duerow.store.connections import (
+    AsyncConnections,
+    AsyncListener,
+    AsyncOwnTransaction,
+    Connections,
+    Listener,
+    OwnTransaction,
+    TransactionState,
+)
+from duerow.store.contract import Capabilities, Store
+from duerow.store.looking import (
+    Change,
+    Consumer,
+    Inspection,
+    Order,
+    Past,
+    PastQuery,
+    PlaceInHistory,
+    Query,
+    Removal,
+    Tally,
+)
+from duerow.store.queues import (
+    Charted,
+    Counted,
+    Counters,
+    Indexed,
+    Indexing,
+    IndexKind,
+    Planned,
+    Said,
+    ScheduleChange,
+    SchedulesFound,
+    Standing,
+    Totals,
+)
+from duerow.store.turns import (
+    Buried,
+    Closed,
+    Committed,
+    End,
+    Entry,
+    Joined,
+    Keeping,
+    Moved,
+    Record,
+    Refused,
+    Released,
+    Reserved,
+    RolledBack,
+    Turn,
+)
+
+__all__ = [
+    "AsyncConnections",
+    "AsyncListener",
+    "AsyncOwnTransaction",
+    "Backend",
+    "Buried",
+    "Capabilities",
+    "Change",
+    "Charted",
+    "Closed",
+    "Committed",
+    "Connections",
+    "Consumer",
+    "Counted",
+    "Counters",
+    "End",
+    "Entry",
+    "IndexKind",
+    "Indexed",
+    "Indexing",
+    "Inspection",
+    "Joined",
+    "Keeping",
+    "Listener",
+    "Moved",
+    "Order",
+    "OwnTransaction",
+    "Past",
+    "PastQuery",
+    "PlaceInHistory",
+    "Planned",
+    "Query",
+    "Record",
+    "Refused",
+    "Released",
+    "Removal",
+    "Reserved",
+    "RolledBack",
+    "Said",
+    "ScheduleChange",
+    "SchedulesFound",
+    "Settings",
+    "Standing",
+    "Store",
+    "Tally",
+    "Totals",
+    "TransactionState",
+    "Turn",
+    "find_backend",
+]

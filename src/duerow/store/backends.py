@@ -1,0 +1,92 @@
+"""How the store for a URL or an engine is found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, Protocol
+
+from duerow.clock import Clock
+from duerow.errors import ConfigurationError
+from duerow.store.connections import AsyncConnections, Connections
+from duerow.store.contract import Store
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to open a store.
+
+    Attributes:
+        clock: tells the time instead of the database; for tests.
+        prefix: what the names of all tables begin with.
+        schema: the database schema that holds the tables; None: the connection's default.
+        options: whatever else the URL or the call says, for the store's own use.
+    """
+
+    clock: Clock | None = None
+    prefix: str = "duerow_"
+    schema: str | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.clock is not None and not callable(getattr(self.clock, "now", None)):
+            raise ConfigurationError(f"clock= is an object with now(), an aware datetime, not {self.clock!r:.80}")
+        if not isinstance(self.prefix, str):
+            raise ConfigurationError(f"prefix= is text that begins the names of all tables, not {self.prefix!r:.80}")
+        if self.schema is not None and not isinstance(self.schema, str):
+            raise ConfigurationError(f"schema= is the name of a database schema, not {self.schema!r:.80}")
+
+
+class Backend(Protocol):
+    """A family of databases, found by the entry point of its URL scheme in the group `duerow.stores`."""
+
+    def open(self, target: Any, settings: Settings) -> tuple[Store, Connections]:
+        """Open by URL or by an engine or client of the user's own, for blocking calls."""
+        ...
+
+    def aopen(self, target: Any, settings: Settings) -> tuple[Store, AsyncConnections]:
+        """Open by URL or by an engine or client of the user's own, for awaited calls."""
+        ...
+
+
+def find_backend(target: Any) -> Backend:
+    """Return the family of databases for a URL or an engine.
+
+    Raises:
+        ConfigurationError: nothing that is installed knows this scheme, or the target is neither.
+    """
+    scheme = _scheme(target)
+    found = _installed()
+    if scheme not in found:
+        known = ", ".join(f"{name}://" for name in sorted(found))
+        raise ConfigurationError(f"no store for {scheme}:// is installed; known are {known}")
+    try:
+        backend: Backend = found[scheme].load()
+    except ModuleNotFoundError as error:
+        raise ConfigurationError(
+            f"{scheme}:// needs the module {error.name}: pip install 'duerow[{scheme}]'"
+        ) from error
+    return backend
+
+
+@cache
+def _installed() -> dict[str, EntryPoint]:
+    """Return the entry points of all stores; looked up once, since that reads the whole list of packages."""
+    return {entry.name: entry for entry in entry_points(group="duerow.stores")}
+
+
+def _scheme(target: Any) -> str:
+    if isinstance(target, str):
+        scheme, colon, _ = target.partition("://")
+        if not colon:
+            raise ConfigurationError(
+                f"{target!r:.200} is no URL; write for example sqlite:///app.db or postgresql://user@host/base"
+            )
+        return scheme.partition("+")[0]
+    dialect = getattr(target, "dialect", None)
+    if dialect is None:
+        raise ConfigurationError(f"connect() takes a URL or an SQLAlchemy Engine, not {type(target).__name__}")
+    name: str = dialect.name
+    return name
