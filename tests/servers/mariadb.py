@@ -68,10 +68,12 @@ def running() -> Iterator[str]:
         mariadb = installed() or unpacked()
         data, port = home / "data", free_port()
         base = f"--basedir={mariadb.root / 'usr'}"
-        run(owner, [mariadb.installer, "--no-defaults", base, f"--datadir={data}", *INSTALL], mariadb.environment)
+        # Two that are made at once would meet in the machine's folder of temporary files.
+        environment = {**mariadb.environment, "TMPDIR": str(home)}
+        run(owner, [mariadb.installer, "--no-defaults", base, f"--datadir={data}", *INSTALL], environment)
         server = [mariadb.server, "--no-defaults", base, f"--datadir={data}", f"--port={port}", *SETTINGS]
         url = f"mysql://{USER}@127.0.0.1:{port}/{DATABASE}"
-        with serving(server, home, lambda: create_database(port), owner, env=mariadb.environment):
+        with serving(server, home, lambda: create_database(port), owner, env=environment):
             yield url
 
 
