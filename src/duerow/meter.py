@@ -74,7 +74,7 @@ class Meter:
     def __init__(self, clock: Callable[[], datetime]) -> None:
         self._clock = clock
         self._begin_anew()
-        _anew_after_fork(self)
+        _METERS.add(self)
 
     def _begin_anew(self) -> None:
         self.process = new_claim()
@@ -207,15 +207,17 @@ class Meter:
         return (self._clock() + self._ahead).replace(second=0, microsecond=0)
 
 
-def _anew_after_fork(meter: Meter) -> None:
+_METERS: Final[weakref.WeakSet[Meter]] = weakref.WeakSet()
+
+
+def _count_anew() -> None:
     """Let a child process count its own work alone, under a name of its own."""
-    reference = weakref.ref(meter)
+    for meter in list(_METERS):
+        meter._begin_anew()
 
-    def forget() -> None:
-        if (inherited := reference()) is not None:
-            inherited._begin_anew()
 
-    os.register_at_fork(after_in_child=forget)
+if hasattr(os, "register_at_fork"):  # elsewhere nothing forks
+    os.register_at_fork(after_in_child=_count_anew)
 
 
 def _added(first: dict[str, Tally], second: dict[str, Tally]) -> dict[str, Tally]:

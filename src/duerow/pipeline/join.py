@@ -23,7 +23,7 @@ from duerow.parts import CORRELATION, messages_of
 from duerow.payloads import Payloads, Sealing
 from duerow.pipeline.graph import SETS, Node
 from duerow.pipeline.stations import DROPPED, PARENT, Drop, Station, check_name
-from duerow.settlement import Bury, Close, Commit, Gather, Move, Retry, Settlement
+from duerow.settlement import DONE, Bury, Close, Commit, Gather, Move, Retry, Settlement
 from duerow.translation import HOPS, hops
 from duerow.typed import Declared
 from duerow.working.rate import Rate
@@ -39,7 +39,6 @@ WITHIN: Final = timedelta(hours=1)
 REMEMBER: Final = timedelta(days=1)
 
 _SHORTEST: Final = timedelta(milliseconds=1)
-_DONE: Final = Commit()
 
 
 @dataclass(frozen=True)
@@ -244,7 +243,7 @@ class Merging(Station):
         if parts is None:
             return Close(message.payload[CORRELATION], self.join.remembers)
         if not parts:  # somebody took them away
-            return _DONE
+            return DONE
         returned = self.function(parts)
         if isinstance(returned, Retry | Bury):
             return returned

@@ -24,7 +24,7 @@ from duerow.message import Draft, Message, Scalar, check_queue_name, check_span
 from duerow.payloads import Sealing
 from duerow.pipeline.graph import Node
 from duerow.retry import DEFAULT, RetryFunction, RetryPolicy, as_policy
-from duerow.settlement import Bury, Commit, Gather, Move, Retry, Settlement, decide, mistake
+from duerow.settlement import DONE, Bury, Commit, Gather, Move, Retry, Settlement, decide, mistake
 from duerow.translation import HOPS, hops
 from duerow.working.rate import Rate, check_rate
 from duerow.working.shift import is_async, is_generator
@@ -40,7 +40,6 @@ PARENT: Final = "parent"
 
 StationFunction = Callable[[Any], Any]
 
-_DONE: Final = Commit()
 DROPPED: Final = Commit(dropped=True)
 
 
@@ -429,7 +428,7 @@ class Sink(Station):
         return {}
 
     def _end(self, message: Message, returned: Any) -> Settlement:
-        return _DONE
+        return DONE
 
 
 def _offspring(message: Message) -> dict[str, Scalar]:

@@ -14,7 +14,7 @@ from typing import Any
 from duerow.consumer import consumer_name, new_claim
 from duerow.errors import StoreUnavailable
 from duerow.plan import Plan, run
-from duerow.settlement import DONE, Settlement
+from duerow.settlement import Settlement
 from duerow.store import Listener
 from duerow.sync.permits import PermitDesk
 from duerow.sync.queue import Queue, Reservation
@@ -183,7 +183,7 @@ class Crew:
         self._hand.pace.note(seconds)
         if not slot.end():
             return None
-        return DONE if outcome is None else self._shift.conclude(attempt, outcome)
+        return self._shift.conclude(attempt, outcome)
 
     def _call(self, subject: Any) -> Any:
         # In a function of its own, so that the error's traceback does not hold the frame that holds the error.
