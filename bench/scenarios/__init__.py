@@ -16,6 +16,7 @@ SCENARIOS: dict[str, Scenario] = {
     "snapshot": snapshot.held,
     "backlog": backlog.delayed,
     "spark": spark.station,
+    "frames": spark.frames,
     "sqlite": drain.sqlite,
     "memory": memory.worker,
     "features": features.own_costs,
