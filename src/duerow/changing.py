@@ -134,7 +134,7 @@ def change(
     """
     if store.capabilities.transactions:
         yield BEGIN
-    records, batch = yield from _next(store, choice, statuses, previous, locked=not dry_run)
+    records, batch = yield from next_batch(store, choice, statuses, previous, locked=not dry_run)
     changes = [edit(record) for record in records]
     refused = (yield from store.change(choice.queue, changes, choice.even_if_leased, dry_run)) if changes else []
     if refused and choice.where is None:
@@ -150,7 +150,7 @@ def remove(
         return (yield from change(store, choice, UNFINISHED, Change, previous, dry_run))
     if store.capabilities.transactions:
         yield BEGIN
-    records, batch = yield from _next(store, choice, (*UNFINISHED, "done"), previous, locked=True)
+    records, batch = yield from next_batch(store, choice, (*UNFINISHED, "done"), previous, locked=True)
     ids = [record.id for record in records]
     removal = yield from store.remove(choice.queue, ids, (), choice.even_if_leased, keep)
     if removal.leased and choice.where is None:
@@ -158,7 +158,7 @@ def remove(
     return _counted(batch, len(removal.removed), len(removal.leased))
 
 
-def _next(
+def next_batch(
     store: Store, choice: Choice, statuses: tuple[Status, ...], previous: Batch | None, locked: bool
 ) -> Plan[tuple[list[Record], Batch]]:
     """Read the next batch; what was pushed since the call began is not among it, so that the call comes to an end."""

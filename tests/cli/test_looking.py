@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 import duerow
-from duerow import Database, limited
+from duerow import Database, Draft, limited
 from duerow.encryption import Encryption
 from duerow.retry import fixed
 from tests.cli.conftest import Command, parsed
@@ -26,25 +26,37 @@ def test_sql_prints_what_creates_the_tables_and_changes_nothing(command: Command
     assert command("stats").exit_code == 1
 
 
-def test_stats_counts_each_queue_by_status(command: Command, database: Database):
+def test_stats_counts_the_messages_of_each_queue(command: Command, database: Database):
     orders = database.queue("orders", retry=limited(2, fixed(timedelta(hours=1))))
     for number in range(4):
         orders.push({"order": number})
     orders.rollback(orders.reserve(), error="out of stock")
     orders.bury(orders.reserve(), "no such customer")
-    database.queue("mails").push("hello")
+    mails = database.queue("mails")
+    mails.push_many(
+        [Draft("hello"), Draft("later", delay=timedelta(hours=1)), Draft("stopped", key="s"), Draft("first", group="g")]
+    )
+    mails.push("second", group="g")
+    mails.reschedule(key="s", due=None)
+    assert len(mails.reserve_many(5)) == 2
+    mails.pause()
     database.write_counts()
     told = {line.pop("queue"): line for line in parsed(command("stats", "--json"))}
-    assert [told["mails"][name] for name in ("new", "error", "done", "dead", "all")] == [1, 0, 0, 0, 1]
+    assert [told["mails"][name] for name in ("new", "error", "done", "dead", "all")] == [5, 0, 0, 0, 5]
     assert [told["orders"][name] for name in ("new", "error", "done", "dead", "all")] == [2, 1, 0, 1, 4]
     assert told["orders"]["lifetime"] == {"done": 0, "failed": 1, "dead": 1, "moved": 0}
     assert told["orders"]["rates"]["60"]["failed"] == 1 / 60
     assert told["orders"]["waiting_seconds"]["p50"] >= 0
-    assert (told["mails"]["waiting_seconds"], told["orders"]["handling_seconds"]) == (None, None)
+    assert told["orders"]["handling_seconds"] is None
     assert [line["queue"] for line in parsed(command("stats", "orders", "--json"))] == ["orders"]
-    shown = command("stats").stdout
-    assert "orders" in shown
-    assert "done/min" in shown
+    numbers = ("ready", "delayed", "leased", "waiting", "stopped", "dead", "paused", "capped")
+    assert [told["orders"][name] for name in numbers] == [2, 1, 0, 0, 0, 1, False, []]
+    assert [told["mails"][name] for name in numbers] == [0, 1, 2, 1, 1, 0, True, []]
+    assert told["mails"]["next_due_at"] > told["orders"]["oldest_due_at"]
+    shown = command("stats", "--exact").stdout
+    for word in ("ready", "delayed", "leased", "waiting", "stopped", "dead", "done/min", "paused"):
+        assert word in shown
+    assert "stopped" not in command("stats", "orders").stdout
 
 
 def test_stats_says_when_there_are_no_messages(command: Command, database: Database):

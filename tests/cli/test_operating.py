@@ -32,6 +32,8 @@ def test_a_queue_is_paused_and_resumed(command: Command, database: Database):
     assert queue.stats().paused
     assert command("resume", "orders").stdout == "orders hands out again\n"
     assert not queue.stats().paused
+    assert parsed(command("pause", "orders", "--json")) == {"queue": "orders", "paused": True}
+    assert parsed(command("resume", "orders", "--json")) == {"queue": "orders", "paused": False, "draining": False}
 
 
 def test_dead_letters_go_back(command: Command, database: Database):
@@ -65,6 +67,8 @@ def test_a_queue_is_drained_and_resumed(command: Command, database: Database):
     queue = database.queue("orders")
     queue.push("hello")
     assert command("drain", "orders", "--no-wait").stdout == "orders takes no new messages\n"
+    told = parsed(command("drain", "orders", "--no-wait", "--json"))
+    assert told == {"queue": "orders", "draining": True, "empty": None}
     assert "draining" in command("queues").stdout
     late = command("drain", "orders", "--timeout", "0")
     assert (late.exit_code, "still has messages" in late.stderr) == (1, True)

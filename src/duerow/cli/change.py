@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Annotated, Any
 
 import msgspec
@@ -10,7 +10,7 @@ import typer
 from msgspec import UNSET
 
 from duerow.changing import Changed
-from duerow.cli.options import PREFIX, AsJson, Prefix, Schema, Url, connected, print_json, print_table
+from duerow.cli.options import PREFIX, AsJson, Prefix, Schema, Url, connected, print_json, print_table, span
 from duerow.cli.queue import Name, print_messages
 from duerow.counting import Count
 from duerow.errors import ConfigurationError
@@ -171,7 +171,7 @@ def reschedule(
             key=key,
             where=where,
             due=UNSET if delay is not None else due,  # type: ignore[arg-type]
-            delay=None if delay is None else timedelta(seconds=delay),
+            delay=None if delay is None else span("--delay", delay),
             dry_run=dry_run,
             even_if_leased=even_if_leased,
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
+from datetime import timedelta
 from typing import Annotated, Any, TypeVar
 
 import msgspec
@@ -13,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from duerow.codec import BYTES, JSON
+from duerow.errors import ConfigurationError
 from duerow.history import Event
 from duerow.message import Message
 from duerow.payloads import Sealing
@@ -54,6 +56,14 @@ def _encryption(keys: list[str]) -> Sealing:
     from duerow.encryption import Encryption
 
     return Encryption(keys)
+
+
+def span(option: str, seconds: float) -> timedelta:
+    """Return how long an option says, else raise ConfigurationError."""
+    try:
+        return timedelta(seconds=seconds)
+    except (OverflowError, ValueError) as error:
+        raise ConfigurationError(f"{option} {seconds} is no number of seconds that can be waited for") from error
 
 
 Shown = TypeVar("Shown", Message, Event)
