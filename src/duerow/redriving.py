@@ -13,7 +13,7 @@ from duerow.errors import DuplicateKey, InvalidMessage
 from duerow.message import LIVE, OnDuplicate
 from duerow.payloads import as_stored
 from duerow.plan import BEGIN, Plan
-from duerow.reservation import Reservation
+from duerow.reservation import Receipt, Reservation
 from duerow.settlement import Move
 from duerow.store import Keeping, Moved, Query, Record, Store, Turn
 from duerow.where import Compare, Condition, IsNull, every, negation
@@ -177,7 +177,7 @@ class Stayed(msgspec.Struct, frozen=True):
 
     def _onto(self, record: Record) -> Turn:
         return Turn(
-            changing.Change(record).receipt,
+            Receipt(record.id, record.token),
             Moved(
                 self.queue,
                 None,

@@ -9,6 +9,7 @@ import pytest
 
 from duerow import Bury, Database, Draft, Queue, Retry
 from duerow.errors import ConfigurationError, InvalidMessage, LeaseLost, NotSupported
+from duerow.message import OnDuplicate
 from duerow.redriving import Redriven
 from duerow.testing.clock import MovableClock, hours, minutes
 from duerow.testing.reading import payloads
@@ -160,19 +161,24 @@ def test_redrive_does_as_it_is_told_where_a_key_is_taken_also_with_those_that_st
     db: Database, stays: bool, clock: MovableClock
 ) -> None:
     queue = db.queue("mail", dead_letter=None if stays else "mail-dead", history=hours(1))
-    for mode, content, waits in (("ignore", "new", True), ("earliest", "new", False), ("replace", "old", False)):
+    modes: list[tuple[OnDuplicate, str, bool]] = [
+        ("ignore", "new", True),
+        ("earliest", "new", False),
+        ("replace", "old", False),
+    ]
+    for mode, content, waits in modes:
         for payload in ("older", "old"):
             queue.push(payload, key="k", headers={"trace": payload}, group="g", priority=3)
             given_up = give_up(queue)
         live = queue.push("new", key="k", delay=hours(1), group="g").id
         assert queue.redrive(dry_run=True) == queue.redrive() == Redriven(0, 2)
-        told = {"on_duplicate": mode}
         if mode != "ignore" and not db.store.capabilities.transactions:
             with pytest.raises(NotSupported):
-                queue.redrive(**told)
+                queue.redrive(on_duplicate=mode)
             assert queue.count("dead") + db.queue("mail-dead").count() == 2
         else:
-            assert queue.redrive(dry_run=True, **told) == queue.redrive(**told) == Redriven(2, 0)
+            assert queue.redrive(dry_run=True, on_duplicate=mode) == Redriven(2, 0)
+            assert queue.redrive(on_duplicate=mode) == Redriven(2, 0)
             [message] = queue.find()
             assert (message.id, message.payload, queue.peek() == []) == (live, content, waits)
             assert (message.status, message.headers.get("trace")) == ("new", "old" if content == "old" else None)
