@@ -99,12 +99,13 @@ class Choice(msgspec.Struct, frozen=True):
 
 
 def choice(
-    queue: str, id: object, key: object, where: object, even_if_leased: bool, indexed: tuple[Indexed, ...] = ()
+    queue: str, id: object, key: object, where: object, even_if_leased: object, indexed: tuple[Indexed, ...] = ()
 ) -> Choice:
     """Return which messages are meant.
 
     Raises:
-        ConfigurationError: not exactly one of id, key and where was given, or the id is none.
+        ConfigurationError: not exactly one of id, key and where was given, the id is none, or `even_if_leased` is
+            neither true nor false.
         InvalidMessage: no message can have the key.
         InvalidCondition: the condition cannot be read.
     """
@@ -113,6 +114,8 @@ def choice(
             f"say an id or a key or a condition (where=), exactly one of them: id={id!r:.80}, key={key!r:.80}, "
             f"where={str(where)!r:.80}"
         )
+    if not isinstance(even_if_leased, bool):
+        raise ConfigurationError(f"even_if_leased is True or False, not {even_if_leased!r:.80}")
     chosen = None if id is None else one_id(id)
     condition = None if where is None else as_condition(where)
     return Choice(queue, chosen, check_key(key), condition, even_if_leased, indexed)

@@ -21,8 +21,8 @@ from duerow.aio.looking import Looking, P
 from duerow.aio.operating import Operating
 from duerow.aio.recalling import Recalling
 from duerow.codec import MAX_PAYLOAD_BYTES, Encoded
-from duerow.consumer import new_claim
-from duerow.definition import check_indexed, indexed_again
+from duerow.consumer import check_consumer, new_claim
+from duerow.definition import check_indexed, check_max_payload_bytes, indexed_again
 from duerow.errors import (
     CodecError,
     ConfigurationError,
@@ -141,7 +141,7 @@ class Queue(Looking[P], Recalling[P], Operating, Defining):
         self.name = check_queue_name(name)
         self.lease = check_span("lease", lease, SHORTEST_LEASE)
         self.retry = as_policy(retry)
-        self.max_payload_bytes = max_payload_bytes
+        self.max_payload_bytes = check_max_payload_bytes(max_payload_bytes)
         self.dead_letter = None if dead_letter is None else check_queue_name(dead_letter)
         self.payload, self.upgrades = payload, upgrades
         self.indexed = check_indexed(indexed)
@@ -336,7 +336,7 @@ class Queue(Looking[P], Recalling[P], Operating, Defining):
         if within is not None:
             raise NotSupported("reserve(within=…): a lease that nobody else can see is none; use pop(within=…)")
         limit, span = changing.how_many(n), self._lease(lease)
-        claim = consumer or new_claim()
+        claim = new_claim() if consumer is None else check_consumer(consumer)
         lent: list[Reservation[P]] = []
         put_off = 0
         while len(lent) < limit and put_off < MOST_PUT_OFF:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from duerow import translation
+from duerow.changing import one_id
 from duerow.errors import ConfigurationError, InvalidMessage
 from duerow.message import check_key
 from duerow.plan import Plan
@@ -73,13 +74,13 @@ class Operating:
             key: the key of a live message, instead.
 
         Raises:
-            ConfigurationError: not exactly one of id and key was given.
+            ConfigurationError: not exactly one of id and key was given, or the id is none.
             InvalidMessage: the queue has no such message.
         """
         if (id is None) == (key is None):
             raise ConfigurationError(f"why takes an id or a key, one of them: id={id!r}, key={key!r}")
-        checked = check_key(key)
-        seen = self.database.run(lambda: self.database.store.inspect(self.name, id, checked))
+        chosen, checked = None if id is None else one_id(id), check_key(key)
+        seen = self.database.run(lambda: self.database.store.inspect(self.name, chosen, checked))
         if seen is None:
             which = f"with id {id}" if key is None else f"that is live and has the key {key!r}"
             raise InvalidMessage(f"queue {self.name!r} has no message {which}; it may be done, moved or removed")
