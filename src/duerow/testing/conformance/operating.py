@@ -99,14 +99,24 @@ def test_a_message_of_a_paused_queue_says_so(db: Database, queue: Queue) -> None
     assert codes(queue, pushed.id) == ["paused"]
 
 
-def test_a_message_behind_another_of_its_group_names_it(db: Database, queue: Queue) -> None:
+def test_a_message_behind_another_of_its_group_names_it_and_what_that_waits_for(
+    db: Database, queue: Queue, clock: MovableClock
+) -> None:
     seen(db, "mail")
     first, second, third = queue.push_many([Draft(place, group="g") for place in range(3)])
     [reason] = queue.why(second.id)
     assert (reason.code, reason.by) == ("group-blocked", first.id)
-    queue.reserve()
+    assert reason.text.endswith(" goes before it, and that is due")
+    queue.reserve_many(1, consumer="there:2:b/2")
     assert [(one.code, one.by) for one in queue.why(third.id)] == [("group-blocked", first.id)]
+    assert " and there:2:b/2 has that until " in queue.why(third.id)[0].text
     assert codes(queue, first.id) == ["leased"]
+    clock.advance(minutes(2))
+    assert queue.why(third.id)[0].text.endswith(", and that is due")
+    queue.reschedule(first.id, due=None)
+    assert queue.why(third.id)[0].text.endswith(", and that was stopped")
+    queue.reschedule(first.id, delay=hours(1))
+    assert ", and that is due at " in queue.why(third.id)[0].text
 
 
 def test_a_message_whose_attempts_are_used_up_says_so(db: Database, clock: MovableClock) -> None:
