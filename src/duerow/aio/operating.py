@@ -9,7 +9,7 @@ from duerow.changing import one_id
 from duerow.errors import ConfigurationError, InvalidMessage
 from duerow.message import check_key
 from duerow.plan import Plan
-from duerow.store import Counters, Standing
+from duerow.store import Counters, Order, Query, Standing
 from duerow.watching import CAP, Reason, Stats, reasons, work
 
 if TYPE_CHECKING:
@@ -96,6 +96,8 @@ class Operating:
     async def purge(self, confirm: str) -> int:
         """Take all messages out of the queue, also leased and dead ones; return how many. In batches.
 
+        What is pushed meanwhile stays, so that it comes to an end.
+
         Args:
             confirm: the queue's name again, so that it is not done by mistake.
 
@@ -107,7 +109,9 @@ class Operating:
                 f"purge takes all messages out of queue {self.name!r}: say its name again to confirm, "
                 f"not {confirm!r:.120}"
             )
-        gone = 0
-        while some := await self.database.run(lambda: self.database.store.purge(self.name, PURGE_BATCH)):
+        store, gone = self.database.store, 0
+        newest = await self.database.run(lambda: store.find(Query(self.name, order=Order(descending=True), limit=1)))
+        last = newest[0].id if newest else 0
+        while some := await self.database.run(lambda: store.purge(self.name, PURGE_BATCH, last)):
             gone += some
         return gone

@@ -10,7 +10,7 @@ from duerow.changing import one_id
 from duerow.errors import ConfigurationError, InvalidMessage
 from duerow.message import check_key
 from duerow.plan import Plan
-from duerow.store import Counters, Standing
+from duerow.store import Counters, Order, Query, Standing
 from duerow.watching import CAP, Reason, Stats, reasons, work
 
 if TYPE_CHECKING:
@@ -97,6 +97,8 @@ class Operating:
     def purge(self, confirm: str) -> int:
         """Take all messages out of the queue, also leased and dead ones; return how many. In batches.
 
+        What is pushed meanwhile stays, so that it comes to an end.
+
         Args:
             confirm: the queue's name again, so that it is not done by mistake.
 
@@ -108,7 +110,9 @@ class Operating:
                 f"purge takes all messages out of queue {self.name!r}: say its name again to confirm, "
                 f"not {confirm!r:.120}"
             )
-        gone = 0
-        while some := self.database.run(lambda: self.database.store.purge(self.name, PURGE_BATCH)):
+        store, gone = self.database.store, 0
+        newest = self.database.run(lambda: store.find(Query(self.name, order=Order(descending=True), limit=1)))
+        last = newest[0].id if newest else 0
+        while some := self.database.run(lambda: store.purge(self.name, PURGE_BATCH, last)):
             gone += some
         return gone

@@ -220,9 +220,10 @@ def note_consumer(
     state.consumers = {name: one for name, one in state.consumers.items() if now - one.seen_at <= timedelta(days=1)}
 
 
-def purge(state: State, now: datetime, queue: str, limit: int) -> int:
+def purge(state: State, now: datetime, queue: str, limit: int, last: int) -> int:
     """Take some of the queue's messages away, whatever they are."""
-    ids = list(islice((record.id for record in state.records.values() if record.queue == queue), limit))
+    old = (record.id for record in state.records.values() if record.queue == queue and record.id <= last)
+    ids = list(islice(old, limit))
     for id_ in ids:
         state.drop(id_)
     return len(ids)

@@ -8,7 +8,10 @@ import pytest
 
 from duerow import Database, Draft, Queue, fixed, limited
 from duerow.errors import ConfigurationError, InvalidMessage
+from duerow.plan import BEGIN, Plan
+from duerow.store import Entry
 from duerow.testing.clock import MovableClock, hours, minutes, seconds
+from duerow.testing.reading import payloads
 
 
 def codes(queue: Queue, id: int) -> list[str]:
@@ -227,6 +230,23 @@ def test_purge_takes_everything_out_of_this_queue_alone(queue: Queue, other: Que
     queue.reserve()
     assert queue.purge("mail") == 30
     assert (queue.count(), other.count()) == (0, 1)
+
+
+def test_a_purge_leaves_what_was_pushed_since_it_began(db: Database, queue: Queue, monkeypatch: Any) -> None:
+    monkeypatch.setattr("duerow.aio.operating.PURGE_BATCH", 2)
+    monkeypatch.setattr("duerow.sync.operating.PURGE_BATCH", 2)
+    queue.push_many([Draft("old", group="g" if place % 2 else None) for place in range(5)])
+    purge, entry = db.store.purge, Entry("mail", None, "json", '"new"', None, None, None)
+
+    def push_and_purge(*which: Any) -> Plan[int]:
+        if db.store.capabilities.transactions:
+            yield BEGIN
+        yield from db.store.push([entry], "ignore")
+        return (yield from purge(*which))
+
+    monkeypatch.setattr(db.store, "purge", push_and_purge)
+    assert queue.purge("mail") == 5
+    assert payloads(queue) == ["new"] * 4
 
 
 @pytest.mark.parametrize("confirm", ["", "Mail", "billing"])
