@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from duerow import Bury, Database, Draft, Queue, Retry
+from duerow import Bury, Database, Draft, Queue, Retry, fixed, limited
 from duerow.errors import ConfigurationError, InvalidMessage, LeaseLost, NotSupported
 from duerow.message import OnDuplicate
 from duerow.redriving import Redriven
@@ -223,6 +223,26 @@ def test_a_letter_with_headers_that_no_dead_letter_has_stays_where_it_is(mail: Q
     letters.push("by hand", headers={"dead-letter-from": "mail", "dead-letter-key": ""})
     assert letters.redrive(dry_run=True) == letters.redrive() == Redriven(0, 2)
     assert (letters.count(), mail.count()) == (2, 0)
+
+
+def test_a_dead_letter_that_is_given_up_itself_finds_its_way_back_to_where_it_came_from_first(
+    db: Database, mail: Queue, clock: MovableClock
+) -> None:
+    letters = db.queue("mail-dead", dead_letter="hopeless", lease=minutes(1), retry=limited(1, fixed(hours(1))))
+    mail.push("hello", key="k", headers={"trace": "t"})
+    give_up(mail)
+    [first] = letters.find()
+    assert letters.reserve() is not None  # a consumer of dead letters that dies
+    clock.advance(minutes(1))
+    assert letters.reserve() is None
+    [last] = db.queue("hopeless").find()
+    assert (last.headers["dead-letter-from"], "dead-letter-key" in last.headers) == ("mail-dead", False)
+    assert letters.redrive() == Redriven(1, 0)
+    [back] = letters.find()
+    assert (back.key, {**back.headers, "hops": 0}) == (None, {**first.headers, "hops": 0})
+    assert mail.redrive() == Redriven(1, 0)
+    [message] = mail.find()
+    assert (message.key, {**message.headers, "hops": 0}) == ("k", {"trace": "t", "hops": 0})
 
 
 def test_dead_letters_never_go_in_a_circle(db: Database) -> None:
