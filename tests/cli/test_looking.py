@@ -1,7 +1,9 @@
 """Tables and queues seen from a terminal."""
 
+import json
 from dataclasses import dataclass
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
@@ -9,7 +11,7 @@ import duerow
 from duerow import Database, Draft, limited
 from duerow.encryption import Encryption
 from duerow.retry import fixed
-from tests.cli.conftest import Command, parsed
+from tests.cli.conftest import Command, parsed, run
 
 
 def test_migrate_creates_the_tables_once(command: Command):
@@ -87,6 +89,28 @@ def test_list_shows_why_a_message_is_dead(command: Command, database: Database):
 def test_a_text_of_the_users_is_shown_as_it_is(command: Command, database: Database):
     database.queue("orders").push("[bold]not ours[/bold]")
     assert "[bold]not ours[/bold]" in command("list", "orders").stdout
+
+
+def test_what_would_steer_the_terminal_is_spelled_out(command: Command, database: Database):
+    orders = database.queue("orders")
+    pushed = orders.push("hello", key="k\x1b[2J\u202e")
+    orders.bury(orders.reserve(), "no\x1b]0;title\x07 use")
+    for shown in (command("list", "orders").stdout, command("why", "orders", str(pushed.id)).stdout):
+        assert "\x1b" not in shown
+        assert "no\\x1b]0;title\\x07 use" in shown
+    assert "k\\x1b[2J\\u202e" in command("list", "orders").stdout
+
+
+def test_a_terminal_that_lacks_characters_is_shown_the_others(
+    database: Database, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    database.queue("orders").push({"to": "Zo\u00eb"})
+    monkeypatch.setenv("DUEROW_URL", url)
+    monkeypatch.setenv("PYTHONIOENCODING", "ascii")
+    listed = run("list", "orders", cwd=tmp_path)
+    assert (listed.returncode, listed.stderr) == (0, "")
+    assert '{"to":"Zo?"}' in listed.stdout
+    assert json.loads(run("list", "orders", "--json", cwd=tmp_path).stdout)[0]["payload"] == {"to": "Zo\u00eb"}
 
 
 @dataclass

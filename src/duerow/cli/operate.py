@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from duerow.cli.options import PREFIX, AsJson, Prefix, Schema, Url, connected, print_json, print_table, span
+from duerow.cli.options import PREFIX, AsJson, Prefix, Schema, Url, connected, print_json, print_table, printable, span
 from duerow.definition import Defined
 from duerow.message import OnDuplicate
 
@@ -31,7 +31,7 @@ def why(
         print_json(reasons)
         return
     for reason in reasons:
-        typer.echo(f"{reason.code}: {reason.text}")
+        typer.echo(f"{reason.code}: {printable(reason.text)}")
 
 
 def pause(url: Url, name: Name, prefix: Prefix = PREFIX, schema: Schema = None, as_json: AsJson = False) -> None:
