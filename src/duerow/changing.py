@@ -25,7 +25,7 @@ from duerow.payloads import Payloads
 from duerow.plan import BEGIN, Plan
 from duerow.settlement import merged
 from duerow.store import Change, Indexed, Keeping, Order, Query, Record, Store
-from duerow.where import FIELDS, Compare, Condition, as_condition
+from duerow.where import FIELDS, Compare, Condition, as_condition, every
 
 UNFINISHED: Final[tuple[Status, ...]] = (*LIVE, "dead")
 
@@ -121,9 +121,10 @@ def choice(
     return Choice(queue, chosen, check_key(key), condition, even_if_leased, indexed)
 
 
-def all_dead(queue: str, batch: int) -> Choice:
-    """Return that all dead messages of a queue are meant, so many at a time."""
-    return Choice(queue, None, None, Compare(("status",), "=", "dead"), False, batch=batch)
+def all_dead(queue: str, batch: int, where: Condition | None, indexed: tuple[Indexed, ...]) -> Choice:
+    """Return that the dead messages of a queue of which a condition holds are meant, so many at a time; None: all."""
+    dead = Compare(("status",), "=", "dead")
+    return Choice(queue, None, None, dead if where is None else every(dead, where), False, indexed, batch)
 
 
 def change(

@@ -15,7 +15,7 @@ from duerow.payloads import as_stored
 from duerow.plan import BEGIN, Plan
 from duerow.reservation import Receipt, Reservation
 from duerow.settlement import Move
-from duerow.store import Keeping, Moved, Query, Record, Store, Turn
+from duerow.store import Indexed, Keeping, Moved, Query, Record, Store, Turn
 from duerow.where import Compare, Condition, IsNull, every, negation
 
 BATCH: Final = 100
@@ -76,12 +76,14 @@ class Away(msgspec.Struct, frozen=True):
     Attributes:
         queue: that queue.
         own: only those that come from this queue; None: all, each goes to where it came from.
+        where: only those of which this holds there; None: all.
         on_duplicate: what to do where their key is taken.
         keep: what that queue keeps of what leaves it.
     """
 
     queue: str
     own: str | None
+    where: Condition | None
     on_duplicate: OnDuplicate
     keep: Keeping | None
 
@@ -107,7 +109,8 @@ class Away(msgspec.Struct, frozen=True):
         """Return what holds of them. Of one that is leased the due time is the end of the lease."""
         path = ("headers", dead_letter.FROM)
         comes_from = negation(IsNull(path)) if self.own is None else Compare(path, "=", self.own)
-        return every(comes_from, Compare(("due_at",), "<=", now))
+        due = every(comes_from, Compare(("due_at",), "<=", now))
+        return due if self.where is None else every(due, self.where)
 
     def _back(self, record: Record) -> Turn | None:
         """Return how a dead letter goes back; None if somebody wrote headers that name no queue, or no key."""
@@ -144,13 +147,17 @@ class Stayed(msgspec.Struct, frozen=True):
 
     Attributes:
         queue: the queue.
+        where: only those of which this holds; None: all.
         on_duplicate: what to do where their key is taken.
         keep: what the queue keeps of those for which another message stands from now on.
+        indexed: its payload fields that have an index.
     """
 
     queue: str
+    where: Condition | None
     on_duplicate: OnDuplicate
     keep: Keeping | None
+    indexed: tuple[Indexed, ...]
 
     def batch(
         self, store: Store, most: int, previous: changing.Batch | None, given: frozenset[Place], dry_run: bool
@@ -158,7 +165,7 @@ class Stayed(msgspec.Struct, frozen=True):
         """See `Dead`. They begin anew where they are; one whose key is taken is moved onto the one that has it."""
         if store.capabilities.transactions:
             yield BEGIN
-        chosen = changing.all_dead(self.queue, most)
+        chosen = changing.all_dead(self.queue, most, self.where, self.indexed)
         records, place = yield from changing.next_batch(store, chosen, ("dead",), previous, locked=not dry_run)
         changes = [changing.requeued(record) for record in records]
         refused = (yield from store.change(self.queue, changes, False, dry_run)) if changes else []

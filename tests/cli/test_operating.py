@@ -42,6 +42,7 @@ def test_dead_letters_go_back(command: Command, database: Database):
         queue.push(number)
     queue.bury_many(queue.reserve_many(3), "no use")
     assert command("redrive", "orders-dead", "--dry-run").stdout == "3 could go back\n"
+    assert command("redrive", "orders-dead", "--where", "payload > 2").stdout == "0 went back\n"
     assert command("redrive", "orders-dead", "--limit", "2").stdout == "2 went back\n"
     assert parsed(command("redrive", "orders-dead", "--json")) == {"count": 1, "skipped": 0}
     assert queue.count() == 3

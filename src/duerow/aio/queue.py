@@ -54,6 +54,7 @@ from duerow.retry import RetryFunction, RetryPolicy, as_policy
 from duerow.settlement import DONE, Bury, Commit, Move, MoveOptions, Release, Retry, Rollback, Settlement, decide
 from duerow.store import Query, Record, Refused, Turn
 from duerow.typed import Declared, Upgrades
+from duerow.where import Condition, as_condition
 
 if TYPE_CHECKING:
     from duerow.aio.database import Database
@@ -652,6 +653,7 @@ class Queue(Looking[P], Recalling[P], Operating, Defining):
         self,
         limit: int | None = None,
         *,
+        where: str | Condition | None = None,
         rate: float | None = None,
         on_duplicate: OnDuplicate = "reject",
         dry_run: bool = False,
@@ -664,6 +666,8 @@ class Queue(Looking[P], Recalling[P], Operating, Defining):
 
         Args:
             limit: how many at most; None: all that are there now.
+            where: only those of which this condition holds where they are:
+                `headers."dead-letter-reason" like 'TimeoutError%'`.
             rate: how many a second at most; None: as fast as it goes.
             on_duplicate: what to do when a live message has the key by now: "reject" leaves the dead letter where it
                 is, the others are those of `move`: "ignore" lets the live message stand for it, "replace" gives that
@@ -672,14 +676,16 @@ class Queue(Looking[P], Recalling[P], Operating, Defining):
 
         Raises:
             ConfigurationError: `limit` is no positive integer, or `rate` no positive number.
+            InvalidCondition: the condition cannot be read.
             NotSupported: `on_duplicate` changes two messages together, and the store cannot.
         """
         most = None if limit is None else changing.how_many(limit)
         pace = Pace(rate, redriving.BATCH)
         mode = check_on_duplicate(on_duplicate)
+        condition = None if where is None else as_condition(where)
         self._check_redrive(mode)
         done, given = Redriven(), frozenset[redriving.Place]()
-        for dead in await self._dead_ones(mode):
+        for dead in await self._dead_ones(condition, mode):
             previous: changing.Batch | None = None
             while most is None or done.count < most:
                 many = pace.batch(most, done.count)
@@ -698,13 +704,13 @@ class Queue(Looking[P], Recalling[P], Operating, Defining):
                 'on_duplicate="reject" or "ignore"'
             )
 
-    async def _dead_ones(self, mode: OnDuplicate) -> list[redriving.Dead]:
+    async def _dead_ones(self, where: Condition | None, mode: OnDuplicate) -> list[redriving.Dead]:
         """Return where the dead letters are that a redrive of this queue is about."""
-        stayed = redriving.Stayed(self.name, mode, self.keeping)
+        stayed = redriving.Stayed(self.name, where, mode, self.keeping, self.indexed)
         if self.dead_letter is not None:
-            return [redriving.Away(self.dead_letter, self.name, mode, None), stayed]
+            return [redriving.Away(self.dead_letter, self.name, where, mode, None), stayed]
         if await self._takes_dead_letters():
-            return [redriving.Away(self.name, None, mode, self.keeping), stayed]
+            return [redriving.Away(self.name, None, where, mode, self.keeping), stayed]
         return [stayed]
 
     async def _takes_dead_letters(self) -> bool:

@@ -106,6 +106,10 @@ def redrive(
     url: Url,
     name: Name,
     limit: Annotated[int | None, typer.Option(min=1, help="How many at most; default: all.")] = None,
+    where: Annotated[
+        str | None,
+        typer.Option(metavar="CONDITION", help="Only those of which it holds where they are."),
+    ] = None,
     rate: Annotated[
         float | None, typer.Option(metavar="NUMBER", help="How many a second at most; default: as fast as it goes.")
     ] = None,
@@ -119,7 +123,9 @@ def redrive(
 ) -> None:
     """Bring the dead letters of a queue back; those of a dead-letter queue to the queues that they came from."""
     with connected(url, prefix, schema) as database:
-        done = database.as_defined(name).redrive(limit, rate=rate, on_duplicate=on_duplicate, dry_run=dry_run)
+        done = database.as_defined(name).redrive(
+            limit, where=where, rate=rate, on_duplicate=on_duplicate, dry_run=dry_run
+        )
     if as_json:
         print_json(done)
         return

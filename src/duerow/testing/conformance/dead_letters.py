@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from duerow import Bury, Database, Draft, Queue, Retry, fixed, limited
-from duerow.errors import ConfigurationError, InvalidMessage, LeaseLost, NotSupported
+from duerow.errors import ConfigurationError, InvalidCondition, InvalidMessage, LeaseLost, NotSupported
 from duerow.message import OnDuplicate
 from duerow.redriving import Redriven
 from duerow.testing.clock import MovableClock, hours, minutes
@@ -129,6 +129,24 @@ def test_redrive_brings_back_as_many_as_are_asked_for(mail: Queue, letters: Queu
     assert mail.redrive(2, dry_run=True).count == 2
     assert mail.redrive(2).count == 2
     assert (mail.count(), letters.count()) == (2, 3)
+
+
+def test_redrive_brings_back_those_of_which_a_condition_holds_wherever_they_are(
+    db: Database, mail: Queue, letters: Queue
+) -> None:
+    stays = db.queue("mail")
+    for queue in (mail, stays):
+        queue.push_many([Draft({"n": place}, key=f"{place} {queue.dead_letter}") for place in range(3)])
+        for reservation in queue.reserve_many(3):
+            queue.bury(reservation, f"reason {reservation.message.payload['n']}")
+    assert mail.redrive(where="payload.n > 0", dry_run=True) == Redriven(4)
+    assert mail.redrive(3, where="payload.n > 0") == Redriven(3)
+    assert letters.redrive(where="headers.\"dead-letter-reason\" = 'reason 7'") == Redriven()
+    assert letters.redrive(where="headers.\"dead-letter-reason\" like '% 0'") == Redriven(1)
+    assert [message.payload["n"] for message in mail.find("status = 'dead'", order="id")] == [0, 2]
+    for call in (mail, letters):
+        with pytest.raises(InvalidCondition):
+            call.redrive(where="colour = 1")
 
 
 def test_redrive_on_a_dead_letter_queue_sends_each_back_to_where_it_came_from(db: Database, letters: Queue) -> None:
