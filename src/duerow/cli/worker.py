@@ -19,7 +19,7 @@ import typer
 from rich.console import Console
 from rich.logging import RichHandler
 
-from duerow.cli.options import PREFIX, AsJson, Prefix, Schema, Url, connected, span
+from duerow.cli.options import PREFIX, AsJson, Prefix, Schema, Url, connected, printable, span
 from duerow.errors import ConfigurationError
 from duerow.sync.worker import Worker
 
@@ -164,9 +164,17 @@ def log_to_stderr(as_json: bool, verbose: bool) -> None:
         handler.setFormatter(_JsonLines())
     else:
         handler = RichHandler(console=Console(stderr=True), show_path=False)
+        handler.setFormatter(_Legible("%(message)s"))
     logging.basicConfig(
         level=logging.DEBUG if verbose else logging.INFO, format="%(message)s", handlers=[handler], force=True
     )
+
+
+class _Legible(logging.Formatter):
+    """Lines for people, in which text of the users' does not steer the terminal."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return "\n".join(map(printable, super().format(record).expandtabs().split("\n")))
 
 
 class _JsonLines(logging.Formatter):
