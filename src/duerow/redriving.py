@@ -75,7 +75,7 @@ class Away(msgspec.Struct, frozen=True):
 
     Attributes:
         queue: that queue.
-        own: only those that come from this queue; None: all, each goes to where it came from.
+        own: only those that come from this queue; None: from any other one, each goes to where it came from.
         where: only those of which this holds there; None: all.
         on_duplicate: what to do where their key is taken.
         keep: what that queue keeps of what leaves it.
@@ -108,8 +108,9 @@ class Away(msgspec.Struct, frozen=True):
     def _meant(self, now: datetime) -> Condition:
         """Return what holds of them. Of one that is leased the due time is the end of the lease."""
         path = ("headers", dead_letter.FROM)
-        comes_from = negation(IsNull(path)) if self.own is None else Compare(path, "=", self.own)
-        due = every(comes_from, Compare(("due_at",), "<=", now))
+        elsewhere = (negation(IsNull(path)), negation(Compare(path, "=", self.queue)))
+        comes_from = elsewhere if self.own is None else (Compare(path, "=", self.own),)
+        due = every(*comes_from, Compare(("due_at",), "<=", now))
         return due if self.where is None else every(due, self.where)
 
     def _back(self, record: Record) -> Turn | None:

@@ -721,7 +721,8 @@ class Queue(Looking[P], Recalling[P], Operating, Defining):
         if await self.database.is_dead_letter_queue(self.name):
             return True
         first = await self.database.run(lambda: self._store.find(Query(self.name, limit=redriving.BATCH)))
-        return any(dead_letter.FROM in translation.readable(record, as_stored).headers for record in first)
+        sources = (translation.readable(record, as_stored).headers.get(dead_letter.FROM) for record in first)
+        return any(source not in (None, self.name) for source in sources)
 
     def _dead_letter(self) -> translation.DeadLetter | None:
         if self.dead_letter is None:

@@ -239,8 +239,9 @@ def test_redrive_brings_all_its_own_back_whatever_else_is_in_their_queue_and_a_d
 def test_a_letter_with_headers_that_no_dead_letter_has_stays_where_it_is(mail: Queue, letters: Queue) -> None:
     letters.push("by hand", headers={"dead-letter-from": "no such name"})
     letters.push("by hand", headers={"dead-letter-from": "mail", "dead-letter-key": ""})
+    letters.push("moved here by hand", headers={"dead-letter-from": "mail-dead"})
     assert letters.redrive(dry_run=True) == letters.redrive() == Redriven(0, 2)
-    assert (letters.count(), mail.count()) == (2, 0)
+    assert (letters.count(), mail.count()) == (3, 0)
 
 
 def test_a_dead_letter_that_is_given_up_itself_finds_its_way_back_to_where_it_came_from_first(
