@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from duerow.store.backends import Backend, Settings, find_backend
 from duerow.store.connections import (
+    ArrowConnections,
+    ArrowReader,
     AsyncConnections,
     AsyncListener,
     AsyncOwnTransaction,
@@ -19,6 +21,7 @@ from duerow.store.connections import (
 )
 from duerow.store.contract import Capabilities, Store
 from duerow.store.looking import (
+    ALL_IDS,
     Change,
     Consumer,
     Inspection,
@@ -28,6 +31,7 @@ from duerow.store.looking import (
     PlaceInHistory,
     Query,
     Removal,
+    Scan,
     Tally,
 )
 from duerow.store.queues import (
@@ -62,6 +66,9 @@ from duerow.store.turns import (
 )
 
 __all__ = [
+    "ALL_IDS",
+    "ArrowConnections",
+    "ArrowReader",
     "AsyncConnections",
     "AsyncListener",
     "AsyncOwnTransaction",
@@ -100,6 +107,7 @@ __all__ = [
     "Reserved",
     "RolledBack",
     "Said",
+    "Scan",
     "ScheduleChange",
     "SchedulesFound",
     "Settings",
