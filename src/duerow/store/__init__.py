@@ -8,6 +8,7 @@ proven by one conformance suite.
 from __future__ import annotations
 
 from duerow.store.backends import Backend, Settings, find_backend
+from duerow.store.batches import Lent, Published
 from duerow.store.connections import (
     ArrowConnections,
     ArrowReader,
@@ -91,6 +92,7 @@ __all__ = [
     "Inspection",
     "Joined",
     "Keeping",
+    "Lent",
     "Listener",
     "Moved",
     "Order",
@@ -99,6 +101,7 @@ __all__ = [
     "PastQuery",
     "PlaceInHistory",
     "Planned",
+    "Published",
     "Query",
     "Record",
     "Refused",
