@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["DefaultSource"]
 
 
-class DefaultSource(DataSource):  # type: ignore[misc]  # PySpark carries no types
+class DefaultSource(DataSource):
     """Queues as a data source; see `duerow.spark.source`, `duerow.spark.sink` and `duerow.spark.streams`."""
 
     @classmethod

@@ -23,6 +23,7 @@ from pyspark.sql.types import (
 from duerow import codec
 from duerow.codec import SEALED
 from duerow.errors import ConfigurationError
+from duerow.message import Scalar
 
 if TYPE_CHECKING:
     from duerow.payloads import Sealing
@@ -183,11 +184,12 @@ def _each(texts: pa.ChunkedArray, made_of: Callable[[str], Any], kind: pa.DataTy
 
 def _header_pairs(text: str) -> list[tuple[str, str]]:
     """Return headers as Spark's map: text as it is, other scalars as JSON."""
-    headers = codec.decode_headers(text)
-    return [
-        (name, value if isinstance(value, str) else msgspec.json.encode(value).decode())
-        for name, value in headers.items()
-    ]
+    return [(name, header_text(value)) for name, value in codec.decode_headers(text).items()]
+
+
+def header_text(value: Scalar) -> str:
+    """Return a header as Spark's map has it: text as it is, other scalars as JSON."""
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
 def _said(text: str) -> str | None:

@@ -58,12 +58,12 @@ class Reach:
 
     def open(self) -> Database:
         """Return a new way to the queues, to be closed."""
-        encryption: dict[str, Any] = {}
+        settings: dict[str, Any] = dict(self.settings)
         if self.keys:
             from duerow.encryption import Encryption
 
-            encryption = {"encryption": Encryption(self.keys)}
-        database = connect(self.url, **encryption, **dict(self.settings))
+            settings["encryption"] = Encryption(self.keys)
+        database = connect(self.url, **settings)
         capabilities = database.store.capabilities
         here = socket.gethostname()
         if not capabilities.processes or (not capabilities.hosts and here != self.host):

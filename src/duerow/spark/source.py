@@ -90,7 +90,7 @@ def query_of(options: Options) -> Scan:
     return Scan(past, options.queues(), statuses, every(*terms) if terms else None)
 
 
-class Reader(DataSourceReader):  # type: ignore[misc]  # PySpark carries no types
+class Reader(DataSourceReader):
     """Reads a frame; it is pickled, with the way to the queues, into every task.
 
     Args:

@@ -413,7 +413,7 @@ class PostgreSQL:
                     cursor.executescript(f"SET {way} = off")
         except Exception as error:
             raise (self.explain(error) or error) from error
-        return ArrowWay(connection, postgresql.dialect(paramstyle="numeric_dollar"))
+        return ArrowWay(connection, postgresql.dialect(paramstyle="numeric_dollar"))  # type: ignore[no-untyped-call]
 
     def explain(self, error: BaseException) -> DuerowError | None:
         """Return duerow's error for a driver's, by SQLSTATE."""
