@@ -212,6 +212,7 @@ class Heart:
         self._database, self._lease = database, lease
         self._claim = ""
         self._stopped = threading.Event()
+        self._thread: threading.Thread | None = None
 
     def is_of(self, claim: str) -> bool:
         """Return whether it beats for a claim."""
@@ -222,7 +223,8 @@ class Heart:
         self.stop()
         self._claim, self._stopped = claim, threading.Event()
         terms = (claim, list(receipts), self._stopped)
-        threading.Thread(target=self._extend, args=terms, name="duerow-leases", daemon=True).start()
+        self._thread = threading.Thread(target=self._extend, args=terms, name="duerow-leases", daemon=True)
+        self._thread.start()
 
     def stop(self) -> None:
         """Extend nothing any more."""
