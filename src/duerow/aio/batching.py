@@ -10,6 +10,7 @@ from duerow import changing
 from duerow.consumer import new_claim
 from duerow.errors import StoreUnavailable
 from duerow.message import OnDuplicate, check_on_duplicate
+from duerow.reservation import Receipt
 from duerow.store import Entry, Keeping, Lent, Published, Record, Refused, Released, Store, Turn
 
 if TYPE_CHECKING:
@@ -46,7 +47,9 @@ class Lending:
         """
         limit, span = changing.how_many(n), self._lease(lease)
         claim = consumer or new_claim()
-        receipts, groups, buried = [], {}, 0
+        receipts: list[Receipt] = []
+        groups: dict[int, str] = {}
+        buried = 0
         while len(receipts) < limit:
             wanted = min(PIECE, limit - len(receipts))
             try:

@@ -385,4 +385,5 @@ class Takes:
     def used(self, row: Sequence[Any], line: Line) -> Used:
         """Return a row of LENT that was buried."""
         group = row[len(LENT) + 1] if line.grouped else None
-        return Used(*(row[place] for place in _USED), line.priority, group)
+        id, token, key, headers, attempts, error = (row[place] for place in _USED)
+        return Used(id, token, key, headers, attempts, error, line.priority, group)
