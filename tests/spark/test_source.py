@@ -224,6 +224,7 @@ def test_a_way_to_the_queues_must_be_given_and_be_there(tmp_path: Path) -> None:
             Options(given, ()).reach()
 
 
+@pytest.mark.parametrize("place", ["sqlite"], indirect=True)
 def test_spark_says_what_is_wrong(session: SparkSession, place: Place) -> None:
     with pytest.raises(PySparkException, match="no option que here"):
         frame(session, place, que="orders")
@@ -233,6 +234,7 @@ def test_spark_says_what_is_wrong(session: SparkSession, place: Place) -> None:
     assert reading.schema("payload string, id long").load().columns == ["payload", "id"]
 
 
+@pytest.mark.parametrize("place", ["sqlite"], indirect=True)
 def test_sql_reads_and_a_table_stands_for_a_queue(session: SparkSession, place: Place, db: duerow.Database) -> None:
     db.queue("orders").push_many([Draft({"n": n}) for n in range(5)])
     given = ", ".join(f"{name} '{value}'" for name, value in options_of(place, queue="orders").items())

@@ -27,7 +27,7 @@ from sqlalchemy.sql.base import Executable
 from duerow.store import PastQuery, PlaceInHistory
 from duerow.stores.sql.conditions import Conditions
 from duerow.stores.sql.dialects.base import const
-from duerow.stores.sql.statements.core import RECEIPT, Core, OverRows, Statement
+from duerow.stores.sql.statements.core import RECEIPT, Core, OverRows, Statement, unserved
 from duerow.where import Condition
 
 STORY: Final = ("outcome", "moved_to", "kind", "payload", "error")
@@ -145,7 +145,7 @@ class Recalling(Core):
         place = (history.c.id, history.c.token)
         found = select(*self._shown(shown)).where(history.c.id <= self._bound("last", BigInteger()))
         if "queues" in by:
-            found = found.where(self.dialect.among(history.c.queue, "queues"))
+            found = found.where(self.dialect.among(unserved(history.c.queue), "queues"))
         if where is not None:
             found = found.where(Conditions(self.dialect, history).clause(where))
         if "descending" not in by:
