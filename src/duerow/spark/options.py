@@ -24,14 +24,12 @@ REACH: Final = frozenset({"url", "urlenv", "urlfile", "keysenv", "keysfile"})
 SETTINGS: Final = frozenset({"prefix", "schema", "prepare_threshold", "synchronous", "busy_timeout"})
 """What else `duerow.connect` can be given as text."""
 
-SPARKS: Final = frozenset(
-    {"checkpointlocation", "queryname", "owner", "provider", "location", "external", "comment", "is_managed_location"}
-)
-"""What Spark itself puts among the options, of streams and of tables."""
+SPARKS: Final = frozenset({"checkpointlocation", "queryname"})
+"""What Spark itself puts among the options of streams."""
 
 OF_TABLE: Final = "option."
+"""How Spark calls the options of a table in its catalog, when the table is made."""
 
-_LOCATION = re.compile(r"[a-z0-9]+:/")
 _SPAN = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)")
 _UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0}
 
@@ -98,13 +96,13 @@ class Options:
     """
 
     def __init__(self, given: Mapping[str, str], known: Collection[str]) -> None:
-        # A table of Spark SQL has the options that it was made with as properties.
-        said = {name.lower(): value for name, value in given.items()}
-        of_table = {name[len(OF_TABLE) :]: value for name, value in said.items() if name.startswith(OF_TABLE)}
-        self._given = of_table | {name: value for name, value in said.items() if not name.startswith(OF_TABLE)}
+        self._given = {name.lower(): value for name, value in given.items()}
+        if any(name.startswith(OF_TABLE) for name in self._given):
+            raise ConfigurationError(
+                "Spark's catalog does not hand the options of a table on to a source written in Python: say CREATE "
+                "TEMPORARY VIEW … USING duerow OPTIONS (…), or spark.read.format('duerow')"
+            )
         takes = {*known, *REACH, *SETTINGS}
-        if _LOCATION.match(self._given.get("path", "")):
-            del self._given["path"]  # where a table of Spark's own would have its files
         if "path" in self._given:
             raise ConfigurationError(
                 f"duerow has no files, so load() and save() take no path, not {self._given['path']!r:.80}: "
