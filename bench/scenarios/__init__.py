@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bench.context import Scenario
-from bench.scenarios import backlog, drain, features, idle, latency, memory, push, snapshot, spark, stats
+from bench.scenarios import backlog, drain, features, idle, latency, memory, push, snapshot, spark, spark_source, stats
 
 SCENARIOS: dict[str, Scenario] = {
     "push": push.single,
@@ -17,6 +17,8 @@ SCENARIOS: dict[str, Scenario] = {
     "backlog": backlog.delayed,
     "spark": spark.station,
     "frames": spark.frames,
+    "spark-read": spark_source.read,
+    "spark-write": spark_source.write,
     "sqlite": drain.sqlite,
     "memory": memory.worker,
     "features": features.own_costs,
