@@ -13,8 +13,8 @@ from duerow.demo.report import air, ways
 from duerow.demo.totals import Totals
 
 _ABOUT: Final = (
-    "Real flights that left New York in 2013, pushed into a database, carried by a pipeline on Spark, and text messages "
-    "about the late and the cancelled ones, sent by a worker through a gateway that fails now and then."
+    "Real flights that left New York in 2013, pushed into a database, carried by a pipeline on Spark, and text "
+    "messages about the late and the cancelled ones, sent by a worker through a gateway that fails now and then."
 )
 
 _SOURCES: Final = (
@@ -58,6 +58,6 @@ def _checks(totals: Totals) -> str:
     )
     return (
         '<section class="card checks">\n<h2>Nothing lost, nothing doubled</h2>\n'
-        f"<p>Compared as sets of ids after the run, however often it was stopped or killed.</p>\n<ul>\n{checks}\n</ul>\n"
-        "</section>"
+        "<p>Compared as sets of ids after the run, however often it was stopped or killed.</p>\n"
+        f"<ul>\n{checks}\n</ul>\n</section>"
     )
