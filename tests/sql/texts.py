@@ -31,6 +31,8 @@ WITH_PARAMETER = {
     "say": [("paused", "draining"), ("definition",)],
     "said": [(), ("name",)],
     "reserve": [True, False],
+    "lend_unread": [True, False],
+    "publish": [(False, False), (True, False), (False, True)],
     "pop": [True, False],
     "keep_lapsed": [True, False],
     "schedules": [(), ("name",), ("due",)],
@@ -45,6 +47,9 @@ WITH_PARAMETER = {
     ],
     "find": [("ids", "statuses"), ("by_id", "after_id")],
 }
+
+FLAGS = {"pick": ("grouped", "from_floor"), "publish": ("keyed", "grouped")}
+"""What the parameters of a statement that takes several say when they are true."""
 
 
 def wanted() -> dict[str, str]:
@@ -64,11 +69,9 @@ def statements(of: Statements) -> dict[str, Statement]:
     for name, member in inspect.getmembers_static(Statements):
         if name in WITH_PARAMETER:
             for parameter in WITH_PARAMETER[name]:
-                if name == "pick":
-                    label = "-".join(
-                        said for said, is_so in zip(("grouped", "from_floor"), parameter, strict=True) if is_so
-                    )
-                    found[f"{name}-{label}".rstrip("-")] = of.pick(*parameter)
+                if name in FLAGS:
+                    label = "-".join(said for said, is_so in zip(FLAGS[name], parameter, strict=True) if is_so)
+                    found[f"{name}-{label}".rstrip("-")] = getattr(of, name)(*parameter)
                     continue
                 flag = {"peek": "grouped", "keep_lapsed": "buries"}.get(name, "from_floor")
                 label = flag if parameter is True else "" if parameter is False else "-".join(sorted(parameter))
@@ -91,6 +94,10 @@ def statements(of: Statements) -> dict[str, Statement]:
     found["tally"] = of.tally(where, ("payload", "companyId"), limited=True, resting=False)
     about = parse("outcome = 'failed' and payload.companyId = 3345 and error.type like 'Time%'")
     found["past"] = of.past(PastQuery("q", where=about, after=(datetime(2026, 1, 1, tzinfo=UTC), 7, 3)))
+    found["scan"] = of.scan(("queues", "statuses"), where)
+    found["scan-descending"] = of.scan(("descending",), None, ("id",))
+    found["scan_past"] = of.scan_past(("queues",), about)
+    found["scan_past-descending"] = of.scan_past(("descending",), None, ("id",))
     found["past-ends"] = of.past(PastQuery("q", id=7, ends=True, oldest_first=True))
     return found
 

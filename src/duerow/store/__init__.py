@@ -8,7 +8,10 @@ proven by one conformance suite.
 from __future__ import annotations
 
 from duerow.store.backends import Backend, Settings, find_backend
+from duerow.store.batches import Lent, Published
 from duerow.store.connections import (
+    ArrowConnections,
+    ArrowReader,
     AsyncConnections,
     AsyncListener,
     AsyncOwnTransaction,
@@ -19,6 +22,7 @@ from duerow.store.connections import (
 )
 from duerow.store.contract import Capabilities, Store
 from duerow.store.looking import (
+    ALL_IDS,
     Change,
     Consumer,
     Inspection,
@@ -28,6 +32,7 @@ from duerow.store.looking import (
     PlaceInHistory,
     Query,
     Removal,
+    Scan,
     Tally,
 )
 from duerow.store.queues import (
@@ -62,6 +67,9 @@ from duerow.store.turns import (
 )
 
 __all__ = [
+    "ALL_IDS",
+    "ArrowConnections",
+    "ArrowReader",
     "AsyncConnections",
     "AsyncListener",
     "AsyncOwnTransaction",
@@ -84,6 +92,7 @@ __all__ = [
     "Inspection",
     "Joined",
     "Keeping",
+    "Lent",
     "Listener",
     "Moved",
     "Order",
@@ -92,6 +101,7 @@ __all__ = [
     "PastQuery",
     "PlaceInHistory",
     "Planned",
+    "Published",
     "Query",
     "Record",
     "Refused",
@@ -100,6 +110,7 @@ __all__ = [
     "Reserved",
     "RolledBack",
     "Said",
+    "Scan",
     "ScheduleChange",
     "SchedulesFound",
     "Settings",
