@@ -1,16 +1,12 @@
-"""Histories to analyse: made by hand, or read from queues, as frames such as Spark's reader gives."""
+"""Histories to analyse, made by hand: frames such as the data source gives, with the columns that are looked at."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
-
-import duerow
-from duerow.history import Event
 
 BEGIN = datetime(2026, 3, 1, 10, 30, tzinfo=UTC)
 
@@ -68,29 +64,3 @@ def history(session: SparkSession, turns: Iterable[tuple[Any, ...]]) -> DataFram
 
 def still_there(session: SparkSession, messages: Iterable[tuple[Any, ...]]) -> DataFrame:
     return session.createDataFrame(list(messages), LIVE)
-
-
-def read(session: SparkSession, db: duerow.Database, *queues: str) -> DataFrame:
-    """The history of queues as they keep it."""
-    return history(session, [_row(event) for queue in queues for event in db.queue(queue).history(limit=10_000)])
-
-
-def _row(event: Event[Any]) -> tuple[Any, ...]:
-    return (
-        event.id,
-        event.token,
-        event.queue,
-        event.outcome,
-        event.moved_to,
-        _texts(event.headers),
-        event.created_at,
-        event.first_due_at,
-        event.due_at,
-        event.started_at,
-        event.finished_at,
-        event.worker,
-    )
-
-
-def _texts(headers: Mapping[str, Any]) -> dict[str, str]:
-    return {name: value if isinstance(value, str) else json.dumps(value) for name, value in headers.items()}

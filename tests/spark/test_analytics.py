@@ -20,7 +20,8 @@ import duerow
 from duerow import Fork, Join, Pipeline, Relay, Sink, Split
 from duerow.errors import ConfigurationError
 from duerow.spark import analytics
-from tests.spark.histories import BEGIN, history, live, read, still_there, turn
+from duerow.testing.conformance.fixtures import Place
+from tests.spark.histories import BEGIN, history, live, still_there, turn
 
 WEEK = timedelta(days=7)
 
@@ -268,11 +269,12 @@ def shop() -> Pipeline:
 
 
 def test_a_real_run_is_told_whole_from_the_first_push_to_the_last_end(
-    session: SparkSession, db: duerow.Database, tmp_path: Path
+    session: SparkSession, place: Place, db: duerow.Database, tmp_path: Path
 ) -> None:
     orders = [db.queue("check").push([name, lines]).id for name, lines in (("A", 2), ("B", 3), ("C", 1))]
     shop().run(db, until="idle")
-    told = read(session, db, "check", "order", "line", "price", "stock", "both", "both/sets", "bill").cache()
+    options = {"url": place.url, "table": "history", **place.settings}
+    told = session.read.format("duerow").options(**options).load().cache()
     found = {row["origin"]: row for row in analytics.paths(told, depth=5).collect()}
     assert sorted(found) == orders
     for id, lines in zip(orders, (2, 3, 1), strict=True):
