@@ -160,8 +160,9 @@ def forest(random: Random, size: int) -> tuple[list[tuple[Any, ...]], dict[int, 
     parents: dict[int, set[int]] = {}
     ends: dict[int, float] = {}
     joined: set[int] = set()
+    depths: dict[int, int] = {}
     for id in range(1, size + 1):
-        known = sorted(set(ends) - joined)
+        known = sorted(one for one in ends if one not in joined and depths[one] <= 2)
         chosen = random.sample(known, min(len(known), random.choice([0, 0, 1, 1, 3])))
         created = max([float(id), *(ends[one] for one in chosen)])
         kind: dict[str, Any] = {}
@@ -176,6 +177,7 @@ def forest(random: Random, size: int) -> tuple[list[tuple[Any, ...]], dict[int, 
             turns += [turn(part, 99, "z", to="sets", part_of=stood, **at) for part in chosen]
             turns.append(turn(stood, 1, "sets", created=created, start=created, end=created))
             parents[stood], parents[id] = set(chosen), {stood}
+        depths[id] = max([0, *(depths[one] + 1 + (len(chosen) > 1) for one in chosen)])
         moment, moves = created, random.randrange(3)
         for stay in range(moves + 1):
             outcome, to = ("done", None) if stay == moves else ("moved", f"q{stay + 1}")
@@ -240,11 +242,9 @@ def test_paths_say_what_is_open_and_what_is_not_known(session: SparkSession) -> 
             3: (2, 0, False, 10),  # the first that is known is 4, whose parent is not
             4: (1, 0, False, 11),  # two links lead from 6 to 4, and there is a third
         }
-    shown = analytics.paths(told, there, depth=3).collect()
-    stations = {row["origin"]: [tuple(one)[2:] for one in row["stations"]] for row in shown}
+    stations = {origin: [tuple(one)[2:] for one in row["stations"]] for origin, row in found.items()}
     assert [(one[1], one[4], one[5]) for one in stations[1]] == [("a", 1, "moved"), ("b", 0, None)]
     assert [(one[1], one[4], one[5]) for one in stations[2]] == [("a", 2, None)]
-    assert {origin: len(stays) for origin, stays in stations.items()} == {1: 2, 2: 1, 3: 3}
 
 
 def shop() -> Pipeline:
@@ -275,7 +275,7 @@ def test_a_real_run_is_told_whole_from_the_first_push_to_the_last_end(
     shop().run(db, until="idle")
     options = {"url": place.url, "table": "history", **place.settings}
     told = session.read.format("duerow").options(**options).load().cache()
-    found = {row["origin"]: row for row in analytics.paths(told, depth=5).collect()}
+    found = {row["origin"]: row for row in analytics.paths(told, depth=4).collect()}
     assert sorted(found) == orders
     for id, lines in zip(orders, (2, 3, 1), strict=True):
         row = found[id]
@@ -287,6 +287,7 @@ def test_a_real_run_is_told_whole_from_the_first_push_to_the_last_end(
         assert row["ended_at"] == max(one["finished_at"] for one in bills)
         assert 0 < row["seconds"] < 60
     counts = {row["queue"]: row for row in analytics.rates(told).groupBy("queue").sum().collect()}
+    told.unpersist()
     assert {queue: row["sum(in)"] for queue, row in counts.items()} == {
         "check": 3,
         "order": 3,
@@ -297,36 +298,39 @@ def test_a_real_run_is_told_whole_from_the_first_push_to_the_last_end(
         "both/sets": 6,
         "bill": 6,
     }
-    whole = analytics.times(told, depth=5).where("span = 'end to end'").groupBy("queue").sum("count").collect()
-    assert [tuple(row) for row in whole] == [("bill", 6)]
-    analytics.page(told, tmp_path / "page.html", depth=5)
-    told.unpersist()
-    page = (tmp_path / "page.html").read_text()
+
+
+def test_a_page_shows_ways_rates_and_times_and_needs_nothing_else(session: SparkSession, tmp_path: Path) -> None:
+    turns = [
+        turn(1, 1, "check", "moved", to="line"),
+        turn(1, 3, "line", first_due=2, due=2, start=3, end=4, hops=1),
+        turn(2, 1, "price", created=4, start=5, end=6, to="price/sets", parent=1, part_of=4),
+        turn(3, 1, "price", created=4, start=5, end=6, to="price/sets", parent=1, part_of=4),
+        turn(4, 1, "price/sets", created=6, start=7, end=8),
+        turn(5, 1, "bill", "failed", created=8, start=9, end=10, parent="2,3", set=4),
+        turn(5, 3, "bill", "dead", created=8, start=6_000, end=86_400, parent="2,3", set=4, to="letters"),
+        turn(6, 1, "check", "dropped", created=80_000, start=80_001, end=80_002),
+    ]
+    analytics.page(history(session, turns), tmp_path / "plots" / "page.html", depth=3)
+    page = (tmp_path / "plots" / "page.html").read_text()
     assert not re.search(r"<(script|link|img)[^>]*\s(src|href)=", page)
     charts = [json.loads(data) for data in re.findall(r'<script type="application/json"[^>]*>(.*?)</script>', page)]
-    assert [chart["data"][0]["type"] for chart in charts] == [
-        "sankey",
-        "scatter",
-        "bar",
-        "scatter",
-        "scatter",
-        "scatter",
-    ]
+    assert [chart["data"][0]["type"] for chart in charts] == ["sankey", "scatter", "bar", *["scatter"] * 3]
     ways = charts[0]["data"][0]
     names = [label.partition("<br>")[0] for label in ways["node"]["label"]]
-    link = ways["link"]
-    ends = zip(link["source"], link["target"], link["value"], strict=True)
+    ends = zip(ways["link"]["source"], ways["link"]["target"], ways["link"]["value"], strict=True)
     assert {(names[source], names[target]): number for source, target, number in ends} == {
-        ("check", "order"): 3,
-        ("order", "line"): 6,
-        ("line", "price"): 6,
-        ("line", "stock"): 6,
-        ("price", "both"): 6,
-        ("stock", "both"): 6,
-        ("both", "both/sets"): 12,
-        ("both/sets", "bill"): 6,
-        ("bill", "done"): 6,
+        ("check", "line"): 1,
+        ("check", "dropped"): 1,
+        ("line", "price"): 2,
+        ("price", "price/sets"): 2,
+        ("price/sets", "bill"): 1,
+        ("bill", "letters"): 1,
     }
+    # A day in seven minutes each: so many points, and nothing lost.
+    (came,) = [trace for trace in charts[1]["data"] if trace["name"] == "check"]
+    assert sum(came["y"]) == 2
+    assert "in each 7 minutes" in page
 
 
 def test_what_is_no_history_and_no_depth_is_refused_at_once(
