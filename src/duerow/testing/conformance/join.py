@@ -62,6 +62,7 @@ def test_a_set_is_merged_once_when_it_has_its_number_of_parts(db: Database) -> N
     carry(db, joining())
     (merged,) = db.queue("whole").find()
     stood = merged.headers["set"]
+    assert isinstance(stood, int)
     assert ids[0] < stood < merged.id
     assert merged.payload == [1, 3]
     assert merged.headers == {"trace": "t", "parent": f"{ids[0]},{ids[2]}", "parents": 2, "set": stood, "hops": 6}
