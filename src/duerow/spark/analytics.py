@@ -20,7 +20,7 @@ from duerow.errors import ConfigurationError
 from duerow.spark import ancestry
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame, Row
+    from pyspark.sql import Column, DataFrame
 
 DEPTH: Final = 8
 """How many links of messages made of others are followed: one for each fork and split, two for each join."""
@@ -209,9 +209,16 @@ def page(history: DataFrame, path: str | Path, live: DataFrame | None = None, de
     except ModuleNotFoundError as error:
         raise ConfigurationError(f"plots need the module {error.name}: pip install 'duerow[plots]'") from error
     turns = ancestry.turns(history)
-    counted = turns.groupBy("queue").agg(F.count(F.lit(1)).alias("count")).orderBy(F.desc("count"), "queue").collect()
+    by_queue = turns.groupBy("queue").agg(
+        F.count(F.lit(1)).alias("count"),
+        F.unix_micros(F.min("created_at")).alias("first"),
+        F.unix_micros(F.max("finished_at")).alias("last"),
+    )
+    counted = by_queue.orderBy(F.desc("count"), "queue").collect()
     shown = F.col("queue").isin([row["queue"] for row in counted[:QUEUES]])
-    minutes, counts = _thinned(rates(history, live).where(shown))
+    lasted = max((row["last"] for row in counted), default=0) - min((row["first"] for row in counted), default=0)
+    minutes = 1 + lasted // (MINUTE * POINTS)
+    counts = _together(rates(history, live).where(shown), minutes).collect()
     ways = _flow(turns).orderBy(F.desc("count"), "source", "target").limit(WAYS).collect()
     hours = times(history, depth).where(shown).withColumn("at", F.unix_micros("hour")).collect()
     totals = {name: sum(row[name] for row in counts) for name in COUNTS}
@@ -227,13 +234,10 @@ _KIND: Final = {"done": "good", "retried": "warn", "dead": "bad"}
 """How numbers look, by what they count."""
 
 
-def _thinned(by_minute: DataFrame) -> tuple[int, list[Row]]:
-    """Return how many minutes are counted together, and the counts: queue, at (microseconds), and COUNTS."""
-    at = F.unix_micros("minute")
-    first, last = by_minute.agg(F.min(at), F.max(at)).collect()[0]
-    minutes = 1 if first is None else 1 + (last - first) // (MINUTE * POINTS)
+def _together(by_minute: DataFrame, minutes: int) -> DataFrame:
+    """Return the sums of rates over so many minutes each: queue, at (microseconds), and COUNTS."""
     begin = F.unix_micros(_begin("minute", minutes * MINUTE)).alias("at")
-    return minutes, by_minute.groupBy("queue", begin).agg(*[F.sum(name).alias(name) for name in COUNTS]).collect()
+    return by_minute.groupBy("queue", begin).agg(*[F.sum(name).alias(name) for name in COUNTS])
 
 
 def _flow(turns: DataFrame) -> DataFrame:
@@ -322,7 +326,7 @@ def _span(name: str, seconds: Column) -> Column:
 
 
 def _seconds(start: str, end: str) -> Column:
-    """Return the seconds between two moments; none if a clock was set back between them."""
+    """Return the seconds between two moments; 0 if a clock was set back between them."""
     micros = F.unix_micros(end) - F.unix_micros(start)
     return F.when(micros < 0, 0.0).otherwise(micros / 1e6)
 
