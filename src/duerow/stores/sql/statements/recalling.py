@@ -65,19 +65,17 @@ class Recalling(Core):
     @cached_property
     def keep_turns(self) -> OverRows:
         """Keep turns that are about to end: of the rows whose token matches, which are locked until they have."""
-        columns = self.message.c
+        return self._over((*RECEIPT, *STORY), lambda given: self._kept(self._told(given), given, self._owned_by(given)))
+
+    @cached_property
+    def keep_parts(self) -> OverRows:
+        """Keep turns of messages that become parts of sets: with headers of their own."""
 
         def build(given: Any) -> Executable:
-            told = {
-                "outcome": given.c.outcome,
-                "moved_to": given.c.moved_to,
-                "kind": func.coalesce(given.c.kind, columns.kind),
-                "payload": func.coalesce(self._json(given.c.payload), columns.payload),
-                "error": self._json(given.c.error),
-            }
+            told = self._told(given) | {"headers": self._json(given.c.headers)}
             return self._kept(told, given, self._owned_by(given))
 
-        return self._over((*RECEIPT, *STORY), build)
+        return self._over((*RECEIPT, *STORY, "headers"), build)
 
     @lru_cache(maxsize=2)  # noqa: B019 - lives as long as the store
     def keep_lapsed(self, buries: bool) -> OverRows:
@@ -247,6 +245,17 @@ class Recalling(Core):
         return self._over(("queue", "key"), build)
 
     # What they are made of.
+
+    def _told(self, given: Any) -> dict[str, Any]:
+        """Return what is told of turns that end, with what their messages have where nothing is told."""
+        columns = self.message.c
+        return {
+            "outcome": given.c.outcome,
+            "moved_to": given.c.moved_to,
+            "kind": func.coalesce(given.c.kind, columns.kind),
+            "payload": func.coalesce(self._json(given.c.payload), columns.payload),
+            "error": self._json(given.c.error),
+        }
 
     def _kept(self, told: Mapping[str, Any], given: Any, which: ColumnElement[bool]) -> Insert:
         """Keep turns of the rows of which something holds; what is not told of them is as the message has it."""
