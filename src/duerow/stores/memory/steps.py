@@ -556,9 +556,14 @@ def _in_turn(state: State, now: datetime, queue: str, attempts: int | None, keep
         ):
             ids.remove(first.id)
             yield first
-            after = state.records.get(first.id)
-            if first.group is not None and (after is None or after.status in LIVE):
+            if first.group is not None and not _was_given_up(state, first):
                 served.add(first.group)
+
+
+def _was_given_up(state: State, record: Record) -> bool:
+    """Whether the message was buried, where it is or by going to another queue, instead of being handed out."""
+    after = state.records.get(record.id)
+    return after is not None and (after.queue != record.queue or after.status not in LIVE)
 
 
 def _still_due(state: State, now: datetime, ids: Iterable[int]) -> Iterator[Record]:
