@@ -15,9 +15,10 @@ from msgspec import UNSET
 
 from duerow.codec import Encoded, decode_headers
 from duerow.errors import ConfigurationError, InvalidOutcome
+from duerow.lineage import made_of
 from duerow.message import Message
 from duerow.pipeline.graph import Node
-from duerow.pipeline.stations import PARENT, Station, check_name
+from duerow.pipeline.stations import Station, check_name
 from duerow.settlement import Move, Rollback, Settlement
 from duerow.translation import HOPS
 
@@ -212,5 +213,6 @@ def offspring(row: Row) -> dict[str, Any]:
     """Return the headers of a new message that is a row of a staged result."""
     headers = {} if row.headers is UNSET else decode_headers(row.headers)
     moved = headers.get(HOPS, row.hops)
-    parent = {} if row.id is None else {PARENT: row.id}
-    return {**headers, **parent, HOPS: (moved if isinstance(moved, int) else row.hops) + 1}
+    if row.id is not None:
+        headers = made_of(row.id, headers)
+    return {**headers, HOPS: (moved if isinstance(moved, int) else row.hops) + 1}
