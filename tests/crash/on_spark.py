@@ -32,12 +32,13 @@ AT_ONCE = duerow.fixed(timedelta(0))
 GROUPS = 7
 
 
-def pipeline(batch: int = 1_000, pause: float = 0.0) -> Pipeline:
+def pipeline(batch: int = 1_000, pause: float = 0.0, lease: timedelta = LEASE) -> Pipeline:
     """Make the pipeline.
 
     Args:
         batch: messages of a frame at most.
         pause: seconds that the message station takes for a number.
+        lease: how long messages and batches are lent.
     """
 
     def square(message: Message) -> Any:
@@ -55,13 +56,13 @@ def pipeline(batch: int = 1_000, pause: float = 0.0) -> Pipeline:
         rest = (F.col("n") % GROUPS).alias("rest")
         return numbers.groupBy(rest).agg(F.collect_list(F.struct("n", "square", "name")).alias("numbers"))
 
-    ends = {"lease": LEASE, "retry": AT_ONCE}
+    terms: Any = {"lease": lease, "retry": AT_ONCE}
     return Pipeline(
         "killed",
         [
-            Relay("numbers", square, to="squared", **ends),
-            Frame("squared", name, "named", rowwise=True, schema="n long, square long", batch=batch, **ends),
-            Frame("named", gather, GATHERED, schema="n long, square long, name string", batch=batch, **ends),
+            Relay("numbers", square, to="squared", **terms),
+            Frame("squared", name, "named", rowwise=True, schema="n long, square long", batch=batch, **terms),
+            Frame("named", gather, GATHERED, schema="n long, square long, name string", batch=batch, **terms),
         ],
         outputs=[GATHERED],
     )
