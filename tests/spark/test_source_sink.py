@@ -171,6 +171,7 @@ def test_atomic_publishes_what_the_tries_staged_that_succeeded_and_nothing_else(
     assert payloads(db.queue("orders")) == [1, 2, 3]
 
 
+@pytest.mark.parametrize("place", ["postgresql"], indirect=True)
 def test_atomic_writes_nothing_at_all_when_a_task_fails(
     session: SparkSession, place: Place, db: duerow.Database
 ) -> None:
@@ -261,6 +262,7 @@ def test_a_row_that_cannot_be_pushed_is_named_and_nothing_of_its_partition_is(
     assert everything(db) == []
 
 
+@pytest.mark.parametrize("place", ["sqlite"], indirect=True)
 def test_only_append_is_a_mode(session: SparkSession, place: Place) -> None:
     write = session.range(1).selectExpr("'1' AS payload").write.format("duerow").options(**options_of(place, queue="q"))
     with pytest.raises(PySparkException, match="a queue cannot be overwritten"):

@@ -97,6 +97,7 @@ def test_messages_go_through_a_stream_from_queue_to_queue_once(
     assert len(payloads(db.queue("others"))) == 11
 
 
+@pytest.mark.parametrize("place", ["postgresql"], indirect=True)
 def test_rows_of_any_stream_are_pushed_once_for_each_of_its_batches(
     session: SparkSession, place: Place, db: duerow.Database, tmp_path: Path
 ) -> None:
@@ -114,6 +115,7 @@ def test_rows_of_any_stream_are_pushed_once_for_each_of_its_batches(
     assert sorted(payloads(db.queue("lines"))) == [1, 2, 10, 20]
 
 
+@pytest.mark.parametrize("place", ["postgresql"], indirect=True)
 def test_a_query_that_failed_and_is_started_again_finds_its_batch_and_ends_what_is_left_of_it(
     session: SparkSession, place: Place, db: duerow.Database, tmp_path: Path
 ) -> None:
@@ -280,6 +282,7 @@ def test_a_batch_that_is_repeated_with_other_rows_is_the_first_one(
     assert payloads(db.queue("lines")) == [1, 2, 4, 5]
 
 
+@pytest.mark.parametrize("place", ["sqlite"], indirect=True)
 def test_in_foreach_batch_a_stream_goes_wherever_a_frame_can_and_its_messages_are_done_after(
     session: SparkSession, place: Place, db: duerow.Database, tmp_path: Path
 ) -> None:
@@ -338,6 +341,7 @@ def test_batches_are_cut_by_number() -> None:
     assert len(ranges(range(0, 90_000, 3), 4)) == 4
 
 
+@pytest.mark.parametrize("place", ["sqlite"], indirect=True)
 def test_spark_says_that_a_stream_lacks_its_queue(session: SparkSession, place: Place, tmp_path: Path) -> None:
     found = session.readStream.format("duerow").options(**options_of(place)).load()
     with pytest.raises(PySparkException, match="say which by the option queue"):

@@ -15,9 +15,10 @@ from msgspec import UNSET
 
 from duerow.codec import Encoded, decode_headers
 from duerow.errors import ConfigurationError, InvalidOutcome
+from duerow.lineage import made_of
 from duerow.message import Message
 from duerow.pipeline.graph import Node
-from duerow.pipeline.stations import PARENT, Station, check_name
+from duerow.pipeline.stations import Station, check_name
 from duerow.settlement import Move, Rollback, Settlement
 from duerow.translation import HOPS
 
@@ -159,10 +160,10 @@ class Frame(Station):
         """Return the queue that a row goes to; raise InvalidOutcome if it names none of the station's."""
         ways = self.ways
         way = "" if row.way is None and len(ways) == 1 else row.way
-        if way in ways:
+        if way is not None and way in ways:
             return ways[way]
-        if len(ways) == 1 and way in ways.values():
-            return way  # type: ignore[return-value]  # None is no queue
+        if way is not None and len(ways) == 1 and way in ways.values():
+            return way
         known = ", ".join(map(repr, ways.values() if "" in ways else ways))
         of = "a row" if row.id is None else f"the row of message {row.id}"
         raise InvalidOutcome(f"{self}: {of} has the _queue {way!r:.80}, which is none of {known}")
@@ -212,5 +213,6 @@ def offspring(row: Row) -> dict[str, Any]:
     """Return the headers of a new message that is a row of a staged result."""
     headers = {} if row.headers is UNSET else decode_headers(row.headers)
     moved = headers.get(HOPS, row.hops)
-    parent = {} if row.id is None else {PARENT: row.id}
-    return {**headers, **parent, HOPS: (moved if isinstance(moved, int) else row.hops) + 1}
+    if row.id is not None:
+        headers = made_of(row.id, headers)
+    return {**headers, HOPS: (moved if isinstance(moved, int) else row.hops) + 1}

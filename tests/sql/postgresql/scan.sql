@@ -6,10 +6,10 @@ SELECT duerow_message.id, duerow_message.queue, CAST(duerow_message.payload AS T
     duerow_message.leased_until, duerow_message.created_at, duerow_message.last_attempt_at,
     CAST(duerow_message.last_error AS TEXT) AS last_error
 FROM duerow_message
-WHERE duerow_message.queue = ANY (CAST(CAST(:queues_value::VARCHAR AS TEXT) AS TEXT[])) AND duerow_message.status =
-    ANY (CAST(CAST(:statuses_value::VARCHAR AS TEXT) AS TEXT[])) AND ((CASE WHEN CASE WHEN
-    (json_typeof(duerow_message.payload -> CAST(:param_1::VARCHAR AS TEXT)) = 'number' AND (((duerow_message.payload
-    -> CAST(:param_1::VARCHAR AS TEXT)) #>> CAST('{}' AS TEXT[])) ~ '^-?[0-9]{1,19}$')) THEN
+WHERE coalesce(duerow_message.queue, '') = ANY (CAST(CAST(:queues_value::VARCHAR AS TEXT) AS TEXT[])) AND
+    coalesce(duerow_message.status, '') = ANY (CAST(CAST(:statuses_value::VARCHAR AS TEXT) AS TEXT[])) AND ((CASE WHEN
+    CASE WHEN (json_typeof(duerow_message.payload -> CAST(:param_1::VARCHAR AS TEXT)) = 'number' AND
+    (((duerow_message.payload -> CAST(:param_1::VARCHAR AS TEXT)) #>> CAST('{}' AS TEXT[])) ~ '^-?[0-9]{1,19}$')) THEN
     CAST((duerow_message.payload -> CAST(:param_1::VARCHAR AS TEXT)) #>> CAST('{}' AS TEXT[]) AS NUMERIC) BETWEEN
     -9223372036854775808 AND 9223372036854775807 ELSE false END THEN CAST((duerow_message.payload ->
     CAST(:param_1::VARCHAR AS TEXT)) #>> CAST('{}' AS TEXT[]) AS NUMERIC) END = :param_2::BIGINT OR CASE WHEN CASE

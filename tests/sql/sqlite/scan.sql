@@ -6,9 +6,9 @@ SELECT duerow_message.id, duerow_message.queue, duerow_message.payload AS payloa
     duerow_message.leased_until, duerow_message.created_at, duerow_message.last_attempt_at, duerow_message.last_error
     AS last_error
 FROM duerow_message
-WHERE duerow_message.queue IN (SELECT queues.value
+WHERE coalesce(duerow_message.queue, '') IN (SELECT queues.value
 FROM (SELECT queues_rows.value AS value
-FROM json_each(:queues) AS queues_rows) AS queues) AND duerow_message.status IN (SELECT statuses.value
+FROM json_each(:queues) AS queues_rows) AS queues) AND coalesce(duerow_message.status, '') IN (SELECT statuses.value
 FROM (SELECT statuses_rows.value AS value
 FROM json_each(:statuses) AS statuses_rows) AS statuses) AND ((CASE WHEN (json_type(duerow_message.payload, :param_1)
     IN ('integer', 'real') AND typeof(json_extract(duerow_message.payload, :param_1)) = 'integer') THEN

@@ -6,7 +6,7 @@ SELECT duerow_history.id, duerow_history.token, duerow_history.queue, duerow_his
     duerow_history.created_at, duerow_history.first_due_at, duerow_history.due_at, duerow_history.started_at,
     duerow_history.finished_at, duerow_history.worker, duerow_history.error AS error
 FROM duerow_history
-WHERE duerow_history.id <= :last AND duerow_history.queue IN (SELECT queues.value
+WHERE duerow_history.id <= :last AND coalesce(duerow_history.queue, '') IN (SELECT queues.value
 FROM (SELECT queues_rows.value AS value
 FROM json_each(:queues) AS queues_rows) AS queues) AND duerow_history.outcome = :param_1 AND (CASE WHEN
     (json_type(duerow_history.payload, :param_2) IN ('integer', 'real') AND

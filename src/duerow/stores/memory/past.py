@@ -59,15 +59,17 @@ def ended(state: State, now: datetime, record: Record, end: End, keep: Keeping |
     """
     if keep is None or isinstance(end, Released):
         return
-    payload, kind = record.payload, record.kind
-    if isinstance(end, Committed) and end.payload is not None and end.kind is not None:
-        payload, kind = end.payload, end.kind
+    payload, kind, headers = record.payload, record.kind, record.headers
+    if isinstance(end, Committed):
+        if end.payload is not None and end.kind is not None:
+            payload, kind = end.payload, end.kind
+        headers = end.headers or headers
     outcome, moved_to, error = _story(end)
     if met and isinstance(end, Moved):
         outcome, moved_to, error = "done", None, stood_for(end.to, str(end.key))
     if keep.history is not None:
         past = _past(record, state.place(record), now, outcome, moved_to, error)
-        state.note(replace(past, payload=payload, kind=kind), now + keep.history)
+        state.note(replace(past, payload=payload, kind=kind, headers=headers), now + keep.history)
     if not isinstance(end, RolledBack):
         left(state, now, record, keep)
 
@@ -128,7 +130,7 @@ def _story(end: End) -> tuple[Ending, str | None, str | None]:
     """Return the outcome that history tells, where the message went, and why."""
     match end:
         case Committed():
-            return "dropped" if end.dropped else "done", None, end.why
+            return "dropped" if end.dropped else "done", end.moved_to, end.why
         case Moved():
             return "dead" if end.dead else "moved", end.to, end.error
         case Buried(error):

@@ -31,6 +31,7 @@ from duerow.stores.sql.statements.core import (
     Statement,
     live,
     of_group,
+    unserved,
 )
 from duerow.where import Condition, Path
 
@@ -109,7 +110,7 @@ class Reading(Core):
         found = select(*(by_name[name] for name in shown))
         for name, column in (("queues", columns.queue), ("statuses", columns.status)):
             if name in by:
-                found = found.where(self.dialect.among(column, name))
+                found = found.where(self.dialect.among(unserved(column), name))
         if where is not None:
             found = found.where(self.conditions.clause(where))
         id_ = columns.id
