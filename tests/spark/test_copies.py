@@ -137,9 +137,7 @@ def test_when_the_answer_to_a_settlement_is_lost_nothing_is_done_again_and_nothi
 
 
 @pytest.mark.parametrize("point", ["publish: before", "publish: step 2", "publish: done", "publish: committed"])
-def test_a_batch_whose_publication_breaks_is_published_once(
-    place: Place, monkeypatch: pytest.MonkeyPatch, point: str
-) -> None:
+def test_a_batch_whose_publication_breaks_is_published_once(place: Place, point: str) -> None:
     with duerow.connect(place.url, **place.settings) as db:
         pushed(db, "a", 5)
         station = Frame("a", print, "b", schema=SCHEMA)
@@ -153,6 +151,25 @@ def test_a_batch_whose_publication_breaks_is_published_once(
         assert sorted(payload["n"] for payload in found(db, "b").values()) == [*batch.ids]
         assert db.queues() == ["b"]
         assert (job.tally.settled, job.tally.refused) == (5, 0)
+
+
+def test_a_batch_that_is_over_is_over_though_its_counts_cannot_be_written_now(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    with duerow.connect("memory://") as db:
+        pushed(db, "a", 5)
+        station = Frame("a", print, "b", schema=SCHEMA)
+        job = FrameJob(Run(Pipeline("p", [station], outputs=["b"]), None, db, Access("r", "", {}), 1, 1), station)  # type: ignore[arg-type]
+        monkeypatch.setattr(job, "_open", lambda: None)
+        monkeypatch.setattr(job, "_work_off", lambda left: None)
+
+        def gone() -> None:
+            raise StoreUnavailable("the server restarts")
+
+        with monkeypatch.context() as away:
+            away.setattr(db, "write_counts", gone)
+            job.round()
+        assert "its counts cannot be written now: the server restarts" in caplog.text
 
 
 MARK = "only-the-executors-see-this"
