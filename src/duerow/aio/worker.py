@@ -20,7 +20,7 @@ from duerow.errors import ConfigurationError
 from duerow.retry import RetryFunction, RetryPolicy
 from duerow.working.middleware import Middleware, around
 from duerow.working.processes import pickled
-from duerow.working.queues import as_queues, dispatching, handlers_of
+from duerow.working.queues import Entities, as_queues, dispatching, handlers_of
 from duerow.working.rate import Rate, budget_of, check_rate
 from duerow.working.shift import GRACE, Shift, Terms, Until, check_handler, handlers_at_once, is_async, new_name
 
@@ -75,7 +75,7 @@ class Worker:
 
     def __init__(
         self,
-        queue: Queue | Sequence[Queue],
+        queue: Queue | Sequence[Queue] | Entities,
         handler: Callable[..., Any] | Mapping[Queue, Callable[..., Any]],
         *,
         whole_batch: bool = False,
@@ -94,11 +94,14 @@ class Worker:
         grace: timedelta = GRACE,
         name: str | None = None,
     ) -> None:
-        queues = as_queues(queue, Queue, _ELSEWHERE)
+        entities = queue if isinstance(queue, Entities) else None
+        queues = as_queues(queue if entities is None else entities.line, Queue, _ELSEWHERE)
         handlers = handlers_of(handler, queues)
         for one in handlers.values():
             _check(one, processes)
         innermost = dispatching(handlers)
+        if entities is not None:
+            innermost = entities.handling(innermost, whole_batch, transactional, processes)
         self._processes = None if processes is None else Processes(pickled(innermost))
         self._handler = around(self._processes or innermost, middleware, awaited=True)
         handles = [one.on_terms(lease, retry) for one in queues]

@@ -1,0 +1,191 @@
+"""The columns of a queue state in a table of the user's own: their names, types, defaults and index."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Column,
+    ColumnElement,
+    DateTime,
+    Dialect,
+    Index,
+    Integer,
+    String,
+    Table,
+    Text,
+    TypeDecorator,
+    text,
+)
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.functions import FunctionElement
+from sqlalchemy.types import TypeEngine
+
+from duerow.clock import micros, moment, span
+from duerow.errors import ConfigurationError
+from duerow.message import check_moment
+
+PARTS: Final = (
+    "status",
+    "due_at",
+    "place_at",
+    "first_due_at",
+    "attempts",
+    "token",
+    "leased_by",
+    "leased_until",
+    "last_attempt_at",
+    "last_error",
+    "finished_at",
+)
+"""What a state consists of, in the order of `QueueState`; each is a column of this name behind the prefix."""
+
+_PREFIX = re.compile(r"[a-z][a-z0-9_]{0,39}")
+
+
+class Moment(TypeDecorator[datetime]):
+    """An aware UTC datetime; on SQLite an integer of microseconds since 1970, as duerow keeps time there."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        """Return the type of the database."""
+        return dialect.type_descriptor(BigInteger() if dialect.name == "sqlite" else DateTime(timezone=True))
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> Any:
+        """Return the moment as the database takes it; raise InvalidMessage for one without a time zone."""
+        checked = check_moment("a moment of a queue state", value)
+        return checked if checked is None or dialect.name != "sqlite" else micros(checked)
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> datetime | None:
+        """Return what the database gave as a moment in UTC."""
+        if value is None:
+            return None
+        if dialect.name == "sqlite":
+            return moment(value)
+        known: datetime = value.astimezone(UTC)
+        return known
+
+
+class DatabaseTime(FunctionElement[datetime]):
+    """The database's own time, as part of an INSERT or UPDATE of the ORM's."""
+
+    inherit_cache = True
+    type = Moment()
+
+
+class LaterTime(ColumnElement[datetime]):
+    """The database's own time and so much later."""
+
+    inherit_cache = False
+    type = Moment()
+
+    def __init__(self, later: timedelta) -> None:
+        self.later = span(later)
+
+
+@compiles(LaterTime)
+def _later_time(element: LaterTime, compiler: Any, **named: Any) -> str:
+    now = compiler.process(DatabaseTime(), **named)
+    microseconds = str(element.later)
+    if compiler.dialect.name == "sqlite":
+        return f"({now} + {microseconds})"
+    return f"({now} + {microseconds} * INTERVAL '1 microsecond')"
+
+
+@compiles(DatabaseTime, "postgresql")
+def _postgresql_time(element: DatabaseTime, compiler: Any, **_: Any) -> str:
+    return "statement_timestamp()"
+
+
+@compiles(DatabaseTime, "sqlite")
+def _sqlite_time(element: DatabaseTime, compiler: Any, **_: Any) -> str:
+    # SQLite tells milliseconds at most; both parts are read at the same moment of a statement.
+    whole = "CAST(strftime('%s', 'now') AS INTEGER) * 1000000"
+    return f"({whole} + CAST(substr(strftime('%f', 'now'), 4) AS INTEGER) * 1000)"
+
+
+@dataclass(frozen=True)
+class StateTable:
+    """Where a queue state is kept.
+
+    Attributes:
+        name: the table.
+        schema: the database schema that holds it; None: the connection's default.
+        id: its primary key, one integer column.
+        prefix: what the names of the state's columns begin with, before an underscore.
+    """
+
+    name: str
+    schema: str | None
+    id: str
+    prefix: str
+
+    @property
+    def queue(self) -> str:
+        """What the queue is called."""
+        return f"{self.name}.{self.prefix}"
+
+    def column(self, part: str) -> str:
+        """Return the name of a column."""
+        return f"{self.prefix}_{part}"
+
+    @property
+    def index(self) -> str:
+        """The name of the index by which rows are claimed."""
+        return index_name(self.name, self.prefix)
+
+
+def check_prefix(prefix: object) -> str:
+    """Return the prefix if columns can be called so, else raise ConfigurationError."""
+    if not isinstance(prefix, str) or not _PREFIX.fullmatch(prefix):
+        raise ConfigurationError(
+            f"a queue state cannot be called {prefix!r:.80}: its columns begin with it, so use 1 to 40 lower-case "
+            "ASCII letters, digits and _, a letter first"
+        )
+    return prefix
+
+
+def state_columns(prefix: str) -> list[Column[Any]]:
+    """Return new columns for a state, in the order of PARTS; a row that says nothing of them is new and not due."""
+    kinds: dict[str, tuple[TypeEngine[Any], str | None]] = {
+        "status": (String(10), "'new'"),
+        "due_at": (Moment(), None),
+        "place_at": (Moment(), None),
+        "first_due_at": (Moment(), None),
+        "attempts": (Integer(), "0"),
+        "token": (BigInteger(), "0"),
+        "leased_by": (Text(), None),
+        "leased_until": (Moment(), None),
+        "last_attempt_at": (Moment(), None),
+        "last_error": (JSON(none_as_null=True), None),
+        "finished_at": (Moment(), None),
+    }
+    checked = check_prefix(prefix)
+    return [
+        Column(
+            f"{checked}_{part}",
+            kind,
+            nullable=default is None,
+            server_default=None if default is None else text(default),
+        )
+        for part, (kind, default) in kinds.items()
+    ]
+
+
+def index_name(table: str, prefix: str) -> str:
+    """Return the name of the index by which the rows of a state are claimed."""
+    return f"ix_{table}_{prefix}_due"
+
+
+def state_index(table: Table, prefix: str) -> Index:
+    """Add the index by which rows are claimed to a table with the columns of a state; finished rows are not in it."""
+    due = table.c[f"{prefix}_due_at"]
+    name, waiting = index_name(table.name, prefix), due.is_not(None)
+    return Index(name, due, *table.primary_key.columns, postgresql_where=waiting, sqlite_where=waiting)
