@@ -20,6 +20,7 @@ from sqlalchemy import (
     Table,
     Text,
     TypeDecorator,
+    literal_column,
     text,
 )
 from sqlalchemy.ext.compiler import compiles
@@ -136,11 +137,6 @@ class StateTable:
         """Return the name of a column."""
         return f"{self.prefix}_{part}"
 
-    @property
-    def index(self) -> str:
-        """The name of the index by which rows are claimed."""
-        return index_name(self.name, self.prefix)
-
 
 def check_prefix(prefix: object) -> str:
     """Return the prefix if columns can be called so, else raise ConfigurationError."""
@@ -179,13 +175,27 @@ def state_columns(prefix: str) -> list[Column[Any]]:
     ]
 
 
-def index_name(table: str, prefix: str) -> str:
-    """Return the name of the index by which the rows of a state are claimed."""
-    return f"ix_{table}_{prefix}_due"
+INDEXES: Final = ("due", "dead")
 
 
-def state_index(table: Table, prefix: str) -> Index:
-    """Add the index by which rows are claimed to a table with the columns of a state; finished rows are not in it."""
-    due = table.c[f"{prefix}_due_at"]
-    name, waiting = index_name(table.name, prefix), due.is_not(None)
-    return Index(name, due, *table.primary_key.columns, postgresql_where=waiting, sqlite_where=waiting)
+def index_name(table: str, prefix: str, kind: str) -> str:
+    """Return the name of an index of a state, whose `kind` is one of INDEXES."""
+    return f"ix_{table}_{prefix}_{kind}"
+
+
+def add_indexes(table: Table, prefix: str) -> list[Index]:
+    """Add the indexes of a state to a table that has its columns; return those that it did not have yet.
+
+    One by which rows are claimed, without the finished ones; and one of the dead, which people look for.
+    """
+    due, status, ids = table.c[f"{prefix}_due_at"], table.c[f"{prefix}_status"], list(table.primary_key.columns)
+    parts: dict[str, tuple[list[Any], ColumnElement[bool]]] = {
+        "due": ([due, *ids], due.is_not(None)),
+        "dead": (ids, status == literal_column("'dead'")),
+    }
+    known = {index.name for index in table.indexes}
+    return [
+        Index(name, *columns, postgresql_where=which, sqlite_where=which)
+        for kind, (columns, which) in parts.items()
+        if (name := index_name(table.name, prefix, kind)) not in known
+    ]

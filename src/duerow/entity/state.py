@@ -12,7 +12,7 @@ from sqlalchemy.ext.mutable import MutableComposite
 from sqlalchemy.orm import Composite, InstanceState, Mapper, QueryableAttribute
 from sqlalchemy.orm.attributes import flag_modified
 
-from duerow.entity.columns import PARTS, DatabaseTime, StateTable, check_prefix, index_name, state_columns, state_index
+from duerow.entity.columns import PARTS, DatabaseTime, StateTable, add_indexes, check_prefix, state_columns
 from duerow.errors import ConfigurationError
 from duerow.message import Failure, Status, check_moment
 
@@ -169,13 +169,10 @@ class QueueStateProperty(Composite[QueueState]):
         super().__init__(QueueState, *state_columns(prefix), comparator_factory=_Comparator)
 
     def instrument_class(self, mapper: Mapper[Any]) -> None:
-        """Give the table its index, and new objects their state."""
+        """Give the table its indexes, and new objects their state."""
         super().instrument_class(mapper)
-        table = mapper.local_table
-        if isinstance(table, Table) and all(
-            index.name != index_name(table.name, self.prefix) for index in table.indexes
-        ):
-            state_index(table, self.prefix)
+        if isinstance(table := mapper.local_table, Table):
+            add_indexes(table, self.prefix)
         key = self.key
 
         def begin(entity: Any, args: Any, given: dict[str, Any]) -> None:

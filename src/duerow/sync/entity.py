@@ -3,26 +3,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import timedelta
-from typing import Any, Generic, TypeVar
+from datetime import datetime, timedelta
+from typing import Any, Generic, TypeVar, overload
 
+from msgspec import UNSET
+from sqlalchemy import ColumnElement
 from sqlalchemy.orm import Mapped
 
 from duerow import reservation as core
+from duerow.changing import Changed, how_many, one_id
 from duerow.clock import Clock
+from duerow.counting import CAP, Count, Counts, counted, counted_by
 from duerow.entity.handling import check_on_done, check_worker, conclude, fails, is_ours
-from duerow.entity.looking import Looking
+from duerow.entity.looking import Looking, Standing
 from duerow.entity.state import QueueState, changed_here, mapper_of, state_of
-from duerow.errors import LeaseLost
-from duerow.message import Failure, Message
+from duerow.errors import InvalidMessage, LeaseLost, MessageLeased
+from duerow.message import Failure, Message, Status
 from duerow.retry import RetryFunction, RetryPolicy
 from duerow.settlement import LEFT, Bury, Commit, Left, Retry, Settlement, decide
 from duerow.store import Refused
 from duerow.sync.database import Database
 from duerow.sync.queue import Queue, Reservation
 from duerow.sync.sessions import Engine, OnDone, Session, called, new_session, open_entities, session_within
+from duerow.translation import readable
+from duerow.watching import Reason, reasons_of_row
 
 E = TypeVar("E")
 """The user's model."""
@@ -202,6 +208,159 @@ class EntityQueue(Generic[E]):
     def settle(self, pairs: Iterable[tuple[core.Reservation, Settlement]], *, within: Any = None) -> list[Refused]:
         """End many turns, each in its own way, in one transaction; return the refused ones, each with its error."""
         return self.line.settle(pairs, within=within)
+
+    # Look and change.
+
+    def find(
+        self,
+        *where: ColumnElement[bool],
+        status: Status | None = None,
+        order_by: Any = None,
+        limit: int = 100,
+        after: int | None = None,
+    ) -> list[E]:
+        """Return rows of which conditions hold, a page at a time.
+
+        Args:
+            where: conditions on columns of the model, as in `SmsMessage.sender == "me"`.
+            status: only those of this status.
+            order_by: a column, or a list of them; default: the primary key.
+            limit: how many at most.
+            after: the id of the last row of the page before, in the order of ids.
+
+        Raises:
+            ConfigurationError: there is no such status, or `after` is given beside another order.
+        """
+        statement = self._looking.find(where, status, order_by, how_many(limit), after)
+        with self.session() as session:
+            return list(session.scalars(statement))
+
+    @overload
+    def count(
+        self,
+        *where: ColumnElement[bool],
+        status: Status | None = None,
+        by: None = None,
+        exact: bool = False,
+    ) -> Count: ...
+    @overload
+    def count(
+        self,
+        *where: ColumnElement[bool],
+        status: Status | None = None,
+        by: Any,
+        exact: bool = False,
+    ) -> Counts: ...
+    def count(
+        self,
+        *where: ColumnElement[bool],
+        status: Status | None = None,
+        by: Any = None,
+        exact: bool = False,
+    ) -> Count | Counts:
+        """Count rows, in all or by the values of a column, as in `by=SmsMessage.sender`.
+
+        Args:
+            where: only those of which these conditions on columns of the model hold.
+            status: only those of this status.
+            by: count for each value of this column.
+            exact: count all; default: 10,000 at most, which the answer's `capped` says.
+
+        Raises:
+            ConfigurationError: there is no such status.
+        """
+        limit = None if exact else CAP
+        statement = self._looking.count(where, status, by, limit)
+        with self.session() as session:
+            tally = [(value, number) for value, number in session.execute(statement)]
+        return counted(tally, limit) if by is None else counted_by(tally, limit)
+
+    def stats(self, *, exact: bool = False) -> Standing:
+        """Return how the queue stands: how many rows are ready, delayed, leased and dead, and when the next is due.
+
+        Args:
+            exact: count all; default: no further than 10,000 of each.
+        """
+        cap = None if exact else CAP
+        with self.session() as session:
+            row = (session.execute(self._looking.standing(cap))).one()
+        return self._looking.stands(row, cap)
+
+    def why(self, id: int) -> list[Reason]:
+        """Return why a row is not running, as codes and sentences: ready, not-due, stopped, leased, limit, done, dead.
+
+        Raises:
+            InvalidMessage: there is no such row.
+        """
+        database, name, wanted = self.line.database, self.name, one_id(id)
+        seen = database.run(lambda: database.store.inspect(name, wanted, None))
+        if seen is None:
+            raise InvalidMessage(f"{name} has no row with id {id}; it may have been deleted")
+        return reasons_of_row(seen, readable(seen.record), self.retry.limit)
+
+    def reschedule(
+        self,
+        *where: ColumnElement[bool],
+        id: int | None = None,
+        due: datetime | None = UNSET,  # type: ignore[assignment]
+        delay: timedelta | None = None,
+        dry_run: bool = False,
+        even_if_leased: bool = False,
+        within: Any = None,
+    ) -> Changed:
+        """Give rows another due time, or stop them; a dead one runs once more, with the attempts it has.
+
+        One UPDATE, in one transaction. Rows that are done stay as they are: schedule such a one by its `schedule()`.
+
+        Args:
+            where: all rows of which these conditions on columns of the model hold.
+            id: or the row with this primary key.
+            due: when they are due; None stops them until they are scheduled again.
+            delay: how long from now; `timedelta(0)` is now.
+            dry_run: change nothing, only say how many would be.
+            even_if_leased: also rows that a consumer works on: its settlement will be refused.
+            within: your open session or SQLAlchemy connection.
+
+        Raises:
+            MessageLeased: a consumer works on the row named by id; by conditions such are skipped.
+            ConfigurationError: not exactly one of due and delay was given, or no rows are named.
+        """
+        meant, values = self._looking.meant(where, id, due is None), self._looking.rescheduled(due, delay)
+        return self._change(meant, id, values, dry_run, even_if_leased, within)
+
+    def requeue(
+        self,
+        *where: ColumnElement[bool],
+        id: int | None = None,
+        dry_run: bool = False,
+        even_if_leased: bool = False,
+        within: Any = None,
+    ) -> Changed:
+        """Let rows begin anew: due now, status `new`, attempts 0, no error. Otherwise as `reschedule`."""
+        meant, values = self._looking.meant(where, id, False), self._looking.requeued()
+        return self._change(meant, id, values, dry_run, even_if_leased, within)
+
+    def _change(
+        self,
+        meant: Sequence[Any],
+        id: int | None,
+        values: Mapping[str, Any],
+        dry_run: bool,
+        even_if_leased: bool,
+        within: Any,
+    ) -> Changed:
+        with self.session() if within is None else session_within(within) as session:
+            free, leased, holder = (session.execute(self._looking.numbers(meant))).one()
+            if even_if_leased:
+                free, leased = free + leased, 0
+            if id is not None and leased:
+                raise MessageLeased(id, holder)
+            if dry_run:
+                return Changed(free, leased)
+            changed: Any = session.execute(self._looking.change(meant, values, even_if_leased))
+            if within is None:
+                session.commit()
+            return Changed(changed.rowcount, leased)
 
     # Workers.
 

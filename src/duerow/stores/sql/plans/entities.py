@@ -16,6 +16,7 @@ from duerow.store import (
     Buried,
     Committed,
     Counted,
+    Inspection,
     Keeping,
     Query,
     Record,
@@ -96,6 +97,15 @@ class EntityStore(SqlStore):
         values: dict[str, Any] = {**self.dialect.pack("ids", {"value": query.ids or ()}), "limit_in": query.limit}
         rows = yield self._step(self.statements.find(("ids",)), values)
         return [self.dialect.record(row) for row in rows]
+
+    def inspect(self, queue: str, id: int | None, key: str | None) -> Plan[Inspection | None]:
+        """Read a row by its id; see Store.inspect."""
+        found = yield from self.find(Query(queue, ids=(id,) if id is not None else ()))
+        ((at,),) = yield self._step(self.statements.time, {})
+        now = self.dialect.read_moment(at)
+        if now is None:
+            raise AssertionError("a database always knows the time")
+        return Inspection(now, found[0], None, False, []) if found else None
 
     def said(self, queue: str | None = None) -> Plan[list[Said]]:
         """Nothing is said of it."""
