@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, nullcontext
 from inspect import isawaitable
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
+from sqlalchemy import Connection
 from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlalchemy.ext.asyncio import AsyncEngine as Engine
 from sqlalchemy.ext.asyncio import AsyncSession as Session
@@ -17,8 +18,10 @@ from duerow.entity.opening import backend_of
 from duerow.errors import ConfigurationError, InvalidOutcome
 from duerow.store import AsyncConnections, Store
 
-__all__ = ["Engine", "OnDone", "Session", "called", "new_session", "open_entities", "session_within"]
+__all__ = ["Engine", "OnDone", "Session", "called", "looked", "new_session", "open_entities", "session_within"]
 
+
+T = TypeVar("T")
 
 OnDone = Literal["keep", "delete"] | Callable[[Any, Session], Awaitable[Any]]
 """What becomes of a row that is done; a function is called with it and a session."""
@@ -66,3 +69,8 @@ async def called(function: Callable[..., Any], *subject: Any) -> Any:
             "duerow.entity.EntityQueue and duerow.Worker"
         )
     return await outcome
+
+
+async def looked(session: Session, look: Callable[[Connection], T]) -> T:
+    """Return what a function sees that is given SQLAlchemy's blocking connection."""
+    return await (await session.connection()).run_sync(look)

@@ -12,6 +12,7 @@ from sqlalchemy import (
     BigInteger,
     Column,
     ColumnElement,
+    Connection,
     DateTime,
     Dialect,
     Index,
@@ -20,6 +21,7 @@ from sqlalchemy import (
     Table,
     Text,
     TypeDecorator,
+    inspect,
     literal_column,
     text,
 )
@@ -199,3 +201,24 @@ def add_indexes(table: Table, prefix: str) -> list[Index]:
         for kind, (columns, which) in parts.items()
         if (name := index_name(table.name, prefix, kind)) not in known
     ]
+
+
+def missing(connection: Connection, state: StateTable) -> list[str]:
+    """Return the names of the columns and indexes of a state that its table lacks; the table's own if it is not there.
+
+    An index whose making broke off, as CREATE INDEX CONCURRENTLY may, counts as one that is not there.
+    """
+    inspector = inspect(connection)
+    if not inspector.has_table(state.name, schema=state.schema):
+        return [state.name]
+    columns = {str(one["name"]) for one in inspector.get_columns(state.name, schema=state.schema)}
+    indexes = {str(one["name"]) for one in inspector.get_indexes(state.name, schema=state.schema)}
+    if inspector.dialect.name == "postgresql":
+        usable = text(
+            "SELECT relname FROM pg_catalog.pg_index JOIN pg_catalog.pg_class ON pg_class.oid = indexrelid "
+            "WHERE indisvalid AND relname = ANY (:names)"
+        )
+        indexes = set(connection.execute(usable, {"names": sorted(indexes)}).scalars())
+    wanted = [state.column(part) for part in PARTS]
+    wanted_indexes = [index_name(state.name, state.prefix, kind) for kind in INDEXES]
+    return [name for name in wanted if name not in columns] + [name for name in wanted_indexes if name not in indexes]

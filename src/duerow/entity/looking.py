@@ -141,8 +141,8 @@ class Looking(Generic[E]):
         capped = frozenset(
             name for name, number in zip(NUMBERS, numbers, strict=True) if cap is not None and number > cap
         )
-        shown = [number if cap is None else min(number, cap) for number in numbers]
-        return Standing(self._queue, *shown, oldest_due_at=oldest, next_due_at=following, capped=capped)
+        ready, delayed, leased, dead = (number if cap is None else min(number, cap) for number in numbers)
+        return Standing(self._queue, ready, delayed, leased, dead, oldest, following, capped)
 
     def _of_status(self, status: str | None) -> tuple[ColumnElement[bool], ...]:
         if status not in (None, *STATUSES):
@@ -173,7 +173,7 @@ class Looking(Generic[E]):
 
     def requeued(self) -> dict[str, Any]:
         """Return what becomes of the parts of rows that begin anew."""
-        anew = {"status": literal_column("'new'"), "attempts": literal_column("0")}
+        anew: dict[str, Any] = {"status": literal_column("'new'"), "attempts": literal_column("0")}
         return {"due_at": self._now, **anew, "last_attempt_at": null(), "last_error": null()}
 
     def meant(self, where: Sequence[Any], id: int | None, stops: bool) -> tuple[ColumnElement[bool], ...]:

@@ -16,17 +16,18 @@ from duerow import reservation as core
 from duerow.changing import Changed, how_many, one_id
 from duerow.clock import Clock
 from duerow.counting import CAP, Count, Counts, counted, counted_by
+from duerow.entity.columns import missing
 from duerow.entity.handling import check_on_done, check_worker, conclude, fails, is_ours
 from duerow.entity.looking import Looking, Standing
 from duerow.entity.state import QueueState, changed_here, mapper_of, state_of
-from duerow.errors import InvalidMessage, LeaseLost, MessageLeased
+from duerow.errors import InvalidMessage, LeaseLost, MessageLeased, SchemaOutdated
 from duerow.message import Failure, Message, Status
 from duerow.retry import RetryFunction, RetryPolicy
 from duerow.settlement import LEFT, Bury, Commit, Left, Retry, Settlement, decide
 from duerow.store import Refused
 from duerow.sync.database import Database
 from duerow.sync.queue import Queue, Reservation
-from duerow.sync.sessions import Engine, OnDone, Session, called, new_session, open_entities, session_within
+from duerow.sync.sessions import Engine, OnDone, Session, called, looked, new_session, open_entities, session_within
 from duerow.translation import readable
 from duerow.watching import Reason, reasons_of_row
 
@@ -93,6 +94,16 @@ class EntityQueue(Generic[E]):
     def session(self) -> Session:
         """Return a new session on the queue's engine; what it has loaded stays readable after a commit."""
         return new_session(self.line.database.connections)
+
+    def check(self) -> None:
+        """Raise SchemaOutdated unless the table has all columns and indexes of the state; it says which are missing."""
+        with self.session() as session:
+            lacking = looked(session, lambda connection: missing(connection, self.table))
+        if lacking:
+            raise SchemaOutdated(
+                f"{self.name} lacks {', '.join(lacking)} in the database; create the table from its model, or add the "
+                f"state to it, with Alembic: op.add_queue_state({self.table.name!r}, {self.table.prefix!r})"
+            )
 
     # Reserve.
 

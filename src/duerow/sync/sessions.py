@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from sqlalchemy import Connection, Engine
 from sqlalchemy.orm import Session
@@ -15,8 +15,10 @@ from duerow.entity.opening import backend_of
 from duerow.errors import ConfigurationError
 from duerow.store import Connections, Store
 
-__all__ = ["Engine", "OnDone", "Session", "called", "new_session", "open_entities", "session_within"]
+__all__ = ["Engine", "OnDone", "Session", "called", "looked", "new_session", "open_entities", "session_within"]
 
+
+T = TypeVar("T")
 
 OnDone = Literal["keep", "delete"] | Callable[[Any, Session], Any]
 """What becomes of a row that is done; a function is called with it and a session."""
@@ -56,3 +58,8 @@ def session_within(within: Any) -> AbstractContextManager[Session]:
 def called(function: Callable[..., Any], *subject: Any) -> Any:
     """Call a function of the user's."""
     return function(*subject)
+
+
+def looked(session: Session, look: Callable[[Connection], T]) -> T:
+    """Return what a function sees that is given the connection of a session."""
+    return look(session.connection())
