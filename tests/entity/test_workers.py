@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import threading
 from collections.abc import Callable, Coroutine
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -13,13 +14,14 @@ from sqlalchemy import Engine, text
 from sqlalchemy.ext.asyncio import create_async_engine
 from sqlalchemy.orm import object_session
 
+import duerow
 from duerow import Bury, Commit, Draft, Worker, aio, fixed, limited
 from duerow.aio.entity import EntityQueue as AwaitedEntityQueue
 from duerow.entity import EntityQueue
 from duerow.errors import ConfigurationError
 from duerow.testing.faces import AwaitedFace, Face
 from tests.entity.models import Mail
-from tests.workers.workshop import blocking
+from tests.workers.workshop import blocking, eventually
 
 Handler = Callable[..., Coroutine[Any, Any, Any]]
 AT_ONCE = limited(2, fixed(timedelta(0)))
@@ -169,11 +171,41 @@ def test_a_failed_attempt_undoes_what_its_handler_wrote_and_a_transaction_holds_
     assert (row.billing.due_at, row.billing.token) == (LATER, 1)
 
 
+def test_of_two_singletons_one_is_active_and_the_other_takes_over(
+    add: Any, face: Face, engine: Engine, store: str
+) -> None:
+    if isinstance(face, AwaitedFace):  # who may work is decided by the same plans
+        return
+    (first,) = add("first")
+    with duerow.connect(engine, migrate=True, prefix=f"permits{first}_") as db:
+        queue: EntityQueue[Mail] = EntityQueue(Mail.sending, engine, permits=db)
+        active: list[str] = []
+
+        def handle(row: Mail, session: Any) -> None:
+            active.append(str(row.sending.leased_by).rpartition(":")[2].partition("/")[0])
+
+        poll = timedelta(seconds=0.05)
+        workers = {name: Worker(queue, handle, singleton=True, name=name, poll=poll) for name in ("a", "b")}
+        threads = {name: threading.Thread(target=worker.run, daemon=True) for name, worker in workers.items()}
+        for thread in threads.values():
+            thread.start()
+        eventually(lambda: active)
+        workers[active[0]].stop()
+        threads[active[0]].join(60)
+        add("second")
+        eventually(lambda: len(active) == 2)
+        assert set(active) == {"a", "b"}
+        workers[active[1]].stop()
+        threads[active[1]].join(60)
+
+
 def test_a_worker_of_rows_takes_no_processes_and_only_queues_of_its_face(engine: Engine, face: Face) -> None:
     if isinstance(face, AwaitedFace):
         return
     queue: EntityQueue[Mail] = EntityQueue(Mail.sending, engine)
     with pytest.raises(ConfigurationError, match="processes= does not go with mail"):
         Worker(queue, print, processes=2)
+    with pytest.raises(ConfigurationError, match=r"permits=duerow\.connect"):
+        Worker(queue, print, singleton=True)
     with pytest.raises(ConfigurationError, match=r"duerow\.aio"):
         aio.Worker(queue, print)

@@ -31,7 +31,8 @@ class Worker:
     """Hands the messages of a queue to a coroutine function, as tasks, and settles them as it says.
 
     Args:
-        queue: where the messages come from; several of one database share the worker fairly.
+        queue: where the messages come from; several of one database share the worker fairly. Or one `EntityQueue`, of
+            which the handler is called as `handler(row, session)`; see `duerow.entity`.
         handler: awaited with each `Message`. What it returns is ignored, unless it is a settlement (`Commit`, `Move`,
             `Rollback`, `Bury`, `Release`, `Retry`) or a list of `Move`s. An exception is a failed attempt.
             For several queues it may be a mapping of each queue to its handler.
@@ -101,7 +102,8 @@ class Worker:
             _check(one, processes)
         innermost = dispatching(handlers)
         if entities is not None:
-            innermost = entities.handling(innermost, whole_batch, transactional, processes)
+            by_permit = singleton is True or cluster_concurrency is not None
+            innermost = entities.handling(innermost, whole_batch, transactional, by_permit, processes)
         self._processes = None if processes is None else Processes(pickled(innermost))
         self._handler = around(self._processes or innermost, middleware, awaited=True)
         handles = [one.on_terms(lease, retry) for one in queues]

@@ -17,12 +17,17 @@ def check_on_done(on_done: Any) -> Any:
     raise ConfigurationError(f"on_done is 'keep', 'delete' or a function of (row, session), not {on_done!r:.80}")
 
 
-def check_worker(queue: str, processes: int | None) -> None:
+def check_worker(queue: str, processes: int | None, lacks_permits: bool) -> None:
     """Raise ConfigurationError if a worker cannot work so on rows."""
     if processes is not None:
         raise ConfigurationError(
             f"processes= does not go with {queue}: a row and its session cannot be handed to another process; "
             "let several workers work, each in a process of its own"
+        )
+    if lacks_permits:
+        raise ConfigurationError(
+            f"singleton and cluster_concurrency need a place for their permits, and {queue} has no table for them; "
+            "give it duerow's own: EntityQueue(…, permits=duerow.connect(engine, migrate=True))"
         )
 
 

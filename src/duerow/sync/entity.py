@@ -48,6 +48,7 @@ class EntityQueue(Generic[E]):
         retry: the delays between attempts, and their limit; default: at most 20, from 1 s doubling up to 1 h.
         on_done: what becomes of a row that is done: "keep" leaves it with the status `done`, "delete" deletes it, and
             a function is called with it and a session, in the transaction that marks it as done.
+        permits: a database of duerow's, in which workers with `singleton` or `cluster_concurrency` keep their permits.
         clock: tells the time instead of the database; for tests.
 
     Attributes:
@@ -67,6 +68,7 @@ class EntityQueue(Generic[E]):
         lease: timedelta = timedelta(minutes=1),
         retry: RetryPolicy | RetryFunction | None = None,
         on_done: OnDone = "keep",
+        permits: Database | None = None,
         clock: Clock | None = None,
     ) -> None:
         self.model: type[E]
@@ -75,7 +77,7 @@ class EntityQueue(Generic[E]):
         self.on_done = check_on_done(on_done)
         store, connections = open_entities(engine, self.table, on_done == "delete", clock)
         database = Database(store, connections, clock)
-        self.line = EntityLine(self, database, lease, retry)
+        self.line = EntityLine(self, database, lease, retry, permits)
         self._looking: Looking[E] = Looking(mapper_of(self.model), self.table, clock)
 
     def __repr__(self) -> str:
@@ -376,10 +378,15 @@ class EntityQueue(Generic[E]):
     # Workers.
 
     def handling(
-        self, handler: Callable[..., Any], whole_batch: bool, transactional: bool, processes: int | None
+        self,
+        handler: Callable[..., Any],
+        whole_batch: bool,
+        transactional: bool,
+        by_permit: bool,
+        processes: int | None,
     ) -> Callable[..., Any]:
         """Return the handler of messages that calls a handler of rows; for `Worker`."""
-        check_worker(self.name, processes)
+        check_worker(self.name, processes, by_permit and self.line.permits is None)
         kind = HandlingOfBatches if whole_batch else HandlingWithin if transactional else Handling
         return kind(self, handler)
 
@@ -396,6 +403,7 @@ class EntityLine(Queue):
         entities: the entity queue.
         database: what carries its plans out.
         lease, retry: as in `Queue`.
+        permits: where workers of it keep their permits.
     """
 
     def __init__(
@@ -404,9 +412,10 @@ class EntityLine(Queue):
         database: Database,
         lease: timedelta,
         retry: RetryPolicy | RetryFunction | None,
+        permits: Database | None,
     ) -> None:
         super().__init__(database, entities.name, lease, retry)
-        self._entities = entities
+        self._entities, self.permits = entities, permits
 
     def on_terms(self, lease: timedelta | None, retry: RetryPolicy | RetryFunction | None) -> EntityLine:
         """Return another handle, with this lease and retry policy; None: those of this one."""
@@ -415,6 +424,7 @@ class EntityLine(Queue):
             self.database,
             self.lease if lease is None else lease,
             self.retry if retry is None else retry,
+            self.permits,
         )
 
     def settle(self, pairs: Iterable[tuple[core.Reservation, Settlement]], *, within: Any = None) -> list[Refused]:

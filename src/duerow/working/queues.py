@@ -34,7 +34,12 @@ class Entities(Protocol):
     line: Any
 
     def handling(
-        self, handler: Callable[..., Any], whole_batch: bool, transactional: bool, processes: int | None
+        self,
+        handler: Callable[..., Any],
+        whole_batch: bool,
+        transactional: bool,
+        by_permit: bool,
+        processes: int | None,
     ) -> Callable[..., Any]:
         """Return the handler of those messages that calls the user's, which takes rows."""
         ...
