@@ -14,7 +14,8 @@ from tests.cli.conftest import Command, parsed
 
 def test_migrate_creates_the_tables_once(command: Command):
     made = parsed(command("migrate", "--json"))["migrations"]
-    assert made == ["0001 messages", "0002 queues", "0003 schedules", "0004 history", "0005 counters", "0006 pipelines"]
+    names = ["messages", "queues", "schedules", "history", "counters", "pipelines", "batches"]
+    assert made == [f"{number:04} {name}" for number, name in enumerate(names, 1)]
     assert parsed(command("migrate", "--json")) == {"migrations": []}
     assert command("migrate").stdout == "the tables are up to date\n"
 
