@@ -73,7 +73,7 @@ def of_rows(ours: Any) -> dict[str, Statement]:
     """Return the statements over a table of a user's own that differ from those over messages, by their names."""
     state = StateTable("sms_message", None, "id", "sending")
     keeps, deletes = (EntityStore(ours, state, deletes, None).statements for deletes in (False, True))
-    over_rows = ("commit", "roll_back", "bury", "release", "extend", "held", "next_due")
+    over_rows = ("commit", "roll_back", "bury", "release", "extend", "kept", "next_due")
     found = {name: getattr(keeps, name).alike(frozenset()) for name in over_rows}
     found["commit-deletes"] = deletes.commit.alike(frozenset())
     return {**found, "reserve": keeps.reserve(False), "reserve-from_floor": keeps.reserve(True), "find": keeps.find(())}

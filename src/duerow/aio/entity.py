@@ -76,6 +76,7 @@ class EntityQueue(Generic[E]):
         self.on_done = check_on_done(on_done)
         store, connections = open_entities(engine, self.table, on_done == "delete", clock)
         database = Database(store, connections, clock)
+        self.dialect = engine.dialect.name
         self.line = EntityLine(self, database, lease, retry, permits)
         self._looking: Looking[E] = Looking(mapper_of(self.model), self.table, clock)
 
@@ -527,7 +528,7 @@ class HandlingOfBatches(Handling):
         """Return how the turns end."""
         queue = self.queue
         async with queue.session() as session:
-            found = await session.scalars(queue._looking.by_ids([message.id for message in messages]))
+            found = await session.scalars(queue._looking.by_ids([message.id for message in messages], queue.dialect))
             rows = queue._looking.in_line(found, messages, queue.key)
             await session.commit()
             if not rows:

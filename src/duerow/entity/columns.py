@@ -72,7 +72,7 @@ class Moment(TypeDecorator[datetime]):
             return None
         if dialect.name == "sqlite":
             return moment(value)
-        known: datetime = value.astimezone(UTC)
+        known: datetime = value if value.tzinfo is UTC else value.astimezone(UTC)
         return known
 
 

@@ -9,10 +9,13 @@ from typing import Any, Final, Generic, TypeVar
 import msgspec
 from msgspec import UNSET
 from sqlalchemy import (
+    ARRAY,
+    BigInteger,
     ColumnElement,
     FromClause,
     Select,
     Update,
+    any_,
     case,
     func,
     literal,
@@ -82,8 +85,10 @@ class Looking(Generic[E]):
 
     # Read.
 
-    def by_ids(self, ids: Sequence[int]) -> Select[Any]:
-        """Read rows by their primary keys."""
+    def by_ids(self, ids: Sequence[int], dialect: str) -> Select[Any]:
+        """Read rows by their primary keys; to PostgreSQL all of them are one value."""
+        if dialect == "postgresql":
+            return select(self._model).where(self._id == any_(literal(ids, ARRAY(BigInteger))))
         return select(self._model).where(self._id.in_(ids))
 
     def in_line(self, found: Iterable[E], messages: Sequence[Message], key: str) -> dict[int, E]:

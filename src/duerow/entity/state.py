@@ -16,6 +16,8 @@ from duerow.entity.columns import PARTS, DatabaseTime, StateTable, add_indexes, 
 from duerow.errors import ConfigurationError
 from duerow.message import Failure, Status, check_moment
 
+_NOTHING: Final = (None,) * len(PARTS)
+
 _CHANGED: Final = "duerow_states_changed"
 """Under which name a session notes which states were changed in it."""
 
@@ -48,11 +50,10 @@ class QueueState(MutableComposite):
     finished_at: datetime | None
 
     def __init__(self, *values: Any) -> None:
-        given = dict(zip(PARTS, values, strict=False))
-        self.__dict__.update(dict.fromkeys(PARTS) | given)
-        for part, default in (("status", "new"), ("attempts", 0), ("token", 0)):
-            if self.__dict__[part] is None:
-                self.__dict__[part] = default
+        parts = self.__dict__
+        parts.update(zip(PARTS, values or _NOTHING, strict=True))
+        if parts["status"] is None:  # of an object that was never stored
+            parts.update(status="new", attempts=0, token=0)
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(

@@ -77,6 +77,7 @@ class EntityQueue(Generic[E]):
         self.on_done = check_on_done(on_done)
         store, connections = open_entities(engine, self.table, on_done == "delete", clock)
         database = Database(store, connections, clock)
+        self.dialect = engine.dialect.name
         self.line = EntityLine(self, database, lease, retry, permits)
         self._looking: Looking[E] = Looking(mapper_of(self.model), self.table, clock)
 
@@ -520,7 +521,7 @@ class HandlingOfBatches(Handling):
         """Return how the turns end."""
         queue = self.queue
         with queue.session() as session:
-            found = session.scalars(queue._looking.by_ids([message.id for message in messages]))
+            found = session.scalars(queue._looking.by_ids([message.id for message in messages], queue.dialect))
             rows = queue._looking.in_line(found, messages, queue.key)
             session.commit()
             if not rows:

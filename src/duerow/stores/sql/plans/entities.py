@@ -55,6 +55,8 @@ class EntityStore(SqlStore):
         self.clock = clock or (None if dialect.server_clock else HostClock())
         timed = self.clock is not None
         self.statements: EntityStatements = EntityStatements(self.tables, dialect, timed, deletes)
+        # A handler has a session that does not end its transaction: to mark it would take two more round trips a row.
+        self.marks_transactions = dialect.writes_alone
         self.lines, self.doors, self.floors = Lines(), Doors(), Floors(dialect.keeps_dead_entries)
 
     def _look_for_lines(self, queue: str) -> Plan[None]:
@@ -86,7 +88,7 @@ class EntityStore(SqlStore):
         ends = yield from super().extend(receipts, lease)
         left = sorted({(one.id, one.token) for one in receipts if one not in ends})
         for chunk in self._chunks(left):
-            for id, token, until in (yield self._given(self.statements.held, RECEIPT, chunk)):
+            for id, token, until in (yield self._given(self.statements.kept, RECEIPT, chunk)):
                 end = self.dialect.read_moment(until)
                 if end is not None:
                     ends[Receipt(id, token)] = end

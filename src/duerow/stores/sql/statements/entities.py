@@ -161,7 +161,7 @@ class EntityStatements(Statements):
         return self._over(RECEIPT, build)
 
     @cached_property
-    def held(self) -> OverRows:
+    def kept(self) -> OverRows:
         """Read id, token and the end of the lease of the rows whose token and due time match."""
         columns = self.message.c
 
