@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine, text
+from sqlalchemy import Engine, create_engine, text
 from sqlalchemy.ext.asyncio import create_async_engine
-from sqlalchemy.orm import object_session
+from sqlalchemy.orm import Session, object_session
 
 import duerow
 from duerow import Bury, Commit, Draft, Worker, aio, fixed, limited
@@ -209,3 +209,56 @@ def test_a_worker_of_rows_takes_no_processes_and_only_queues_of_its_face(engine:
         Worker(queue, print, singleton=True)
     with pytest.raises(ConfigurationError, match=r"duerow\.aio"):
         aio.Worker(queue, print)
+
+
+async def test_after_a_worker_the_users_engine_goes_on_in_its_own_loop(
+    add: Any, engine: Engine, store: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    if store == "sqlite":  # its connections are of no loop
+        return
+    add(*range(3))
+    own = create_async_engine(engine.url.set(drivername="postgresql+asyncpg"))
+    queue: AwaitedEntityQueue[Mail] = AwaitedEntityQueue(Mail.sending, own)
+
+    async def handle(rows: list[Mail], session: Any) -> None:
+        for row in rows:
+            row.payload = "sent"
+
+    for _ in range(2):
+        await aio.Worker(queue, handle, whole_batch=True).run(until="idle")
+        assert await queue.count(status="done") == 3
+    await own.dispose()
+    assert not [line for line in caplog.messages if "Exception" in line]
+
+
+@pytest.fixture
+def within_driver(engine: Engine) -> Iterator[Engine]:
+    """An engine of another blocking driver, where there is one."""
+    other = engine
+    if engine.dialect.name == "postgresql":
+        other = create_engine(engine.url.set(drivername="postgresql+psycopg2"))
+    yield other
+    if other is not engine:
+        other.dispose()
+
+
+def test_a_turn_ends_in_the_callers_session_or_not_at_all(
+    within_driver: Engine, add: Any, look: Any, face: Face
+) -> None:
+    if isinstance(face, AwaitedFace):  # an AsyncSession cannot be used from here; the statements are the same
+        return
+    (id,) = add("hello")
+    queue: EntityQueue[Mail] = EntityQueue(Mail.sending, within_driver, on_done=lambda row, session: row.billing.stop())
+    reservation = queue.reserve()
+    assert reservation is not None
+    for end in ("rollback", "commit"):
+        with Session(within_driver) as session:
+            row = queue.load(session, reservation)
+            assert row is not None
+            row.payload = "sent"
+            queue.commit(reservation, within=session)
+            getattr(session, end)()
+        expected = ("hello", "new") if end == "rollback" else ("sent", "done")
+        assert (look(id).payload, look(id).sending.status) == expected
+    with Session(within_driver) as session:
+        assert queue.load(session, reservation) is None

@@ -14,7 +14,17 @@ from sqlalchemy.orm import Mapped
 from duerow import reservation as core
 from duerow.aio.database import Database
 from duerow.aio.queue import Queue, Reservation
-from duerow.aio.sessions import Engine, OnDone, Session, called, looked, new_session, open_entities, session_within
+from duerow.aio.sessions import (
+    Engine,
+    OnDone,
+    Session,
+    called,
+    engine_here,
+    looked,
+    new_session,
+    open_entities,
+    session_within,
+)
 from duerow.changing import Changed, how_many, one_id
 from duerow.clock import Clock
 from duerow.counting import CAP, Count, Counts, counted, counted_by
@@ -382,6 +392,10 @@ class EntityQueue(Generic[E]):
             return Changed(changed.rowcount, leased)
 
     # Workers.
+
+    def settle_in(self) -> None:
+        """Have the engine be that of the running loop; whoever works for this queue elsewhere has one like it."""
+        engine_here(self.line.database.connections)
 
     def handling(
         self,

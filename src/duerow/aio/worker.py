@@ -95,7 +95,7 @@ class Worker:
         grace: timedelta = GRACE,
         name: str | None = None,
     ) -> None:
-        entities = queue if isinstance(queue, Entities) else None
+        self._entities = entities = queue if isinstance(queue, Entities) else None
         queues = as_queues(queue if entities is None else entities.line, Queue, _ELSEWHERE)
         handlers = handlers_of(handler, queues)
         for one in handlers.values():
@@ -149,6 +149,8 @@ class Worker:
         """
         shift = Shift(self._queue.name, self._terms, until, self._retries, self._queue.database.meter)
         handlers = self._handlers_of(shift)
+        if self._entities is not None:
+            self._entities.settle_in()
         with self._change:
             if self._handlers is not None:
                 raise ConfigurationError("this worker runs already; make another one of the same queue")

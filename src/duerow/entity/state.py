@@ -9,7 +9,7 @@ from typing import Any, Final
 import msgspec
 from sqlalchemy import Table, event
 from sqlalchemy.ext.mutable import MutableComposite
-from sqlalchemy.orm import Composite, InstanceState, Mapper, QueryableAttribute
+from sqlalchemy.orm import Composite, InstanceState, Mapper, QueryableAttribute, mapped_column
 from sqlalchemy.orm.attributes import flag_modified
 
 from duerow.entity.columns import PARTS, DatabaseTime, StateTable, add_indexes, check_prefix, state_columns
@@ -168,6 +168,8 @@ class QueueStateProperty(Composite[QueueState]):
     def __init__(self, prefix: str) -> None:
         self.prefix = check_prefix(prefix)
         super().__init__(QueueState, *state_columns(prefix), comparator_factory=_Comparator)
+        # Of a model that is a dataclass as well, it is no argument: each new object begins with a state of its own.
+        self._attribute_options = mapped_column(init=False)._attribute_options
 
     def instrument_class(self, mapper: Mapper[Any]) -> None:
         """Give the table its indexes, and new objects their state."""

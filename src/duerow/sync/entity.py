@@ -27,7 +27,17 @@ from duerow.settlement import LEFT, Bury, Commit, Left, Retry, Settlement, decid
 from duerow.store import Refused
 from duerow.sync.database import Database
 from duerow.sync.queue import Queue, Reservation
-from duerow.sync.sessions import Engine, OnDone, Session, called, looked, new_session, open_entities, session_within
+from duerow.sync.sessions import (
+    Engine,
+    OnDone,
+    Session,
+    called,
+    engine_here,
+    looked,
+    new_session,
+    open_entities,
+    session_within,
+)
 from duerow.translation import readable
 from duerow.watching import Reason, reasons_of_row
 
@@ -377,6 +387,10 @@ class EntityQueue(Generic[E]):
             return Changed(changed.rowcount, leased)
 
     # Workers.
+
+    def settle_in(self) -> None:
+        """Have the engine be that of the running loop; whoever works for this queue elsewhere has one like it."""
+        engine_here(self.line.database.connections)
 
     def handling(
         self,

@@ -15,7 +15,17 @@ from duerow.entity.opening import backend_of
 from duerow.errors import ConfigurationError
 from duerow.store import Connections, Store
 
-__all__ = ["Engine", "OnDone", "Session", "called", "looked", "new_session", "open_entities", "session_within"]
+__all__ = [
+    "Engine",
+    "OnDone",
+    "Session",
+    "called",
+    "engine_here",
+    "looked",
+    "new_session",
+    "open_entities",
+    "session_within",
+]
 
 
 T = TypeVar("T")
@@ -34,9 +44,15 @@ def open_entities(engine: object, state: StateTable, deletes: bool, clock: Clock
     return backend_of(engine).open_entities(engine, state, deletes, clock)
 
 
+def engine_here(connections: Any) -> Engine:
+    """Return the engine for the running loop, or the only one where there is none."""
+    engine: Engine = connections.here()
+    return engine
+
+
 def new_session(connections: Any) -> Session:
     """Return a session on the engine; what it has loaded stays readable after a commit."""
-    return Session(connections.here(), expire_on_commit=False)
+    return Session(engine_here(connections), expire_on_commit=False)
 
 
 def session_within(within: Any) -> AbstractContextManager[Session]:

@@ -33,6 +33,10 @@ class Entities(Protocol):
 
     line: Any
 
+    def settle_in(self) -> None:
+        """Called where the handlers will run, before anything else is done; for the awaited face."""
+        ...
+
     def handling(
         self,
         handler: Callable[..., Any],
