@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bench.context import Scenario
-from bench.scenarios import backlog, drain, features, idle, latency, memory, push, snapshot, spark, stats
+from bench.scenarios import backlog, drain, entities, features, idle, latency, memory, push, snapshot, spark, stats
 
 SCENARIOS: dict[str, Scenario] = {
     "push": push.single,
@@ -20,4 +20,5 @@ SCENARIOS: dict[str, Scenario] = {
     "memory": memory.worker,
     "features": features.own_costs,
     "stats": stats.percentiles,
+    "rows": entities.own_table,
 }

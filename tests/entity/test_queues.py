@@ -14,9 +14,10 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
 from duerow import Bury, Commit, Move, Release, Retry, Rollback, fixed, limited
 from duerow.aio.entity import EntityQueue as AwaitedEntityQueue
 from duerow.entity import EntityQueue, QueueState, queue_state
-from duerow.errors import ConfigurationError, LeaseLost, NotSupported
+from duerow.errors import ConfigurationError, LeaseLost, NotSupported, StoreUnavailable
 from duerow.testing.clock import MovableClock, hours, minutes, seconds
 from duerow.testing.faces import AwaitedFace, Face, another
+from duerow.testing.faults import fail_at, watch
 from tests.entity.faces import engine_of_face, queue_of_face
 from tests.entity.models import Billing, Mail
 
@@ -249,3 +250,22 @@ def test_what_cannot_be_a_queue_is_refused_with_what_to_do() -> None:
         EntityQueue(Mail.sending, blocking, on_done="archive")  # type: ignore[arg-type]
     with pytest.raises(ConfigurationError, match="cannot be called 'Two Words'"):
         queue_state("Two Words")
+
+
+def test_a_settlement_that_broke_is_written_again_or_its_outcome_is_unknown(
+    engine: Engine, add: Any, look: Any, clock: MovableClock
+) -> None:
+    for point, certain in (("settle: before", True), ("settle: committed", False)):
+        (id,) = add("hello")
+        queue: EntityQueue[Mail] = EntityQueue(Mail.sending, engine, clock=clock)
+        mine = queue.reserve()
+        assert mine is not None
+        watch(queue.line.database, fail_at(point, StoreUnavailable("gone", outcome="unknown")))
+        queue.line._store = queue.line.database.store
+        if certain:
+            queue.commit(mine)
+        else:
+            with pytest.raises(StoreUnavailable, match=f"while messages {id} of queue 'mail.sending'") as told:
+                queue.commit(mine)
+            assert told.value.outcome == "unknown"
+        assert look(id).sending.status == "done"
