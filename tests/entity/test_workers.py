@@ -262,3 +262,30 @@ def test_a_turn_ends_in_the_callers_session_or_not_at_all(
         assert (look(id).payload, look(id).sending.status) == expected
     with Session(within_driver) as session:
         assert queue.load(session, reservation) is None
+
+
+def test_what_a_handler_wrote_when_its_time_was_up_does_not_last(
+    add: Any, look: Any, engine: Engine, face: Face
+) -> None:
+    if isinstance(face, AwaitedFace):  # there the handler is cancelled, and nothing is committed after it
+        return
+    (id,) = add("hello")
+    ended = threading.Event()
+
+    def handle(row: Mail, session: Any) -> None:
+        row.payload = "too late"
+        attempt = duerow.current()
+        assert attempt is not None
+        assert attempt.wait(60)
+
+    def seen_off(message: Any, call_next: Callable[[Any], Any]) -> Any:
+        try:
+            return call_next(message)
+        finally:
+            ended.set()
+
+    queue: EntityQueue[Mail] = EntityQueue(Mail.sending, engine, retry=limited(1, fixed(timedelta(0))))
+    Worker(queue, handle, timeout=timedelta(seconds=0.1), middleware=[seen_off]).run(until="idle")
+    assert ended.wait(60)
+    assert (look(id).payload, look(id).sending.status) == ("hello", "dead")
+    assert look(id).sending.failure.type == "TimedOut"

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
-from typing import Any, Generic, TypeVar, overload
+from typing import Any, Generic, overload
 
 from msgspec import UNSET
 from sqlalchemy import ColumnElement
 from sqlalchemy.orm import Mapped
+from typing_extensions import TypeVar
 
 from duerow import reservation as core
 from duerow.aio.database import Database
@@ -29,7 +30,7 @@ from duerow.changing import Changed, how_many, one_id
 from duerow.clock import Clock
 from duerow.counting import CAP, Count, Counts, counted, counted_by
 from duerow.entity.columns import missing
-from duerow.entity.handling import check_on_done, check_worker, conclude, fails, is_ours
+from duerow.entity.handling import check_attempt, check_on_done, check_worker, conclude, fails, is_ours
 from duerow.entity.looking import Looking, Standing
 from duerow.entity.state import QueueState, changed_here, mapper_of, state_of
 from duerow.errors import InvalidMessage, LeaseLost, MessageLeased, SchemaOutdated
@@ -40,7 +41,7 @@ from duerow.store import Refused
 from duerow.translation import readable
 from duerow.watching import Reason, reasons_of_row
 
-E = TypeVar("E")
+E = TypeVar("E", default=Any)
 """The user's model."""
 
 
@@ -513,6 +514,7 @@ class Handling:
             outcome = await called(self.handler, entity, session)
             if fails(outcome):
                 return outcome
+            check_attempt(message)
             await session.commit()
             return LEFT if queue._is_left(entity, session) else outcome
 

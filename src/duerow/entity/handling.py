@@ -8,6 +8,7 @@ from typing import Any
 from duerow.errors import ConfigurationError
 from duerow.message import Message
 from duerow.settlement import LEFT, Release, Rollback
+from duerow.working.attempt import current
 
 
 def check_on_done(on_done: Any) -> Any:
@@ -37,6 +38,13 @@ def is_ours(entity: Any, key: str, message: Message) -> bool:
         return False
     state = getattr(entity, key)
     return bool(state.token == message.token and state.due_at is not None and state.due_at == state.leased_until)
+
+
+def check_attempt(message: Message) -> None:
+    """Raise what has ended the calling handler's attempt, if something has: what it wrote is not to last then."""
+    attempt = current(message)
+    if attempt is not None:
+        attempt.check()
 
 
 def fails(outcome: object) -> bool:
