@@ -12,7 +12,7 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.orm import Session
 
 from duerow.testing.clock import MovableClock
-from duerow.testing.faces import Face
+from duerow.testing.faces import AwaitedFace, Face
 from tests.entity.faces import engine_of_face, queue_of_face
 from tests.entity.models import MODELS, Base, Mail, engine_of
 
@@ -25,15 +25,18 @@ def store(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture(scope="session")
-def prepared(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Engine]:
+def prepared() -> Iterator[dict[str, Engine]]:
     """The engine of each family on which the tables were made already."""
-    return {}
+    engines: dict[str, Engine] = {}
+    yield engines
+    for engine in engines.values():
+        engine.dispose()
 
 
 @pytest.fixture
 def engine(
     store: str, prepared: dict[str, Engine], request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Engine]:
+) -> Engine:
     """The user's engine, over empty tables."""
     if store not in prepared:
         prepared[store] = engine_of(_url(store, request, tmp_path_factory))
@@ -42,8 +45,7 @@ def engine(
     with engine.begin() as connection:
         for model in MODELS.values():
             connection.execute(delete(model))
-    yield engine
-    engine.dispose()
+    return engine
 
 
 @pytest.fixture
@@ -56,9 +58,12 @@ def url(engine: Engine, face: Face) -> str:
 
 
 @pytest.fixture
-def own_engine(face: Face, url: str) -> Iterator[Any]:
+def own_engine(face: Face, engine: Engine, url: str) -> Iterator[Any]:
     """The engine of the face under test."""
-    with engine_of_face(face, url) as engine:
+    if isinstance(face, AwaitedFace):
+        with engine_of_face(face, url) as awaited:
+            yield awaited
+    else:
         yield engine
 
 

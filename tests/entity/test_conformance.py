@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any, Final
 
@@ -15,7 +14,7 @@ from duerow.testing.clock import MovableClock
 from duerow.testing.conformance import promises
 from duerow.testing.faces import Face
 from tests.entity.as_queues import RowsAsQueues
-from tests.entity.faces import engine_of_face, queue_of_face
+from tests.entity.faces import queue_of_face
 
 FILES: Final = ("bury", "commit", "fence", "leases", "limits", "release", "reserve", "rollback", "settle")
 """The files of promises that concern what a row can be: due, lent, and settled. Of the others none can be asked."""
@@ -58,15 +57,13 @@ def test_every_promise_that_is_left_out_exists() -> None:
 
 
 @pytest.fixture
-def open_database(face: Face, engine: Engine, url: str, clock: MovableClock) -> Iterator[Any]:
+def open_database(face: Face, engine: Engine, own_engine: Any, clock: MovableClock) -> Callable[..., RowsAsQueues]:
     """A function that opens handles on the tables of this test."""
-    with ExitStack() as opened:
-        mine = opened.enter_context(engine_of_face(face, url))
 
-        def connect(*, clock: Clock | None = clock) -> RowsAsQueues:
-            return RowsAsQueues(engine, lambda state, **terms: queue_of_face(face, state, mine, clock, terms), clock)
+    def connect(*, clock: Clock | None = clock) -> RowsAsQueues:
+        return RowsAsQueues(engine, lambda state, **terms: queue_of_face(face, state, own_engine, clock, terms), clock)
 
-        yield connect
+    return connect
 
 
 @pytest.fixture
