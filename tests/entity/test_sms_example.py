@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import logging
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 from sqlalchemy import Connection, Engine, create_engine, text
+from sqlalchemy.orm import Session
 
 from examples.sms.__main__ import main
+from examples.sms.producer import write_messages
 from examples.sms.tables import Base
 
 PAGE = Path(__file__).parents[2] / "examples" / "sms" / "README.md"
@@ -99,3 +104,17 @@ def test_every_statement_of_the_page_is_tried() -> None:
     apart = {f"{name}, {dialect}" for name in ("failures since", "revive") for dialect in ("sqlite", "postgresql")}
     assert STATEMENTS.keys() == shared | apart
     assert PAGE.read_text().count("```sql") == len(STATEMENTS)
+
+
+def test_two_processes_share_the_messages_and_send_each_once(engine: Engine) -> None:
+    Base.metadata.create_all(engine)
+    with Session(engine) as session, session.begin():
+        write_messages(session, 40, senders=2, random=Random(1))
+    url = engine.url.render_as_string(hide_password=False)
+    sending = ("--messages", "0", "--failures", "0", "--delay", "0.005", "--batch", "5", "--poll", "0.1")
+    command = [sys.executable, "-m", "examples.sms", "--url", url, *sending]
+    processes = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=PAGE.parents[2]) for _ in range(2)]
+    said = [process.communicate(timeout=120)[0] for process in processes]
+    assert [process.returncode for process in processes] == [0, 0], said
+    sent = [int(id) for lines in said for id in re.findall(r"sent message (\d+) of", lines)]
+    assert sorted(sent) == list(range(1, 41))
