@@ -12,13 +12,14 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import psycopg
 
 import duerow
 from bench import features
-from bench.messages import QUEUE, payload
+from bench.messages import PAYLOAD_COLUMNS, QUEUE, payload
 from bench.processes import Prepared
 from duerow import Draft, Message, Queue, Worker, histogram
 from duerow.store import Counted, Totals
@@ -247,11 +248,12 @@ def resident_megabytes() -> float:
 
 
 @contextmanager
-def spark_session(cores: int) -> Iterator[Any]:
-    """A local Spark session with as many tasks at a time as there are cores."""
+def spark_session(cores: int, jar: Path | None = None) -> Iterator[Any]:
+    """A local Spark session with as many tasks at a time as there are cores, and a jar that Spark itself is to use."""
     from duerow.spark.session import session
 
-    started = session("duerow bench", cores)
+    settings = {} if jar is None else {"spark__driver__extraClassPath": str(jar)}
+    started = session("duerow bench", cores, **settings)
     try:
         yield started
     finally:
@@ -264,6 +266,18 @@ def run_station(url: str, session: Any, output: str) -> None:
 
     pipeline = duerow.Pipeline("bench", [duerow.Relay(QUEUE, _hand_on, to=output)], outputs=[output])
     run(pipeline, url, spark=session, until="idle")
+
+
+def run_frame(url: str, session: Any, output: str, rowwise: bool) -> None:
+    """Run a pipeline of one frame station, which hands the columns of each payload on, until the queue is empty."""
+    from duerow.spark import run
+
+    station = duerow.Frame(QUEUE, _same_frame, output, rowwise=rowwise, schema=PAYLOAD_COLUMNS)
+    run(duerow.Pipeline("bench", [station], outputs=[output]), url, spark=session, until="idle")
+
+
+def _same_frame(frame: Any) -> Any:
+    return frame
 
 
 def _hand_on(message: Message) -> Any:

@@ -3,7 +3,20 @@
 from __future__ import annotations
 
 from bench.context import Scenario
-from bench.scenarios import backlog, drain, entities, features, idle, latency, memory, push, snapshot, spark, stats
+from bench.scenarios import (
+    backlog,
+    drain,
+    entities,
+    features,
+    idle,
+    latency,
+    memory,
+    push,
+    snapshot,
+    spark,
+    spark_source,
+    stats,
+)
 
 SCENARIOS: dict[str, Scenario] = {
     "push": push.single,
@@ -16,6 +29,9 @@ SCENARIOS: dict[str, Scenario] = {
     "snapshot": snapshot.held,
     "backlog": backlog.delayed,
     "spark": spark.station,
+    "frames": spark.frames,
+    "spark-read": spark_source.read,
+    "spark-write": spark_source.write,
     "sqlite": drain.sqlite,
     "memory": memory.worker,
     "features": features.own_costs,

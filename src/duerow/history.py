@@ -10,6 +10,7 @@ import msgspec
 
 from duerow import changing, codec
 from duerow.errors import CodecError, ConfigurationError, InvalidMessage
+from duerow.lineage import PART_OF
 from duerow.message import LIVE, Ending, Failure, P_co, Scalar, check_span
 from duerow.payloads import Decode
 from duerow.plan import BEGIN, Plan
@@ -43,11 +44,13 @@ class Event(msgspec.Struct, Generic[P_co], frozen=True, gc=False):
         queue: the queue in which it was.
         outcome: "done", "moved" to another queue, "dropped" by a relay, "dead" (given up, here or in a dead-letter
             queue), or "failed" (an attempt after which the message stayed).
-        moved_to: the queue to which it went; None: it went nowhere.
+        moved_to: the queue to which it went, or where the message of its set is if it became a part; None: it went
+            nowhere.
         payload: what the message held during the turn, or what `commit(payload=…)` put in its place.
         kind: name of the payload's type.
         key: its key in this queue, or None.
-        headers: its headers during the turn; `parent` and `replay-of` say where it came from.
+        headers: its headers during the turn; `parent` and `replay-of` say where it came from, `part-of` of which
+            message it became a part.
         group: its group, or None.
         priority: its priority.
         attempts: which attempt it was.
@@ -56,7 +59,7 @@ class Event(msgspec.Struct, Generic[P_co], frozen=True, gc=False):
         due_at: the due time that it had in line for this turn.
         started_at: when it was handed out.
         finished_at: when the turn ended; for one whose consumer was never heard of again: when its lease ended.
-        worker: who had it, as host:pid:worker/claim; None: it was popped.
+        worker: who had it, as host:pid:worker/claim; None: it was popped, or brought back by `redrive`.
         error: why it failed or was given up; of a message that was not handled since another one stood for it: which.
     """
 
@@ -282,6 +285,7 @@ def _would_be_pushed(store: Store, ends: list[Past]) -> Plan[Replayed]:
 def _again(end: Past) -> Entry:
     """Return what ended as a new message: the same content, key, group and priority, due at once."""
     headers = {**codec.decode_headers(end.headers), REPLAY_OF: end.id}
+    headers.pop(PART_OF, None)  # that is the turn's, not the message's
     return Entry(
         end.queue,
         end.key,

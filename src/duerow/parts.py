@@ -13,6 +13,7 @@ import msgspec
 
 from duerow import codec
 from duerow.errors import CodecError
+from duerow.lineage import PART_OF
 from duerow.message import Message, Scalar
 from duerow.payloads import Decode
 from duerow.store import Record
@@ -61,6 +62,15 @@ def part_text(record: Record) -> str:
         record.priority,
     )
     return _encode(part).decode()
+
+
+def part_headers(headers: str | None, set_id: int) -> str | None:
+    """Return the headers that history keeps of a message that became a part: its own, and the id of its set's message.
+
+    Raises:
+        CodecError: its own cannot be read.
+    """
+    return codec.encode_headers({**codec.decode_headers(headers), PART_OF: set_id}, limited=False)
 
 
 def open_text(correlation: str) -> str:

@@ -12,6 +12,7 @@ import msgspec
 from msgspec import UNSET
 
 from duerow.errors import CodecError, ConfigurationError, InvalidOutcome
+from duerow.lineage import made_of
 from duerow.message import Draft, Failure, Message, OnDuplicate, Scalar, check_span
 from duerow.retry import RetryPolicy
 
@@ -267,7 +268,7 @@ def _spread(message: Message, parts: Sequence[object], policy: RetryPolicy) -> S
             odd = InvalidOutcome(f"message {message.id}: a list of Moves has {move!r:.120} in it; return Moves alone")
             return _failed(message, odd, policy)
         payload = message.payload if move.payload is UNSET else move.payload
-        headers = merged(message.headers, move.headers) | {"parent": message.id}
+        headers = made_of(message.id, merged(message.headers, move.headers))
         key = None if move.key is UNSET else move.key
         group = message.group if move.group is UNSET else move.group
         priority = message.priority if move.priority is UNSET else move.priority

@@ -11,8 +11,8 @@ import pytest
 
 from duerow import Bury, Draft, Message, Move, fixed, limited
 from duerow.store import Totals
+from duerow.testing.workshop import Workshop, eventually
 from duerow.working import ticking
-from tests.workers.workshop import Workshop, eventually
 
 POLICY = limited(2, fixed(timedelta(0)))
 

@@ -16,9 +16,9 @@ import duerow
 from duerow import Draft, Message, bury, by_error, fixed, limited, on
 from duerow.errors import ConfigurationError
 from duerow.sync.worker import Worker
+from duerow.testing.workshop import Workshop, eventually
 from tests.workers import jobs
 from tests.workers.test_middleware import made, through
-from tests.workers.workshop import Workshop, eventually
 
 AT_ONCE = fixed(timedelta(0))
 ONCE = limited(1, AT_ONCE)
@@ -33,7 +33,7 @@ def store() -> str:
 @pytest.fixture(autouse=True)
 def as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
     """These handlers are plain functions for both kinds of workers."""
-    monkeypatch.setattr("tests.workers.workshop.blocking", lambda handler: handler)
+    monkeypatch.setattr("duerow.testing.workshop.blocking", lambda handler: handler)
 
 
 def gone(pid: int) -> bool:

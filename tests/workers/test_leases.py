@@ -9,39 +9,12 @@ import pytest
 from sqlalchemy.ext.asyncio import create_async_engine
 
 import duerow
-from duerow import Draft, Message, aio
+from duerow import Message, aio
 from duerow.errors import LeaseLost
-from duerow.working.attempt import Attempt, current
-from tests.workers.workshop import Gate, Workshop, eventually
+from duerow.testing.workshop import Gate, eventually
+from duerow.working.attempt import Attempt
 
 SHORT = timedelta(milliseconds=300)
-
-
-@pytest.mark.parametrize("batch", [1, 10])
-def test_a_handler_that_blocks_its_thread_or_loop_keeps_its_lease(shop: Workshop, batch: int) -> None:
-    pushed = shop.queue.push("hello")
-    begun, gate = Gate(), Gate()
-    tries: list[int] = []
-
-    async def handle(message: Message) -> None:
-        tries.append(message.attempts)
-        begun.open()
-        gate.block()  # also the loop of an async worker
-
-    running = shop.start(handle, "empty", batch=batch, lease=SHORT)
-    begun.block()
-    ends = {shop.queue.get(pushed.id).leased_until}  # type: ignore[union-attr]
-
-    def extended_often() -> bool:
-        assert shop.queue.reserve() is None
-        ends.add(shop.queue.get(pushed.id).leased_until)  # type: ignore[union-attr]
-        return len(ends) > 6  # each a third of the lease after the one before: it has ended twice by now
-
-    eventually(extended_often)
-    gate.open()
-    running.join()
-    assert tries == [1]
-    assert shop.queue.count() == 0
 
 
 def test_an_engine_whose_driver_belongs_to_one_loop_keeps_its_leases_too(postgresql_url: str) -> None:
@@ -72,79 +45,6 @@ def test_an_engine_whose_driver_belongs_to_one_loop_keeps_its_leases_too(postgre
 
     assert asyncio.run(work()) == 0
     assert seen == [1]
-
-
-def test_what_waits_behind_a_blocked_handler_for_a_third_of_its_lease_is_given_back(shop: Workshop) -> None:
-    shop.queue.push_many([Draft(number) for number in range(20)])
-    begun, gate = Gate(), Gate()
-
-    async def handle(message: Message) -> None:
-        if message.payload == 3:
-            begun.open()
-            gate.block()
-
-    running = shop.start(handle, "empty", batch=100, lease=SHORT)
-    begun.block()
-    others = [eventually(shop.queue.reserve) for _ in range(16)]
-    assert sorted(one.message.payload for one in others) == list(range(4, 20))
-    assert {one.attempt for one in others} == {1}
-    shop.queue.commit_many(others)
-    gate.open()
-    running.join()
-    assert shop.queue.count() == 0
-
-
-@pytest.mark.parametrize("batch", [1, 10])
-def test_a_handler_is_told_when_its_message_is_no_longer_its_own(shop: Workshop, batch: int, caplog: object) -> None:
-    shop.queue.push("old", key="k")
-    begun = Gate()
-    told: list[Attempt] = []
-    seen: list[str] = []
-
-    async def handle(message: Message) -> None:
-        seen.append(message.payload)
-        if message.payload == "old":
-            attempt = current()
-            assert attempt is not None
-            over = Gate()
-            attempt.when_over(lambda error: over.open())
-            begun.open()
-            await over.passed()
-            told.append(attempt)
-
-    running = shop.start(handle, "empty", batch=batch, lease=SHORT, concurrency=2)
-    begun.block()
-    shop.queue.push("new", key="k", on_duplicate="replace")
-    running.join()
-    assert seen == ["old", "new"]
-    assert told[0].over
-    assert isinstance(told[0].error, LeaseLost)
-    with pytest.raises(LeaseLost):
-        told[0].check()
-    assert shop.queue.count() == 0
-
-
-def test_what_a_handler_did_without_its_lease_is_dropped_and_told(
-    shop: Workshop, caplog: pytest.LogCaptureFixture
-) -> None:
-    pushed = shop.queue.push("old", key="k")
-    begun, gate = Gate(), Gate()
-
-    async def handle(message: Message) -> None:
-        if message.payload == "old":
-            begun.open()
-            await gate.passed()
-            raise ValueError("must not be recorded")
-        assert message.status == "new"
-
-    running = shop.start(handle, "empty")
-    begun.block()
-    shop.queue.push("new", key="k", on_duplicate="replace")
-    gate.open()
-    running.join()
-    assert shop.queue.count() == 0
-    lost = [record for record in caplog.records if "lease lost" in record.message]
-    assert [record.message_id for record in lost] == [pushed.id]  # type: ignore[attr-defined]
 
 
 def test_what_is_to_be_told_may_fail(caplog: pytest.LogCaptureFixture) -> None:

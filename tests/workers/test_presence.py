@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from duerow import Message
-from tests.workers.workshop import Workshop, eventually
+from duerow.testing.workshop import Workshop, eventually
 
 
 def test_a_worker_at_work_is_known_as_a_consumer_of_its_queue(shop: Workshop) -> None:

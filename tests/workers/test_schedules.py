@@ -6,8 +6,8 @@ import pytest
 
 from duerow import Message
 from duerow.testing.clock import MovableClock, hours, minutes
+from duerow.testing.workshop import Gate, Workshop, eventually
 from duerow.working import ticking
-from tests.workers.workshop import Gate, Workshop, eventually
 
 
 def test_a_worker_pushes_a_tick_and_handles_its_message(timeless: Workshop, clock: MovableClock) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from duerow import Draft, Message, fixed
 from duerow.errors import ConfigurationError, StoreUnavailable
-from tests.workers.workshop import Gate, Workshop, eventually
+from duerow.testing.workshop import Gate, Workshop, eventually
 
 ASKED: ContextVar[set[str]] = ContextVar("asked")
 """What the store was asked for on the connection that is open."""

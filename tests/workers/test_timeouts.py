@@ -4,37 +4,13 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-import pytest
-
-from duerow import Draft, Message, fixed, limited
+from duerow import Message, fixed, limited
 from duerow.errors import TimedOut
+from duerow.testing.workshop import Gate, Workshop, eventually
 from duerow.working.attempt import Attempt, current
-from tests.workers.workshop import Gate, Workshop, eventually
 
 TIMEOUT = timedelta(milliseconds=50)
 ONCE = limited(1, fixed(timedelta(0)))
-
-
-@pytest.mark.parametrize("batch", [1, 10])
-def test_its_attempt_fails_and_another_thread_or_task_takes_its_place(shop: Workshop, batch: int) -> None:
-    shop.queue.push_many([Draft("hangs"), Draft("works")])
-    gate = Gate()
-    seen: list[str] = []
-
-    async def handle(message: Message) -> None:
-        seen.append(message.payload)
-        if message.payload == "hangs":
-            await gate.passed()
-
-    running = shop.start(handle, "empty", batch=batch, timeout=TIMEOUT, retry=ONCE)
-    running.join()
-    gate.open()
-    assert seen == ["hangs", "works"]
-    (message,) = shop.queue.find()
-    assert (message.payload, message.status) == ("hangs", "dead")
-    assert message.last_error is not None
-    assert message.last_error.type == "TimedOut"
-    assert str(TIMEOUT) in message.last_error.message
 
 
 def test_its_handler_is_told_and_what_it_still_does_is_dropped(shop: Workshop) -> None:

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from duerow import Draft, Message
+from duerow.testing.workshop import Workshop
 from tests.workers.jobs import Order, shipped
-from tests.workers.workshop import Workshop
 
 TYPED = {"payload": Order}
 
@@ -57,7 +57,7 @@ def test_in_the_transaction_of_the_settlement(shop: Workshop, orders: list[Order
 
 
 def test_in_processes(shop: Workshop, orders: list[Order], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tests.workers.workshop.blocking", lambda handler: handler)
+    monkeypatch.setattr("duerow.testing.workshop.blocking", lambda handler: handler)
     shop.work(shipped, queue=TYPED, processes=1)  # type: ignore[arg-type]
     assert sorted(one.payload for one in shop.db.queue("done").find()) == [0, 1, 2, 3, 4]
 

@@ -8,7 +8,7 @@ import pytest
 
 from duerow import Draft, Message, fixed
 from duerow.errors import ConfigurationError
-from tests.workers.workshop import Gate, Workshop, eventually
+from duerow.testing.workshop import Gate, Workshop, eventually
 
 HOUR = timedelta(hours=1)
 SOON = timedelta(milliseconds=10)

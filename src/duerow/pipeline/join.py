@@ -18,21 +18,17 @@ import msgspec
 
 from duerow import where
 from duerow.errors import ConfigurationError, InvalidCondition, InvalidOutcome
+from duerow.lineage import joined
 from duerow.message import Draft, Message, Scalar, check_span
 from duerow.parts import CORRELATION, messages_of
 from duerow.payloads import Payloads, Sealing
 from duerow.pipeline.graph import SETS, Node
-from duerow.pipeline.stations import DROPPED, PARENT, Drop, Station, check_name
+from duerow.pipeline.stations import DROPPED, Drop, Station, check_name
 from duerow.settlement import DONE, Bury, Close, Commit, Gather, Move, Retry, Settlement
 from duerow.translation import HOPS, hops
 from duerow.typed import Declared
 from duerow.working.rate import Rate
 from duerow.working.shift import is_async
-
-PARENTS: Final = "parents"
-"""The header that tells of how many messages another one was made; `parent` names the first hundred."""
-
-NAMED_PARENTS: Final = 100
 
 LIMIT: Final = 10_000
 WITHIN: Final = timedelta(hours=1)
@@ -48,8 +44,8 @@ class Join(Station):
     Messages with the same correlation are one set. It is complete with `count` parts, when `complete` says so, or when
     its first part has waited for `within`: then with what has come. A part ends as done when it is part of a set. Once
     for each set that is complete the function makes one new message, with the headers, the group and the priority that
-    all parts agree on, the header `parent` with the ids of up to 100 of them, and `parents`, their number. If it
-    fails, it is tried again with the same parts, as the retry policy says.
+    all parts agree on, the header `parent` with the ids of up to 100 of them, `parents`, their number, and `set`, the
+    id of the message of its set. If it fails, it is tried again with the same parts, as the retry policy says.
 
     Sets stand as messages in the queue "<name>/sets", where they can be looked at.
 
@@ -261,7 +257,7 @@ class Merging(Station):
             raise self._odd(message, None, "return a payload or Drop, or say null=True for JSON's null")
         merged = Draft(
             self._encoded(message, returned),
-            headers=_of_all(parts),
+            headers=_of_all(message.id, parts),
             queue=self.join.to,
             group=_agreed([part.group for part in parts]),
             priority=_agreed([part.priority for part in parts]) or 0,
@@ -280,16 +276,15 @@ def _declared(payload: Any) -> Declared[Any]:
     return Declared(payload)
 
 
-def _of_all(parts: Sequence[Message]) -> dict[str, Scalar]:
-    """Return the headers that all parts agree on, and those that name the parts."""
+def _of_all(set_id: int, parts: Sequence[Message]) -> dict[str, Scalar]:
+    """Return the headers that all parts agree on, and those that name the parts and the message of their set."""
     first = parts[0].headers
     shared = {
         name: value
         for name, value in first.items()
         if all(type(part.headers.get(name)) is type(value) and part.headers[name] == value for part in parts)
     }
-    named = ",".join(str(part.id) for part in parts[:NAMED_PARENTS])
-    return {**shared, PARENT: named, PARENTS: len(parts), HOPS: max(map(hops, parts)) + 1}
+    return {**shared, **joined(set_id, [part.id for part in parts]), HOPS: max(map(hops, parts)) + 1}
 
 
 def _agreed(values: Sequence[Any]) -> Any:

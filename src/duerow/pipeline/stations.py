@@ -20,6 +20,7 @@ from duerow import typed
 from duerow.codec import Encoded
 from duerow.errors import CodecError, ConfigurationError, InvalidMessage, InvalidOutcome
 from duerow.history import keeping
+from duerow.lineage import made_of
 from duerow.message import Draft, Message, Scalar, check_queue_name, check_span
 from duerow.payloads import Sealing
 from duerow.pipeline.graph import Node
@@ -34,9 +35,6 @@ if TYPE_CHECKING:
     from duerow.sync.queue import Queue
 
 SHORTEST_LEASE: Final = timedelta(milliseconds=1)
-
-PARENT: Final = "parent"
-"""The header that names the message that another one was made of."""
 
 StationFunction = Callable[[Any], Any]
 
@@ -173,6 +171,10 @@ class Station(ABC):
             outcome: object = self._turn(message, sealing)
         except (Exception, SystemExit) as error:
             outcome = error
+        return self.concluded(message, outcome, max_hops)
+
+    def concluded(self, message: Message, outcome: object, max_hops: int) -> Settlement:
+        """Return how a turn with this outcome ends, by the station's retry policy and within `max_hops`."""
         outcome = self._within_hops(message, outcome, max_hops)
         try:
             return decide(message, outcome, self.policy)
@@ -433,7 +435,7 @@ class Sink(Station):
 
 def _offspring(message: Message) -> dict[str, Scalar]:
     """Return the headers of a message that is made of this one."""
-    return {**message.headers, PARENT: message.id, HOPS: hops(message) + 1}
+    return made_of(message.id, message.headers) | {HOPS: hops(message) + 1}
 
 
 def check_name(what: str, name: object) -> None:

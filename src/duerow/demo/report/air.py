@@ -12,8 +12,8 @@ from sqlalchemy import Connection, case, func, select
 from sqlalchemy.sql.elements import ColumnElement
 
 from duerow.demo.ledger import FLIGHT
-from duerow.demo.report.figures import AMBER, INK, RED, SAND, TEAL, Chart, axis, figure
 from duerow.demo.totals import AirlineTotals, Totals
+from duerow.plots.figures import AMBER, INK, RED, SAND, TEAL, Chart, axis, figure
 
 MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 

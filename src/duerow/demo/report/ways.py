@@ -12,8 +12,8 @@ from sqlalchemy import Connection, func, select
 
 from duerow.demo import sender, stations
 from duerow.demo.ledger import CALL, VISIT
-from duerow.demo.report.figures import AMBER, BLUE, FAINT, RED, TEAL, VIOLET, Chart, axis, figure
 from duerow.demo.totals import Totals
+from duerow.plots.figures import AMBER, BLUE, FAINT, RED, TEAL, VIOLET, Chart, axis, figure
 
 COLOURS: Final = {
     stations.PARSE: BLUE,

@@ -9,7 +9,20 @@ from msgspec.structs import replace
 
 from duerow.history import stood_for
 from duerow.message import Ending
-from duerow.store import Buried, Committed, End, Entry, Keeping, Moved, Past, PastQuery, Record, Released, RolledBack
+from duerow.store import (
+    Buried,
+    Committed,
+    End,
+    Entry,
+    Keeping,
+    Moved,
+    Past,
+    PastQuery,
+    Record,
+    Released,
+    RolledBack,
+    Scan,
+)
 from duerow.stores.memory.conditions import holds
 from duerow.stores.memory.state import State
 
@@ -18,6 +31,13 @@ def find(state: State, now: datetime, query: PastQuery) -> list[Past]:
     """Go through all turns, and keep those of which all that is asked holds."""
     found = [past for past, _ in state.past.values() if _fits(past, query)]
     found.sort(key=lambda past: past.place, reverse=not query.oldest_first)
+    return found[: query.limit]
+
+
+def scan(state: State, now: datetime, query: Scan) -> list[Past]:
+    """Go through all turns in the order of their receipts, and keep those of which all that is asked holds."""
+    found = [past for past, _ in state.past.values() if _is_scanned(past, query)]
+    found.sort(key=lambda past: (past.id, past.token), reverse=query.descending)
     return found[: query.limit]
 
 
@@ -39,15 +59,17 @@ def ended(state: State, now: datetime, record: Record, end: End, keep: Keeping |
     """
     if keep is None or isinstance(end, Released):
         return
-    payload, kind = record.payload, record.kind
-    if isinstance(end, Committed) and end.payload is not None and end.kind is not None:
-        payload, kind = end.payload, end.kind
+    payload, kind, headers = record.payload, record.kind, record.headers
+    if isinstance(end, Committed):
+        if end.payload is not None and end.kind is not None:
+            payload, kind = end.payload, end.kind
+        headers = end.headers or headers
     outcome, moved_to, error = _story(end)
     if met and isinstance(end, Moved):
         outcome, moved_to, error = "done", None, stood_for(end.to, str(end.key))
     if keep.history is not None:
         past = _past(record, state.place(record), now, outcome, moved_to, error)
-        state.note(replace(past, payload=payload, kind=kind), now + keep.history)
+        state.note(replace(past, payload=payload, kind=kind, headers=headers), now + keep.history)
     if not isinstance(end, RolledBack):
         left(state, now, record, keep)
 
@@ -108,7 +130,7 @@ def _story(end: End) -> tuple[Ending, str | None, str | None]:
     """Return the outcome that history tells, where the message went, and why."""
     match end:
         case Committed():
-            return "dropped" if end.dropped else "done", None, end.why
+            return "dropped" if end.dropped else "done", end.moved_to, end.why
         case Moved():
             return "dead" if end.dead else "moved", end.to, end.error
         case Buried(error):
@@ -157,5 +179,14 @@ def _fits(past: Past, query: PastQuery) -> bool:
         and not (query.ends and past.outcome == "failed")
         and (query.until is None or past.place <= query.until)
         and (after is None or (past.place > after if query.oldest_first else past.place < after))
+        and (query.where is None or holds(query.where, past))
+    )
+
+
+def _is_scanned(past: Past, query: Scan) -> bool:
+    return (
+        past.id <= query.last
+        and (query.descending or (past.id, past.token) > query.after)
+        and (query.queues is None or past.queue in query.queues)
         and (query.where is None or holds(query.where, past))
     )

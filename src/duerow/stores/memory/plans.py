@@ -37,6 +37,7 @@ from duerow.store import (
     Removal,
     Reserved,
     Said,
+    Scan,
     ScheduleChange,
     SchedulesFound,
     Standing,
@@ -226,9 +227,9 @@ class MemoryStore:
         """Keep what a process counted; see `Store.note_counts`."""
         return _alone(partial(counters.note, process=process, rows=rows))
 
-    def purge(self, queue: str, limit: int) -> Plan[int]:
+    def purge(self, queue: str, limit: int, last: int) -> Plan[int]:
         """Take messages away, whatever they are; see `Store.purge`."""
-        return _alone(partial(steps.purge, queue=queue, limit=limit))
+        return _alone(partial(steps.purge, queue=queue, limit=limit, last=last))
 
     def prune(self, limit: int) -> Plan[int]:
         """Take away what was kept long enough; see `Store.prune`."""
@@ -241,6 +242,10 @@ class MemoryStore:
     def history(self, query: PastQuery) -> Plan[list[Past]]:
         """Read turns that are over; see `Store.history`."""
         return _alone(partial(past.find, query=query))
+
+    def scan(self, query: Scan) -> Plan[list[Record] | list[Past]]:
+        """Read messages or turns of many queues; see `Store.scan`."""
+        return _alone(partial(past.scan if query.past else steps.scan, query=query))
 
     def standing(self, queue: str, cap: int | None) -> Plan[Standing]:
         """Tell how a queue stands; see `Store.standing`."""

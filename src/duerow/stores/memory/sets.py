@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from typing import Final
 
 from msgspec.structs import replace
 
 from duerow import codec
 from duerow.errors import DuerowError
-from duerow.parts import open_text, part_text, whole_text
+from duerow.parts import open_text, part_headers, part_text, whole_text
 from duerow.store import Closed, Committed, End, Entry, Joined, Record
 from duerow.stores.memory.state import State
 from duerow.stores.memory.steps import begun_anew, push
-
-_CONSUMED: Final = Committed()
 
 
 def join(state: State, now: datetime, record: Record, join: Joined) -> End | DuerowError:
@@ -44,7 +41,7 @@ def join(state: State, now: datetime, record: Record, join: Joined) -> End | Due
     state.assign(state.parts, standing.id, parts)
     if complete:
         _close(state, now, standing, join.correlation, None if join.late is None else join.remember)
-    return _CONSUMED
+    return Committed(moved_to=join.sets, headers=part_headers(record.headers, standing.id))
 
 
 def close(state: State, now: datetime, record: Record, closed: Closed) -> None:

@@ -30,6 +30,7 @@ from duerow.store import (
     Removal,
     Reserved,
     Said,
+    Scan,
     Standing,
     Tally,
 )
@@ -50,7 +51,7 @@ def push(
     if remembered:
         former = {(one.queue, one.key): id_ for one in entries if (id_ := past.former(state, now, one.queue, one.key))}
     if on_duplicate == "reject":
-        _refuse_taken_keys(state, entries, former)
+        _refuse_taken_keys(state, entries, former, remembered)
     pushed = [_push(state, now, entry, on_duplicate, former.get((entry.queue, entry.key))) for entry in entries]
     if remembered:
         past.taken_again(state, [entry for entry, one in zip(entries, pushed, strict=True) if one.outcome == "created"])
@@ -192,6 +193,13 @@ def find(state: State, now: datetime, query: Query) -> list[Record]:
     return found[: query.limit]
 
 
+def scan(state: State, now: datetime, query: Scan) -> list[Record]:
+    """Go through the messages in the order of their ids, and keep those of which all that is asked holds."""
+    found = [record for record in state.records.values() if _is_scanned(record, query)]
+    found.sort(key=lambda record: record.id, reverse=query.descending)
+    return found[: query.limit]
+
+
 def say(
     state: State, now: datetime, queue: str, paused: bool | None, draining: bool | None, definition: str | None
 ) -> None:
@@ -220,9 +228,10 @@ def note_consumer(
     state.consumers = {name: one for name, one in state.consumers.items() if now - one.seen_at <= timedelta(days=1)}
 
 
-def purge(state: State, now: datetime, queue: str, limit: int) -> int:
+def purge(state: State, now: datetime, queue: str, limit: int, last: int) -> int:
     """Take some of the queue's messages away, whatever they are."""
-    ids = list(islice((record.id for record in state.records.values() if record.queue == queue), limit))
+    old = (record.id for record in state.records.values() if record.queue == queue and record.id <= last)
+    ids = list(islice(old, limit))
     for id_ in ids:
         state.drop(id_)
     return len(ids)
@@ -415,7 +424,9 @@ def _created(id_: int, entry: Entry, now: datetime) -> Record:
     )
 
 
-def _refuse_taken_keys(state: State, entries: Sequence[Entry], former: Container[tuple[str, str | None]]) -> None:
+def _refuse_taken_keys(
+    state: State, entries: Sequence[Entry], former: Container[tuple[str, str | None]], remembered: bool
+) -> None:
     """Raise DuplicateKey for the first queue in which keys are taken, by messages there or by earlier entries."""
     asked: set[tuple[str, str]] = set()
     taken: dict[str, dict[str, None]] = {}
@@ -427,7 +438,7 @@ def _refuse_taken_keys(state: State, entries: Sequence[Entry], former: Container
             taken.setdefault(entry.queue, {})[entry.key] = None
         asked.add(place)
     for queue, keys in taken.items():
-        raise DuplicateKey(queue, list(keys))
+        raise DuplicateKey(queue, list(keys), remembered)
 
 
 def _says_nothing_new(now: datetime, held: Record, entry: Entry) -> bool:
@@ -474,6 +485,16 @@ def _fits(record: Record, query: Query) -> bool:
         and (query.keys is None or record.key in query.keys)
         and (query.statuses is None or record.status in query.statuses)
         and (query.after_id is None or record.id > query.after_id)
+        and (query.where is None or holds(query.where, record))
+    )
+
+
+def _is_scanned(record: Record, query: Scan) -> bool:
+    return (
+        record.id <= query.last
+        and (query.descending or record.id > query.after[0])
+        and (query.queues is None or record.queue in query.queues)
+        and (query.statuses is None or record.status in query.statuses)
         and (query.where is None or holds(query.where, record))
     )
 
@@ -535,9 +556,14 @@ def _in_turn(state: State, now: datetime, queue: str, attempts: int | None, keep
         ):
             ids.remove(first.id)
             yield first
-            after = state.records.get(first.id)
-            if first.group is not None and (after is None or after.status in LIVE):
+            if first.group is not None and not _was_given_up(state, first):
                 served.add(first.group)
+
+
+def _was_given_up(state: State, record: Record) -> bool:
+    """Whether the message was buried, where it is or by going to another queue, instead of being handed out."""
+    after = state.records.get(record.id)
+    return after is not None and (after.queue != record.queue or after.status not in LIVE)
 
 
 def _still_due(state: State, now: datetime, ids: Iterable[int]) -> Iterator[Record]:

@@ -9,7 +9,7 @@ crowd: how many messages the tests of large batches push; a store sets it beyond
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import AbstractContextManager, ExitStack, closing
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -20,6 +20,7 @@ from duerow.clock import Clock
 from duerow.payloads import Sealing
 from duerow.testing.clock import MovableClock, seconds
 from duerow.testing.faces import AwaitedFace, BlockingFace, Face
+from duerow.testing.workshop import Workshop
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -142,6 +143,20 @@ def mail(db: Database) -> Queue:
 def letters(db: Database) -> Queue:
     """The queue of dead letters."""
     return db.queue("mail-dead")
+
+
+@pytest.fixture
+def shop(face: Face, place: Place) -> Iterator[Workshop]:
+    """A queue without messages, and workers for it of the kind that the face has, by the database's own clock."""
+    with closing(Workshop(face.name, place.url, place.settings)) as workshop:
+        yield workshop
+
+
+@pytest.fixture
+def timeless(face: Face, place: Place, clock: MovableClock) -> Iterator[Workshop]:
+    """A queue without messages, and workers for it, whose time stands still until the test moves it."""
+    with closing(Workshop(face.name, place.url, {**place.settings, "clock": clock})) as workshop:
+        yield workshop
 
 
 @pytest.fixture

@@ -93,13 +93,17 @@ def test_a_lease_that_ends_keeps_the_place_of_its_message(queue: Queue, clock: M
     assert lent(queue) == ["first"]
 
 
-def test_one_that_is_buried_for_its_attempts_gives_the_next_its_turn_at_once(db: Database, clock: MovableClock) -> None:
-    queue = db.queue("mail", retry=limited(2, fixed(seconds(1))))
-    queue.push_many([Draft("first", group="g"), Draft("second", group="g")])
+@pytest.mark.parametrize("dead_letter", [None, "letters"])
+def test_one_that_is_buried_for_its_attempts_gives_the_next_its_turn_at_once(
+    db: Database, clock: MovableClock, dead_letter: str | None
+) -> None:
+    queue = db.queue("mail", retry=limited(2, fixed(seconds(1))), dead_letter=dead_letter)
+    queue.push_many([Draft("first", group="g"), Draft("second", group="g"), Draft("third", group="g")])
     for _ in range(2):
         assert lent(queue) == ["first"]
         clock.advance(minutes(1))
     assert lent(queue) == ["second"]
+    assert [one.payload for one in db.queue("letters").find()] == ([] if dead_letter is None else ["first"])
 
 
 def test_pop_takes_one_of_each_group(queue: Queue) -> None:

@@ -61,14 +61,44 @@ def test_a_set_is_merged_once_when_it_has_its_number_of_parts(db: Database) -> N
     ids += push(db, ("A", 3), headers={"trace": "t", "hops": 5, "own": True}, priority=4)
     carry(db, joining())
     (merged,) = db.queue("whole").find()
+    stood = merged.headers["set"]
+    assert isinstance(stood, int)
+    assert ids[0] < stood < merged.id
     assert merged.payload == [1, 3]
-    assert merged.headers == {"trace": "t", "parent": f"{ids[0]},{ids[2]}", "parents": 2, "hops": 6}
+    assert merged.headers == {"trace": "t", "parent": f"{ids[0]},{ids[2]}", "parents": 2, "set": stood, "hops": 6}
     assert (merged.key, merged.group, merged.priority, merged.attempts) == (None, None, 4, 0)
     assert merged.id > max(ids)
     assert db.queue("pair").count() == 0
     assert payloads(db.queue("pair/sets")) == [{"correlation": "B"}]
     carry(db, joining())
     assert db.queue("whole").count() == 1
+
+
+def test_history_tells_of_each_part_which_set_it_joined(db: Database, clock: MovableClock) -> None:
+    if not can_join(db):
+        return
+    pipeline = joining(late="new", history=hours(1), within=minutes(1))
+    parts = push(db, *[(1, value) for value in range(5)], headers={"trace": "t"})
+    carry(db, pipeline, chunk=3)
+    clock.advance(minutes(1))
+    carry(db, pipeline)
+    told = {event.id: event for event in db.queue("pair").history()}
+    sets = [told[id].headers["part-of"] for id in parts]
+    assert sets == [sets[0]] * 2 + [sets[2]] * 2 + [sets[4]]
+    assert {(event.outcome, event.moved_to, event.headers["trace"]) for event in told.values()} == {
+        ("done", "pair/sets", "t")
+    }
+    stood = {event.id: event for event in db.queue("pair/sets").history()}
+    assert set(stood) == set(sets)
+    merged = {message.headers["set"]: message for message in db.queue("whole").find()}
+    assert [merged[id].headers["parent"] for id in dict.fromkeys(sets)] == [
+        f"{parts[0]},{parts[1]}",
+        f"{parts[2]},{parts[3]}",
+        f"{parts[4]}",
+    ]
+    db.queue("pair", history=hours(1)).replay(parts[0])
+    (again,) = db.queue("pair").find()
+    assert again.headers == {"trace": "t", "replay-of": parts[0]}
 
 
 def test_parts_are_handed_over_as_they_were_the_oldest_id_first(db: Database, clock: MovableClock) -> None:

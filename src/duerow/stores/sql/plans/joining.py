@@ -8,10 +8,10 @@ from typing import Final
 
 from duerow import codec
 from duerow.errors import DuerowError
-from duerow.parts import open_text, part_text, whole_text
+from duerow.parts import open_text, part_headers, part_text, whole_text
 from duerow.plan import Plan
 from duerow.reservation import Receipt
-from duerow.store import Closed, Committed, Entry, Joined, Moved, Record, Turn
+from duerow.store import Closed, Committed, Entry, Joined, Keeping, Moved, Record, Turn
 from duerow.stores.sql.plans.pushing import Pushing
 from duerow.stores.sql.statements import RECEIPT
 
@@ -46,19 +46,29 @@ class _Set:
         self.new: dict[int, str] = {}
         self.within = self.remember = timedelta(0)
         self.whole: list[tuple[Receipt | None, list[str]]] = []
+        self.pushed: list[int] = []
+
+    @property
+    def messages(self) -> list[int]:
+        """The ids of its messages in this call, once they are written: of each time that it was whole, and of now."""
+        pushed = iter(self.pushed)
+        ids = [next(pushed) if receipt is None else receipt.id for receipt, _ in self.whole]
+        return ids if self.id is None else [*ids, self.id]
 
     @property
     def size(self) -> int:
         """How many parts it has."""
         return self.count + len(self.new)
 
-    def take(self, record: Record, join: Joined) -> None:
+    def take(self, record: Record, join: Joined) -> int:
         """Add a part; with it the set may be complete, and the next part begin another one.
+
+        Return which of its messages in this call the part belongs to.
 
         Raises:
             DuerowError: the predicate did; the part was not added.
         """
-        text = part_text(record)
+        text, place = part_text(record), len(self.whole)
         complete = join.complete is not None and join.complete(self._texts_with(record.id, text))
         if not self.size:
             self.within, self.closed = join.within, False
@@ -67,6 +77,7 @@ class _Set:
             texts = self._texts_with(record.id, text)
             self.whole.append((None if self.id is None else Receipt(self.id, self.token), texts))
             self.close(None if join.late is None else join.remember)
+        return place
 
     def close(self, remember: timedelta | None) -> None:
         """It is whole: the next part is late for so long, or begins another set."""
@@ -83,7 +94,11 @@ class Joining(Pushing):
     """Plans for the turns of parts, and of sets that are due."""
 
     def _join(
-        self, closed: Sequence[Placed], joined: Sequence[Placed], refused: dict[int, DuerowError | None]
+        self,
+        closed: Sequence[Placed],
+        joined: Sequence[Placed],
+        refused: dict[int, DuerowError | None],
+        keep: Keeping | None,
     ) -> Plan[tuple[list[Placed], list[Placed]]]:
         """Let sets be whole whose time has come, and messages become parts of sets.
 
@@ -94,7 +109,7 @@ class Joining(Pushing):
         if closed:
             whole += yield from self._close(closed)
         if joined:
-            turns, more = yield from self._gather(joined, refused)
+            turns, more = yield from self._gather(joined, refused, keep)
             ended += turns
             whole += more
         return ended, whole
@@ -118,7 +133,7 @@ class Joining(Pushing):
         return turns
 
     def _gather(
-        self, items: Sequence[Placed], refused: dict[int, DuerowError | None]
+        self, items: Sequence[Placed], refused: dict[int, DuerowError | None], keep: Keeping | None
     ) -> Plan[tuple[list[Placed], list[Placed]]]:
         """Let messages become parts of sets; return how their turns end, and those of sets that are whole now."""
         joins = {turn.receipt: (place, turn.end) for place, turn in items if isinstance(turn.end, Joined)}
@@ -129,6 +144,7 @@ class Joining(Pushing):
         for id, kept in (yield from self._parts([one.id for one in read if one.id is not None])).items():
             next(one for one in read if one.id == id).kept = kept
         turns: list[Placed] = []
+        taken: list[tuple[int, Record, _Set, int]] = []
         for receipt in sorted(records, key=lambda receipt: receipt.id):
             place, join = joins[receipt]
             one = sets[join.sets, join.correlation]
@@ -138,14 +154,19 @@ class Joining(Pushing):
                 turns.append((place, Turn(receipt, join.full)))
             else:
                 try:
-                    one.take(records[receipt], join)
+                    number = one.take(records[receipt], join)
                 except DuerowError as error:
                     refused[place] = error
                 else:
-                    turns.append((place, Turn(receipt, _CONSUMED)))
+                    taken.append((place, records[receipt], one, number))
         whole = _of_whole(sets.values())
         yield from self._delete_parts([*gone, *(turn.receipt.id for _, turn in whole)])
         yield from self._write_sets(list(sets.values()))
+        told = keep is not None and keep.history is not None
+        turns += [
+            (place, Turn(Receipt(record.id, record.token), _part(record, one, number) if told else _CONSUMED))
+            for place, record, one, number in taken
+        ]
         return turns, whole
 
     def _lock_sets(self, places: Iterable[SetPlace]) -> Plan[dict[SetPlace, _Set]]:
@@ -199,8 +220,11 @@ class Joining(Pushing):
         whole = [_pushed_whole(one.place, texts) for one in sets for receipt, texts in one.whole if receipt is None]
         if begun or whole:
             pushed = yield from self._add([*map(_standing, begun), *whole], "ignore")
-            for one, message in zip(begun, pushed, strict=False):
-                one.id = message.id
+            ids = iter([message.id for message in pushed])
+            for one in begun:
+                one.id = next(ids)
+            for one in sets:
+                one.pushed = [next(ids) for receipt, _ in one.whole if receipt is None]
         rows = [(one.id, id, text) for one in sets for id, text in one.new.items()]
         for chunk in self._chunks(rows, lambda row: len(row[2])):
             yield self._given(self.statements.insert_parts, ("set_id", "part_id", "content"), chunk)
@@ -240,6 +264,11 @@ def _to_be_read(sets: dict[SetPlace, _Set], joins: Sequence[Joined]) -> list[_Se
         if one.count and (join.complete is not None or may_be_complete):
             read[place] = one
     return list(read.values())
+
+
+def _part(record: Record, one: _Set, number: int) -> Committed:
+    """Return how the turn of a part ends, with what history tells of it."""
+    return Committed(moved_to=one.place[0], headers=part_headers(record.headers, one.messages[number]))
 
 
 def _of_whole(sets: Iterable[_Set]) -> list[Placed]:

@@ -65,8 +65,14 @@ class Recalling(Core):
         turns = [turn for turn in turns if not isinstance(turn.end, Released)]
         if keep.history is not None and turns:
             told = [(turn.receipt.id, turn.receipt.token, *_story(turn.end)) for turn in turns]
+            headers = [_headers(turn.end) for turn in turns]
+            parts = [(*row, text) for row, text in zip(told, headers, strict=True) if text is not None]
+            others = [row for row, text in zip(told, headers, strict=True) if text is None]
             more = {"history": self.dialect.write_span(keep.history)}
-            yield self._given(self.statements.keep_turns, (*RECEIPT, *STORY), told, more)
+            if others:
+                yield self._given(self.statements.keep_turns, (*RECEIPT, *STORY), others, more)
+            if parts:
+                yield self._given(self.statements.keep_parts, (*RECEIPT, *STORY, "headers"), parts, more)
         ended = [
             (turn.receipt.id, turn.receipt.token) for turn in turns if not isinstance(turn.end, RolledBack | Released)
         ]
@@ -135,11 +141,16 @@ class Recalling(Core):
 _KEYED = ("queue", "key", "id")
 
 
+def _headers(end: End) -> str | None:
+    """Return the headers that history is told of an end; None: those of the message."""
+    return end.headers if isinstance(end, Committed) else None
+
+
 def _story(end: End) -> tuple[str | None, ...]:
     """Return what history tells of an end: the values of STORY."""
     match end:
         case Committed():
-            return ("dropped" if end.dropped else "done", None, end.kind, end.payload, end.why)
+            return ("dropped" if end.dropped else "done", end.moved_to, end.kind, end.payload, end.why)
         case Moved():
             return ("dead" if end.dead else "moved", end.to, None, None, end.error)
         case Buried(error):

@@ -71,7 +71,7 @@ class Settling(Joining):
             yield BEGIN
         refused: dict[int, DuerowError | None] = dict.fromkeys(range(len(turns)))
         if Joined in by_kind or Closed in by_kind:
-            ended, whole = yield from self._join(by_kind.pop(Closed, []), by_kind.pop(Joined, []), refused)
+            ended, whole = yield from self._join(by_kind.pop(Closed, []), by_kind.pop(Joined, []), refused, keep)
             for item in ended:
                 by_kind.setdefault(type(item[1].end), []).append(item)
             if whole:  # no turn of theirs is over: their message goes on as another one
@@ -330,7 +330,7 @@ def _turn_size(item: tuple[int, Turn]) -> int:
 
 def _end_size(end: End) -> int:
     if isinstance(end, Committed):
-        return len(end.payload or "")
+        return len(end.payload or "") + len(end.headers or "")
     if isinstance(end, Moved):
         return len(end.payload or "") + len(end.headers or "")
     return len(end.error or "") if isinstance(end, RolledBack | Buried) else 0

@@ -1,4 +1,4 @@
-"""Both workers under one set of tests: handlers are written once, as coroutines that only wait for gates.
+"""Both kinds of workers under one set of tests: handlers are written once, as coroutines that only wait for gates.
 
 The async worker awaits such a handler. For the blocking one it is run to its end in the handler's thread, where a
 gate blocks. Whatever a test checks it reads through a blocking handle of its own.
@@ -22,6 +22,7 @@ PATIENCE = 60.0
 """Seconds after which a test that waits for something gives up; no test is right because of them."""
 
 Handler = Callable[..., Coroutine[Any, Any, Any]]
+"""What handles a message or, asked so, a whole batch; a transactional one is given a connection as well."""
 
 
 class Gate:
@@ -68,9 +69,11 @@ class Running(Protocol):
 
     def stop(self) -> None:
         """Ask it to stop."""
+        ...
 
     def join(self) -> None:
         """Wait for its end; raise what it ended with."""
+        ...
 
 
 @dataclass
@@ -78,6 +81,7 @@ class Workshop:
     """A queue, and workers of one kind for it.
 
     Attributes:
+        kind: "async" for workers with tasks; all others have threads.
         url, settings: what `connect` is given, by the worker and by the test.
         db, queue: the test's own blocking handle.
         workers_url: what the worker's `connect` is given instead, if it is to be told apart.
@@ -101,16 +105,33 @@ class Workshop:
         return self.kind == "async"
 
     def work(
-        self, handler: Handler, until: str | None = "idle", *, queue: dict[str, Any] | None = None, **terms: Any
+        self,
+        handler: Handler | dict[str, Handler],
+        until: str | None = "idle",
+        *,
+        queue: dict[str, Any] | None = None,
+        **terms: Any,
     ) -> None:
-        """Let a worker work in this thread until it is done."""
+        """Let a worker work in this thread until it is done.
+
+        Args:
+            handler: for all messages, or one for each queue by its name.
+            until: as `Worker.run`.
+            queue: what the worker's handles of its queues are made with.
+            terms: what the worker is made with; besides `names`, the queues that it works on if not on "mail" alone.
+        """
         made = self._make(handler, queue or {}, terms)
         made.run(until)
 
     def start(
-        self, handler: Handler, until: str | None = None, *, queue: dict[str, Any] | None = None, **terms: Any
+        self,
+        handler: Handler | dict[str, Handler],
+        until: str | None = None,
+        *,
+        queue: dict[str, Any] | None = None,
+        **terms: Any,
     ) -> Running:
-        """Let a worker work in a thread of its own."""
+        """Let a worker work in a thread of its own; as `work` otherwise."""
         made = self._make(handler, queue or {}, terms)
         made.begin(until)
         self._started.append(made)
@@ -124,13 +145,15 @@ class Workshop:
             running.join()
         self.db.close()
 
-    def _make(self, handler: Handler, queue: dict[str, Any], terms: dict[str, Any]) -> Any:
+    def _make(self, handler: Handler | dict[str, Handler], queue: dict[str, Any], terms: dict[str, Any]) -> _InThread:
         maker = _Async if self.is_async else _Blocking
         return maker(self, handler, queue, terms)
 
 
 class _InThread:
-    def __init__(self, shop: Workshop, handler: Handler, queue: dict[str, Any], terms: dict[str, Any]) -> None:
+    def __init__(
+        self, shop: Workshop, handler: Handler | dict[str, Handler], queue: dict[str, Any], terms: dict[str, Any]
+    ) -> None:
         self.shop, self.handler, self.queue, self.terms = shop, handler, queue, dict(terms)
         self.names = self.terms.pop("names", None)
         self.queues: dict[str, Any] = {}

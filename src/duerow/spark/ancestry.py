@@ -1,0 +1,232 @@
+"""What a frame of history tells of messages: their stays in queues, what each was made of, and where it began.
+
+Everything here is Spark SQL over columns. A frame is read several times in one answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from pyspark.sql import Window
+from pyspark.sql import functions as F
+
+from duerow.dead_letter import FROM
+from duerow.errors import ConfigurationError
+from duerow.history import REPLAY_OF
+from duerow.lineage import PARENT, PART_OF, SET
+from duerow.translation import HOPS
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+HISTORY: Final = (
+    "id",
+    "token",
+    "queue",
+    "outcome",
+    "moved_to",
+    "headers",
+    "created_at",
+    "first_due_at",
+    "due_at",
+    "started_at",
+    "finished_at",
+    "worker",
+)
+"""The columns of a frame of history that are looked at."""
+
+LIVE: Final = (
+    "id",
+    "queue",
+    "headers",
+    "status",
+    "created_at",
+    "first_due_at",
+    "due_at",
+    "leased_by",
+    "leased_until",
+    "last_attempt_at",
+)
+"""The columns of a frame of live messages that are looked at."""
+
+LATEST: Final = (1 << 63) - 1
+"""Stands for the token of a turn that is not over."""
+
+
+def turns(history: DataFrame, live: DataFrame | None = None) -> DataFrame:
+    """Return turns that are over, and what is still there as turns that are not.
+
+    Columns: those of HISTORY without headers, and what was in these: `made_of` (struct of parents, set, replayed: ids
+    of messages), `part_of` (the message of the set that it joined with this turn), `went_on` (the queue that it went to
+    with this turn), `was_moved` (it had been moved before). A turn that is not over has no outcome and no end, and none
+    that waits for its turn has a start.
+
+    Raises:
+        ConfigurationError: a frame lacks columns.
+    """
+    check_columns(history, HISTORY, "history")
+    known = history.select(*HISTORY)
+    if live is not None:
+        check_columns(live, LIVE, "live messages")
+        known = known.unionByName(_standing(live))
+    went_on = F.when(F.col("outcome").isin("moved", "dead"), F.col("moved_to"))
+    part_of = F.when((F.col("outcome") == "done") & F.col("moved_to").isNotNull(), _id_in(PART_OF))
+    parents = F.filter(F.transform(F.split(_header(PARENT), ","), _as_id), lambda id: id < F.col("id"))
+    made_of = F.struct(parents.alias("parents"), _id_in(SET).alias("set"), _id_in(REPLAY_OF).alias("replayed"))
+    was_moved = _header(HOPS).isNotNull() | _header(FROM).isNotNull()
+    said = {"made_of": made_of, "part_of": part_of, "went_on": went_on, "was_moved": was_moved}
+    return known.withColumns(said).drop("headers")
+
+
+def arriving(turns: DataFrame) -> DataFrame:
+    """Return turns, and whether each `begins` a stay of its message in a queue.
+
+    Further columns: `stay` (the message's first, second, …), `told` (the turn before tells of this arrival), and
+    `came_at` where a stay begins: when it was moved there; else when the message was pushed, unless it had been moved
+    before by what kept no history; then when it was first due there.
+    """
+    of_message = Window.partitionBy("id").orderBy("token")
+    before = F.lag(F.struct("queue", "first_due_at", "finished_at", "went_on")).over(of_message)
+    last = F.col("before")
+    told = F.coalesce(last["went_on"] == F.col("queue"), F.lit(False))
+    stayed = (
+        last["went_on"].isNull() & (last["queue"] == F.col("queue")) & (last["first_due_at"] == F.col("first_due_at"))
+    )
+    pushed = last.isNull() & ~F.col("was_moved")
+    came_at = F.when(told, last["finished_at"]).when(pushed, F.col("created_at")).otherwise(F.col("first_due_at"))
+    marked = turns.withColumn("before", before).withColumns(
+        {"told": told, "begins": ~F.coalesce(stayed, F.lit(False)), "came_at": came_at}
+    )
+    return marked.withColumn("stay", F.sum(F.col("begins").cast("int")).over(of_message)).drop("before")
+
+
+def stays(turns: DataFrame) -> DataFrame:
+    """Return the stays of messages in queues.
+
+    Columns: id, stay, queue, created_at, came_at, started_at, finished_at, attempts, outcome, moved_to. Started is the
+    first attempt, finished the last one, whose outcome it is; `attempts` are those that are known.
+    """
+    last = F.max_by(F.struct("finished_at", "outcome", "moved_to"), "token")
+    found = (
+        arriving(turns)
+        .groupBy("id", "stay")
+        .agg(
+            F.first("queue").alias("queue"),
+            F.min(F.when(F.col("begins"), F.col("came_at"))).alias("came_at"),
+            F.min("created_at").alias("created_at"),
+            F.min("started_at").alias("started_at"),
+            F.count("started_at").alias("attempts"),
+            last.alias("last"),
+        )
+    )
+    of_all = ("id", "stay", "queue", "created_at", "came_at", "started_at", "attempts")
+    return found.select(*of_all, "last.finished_at", "last.outcome", "last.moved_to")
+
+
+def messages(turns: DataFrame) -> DataFrame:
+    """Return messages: id, created_at, first_queue, and of the last turn that is known `last`.
+
+    `last` is a struct of queue, outcome, finished_at, moved_to and part_of.
+    """
+    last = F.struct("queue", "outcome", "finished_at", "moved_to", "part_of")
+    return turns.groupBy("id").agg(
+        F.min("created_at").alias("created_at"),
+        F.min_by("queue", "token").alias("first_queue"),
+        F.max_by(last, "token").alias("last"),
+    )
+
+
+def links(turns: DataFrame) -> DataFrame:
+    """Return what was made of what: `child` and `parent`, ids of messages, each pair once.
+
+    The parents of what was forked, split or replayed are in its headers. A part of a set names the set's message, and
+    so does what was joined, with the ids of up to 100 parts for where they say nothing themselves.
+    """
+    parents, of_set, replayed = F.col("made_of.parents"), F.col("made_of.set"), F.col("made_of.replayed")
+    newest = F.coalesce(F.greatest(F.array_max(parents), of_set), F.lit(0))  # which passes over nulls
+    is_replay = F.coalesce(replayed >= newest, F.lit(False))  # else the header is that of what it was made of
+    is_joined = of_set.isNotNull() & ~is_replay
+    nearest = F.when(is_replay, F.array(replayed)).when(is_joined, F.array(of_set)).otherwise(parents)
+    found = F.concat(
+        _pairs(F.array(F.col("part_of")), lambda _: F.col("part_of"), lambda _: F.col("id")),
+        _pairs(nearest, lambda _: F.col("id"), lambda parent: parent),
+        _pairs(F.when(is_joined, parents), lambda _: of_set, lambda parent: parent),
+    )
+    return turns.select(F.explode(found).alias("link")).select("link.*").where("child is not null").distinct()
+
+
+def origins(turns: DataFrame, links: DataFrame, depth: int) -> DataFrame:
+    """Return where messages began: `id`, `origin` and `beyond`, one row for each origin of each.
+
+    An origin is a message that was made of none, as far as is known; it may be none of the frame. It is looked for up
+    to `depth` links away: `beyond` says that there are further ones.
+    """
+    above = links.select(F.col("child").alias("at"), F.col("parent").alias("next"))
+    reached = links.select(F.col("child").alias("of"), F.col("parent").alias("origin"))
+    for _ in range(depth - 1):
+        higher = reached.join(above, F.col("origin") == F.col("at"), "left")
+        reached = higher.select("of", F.coalesce("next", "origin").alias("origin")).distinct()
+    higher = reached.join(above, F.col("origin") == F.col("at"), "left")
+    reached = higher.select("of", "origin", F.col("next").isNotNull().alias("beyond")).distinct()
+    found = turns.select("id").distinct().join(reached, F.col("id") == F.col("of"), "left")
+    return found.select(
+        "id", F.coalesce("origin", "id").alias("origin"), F.coalesce("beyond", F.lit(False)).alias("beyond")
+    )
+
+
+def check_columns(frame: DataFrame, wanted: Sequence[str], of: str) -> None:
+    """Raise ConfigurationError if a frame lacks columns."""
+    found = set(frame.columns)
+    if missing := [name for name in wanted if name not in found]:
+        raise ConfigurationError(
+            f"this is no frame of {of}: it lacks {', '.join(missing)}; read one with "
+            f"spark.read.format('duerow'), and choose columns afterwards"
+        )
+
+
+def check_depth(depth: object) -> int:
+    """Return a depth; raise ConfigurationError unless it is an integer of at least 1."""
+    if type(depth) is not int or depth < 1:
+        raise ConfigurationError(
+            f"depth is {depth!r:.80}; it is how many links of messages made of others are followed, at least 1"
+        )
+    return depth
+
+
+def _pairs(of: Column, child: Callable[[Column], Column], parent: Callable[[Column], Column]) -> Column:
+    """Return a link for each id in an array, none if there is no array."""
+    pairs = F.transform(of, lambda id: F.struct(child(id).alias("child"), parent(id).alias("parent")))
+    return F.coalesce(pairs, F.array().cast("array<struct<child:bigint,parent:bigint>>"))
+
+
+def _standing(live: DataFrame) -> DataFrame:
+    """Return live messages as turns that are not over; of dead ones the turn is."""
+    nothing: Any = F.lit(None)
+    is_leased = F.col("leased_until").isNotNull()
+    return live.where(F.col("status") != "dead").select(
+        "id",
+        F.lit(LATEST).alias("token"),
+        "queue",
+        nothing.cast("string").alias("outcome"),
+        nothing.cast("string").alias("moved_to"),
+        "headers",
+        "created_at",
+        "first_due_at",
+        "due_at",
+        F.when(is_leased, F.col("last_attempt_at")).alias("started_at"),
+        nothing.cast("timestamp").alias("finished_at"),
+        F.when(is_leased, F.col("leased_by")).alias("worker"),
+    )
+
+
+def _header(name: str) -> Column:
+    return F.try_element_at("headers", F.lit(name))
+
+
+def _id_in(header: str) -> Column:
+    return _as_id(_header(header))
+
+
+def _as_id(text: Column) -> Column:
+    return text.try_cast("bigint")

@@ -1,0 +1,114 @@
+"""What a worker has in hand stays in hand: leases are extended whatever handlers do, and a lost one is told."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+import pytest
+
+from duerow import Draft, Message
+from duerow.errors import LeaseLost
+from duerow.testing.workshop import Gate, Workshop, eventually
+from duerow.working.attempt import Attempt, current
+
+SHORT = timedelta(milliseconds=300)
+
+
+@pytest.mark.parametrize("batch", [1, 10])
+def test_a_handler_that_blocks_its_thread_or_loop_keeps_its_lease(shop: Workshop, batch: int) -> None:
+    shop.queue.push("hello")
+    begun, gate = Gate(), Gate()
+    tries: list[int] = []
+
+    async def handle(message: Message) -> None:
+        tries.append(message.attempts)
+        begun.open()
+        gate.block()  # also the loop of an async worker
+
+    running = shop.start(handle, "empty", batch=batch, lease=SHORT)
+    begun.block()
+    ends: set[datetime | None] = set()
+
+    def extended_often() -> bool:
+        assert shop.queue.reserve() is None
+        ends.update(one.leased_until for one in shop.queue.find())
+        return len(ends) > 6  # each a third of the lease after the one before: it has ended twice by now
+
+    eventually(extended_often)
+    gate.open()
+    running.join()
+    assert tries == [1]
+    assert shop.queue.count() == 0
+
+
+def test_what_waits_behind_a_blocked_handler_for_a_third_of_its_lease_is_given_back(shop: Workshop) -> None:
+    shop.queue.push_many([Draft(number) for number in range(20)])
+    begun, gate = Gate(), Gate()
+
+    async def handle(message: Message) -> None:
+        if message.payload == 3:
+            begun.open()
+            gate.block()
+
+    running = shop.start(handle, "empty", batch=100, lease=SHORT)
+    begun.block()
+    others = [eventually(shop.queue.reserve) for _ in range(16)]
+    assert sorted(one.message.payload for one in others) == list(range(4, 20))
+    assert {one.attempt for one in others} == {1}
+    shop.queue.commit_many(others)
+    gate.open()
+    running.join()
+    assert shop.queue.count() == 0
+
+
+@pytest.mark.parametrize("batch", [1, 10])
+def test_a_handler_is_told_when_its_message_is_no_longer_its_own(shop: Workshop, batch: int) -> None:
+    shop.queue.push("old", key="k")
+    begun = Gate()
+    told: list[Attempt] = []
+    seen: list[str] = []
+
+    async def handle(message: Message) -> None:
+        seen.append(message.payload)
+        if message.payload == "old":
+            attempt = current()
+            assert attempt is not None
+            over = Gate()
+            attempt.when_over(lambda error: over.open())
+            begun.open()
+            await over.passed()
+            told.append(attempt)
+
+    running = shop.start(handle, "empty", batch=batch, lease=SHORT, concurrency=2)
+    begun.block()
+    shop.queue.push("new", key="k", on_duplicate="replace")
+    running.join()
+    assert seen == ["old", "new"]
+    assert told[0].over
+    assert isinstance(told[0].error, LeaseLost)
+    with pytest.raises(LeaseLost):
+        told[0].check()
+    assert shop.queue.count() == 0
+
+
+def test_what_a_handler_did_without_its_lease_is_dropped_and_told(
+    shop: Workshop, caplog: pytest.LogCaptureFixture
+) -> None:
+    pushed = shop.queue.push("old", key="k")
+    begun, gate = Gate(), Gate()
+
+    async def handle(message: Message) -> None:
+        if message.payload == "old":
+            begun.open()
+            await gate.passed()
+            raise ValueError("must not be recorded")
+        assert message.status == "new"
+
+    running = shop.start(handle, "empty")
+    begun.block()
+    shop.queue.push("new", key="k", on_duplicate="replace")
+    gate.open()
+    running.join()
+    assert shop.queue.count() == 0
+    lost = [record for record in caplog.records if "lease lost" in record.message]
+    assert [getattr(record, "message_id", None) for record in lost] == [pushed.id]
