@@ -20,8 +20,8 @@ from duerow.aio.entity import EntityQueue as AwaitedEntityQueue
 from duerow.entity import EntityQueue
 from duerow.errors import ConfigurationError
 from duerow.testing.faces import AwaitedFace, Face
+from duerow.testing.workshop import blocking, eventually
 from tests.entity.models import Mail
-from tests.workers.workshop import blocking, eventually
 
 Handler = Callable[..., Coroutine[Any, Any, Any]]
 AT_ONCE = limited(2, fixed(timedelta(0)))
