@@ -21,6 +21,7 @@ GENERATED = (
     "charting.py",
     "database.py",
     "defining.py",
+    "entity.py",
     "looking.py",
     "operating.py",
     "recalling.py",

@@ -3,7 +3,20 @@
 from __future__ import annotations
 
 from bench.context import Scenario
-from bench.scenarios import backlog, drain, features, idle, latency, memory, push, snapshot, spark, spark_source, stats
+from bench.scenarios import (
+    backlog,
+    drain,
+    entities,
+    features,
+    idle,
+    latency,
+    memory,
+    push,
+    snapshot,
+    spark,
+    spark_source,
+    stats,
+)
 
 SCENARIOS: dict[str, Scenario] = {
     "push": push.single,
@@ -23,4 +36,5 @@ SCENARIOS: dict[str, Scenario] = {
     "memory": memory.worker,
     "features": features.own_costs,
     "stats": stats.percentiles,
+    "rows": entities.own_table,
 }

@@ -165,7 +165,15 @@ class Close(msgspec.Struct, frozen=True, gc=False):
     remember: timedelta | None
 
 
-Settlement = Commit | Rollback | Release | Move | Bury | Gather | Close
+class Left(msgspec.Struct, frozen=True, gc=False):
+    """Nothing is to be written: the row of an entity queue is gone, or its state is what somebody else made of it."""
+
+
+LEFT: Final = Left()
+"""The one value for it."""
+
+
+Settlement = Commit | Rollback | Release | Move | Bury | Gather | Close | Left
 """All the ways in which a turn can end."""
 
 
@@ -187,7 +195,7 @@ def decide(message: Message, outcome: object, policy: RetryPolicy) -> Settlement
         return Bury(outcome) if used_up else Rollback(outcome.after, outcome)
     if isinstance(outcome, Rollback) and outcome.delay is None:
         return _failed(message, outcome.error, policy)
-    if isinstance(outcome, Commit | Rollback | Release | Move | Bury | Gather | Close):
+    if isinstance(outcome, Settlement):
         return outcome
     if isinstance(outcome, BaseException):
         return _failed(message, outcome, policy)

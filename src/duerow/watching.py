@@ -177,13 +177,29 @@ def reasons(seen: Inspection, message: Message, limit: int | None) -> list[Reaso
         message: the message.
         limit: how many attempts the queue's policy gives in all.
     """
+    found = reasons_of_its_own(seen, message, limit)
+    if message.status not in ("done", "dead"):
+        found += [*_of_its_group(seen.blocker, seen.now), *_of_its_queue(seen, message)]
+    return found or [_ready(message)]
+
+
+def reasons_of_its_own(seen: Inspection, message: Message, limit: int | None) -> list[Reason]:
+    """Return the reasons that lie in the message itself, whatever queue, group and consumers it has; maybe none."""
     if message.status == "done":
         return [Reason("done", f"message {message.id} is done")]
     if message.status == "dead":
         why = f": {message.last_error.message}" if message.last_error else ""
         return [Reason("dead", f"message {message.id} was given up after {message.attempts} attempts{why}")]
-    found = [*_of_its_own(seen, message, limit), *_of_its_group(seen.blocker, seen.now), *_of_its_queue(seen, message)]
-    return found or [Reason("ready", f"message {message.id} is ready: the next free consumer takes it in its turn")]
+    return _of_its_own(seen, message, limit)
+
+
+def reasons_of_row(seen: Inspection, message: Message, limit: int | None) -> list[Reason]:
+    """As `reasons`, of a row of the user's own, which has no group, and of whose consumers nothing is known."""
+    return reasons_of_its_own(seen, message, limit) or [_ready(message)]
+
+
+def _ready(message: Message) -> Reason:
+    return Reason("ready", f"message {message.id} is ready: the next free consumer takes it in its turn")
 
 
 def _of_its_own(seen: Inspection, message: Message, limit: int | None) -> list[Reason]:

@@ -11,6 +11,7 @@ import typer.main
 
 import duerow
 import duerow.aio
+import duerow.entity
 import duerow.spark
 from duerow.cli.application import app
 from duerow.demo.command import app as demo
@@ -58,7 +59,9 @@ def documented() -> set[int]:
     return found
 
 
-@pytest.mark.parametrize("module", [duerow, duerow.aio, duerow.spark], ids=lambda module: module.__name__)
+@pytest.mark.parametrize(
+    "module", [duerow, duerow.aio, duerow.entity, duerow.spark], ids=lambda module: module.__name__
+)
 def test_every_public_name_is_in_the_reference(module: Any):
     known = documented()
     missing = [name for name in module.__all__ if id(getattr(module, name)) not in known]

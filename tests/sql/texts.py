@@ -13,11 +13,14 @@ from typing import Any
 from sqlalchemy import Dialect
 from sqlalchemy.dialects import postgresql, sqlite
 
+from duerow.entity.columns import StateTable
 from duerow.store import Indexed, Order, PastQuery
 from duerow.stores.sql.dialects.postgresql import PostgreSQL
 from duerow.stores.sql.dialects.sqlite import SQLite
 from duerow.stores.sql.plans import SqlStore
+from duerow.stores.sql.plans.entities import EntityStore
 from duerow.stores.sql.statements import OverRows, Statement, Statements
+from duerow.stores.sql.statements.entities import EntityStatements
 from duerow.where import parse
 
 FOLDER = Path(__file__).parent
@@ -60,7 +63,20 @@ def wanted() -> dict[str, str]:
         for verb, statement in statements(store.statements).items():
             texts[f"{name}/{verb}.sql"] = text(getattr(Statements, verb.partition("-")[0]), statement, dialect)
         texts[f"{name}/migrations.sql"] = store.migration_sql()
+        for verb, statement in of_rows(ours).items():
+            member = getattr(EntityStatements, verb.partition("-")[0])
+            texts[f"{name}/entity-{verb}.sql"] = text(member, statement, dialect)
     return texts
+
+
+def of_rows(ours: Any) -> dict[str, Statement]:
+    """Return the statements over a table of a user's own that differ from those over messages, by their names."""
+    state = StateTable("sms_message", None, "id", "sending")
+    keeps, deletes = (EntityStore(ours, state, deletes, None).statements for deletes in (False, True))
+    over_rows = ("commit", "roll_back", "bury", "release", "extend", "kept", "next_due")
+    found = {name: getattr(keeps, name).alike(frozenset()) for name in over_rows}
+    found["commit-deletes"] = deletes.commit.alike(frozenset())
+    return {**found, "reserve": keeps.reserve(False), "reserve-from_floor": keeps.reserve(True), "find": keeps.find(())}
 
 
 def statements(of: Statements) -> dict[str, Statement]:

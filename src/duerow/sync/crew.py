@@ -23,7 +23,7 @@ from duerow.working.attempt import CURRENT, Attempt
 from duerow.working.claiming import HandOut, Listen, NextDue, Reserve, RoomWanted, Sleep
 from duerow.working.hand import Ended, Slot
 from duerow.working.keeping import Extend, Keeping
-from duerow.working.permits import AwaitChange, Permits
+from duerow.working.permits import AwaitChange, Permits, permits_of
 from duerow.working.rate import claiming
 from duerow.working.settling import EndWanted, Freed, Pause, Settle, Settling, WriteCounts
 from duerow.working.shift import Shift
@@ -85,7 +85,7 @@ class Crew:
             AllChanged: lambda step: self._tell_all(),
         }
         if shift.terms.by_permit:
-            self._actions |= PermitDesk(shift, queue.database).actions
+            self._actions |= PermitDesk(shift, permits_of(queue)).actions
             self._actions[AwaitChange] = lambda step: self._changed.wait(step.seconds)
 
     def work(self) -> None:

@@ -21,7 +21,7 @@ from duerow.sync.queues import Queues
 from duerow.sync.transactions import TransactionalCrew
 from duerow.working.middleware import Middleware, around
 from duerow.working.processes import pickled
-from duerow.working.queues import as_queues, dispatching, handlers_of
+from duerow.working.queues import Entities, as_queues, dispatching, handlers_of
 from duerow.working.rate import Rate, budget_of, check_rate
 from duerow.working.shift import GRACE, Shift, Terms, Until, check_handler, handlers_at_once, is_async, new_name
 from duerow.working.supervising import Stop
@@ -33,7 +33,8 @@ class Worker:
     """Hands the messages of a queue to a function, in threads, and settles them as it says.
 
     Args:
-        queue: where the messages come from; several of one database share the worker fairly.
+        queue: where the messages come from; several of one database share the worker fairly. Or one `EntityQueue`, of
+            which the handler is called as `handler(row, session)`; see `duerow.entity`.
         handler: called with each `Message`. What it returns is ignored, unless it is a settlement (`Commit`, `Move`,
             `Rollback`, `Bury`, `Release`, `Retry`) or a list of `Move`s. An exception is a failed attempt.
             For several queues it may be a mapping of each queue to its handler.
@@ -72,7 +73,7 @@ class Worker:
 
     def __init__(
         self,
-        queue: Queue | Sequence[Queue],
+        queue: Queue | Sequence[Queue] | Entities,
         handler: Callable[..., Any] | Mapping[Queue, Callable[..., Any]],
         *,
         whole_batch: bool = False,
@@ -91,11 +92,15 @@ class Worker:
         grace: timedelta = GRACE,
         name: str | None = None,
     ) -> None:
-        queues = as_queues(queue, Queue, _ELSEWHERE)
+        entities = queue if isinstance(queue, Entities) else None
+        queues = as_queues(queue if entities is None else entities.line, Queue, _ELSEWHERE)
         handlers = handlers_of(handler, queues)
         for one in handlers.values():
             _check(one)
         innermost = dispatching(handlers)
+        if entities is not None:
+            by_permit = singleton is True or cluster_concurrency is not None
+            innermost = entities.handling(innermost, whole_batch, transactional, by_permit, processes)
         self._processes = None if processes is None else Processes(pickled(innermost))
         self._handler = around(self._processes or innermost, middleware, awaited=False)
         handles = [one.on_terms(lease, retry) for one in queues]

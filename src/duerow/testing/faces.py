@@ -144,6 +144,11 @@ def _entering(manager: Any, run: Callable[[Awaitable[Any]], Any]) -> Iterator[An
         run(manager.__aexit__(None, None, None))
 
 
+def presented(wrapped: Any, face: AwaitedFace) -> Any:
+    """Present an object of `duerow.aio` that a test has made by itself as the awaited face would."""
+    return _Awaited(wrapped, face.run)
+
+
 def unwrapped(database: duerow.Database) -> duerow.Database | aio.Database:
     """The database behind the presentation: of `duerow` or of `duerow.aio`."""
     return cast("duerow.Database | aio.Database", _bare(database))

@@ -13,13 +13,13 @@ from datetime import datetime, timedelta
 from time import monotonic
 from typing import Any, Final
 
-from duerow.settlement import DONE, Bury, Release, Rollback, failure
+from duerow.settlement import DONE, Bury, Left, Release, Rollback, failure
 from duerow.working.attempt import Attempt
 from duerow.working.hand import Ended
 
 LOG: Final = logging.getLogger("duerow.worker")
 
-_QUIET: Final = (Rollback, Bury, Release)
+_QUIET: Final = (Rollback, Bury, Release, Left)
 
 
 class Journal:
@@ -46,6 +46,8 @@ class Journal:
                 self._buried(one.attempt, one.settlement)
         if back := [one.attempt for one in batch if isinstance(one.settlement, Release)]:
             self._many(logging.INFO, "gave back %d of %s, not begun", back)
+        if left := [one.attempt for one in batch if isinstance(one.settlement, Left)]:
+            self._many(logging.INFO, "left %d of %s as they are: gone, or changed meanwhile", left)
 
     def lost(self, attempt: Attempt) -> None:
         """A message is no longer ours."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from time import monotonic
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import msgspec
 
@@ -67,6 +67,11 @@ def permit_queue(kind: Literal["singleton", "concurrency"], queues: Sequence[str
         except InvalidMessage:  # it is too long
             pass
     return f"duerow/{kind}/{hashlib.sha256(','.join(sorted(queues)).encode()).hexdigest()[:32]}"
+
+
+def permits_of(queue: Any) -> Any:
+    """Return the database that keeps the permits of a worker's queue: its own, unless it says another one."""
+    return getattr(queue, "permits", None) or queue.database
 
 
 class Permits:

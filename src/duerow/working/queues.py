@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import zip_longest
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from duerow.errors import ConfigurationError
 
@@ -21,6 +21,32 @@ class Named(Protocol):
 
 
 Q = TypeVar("Q", bound=Named)
+
+
+@runtime_checkable
+class Entities(Protocol):
+    """A queue whose messages are rows of the user's, of either face; see `duerow.entity`.
+
+    Attributes:
+        line: the queue of messages that it is for a worker.
+    """
+
+    line: Any
+
+    def settle_in(self) -> None:
+        """Called where the handlers will run, before anything else is done; for the awaited face."""
+        ...
+
+    def handling(
+        self,
+        handler: Callable[..., Any],
+        whole_batch: bool,
+        transactional: bool,
+        by_permit: bool,
+        processes: int | None,
+    ) -> Callable[..., Any]:
+        """Return the handler of those messages that calls the user's, which takes rows."""
+        ...
 
 
 def as_queues(queues: object, kind: type[Q], elsewhere: str) -> list[Q]:

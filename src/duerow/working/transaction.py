@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from duerow.errors import TransactionEnded
 from duerow.message import Message
-from duerow.settlement import Bury, Commit, Move, Settlement
+from duerow.settlement import Bury, Commit, Left, Move, Settlement
 
 
 def keeps(settlement: Settlement) -> bool:
     """Return whether a turn that ends so keeps what its handler wrote: if it is done or goes on, not if it failed."""
-    return isinstance(settlement, Commit | Move)
+    return isinstance(settlement, Commit | Move | Left)
 
 
 def committed_by_hand(message: Message) -> Bury:

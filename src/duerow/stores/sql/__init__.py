@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Engine
 from sqlalchemy.ext.asyncio import AsyncEngine
@@ -16,6 +16,10 @@ from duerow.stores.sql.dialects.postgresql import PostgreSQL
 from duerow.stores.sql.dialects.sqlite import SQLite
 from duerow.stores.sql.engines import own_async_engine, own_engine
 from duerow.stores.sql.plans import SqlStore
+
+if TYPE_CHECKING:
+    from duerow.clock import Clock
+    from duerow.entity.columns import StateTable
 
 
 class Family:
@@ -41,6 +45,25 @@ class Family:
         engine: AsyncEngine = own_async_engine(target, settings.options) if own else target
         store = self._store(settings)
         return store, AwaitedConnections(engine, store, own)
+
+    def open_entities(
+        self, engine: Engine, state: StateTable, deletes: bool, clock: Clock | None
+    ) -> tuple[Store, Connections]:
+        """Open the queue of a state in a table of the user's, by the user's Engine; see `duerow.entity`."""
+        store = self._entities(state, deletes, clock)
+        return store, BlockingConnections(engine, store, own=False)
+
+    def aopen_entities(
+        self, engine: AsyncEngine, state: StateTable, deletes: bool, clock: Clock | None
+    ) -> tuple[Store, AsyncConnections]:
+        """As `open_entities`, by the user's AsyncEngine."""
+        store = self._entities(state, deletes, clock)
+        return store, AwaitedConnections(engine, store, own=False)
+
+    def _entities(self, state: StateTable, deletes: bool, clock: Clock | None) -> SqlStore:
+        from duerow.stores.sql.plans.entities import EntityStore  # few need it, and the ORM takes long to import
+
+        return EntityStore(self.dialect, state, deletes, clock)
 
     def _store(self, settings: Settings) -> SqlStore:
         self.dialect.prelude(settings.schema)  # refuses a schema where there are none

@@ -76,6 +76,11 @@ class AwaitedConnections:
             if inside is not None:
                 GATE.leave(inside)
 
+    def here(self) -> AsyncEngine:
+        """Return the engine for the running loop."""
+        self._check_usable()
+        return self._engines.here()
+
     def _check_usable(self) -> None:
         if self.on_sqlite:
             check_not_inherited(self.engine.url.database)

@@ -181,6 +181,11 @@ class BlockingConnections:
         if self.own:
             self.engine.dispose()
 
+    def here(self) -> Engine:
+        """Return the engine."""
+        self.check_usable()
+        return self.engine
+
     def check_usable(self) -> None:
         """Raise ConfigurationError if this process was forked in a way that leaves nothing to work with."""
         if self.on_sqlite:

@@ -47,7 +47,7 @@ class HandlersTransaction:
 
     def __init__(self, connection: Connection, store: SqlStore, own: bool) -> None:
         self.connection, self.dialect, self._own = connection, store.dialect, own
-        self._hold = store.hold
+        self._hold, self._marks = store.hold, store.marks_transactions
         self._mark = secrets.token_hex(8)
         self._root: RootTransaction | None = None
         self._committed = False
@@ -61,7 +61,8 @@ class HandlersTransaction:
                 connection.execution_options(isolation_level="READ COMMITTED")
             self._root = connection.begin()
             self._hold_all()
-            self.dialect.mark(connection, self._mark, self._own)
+            if self._marks:
+                self.dialect.mark(connection, self._mark, self._own)
             event.listen(connection, "commit", self._note_commit)
         except Exception as error:
             self.roll_back()
@@ -83,6 +84,8 @@ class HandlersTransaction:
             return "committed"
         if self._root is None or not self._root.is_active:
             return "rolled back"
+        if not self._marks:
+            return "open"
         try:
             marked = self.dialect.marked(self.connection, self._mark, self._own)
         except Exception as error:

@@ -34,7 +34,14 @@ class Step(msgspec.Struct, frozen=True, gc=False):
 
 
 class Core:
-    """What all plans of one store need; see `SqlStore` for the arguments."""
+    """What all plans of one store need; see `SqlStore` for the arguments.
+
+    Attributes:
+        marks_transactions: whether a handler's transaction is marked, so that it shows if the handler has ended it in
+            whatever way; else only what SQLAlchemy knows of shows.
+    """
+
+    marks_transactions = True
 
     def __init__(self, dialect: Dialect, prefix: str, schema: str | None, clock: Clock | None) -> None:
         self.dialect = dialect

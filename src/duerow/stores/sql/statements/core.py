@@ -118,13 +118,23 @@ class Core:
         tables: the installation's.
         dialect: its database.
         timed: whether each statement is given the time as the bound value `now`.
+
+    Attributes:
+        key_share: whether rows are locked so that others may refer to them meanwhile.
     """
+
+    key_share = False
 
     def __init__(self, tables: Tables, dialect: Dialect, timed: bool) -> None:
         self.tables, self.dialect, self.timed = tables, dialect, timed
         self.message = tables.message
         self.now: ColumnElement[Any] = self._bound("now", dialect.moment) if timed else dialect.now()
-        columns = self.message.c
+        self.lease_end = dialect.later(self.now, self._bound("lease", dialect.span))
+        self._describe()
+
+    def _describe(self) -> None:
+        """Say as what rows are read: `_record` and `_lent`, and what tells them apart."""
+        dialect, columns = self.dialect, self.message.c
         shown = [
             dialect.as_text(column).label(column.name) if column.type is dialect.json else column for column in columns
         ]
@@ -136,7 +146,6 @@ class Core:
             "first_due_at": func.nullif(columns.first_due_at, columns.created_at, type_=dialect.moment),
             "place_at": func.nullif(columns.place_at, columns.first_due_at, type_=dialect.moment),
         }
-        self.lease_end = dialect.later(self.now, self._bound("lease", dialect.span))
         self._lent = [often_alike.get(name, by_name[name]) for name in LENT]
         self._lent[LENT.index("leased_until")] = dialect.microseconds(self.lease_end)
         self._live = live(self.message)
@@ -159,6 +168,10 @@ class Core:
     def _turned(self) -> dict[str, Any]:
         """What every write that ends a lease sets."""
         return {"token": self.message.c.token + const(1), "leased_by": null(), "leased_until": null()}
+
+    def _finished(self, at: ColumnElement[Any]) -> dict[str, Any]:
+        """What a write sets that may end a message for good: when that was, where rows say it."""
+        return {}
 
     def _over(self, names: Sequence[str], build: Callable[[Any], Executable]) -> OverRows:
         """Return a statement over rows with these columns, of which each always has the same type."""

@@ -69,7 +69,8 @@ class Settling(Core):
         """Stop rows whose token matches for good, with an error; return their receipts."""
 
         def build(given: Any) -> Executable:
-            return self._turn(given, status=const("dead"), due_at=null(), last_error=self._kept_error(given))
+            error = self._kept_error(given)
+            return self._turn(given, status=const("dead"), due_at=null(), last_error=error, **self._finished(self.now))
 
         return self._over((*RECEIPT, "error"), build)
 
@@ -130,7 +131,12 @@ class Settling(Core):
         return func.coalesce(self._json(given.c.error), self.message.c.last_error)
 
     def _settled(self, given: Any) -> Update:
-        return update(self.message).where(self.message.c.id == given.c.id, self._same_token(given))
+        return update(self.message).where(self.message.c.id == given.c.id, self._same_token(given), *self._untouched)
+
+    @property
+    def _untouched(self) -> tuple[ColumnElement[bool], ...]:
+        """What must hold of a row besides its token, so that a turn is still its holder's: nothing."""
+        return ()
 
     def _same_token(self, given: Any) -> ColumnElement[bool]:
         return self.dialect.same(self.message.c.token, given.c.token)

@@ -206,11 +206,11 @@ class Taking(Core):
     def _lend(self) -> Update:
         columns = self.message.c
         attempts = self._bound("attempts_in", Integer())
-        unsettled = columns.leased_until.is_not(None)
+        unsettled = self._unsettled
         used_up = and_(unsettled, columns.attempts >= attempts)
         until = self.lease_end
         return update(self.message).values(
-            status=case((used_up, const("dead")), else_=columns.status),
+            status=case((used_up, const("dead")), else_=self._lent_status),
             due_at=case((used_up, null()), else_=until),
             place_at=columns.due_at,
             attempts=columns.attempts + case((used_up, const(0)), else_=const(1)),
@@ -219,7 +219,18 @@ class Taking(Core):
             leased_until=case((used_up, null()), else_=until),
             last_attempt_at=case((used_up, columns.last_attempt_at), else_=self.now),
             last_error=case((unsettled, self.dialect.ended_lease(self.message, attempts)), else_=columns.last_error),
+            **self._finished(case((used_up, self.now), else_=null())),
         )
+
+    @property
+    def _unsettled(self) -> ColumnElement[bool]:
+        """A row still carries the lease of a turn that nobody ended."""
+        return self.message.c.leased_until.is_not(None)
+
+    @property
+    def _lent_status(self) -> ColumnElement[Any]:
+        """The status of a row that is handed out."""
+        return self.message.c.status
 
     def _due_ids(self, from_floor: bool) -> Select[Any]:
         return self._first_due((self.message.c.id,), False, from_floor)
@@ -227,7 +238,7 @@ class Taking(Core):
     def _first_due(self, shown: Sequence[ColumnElement[Any]], grouped: bool, from_floor: bool) -> Select[Any]:
         columns = self.message.c
         due = select(*shown).where(*self._due_rows(grouped, from_floor)).order_by(columns.due_at, columns.id)
-        return due.limit(self._bound("limit_in", Integer())).with_for_update(skip_locked=True)
+        return due.limit(self._bound("limit_in", Integer())).with_for_update(skip_locked=True, key_share=self.key_share)
 
     def _oldest(self, grouped: bool, from_floor: bool) -> list[Any]:
         if not self.dialect.keeps_dead_entries:

@@ -1,0 +1,68 @@
+"""Rows of a user's own table as a queue, beside the same statements by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from bench import rows
+from bench.context import Context
+from bench.processes import together
+from bench.results import Result, against
+from bench.rounds import Contestant, check_ids, interleave
+
+SINGLY_BAR = 0.7
+TOGETHER_BAR = 0.5
+FINISHED_BAR = 0.9
+KNOWN = "such designs are known to do 700 items/s one by one and 1,400 in batches, on 8 cores with a remote call"
+
+
+def own_table(context: Context) -> list[Result]:
+    """One transaction for each row, batches, and claims beside finished rows."""
+    size, url = context.size, context.server.database("bench_rows")
+    rows.prepare_table(url)
+
+    def emptied(prepare: Callable[..., Any], count: int, finished: int = 0) -> Contestant:
+        def run() -> float:
+            ids = rows.fill(url, count, finished)
+            timed = together(prepare, url)
+            check_ids(ids, timed.results, prepare.__name__)
+            if rows.left(url):
+                raise AssertionError(f"{prepare.__name__} left rows behind")
+            return count / timed.seconds
+
+        return run
+
+    singly = {
+        "by hand": emptied(rows.by_hand_singly, size.singly),
+        "duerow": emptied(rows.ours_singly, size.singly),
+    }
+    batches = {
+        "by hand": emptied(rows.by_hand_together, size.singly * 4),
+        "duerow": emptied(rows.ours_together, size.singly * 4),
+    }
+    pending = max(100, size.backlog // 100)
+    beside = {
+        "none finished": emptied(rows.claim_and_settle, pending),
+        "duerow": emptied(rows.claim_and_settle, pending, size.backlog),
+    }
+    title = f"wide rows of a table, claims beside {size.backlog:,} finished ones"
+    return [
+        against(
+            "wide rows of a table, one transaction each",
+            interleave(singly, size.rounds),
+            "by hand",
+            SINGLY_BAR,
+            unit="rows/s",
+            note=KNOWN,
+        ),
+        against(
+            "wide rows of a table, in batches",
+            interleave(batches, size.rounds),
+            "by hand",
+            TOGETHER_BAR,
+            unit="rows/s",
+            note="each row is loaded as an object of its model",
+        ),
+        against(title, interleave(beside, size.rounds), "none finished", FINISHED_BAR, unit="rows/s"),
+    ]

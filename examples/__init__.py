@@ -1,0 +1,1 @@
+"""Small applications that show how duerow is used."""

@@ -1,0 +1,26 @@
+"""The table: each text message is itself what has to be done."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from sqlalchemy import DateTime, func
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+
+from duerow.entity import QueueState, queue_state
+
+
+class Base(DeclarativeBase):
+    """The tables of this application."""
+
+
+class SmsMessage(Base):
+    """A text message to be sent."""
+
+    __tablename__ = "sms_message"
+    id: Mapped[int] = mapped_column(primary_key=True)
+    sender: Mapped[str]
+    receiver: Mapped[str]
+    text: Mapped[str]
+    created_at: Mapped[datetime] = mapped_column(DateTime(timezone=True), server_default=func.now())
+    sending: Mapped[QueueState] = queue_state("sending")

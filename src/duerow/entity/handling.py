@@ -1,0 +1,70 @@
+"""What a worker does with rows instead of messages: which are still its own, and how their turns end."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from duerow.errors import ConfigurationError
+from duerow.message import Message
+from duerow.settlement import LEFT, Release, Rollback
+from duerow.working.attempt import current
+
+
+def check_on_done(on_done: Any) -> Any:
+    """Return what becomes of rows that are done, or raise ConfigurationError."""
+    if on_done in ("keep", "delete") or callable(on_done):
+        return on_done
+    raise ConfigurationError(f"on_done is 'keep', 'delete' or a function of (row, session), not {on_done!r:.80}")
+
+
+def check_worker(queue: str, processes: int | None, lacks_permits: bool) -> None:
+    """Raise ConfigurationError if a worker cannot work so on rows."""
+    if processes is not None:
+        raise ConfigurationError(
+            f"processes= does not go with {queue}: a row and its session cannot be handed to another process; "
+            "let several workers work, each in a process of its own"
+        )
+    if lacks_permits:
+        raise ConfigurationError(
+            f"singleton and cluster_concurrency need a place for their permits, and {queue} has no table for them; "
+            "give it duerow's own: EntityQueue(…, permits=duerow.connect(engine, migrate=True))"
+        )
+
+
+def is_ours(entity: Any, key: str, message: Message) -> bool:
+    """Return whether a row is there and its state, the attribute `key`, is still that of this turn."""
+    if entity is None:
+        return False
+    state = getattr(entity, key)
+    return bool(state.token == message.token and state.due_at is not None and state.due_at == state.leased_until)
+
+
+def check_attempt(message: Message) -> None:
+    """Raise what has ended the calling handler's attempt, if something has: what it wrote is not to last then."""
+    attempt = current(message)
+    if attempt is not None:
+        attempt.check()
+
+
+def fails(outcome: object) -> bool:
+    """Return whether what the handler did in its session is to be undone."""
+    return isinstance(outcome, BaseException | Rollback | Release)
+
+
+def conclude(messages: Sequence[Message], rows: Mapping[int, Any], outcome: Any, left: Collection[int]) -> Any:
+    """Return the outcome of a batch for all of its messages, given that for the rows that the handler was given.
+
+    Args:
+        messages: the whole batch.
+        rows: the rows by the ids of their messages, in order; the handler was given them alone.
+        outcome: what it returned.
+        left: the ids of those that stay as the handler has set them.
+    """
+    if len(rows) == len(messages) and not left:
+        return outcome
+    if isinstance(outcome, list | tuple) and len(outcome) != len(rows):
+        return outcome  # the worker says what is wrong with it
+    each = outcome if isinstance(outcome, list | tuple) else [outcome] * len(rows)
+    ended = {id: LEFT if id in left else one for id, one in zip(rows, each, strict=True)}
+    return [ended.get(message.id, LEFT) for message in messages]

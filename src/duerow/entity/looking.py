@@ -1,0 +1,215 @@
+"""What is asked of the rows of a queue state, and changed in them, as statements of SQLAlchemy's ORM."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any, Final, Generic, TypeVar
+
+import msgspec
+from msgspec import UNSET
+from sqlalchemy import (
+    ARRAY,
+    BigInteger,
+    ColumnElement,
+    FromClause,
+    Select,
+    Update,
+    any_,
+    case,
+    func,
+    literal,
+    literal_column,
+    null,
+    or_,
+    select,
+    update,
+)
+from sqlalchemy.orm import Mapper
+
+from duerow.clock import Clock
+from duerow.entity.columns import PARTS, DatabaseTime, LaterTime, Moment, StateTable
+from duerow.entity.handling import is_ours
+from duerow.errors import ConfigurationError
+from duerow.message import LIVE, Message, check_due
+
+E = TypeVar("E")
+
+NUMBERS: Final = ("ready", "delayed", "leased", "dead")
+STATUSES: Final = (*LIVE, "done", "dead")
+
+
+class Standing(msgspec.Struct, frozen=True):
+    """How the queue of a state stands.
+
+    Attributes:
+        queue: its name.
+        ready: rows that are due; those whose lease has ended among them.
+        delayed: those that are not due yet.
+        leased: those that a consumer has. Beyond the first `CAP` rows that are not due, not counted.
+        dead: those given up.
+        oldest_due_at: the due time of the row that has been ready longest; None: none is ready.
+        next_due_at: when the next row that is not ready will be; None: none will.
+        capped: which of the numbers were not counted to their end.
+    """
+
+    queue: str
+    ready: int
+    delayed: int
+    leased: int
+    dead: int
+    oldest_due_at: datetime | None
+    next_due_at: datetime | None
+    capped: frozenset[str] = frozenset()
+
+    def shown(self, name: str) -> str:
+        """Return one of the numbers as people read it: with a + where it was not counted to its end."""
+        return f"{getattr(self, name)}{'+' if name in self.capped else ''}"
+
+
+class Looking(Generic[E]):
+    """The statements of one state.
+
+    Args:
+        mapper: that of the model.
+        table: where the state is.
+        clock: tells the time instead of the database.
+    """
+
+    def __init__(self, mapper: Mapper[E], table: StateTable, clock: Clock | None) -> None:
+        self._model, self._clock, self._queue = mapper.class_, clock, table.queue
+        self._rows: Any = mapper.local_table
+        columns = self._rows.c
+        self._id: ColumnElement[Any] = columns[table.id]
+        self._of: dict[str, ColumnElement[Any]] = {part: columns[table.column(part)] for part in PARTS}
+
+    # Read.
+
+    def by_ids(self, ids: Sequence[int], dialect: str) -> Select[Any]:
+        """Read rows by their primary keys; to PostgreSQL all of them are one value."""
+        if dialect == "postgresql":
+            return select(self._model).where(self._id == any_(literal(ids, ARRAY(BigInteger))))
+        return select(self._model).where(self._id.in_(ids))
+
+    def in_line(self, found: Iterable[E], messages: Sequence[Message], key: str) -> dict[int, E]:
+        """Return the rows of messages, in their order, that are still those of their turns; by id."""
+        by_id = {entity.__mapper__.primary_key_from_instance(entity)[0]: entity for entity in found}  # type: ignore[attr-defined]
+        ours = [message.id for message in messages if is_ours(by_id.get(message.id), key, message)]
+        return {id: by_id[id] for id in ours}
+
+    def find(
+        self, where: Sequence[Any], status: str | None, order_by: Any, limit: int, after: int | None
+    ) -> Select[Any]:
+        """Read rows of which conditions hold, a page at a time.
+
+        Raises:
+            ConfigurationError: there is no such status, or `after` is given beside another order.
+        """
+        if after is not None and order_by is not None:
+            raise ConfigurationError("after= goes on behind an id, in the order of ids; leave order_by= or after= out")
+        behind = () if after is None else (self._id > after,)
+        order = self._id if order_by is None else order_by
+        found = select(self._model).where(*where, *self._of_status(status), *behind)
+        return found.order_by(*(order if isinstance(order, list | tuple) else (order,))).limit(limit)
+
+    def count(self, where: Sequence[Any], status: str | None, by: Any, limit: int | None) -> Select[Any]:
+        """Count rows by a value, of the first so many and one more."""
+        value: Any = literal_column("0") if by is None else by
+        found = select(value.label("value")).select_from(self._rows).where(*where, *self._of_status(status))
+        some = found.limit(None if limit is None else limit + 1).subquery("found")
+        return select(some.c.value, func.count()).group_by(some.c.value)
+
+    def standing(self, cap: int | None) -> Select[Any]:
+        """Count what is due, what is not yet, what is lent of that, and what is dead; each by its own index."""
+        due, limit = self._of["due_at"], None if cap is None else cap + 1
+        ready = select(due.label("due")).where(due <= self._now).order_by(due).limit(limit).subquery("ready")
+        lent = case((due == self._of["leased_until"], 1), else_=0).label("lent")
+        later = select(due.label("due"), lent).where(due > self._now).order_by(due).limit(limit).subquery("later")
+        dead = select(self._id).where(self._of["status"] == literal_column("'dead'")).limit(limit).subquery("dead")
+
+        def of(part: FromClause, number: Any) -> Any:
+            return select(number).select_from(part).scalar_subquery()
+
+        lent_of_later = func.coalesce(func.sum(later.c.lent), 0)
+        return select(
+            of(ready, func.count()),
+            of(later, func.count() - lent_of_later),
+            of(later, lent_of_later),
+            of(dead, func.count()),
+            of(ready, func.min(ready.c.due)),
+            of(later, func.min(later.c.due)),
+        )
+
+    def stands(self, row: Any, cap: int | None) -> Standing:
+        """Return the answer to `standing`."""
+        *numbers, oldest, following = row
+        capped = frozenset(
+            name for name, number in zip(NUMBERS, numbers, strict=True) if cap is not None and number > cap
+        )
+        ready, delayed, leased, dead = (number if cap is None else min(number, cap) for number in numbers)
+        return Standing(self._queue, ready, delayed, leased, dead, oldest, following, capped)
+
+    def _of_status(self, status: str | None) -> tuple[ColumnElement[bool], ...]:
+        if status not in (None, *STATUSES):
+            raise ConfigurationError(f"a status is one of {STATUSES}, not {status!r:.80}")
+        return () if status is None else (self._of["status"] == literal_column(f"'{status}'"),)
+
+    @property
+    def _now(self) -> ColumnElement[Any]:
+        return DatabaseTime() if self._clock is None else literal(self._clock.now(), Moment())
+
+    # Change.
+
+    def rescheduled(self, due: Any, delay: timedelta | None) -> dict[str, Any]:
+        """Return what becomes of the parts of rows that get another due time, or None, which stops them.
+
+        Raises:
+            ConfigurationError: not exactly one of due and delay was given.
+            InvalidMessage: it is out of range.
+        """
+        if (due is UNSET) == (delay is None):
+            raise ConfigurationError("reschedule takes due or delay, one of them; due=None stops a row")
+        if due is None:
+            return {"due_at": null()}
+        at, later = check_due(None if due is UNSET else due, delay)
+        status = self._of["status"]
+        alive = case((status == literal_column("'dead'"), literal_column("'error'")), else_=status)
+        return {"due_at": literal(at, Moment()) if later is None else self._later(later), "status": alive}
+
+    def requeued(self) -> dict[str, Any]:
+        """Return what becomes of the parts of rows that begin anew."""
+        anew: dict[str, Any] = {"status": literal_column("'new'"), "attempts": literal_column("0")}
+        return {"due_at": self._now, **anew, "last_attempt_at": null(), "last_error": null()}
+
+    def meant(self, where: Sequence[Any], id: int | None, stops: bool) -> tuple[ColumnElement[bool], ...]:
+        """Return which rows are meant: one by its id, or those of which conditions hold; none that are done.
+
+        Raises:
+            ConfigurationError: not exactly one of both was given.
+        """
+        if (id is None) == (not where):
+            raise ConfigurationError("say which rows: by id=, or by conditions on their columns, one of them")
+        statuses = LIVE if stops else (*LIVE, "dead")
+        which = where if id is None else (self._id == id,)
+        return (*which, self._of["status"].in_([literal_column(f"'{one}'") for one in statuses]))
+
+    def numbers(self, meant: Sequence[Any]) -> Select[Any]:
+        """Count the rows that are free, and those on which a lease runs, of those that are meant; and who has one."""
+        free = func.coalesce(func.sum(case((self._free, 1), else_=0)), 0)
+        return select(free, func.count() - free, func.max(self._of["leased_by"])).select_from(self._rows).where(*meant)
+
+    def change(self, meant: Sequence[Any], values: Mapping[str, Any], even_if_leased: bool) -> Update:
+        """Change rows; whoever has one of them is refused from now on."""
+        turned = {"place_at": null(), "leased_by": null(), "leased_until": null(), "finished_at": null()}
+        after = {self._of[part]: value for part, value in {**turned, **values}.items()}
+        after[self._of["token"]] = self._of["token"] + 1
+        which = meant if even_if_leased else (*meant, self._free)
+        return update(self._rows).where(*which).values(after)
+
+    @property
+    def _free(self) -> ColumnElement[bool]:
+        due, until = self._of["due_at"], self._of["leased_until"]
+        return or_(until.is_(None), due.is_(None), due != until, until <= self._now)
+
+    def _later(self, delay: timedelta) -> ColumnElement[Any]:
+        return LaterTime(delay) if self._clock is None else literal(self._clock.now() + delay, Moment())

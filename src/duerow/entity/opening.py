@@ -1,0 +1,39 @@
+"""How the queue of a state in the user's table is opened: by the family of databases of the user's engine."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol, runtime_checkable
+
+from duerow.clock import Clock
+from duerow.entity.columns import StateTable
+from duerow.errors import NotSupported
+from duerow.store import AsyncConnections, Connections, Store, find_backend
+
+
+@runtime_checkable
+class EntityBackend(Protocol):
+    """A family of databases in which the user's tables can be queues."""
+
+    def open_entities(
+        self, engine: Any, state: StateTable, deletes: bool, clock: Clock | None
+    ) -> tuple[Store, Connections]:
+        """Open for blocking calls, by an Engine; `deletes`: rows that are done are deleted."""
+        ...
+
+    def aopen_entities(
+        self, engine: Any, state: StateTable, deletes: bool, clock: Clock | None
+    ) -> tuple[Store, AsyncConnections]:
+        """Open for awaited calls, by an AsyncEngine."""
+        ...
+
+
+def backend_of(engine: Any) -> EntityBackend:
+    """Return the family of an engine's database.
+
+    Raises:
+        ConfigurationError: nothing that is installed knows it (NotSupported: it cannot do that).
+    """
+    backend = find_backend(engine)
+    if not isinstance(backend, EntityBackend):
+        raise NotSupported(f"queues in your own tables are for SQL databases, not for {engine.dialect.name}")
+    return backend

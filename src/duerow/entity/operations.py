@@ -1,0 +1,102 @@
+"""Operations for Alembic: `op.add_queue_state("sms_message", "sending")`; import this module in your `env.py`.
+
+On PostgreSQL nobody waits: the columns are added without a rewrite of the table, and the indexes are made beside
+whoever writes. On SQLite an index is made at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from alembic.operations import MigrateOperation, Operations
+from alembic.operations.ops import CreateIndexOp
+from sqlalchemy import BigInteger, Column, Index, MetaData, Table
+
+from duerow.entity.columns import add_indexes, check_prefix, state_columns
+
+
+class _OfState(MigrateOperation):
+    """An operation on the queue state of a table.
+
+    Args:
+        table: the table.
+        prefix: what the state's columns begin with.
+        id: the table's primary key.
+        schema: the database schema that holds the table.
+    """
+
+    def __init__(self, table: str, prefix: str, id: str = "id", schema: str | None = None) -> None:
+        self.table, self.prefix, self.id, self.schema = table, check_prefix(prefix), id, schema
+
+
+@Operations.register_operation("add_queue_state")
+class AddQueueState(_OfState):
+    """Adds the columns and indexes of a state to a table that exists."""
+
+    @classmethod
+    def add_queue_state(
+        cls, operations: Operations, table: str, prefix: str, *, id: str = "id", schema: str | None = None
+    ) -> None:
+        """Give a table a queue state; its rows are new and not due."""
+        operations.invoke(cls(table, prefix, id, schema))
+
+    def reverse(self) -> DropQueueState:
+        """Return what undoes it."""
+        return DropQueueState(self.table, self.prefix, self.id, self.schema)
+
+
+@Operations.register_operation("drop_queue_state")
+class DropQueueState(_OfState):
+    """Takes the columns and indexes of a state away from a table."""
+
+    @classmethod
+    def drop_queue_state(
+        cls, operations: Operations, table: str, prefix: str, *, id: str = "id", schema: str | None = None
+    ) -> None:
+        """Take a table's queue state away, with all that it says."""
+        operations.invoke(cls(table, prefix, id, schema))
+
+    def reverse(self) -> AddQueueState:
+        """Return what undoes it, but for what the rows said."""
+        return AddQueueState(self.table, self.prefix, self.id, self.schema)
+
+
+@Operations.implementation_for(AddQueueState)
+def _add(operations: Operations, wanted: AddQueueState) -> None:
+    for column in state_columns(wanted.prefix):
+        operations.add_column(wanted.table, column, schema=wanted.schema)
+    with _beside_others(operations) as concurrently:
+        for index in _indexes(wanted):
+            creation = CreateIndexOp.from_index(index)
+            creation.kw["postgresql_concurrently"] = concurrently
+            operations.invoke(creation)
+
+
+@Operations.implementation_for(DropQueueState)
+def _drop(operations: Operations, wanted: DropQueueState) -> None:
+    with _beside_others(operations) as concurrently:
+        for index in _indexes(wanted):
+            named: dict[str, Any] = {"table_name": wanted.table, "schema": wanted.schema}
+            operations.drop_index(str(index.name), **named, postgresql_concurrently=concurrently)
+    for column in reversed(state_columns(wanted.prefix)):
+        operations.drop_column(wanted.table, column.name, schema=wanted.schema)
+
+
+def _indexes(wanted: _OfState) -> list[Index]:
+    """Return the indexes of a state, over a table of which nothing else need be known."""
+    identity: Column[Any] = Column(wanted.id, BigInteger, primary_key=True)
+    columns = state_columns(wanted.prefix)
+    return add_indexes(Table(wanted.table, MetaData(schema=wanted.schema), identity, *columns), wanted.prefix)
+
+
+@contextmanager
+def _beside_others(operations: Operations) -> Iterator[bool]:
+    """Let indexes be made while others write, where the database can: outside of a transaction."""
+    context = operations.get_context()
+    if context.dialect.name != "postgresql":
+        yield False
+        return
+    with context.autocommit_block():
+        yield True

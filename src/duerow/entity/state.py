@@ -1,0 +1,248 @@
+"""A queue state as an attribute of an SQLAlchemy model: `sending: Mapped[QueueState] = queue_state("sending")`."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from datetime import datetime
+from typing import Any, Final
+
+import msgspec
+from sqlalchemy import Table, event
+from sqlalchemy.ext.mutable import MutableComposite
+from sqlalchemy.orm import Composite, InstanceState, Mapper, QueryableAttribute, mapped_column
+from sqlalchemy.orm.attributes import flag_modified
+
+from duerow.entity.columns import PARTS, DatabaseTime, StateTable, add_indexes, check_prefix, state_columns
+from duerow.errors import ConfigurationError
+from duerow.message import Failure, Status, check_moment
+
+_NOTHING: Final = (None,) * len(PARTS)
+
+_CHANGED: Final = "duerow_states_changed"
+"""Under which name a session notes which states were changed in it."""
+
+
+class QueueState(MutableComposite):
+    """One row's place in a queue, and what became of it. Changed by its methods alone, as part of your transaction.
+
+    Attributes:
+        status: "new" (no attempt has ended yet), "error" (the last attempt failed), "done" or "dead".
+        due_at: when it will be handed out; None: not at all. While a consumer has it, the end of its lease.
+        first_due_at: the due time that it was scheduled with.
+        attempts: how often it was handed out since it was scheduled.
+        token: grows whenever it is handed out, settled or scheduled.
+        leased_by, leased_until: who has it, until when.
+        last_attempt_at: when it was last handed out.
+        last_error: why the last attempt failed.
+        finished_at: when it was done or given up.
+        place_at: the due time that it had before it was handed out.
+    """
+
+    status: Status
+    due_at: datetime | None
+    place_at: datetime | None
+    first_due_at: datetime | None
+    attempts: int
+    token: int
+    leased_by: str | None
+    leased_until: datetime | None
+    last_attempt_at: datetime | None
+    finished_at: datetime | None
+
+    def __init__(self, *values: Any) -> None:
+        parts = self.__dict__
+        parts.update(zip(PARTS, values or _NOTHING, strict=True))
+        if parts["status"] is None:  # of an object that was never stored
+            parts.update(status="new", attempts=0, token=0)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(
+            f"{name} of a queue state cannot be set: call schedule() or stop(), or use its EntityQueue"
+        )
+
+    def __composite_values__(self) -> tuple[Any, ...]:
+        return tuple(self.__dict__[part] for part in PARTS)
+
+    def __repr__(self) -> str:
+        return f"<QueueState {self.status}, attempt {self.attempts}, due {_shown(self.due_at)}>"
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {part: self.__dict__[part] for part in PARTS}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+
+    @property
+    def failure(self) -> Failure | None:
+        """Why the last attempt failed, as a value."""
+        error = self.__dict__["last_error"]
+        return None if error is None else msgspec.convert(error, Failure)
+
+    def schedule(self, at: datetime | None = None) -> None:
+        """Have the row handed out, at once or from a moment on; it begins anew, whatever it was before.
+
+        Status `new`, attempts 0, no error. A lease on it ends: what its holder still settles is refused. Takes effect
+        when your transaction commits, and not if it does not.
+
+        Args:
+            at: the earliest moment, an aware datetime; None: now, by the database's clock.
+
+        Raises:
+            InvalidMessage: the moment has no time zone, or is out of range.
+            ConfigurationError: nothing holds the row any more, so that it could not be written.
+        """
+        due: Any = DatabaseTime() if at is None else check_moment("at", at)
+        self._begin({"status": "new", "due_at": due, "first_due_at": due, "attempts": 0})
+
+    def stop(self) -> None:
+        """Have the row not handed out until it is scheduled again; a lease on it ends."""
+        self._begin({"due_at": None, **{part: self.__dict__[part] for part in _KEPT_BY_STOP}})
+
+    def _begin(self, values: dict[str, Any]) -> None:
+        """Set these parts and empty all others; the token grows in the database."""
+        if "_parents" in self.__dict__ and not self._parents:
+            raise ConfigurationError(
+                "the row of this queue state is no longer in memory, so nothing would be changed: keep it in a "
+                "variable until the session is flushed, as in row = session.get(…); row.sending.schedule()"
+            )
+        after = dict.fromkeys(PARTS) | values
+        for state, key in list(self._parents.items()):
+            _set(state, key, after)
+        shown = {part: None if isinstance(value, DatabaseTime) else value for part, value in after.items()}
+        self.__dict__.update(shown, token=self.token)
+
+    @classmethod
+    def coerce(cls, key: str, value: Any) -> QueueState:
+        """Return the value if the attribute can have it; for SQLAlchemy."""
+        if not isinstance(value, cls):
+            raise ConfigurationError(
+                f"{key} is a queue state, not {value!r:.80}; call its methods instead of setting it"
+            )
+        return value
+
+
+_KEPT_BY_STOP: Final = ("status", "first_due_at", "attempts", "last_attempt_at", "last_error", "finished_at")
+
+
+def _set(state: InstanceState[Any], key: str, values: dict[str, Any]) -> None:
+    """Set a state's columns on the object that it is part of."""
+    entity, inserted = state.obj(), state.key is None
+    prop = state.mapper.get_property(key)
+    assert isinstance(prop, QueueStateProperty)  # noqa: S101 - only such have QueueStates
+    for part, attribute in zip(PARTS, prop.props, strict=True):
+        value = values[part]
+        if part == "token":
+            value = 0 if inserted else attribute.columns[0] + 1
+        setattr(entity, attribute.key, value)
+        if not inserted:  # written even if it is as it was read: the row may be another by now
+            flag_modified(entity, attribute.key)
+    if state.session is not None and state.key is not None:
+        state.session.info.setdefault(_CHANGED, set()).add((state.key, key))
+
+
+def changed_here(entity: object, key: str, info: dict[Any, Any]) -> bool:
+    """Return whether a session, whose `info` this is, was used to change a state of an entity."""
+    state: InstanceState[Any] = entity._sa_instance_state  # type: ignore[attr-defined]
+    changed: set[Hashable] = info.get(_CHANGED, set())
+    return (state.key, key) in changed
+
+
+class _Comparator(Composite.Comparator[QueueState]):
+    """Lets `SmsMessage.sending.status` stand for its column in a condition."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name in PARTS:
+            return self.prop._comparable_elements[PARTS.index(name)]
+        raise AttributeError(name)
+
+
+class QueueStateProperty(Composite[QueueState]):
+    """The attribute itself; see `queue_state`.
+
+    Attributes:
+        prefix: what its columns begin with.
+    """
+
+    inherit_cache = True
+
+    def __init__(self, prefix: str) -> None:
+        self.prefix = check_prefix(prefix)
+        super().__init__(QueueState, *state_columns(prefix), comparator_factory=_Comparator)
+        # Of a model that is a dataclass as well, it is no argument: each new object begins with a state of its own.
+        self._attribute_options = mapped_column(init=False)._attribute_options
+
+    def instrument_class(self, mapper: Mapper[Any]) -> None:
+        """Give the table its indexes, and new objects their state."""
+        super().instrument_class(mapper)
+        if isinstance(table := mapper.local_table, Table):
+            add_indexes(table, self.prefix)
+        key = self.key
+
+        def begin(entity: Any, args: Any, given: dict[str, Any]) -> None:
+            if key not in given:
+                setattr(entity, key, QueueState())
+
+        def guard(entity: Any, value: Any, before: Any, initiator: Any) -> None:
+            if entity._sa_instance_state.key is not None:
+                raise ConfigurationError(
+                    f"{key} of a row that is in the database cannot be replaced, since its token has to grow: call "
+                    f".{key}.schedule() or .{key}.stop()"
+                )
+
+        event.listen(mapper.class_, "init", begin, propagate=True)
+        event.listen(getattr(mapper.class_, key), "set", guard, propagate=True)
+
+
+def queue_state(prefix: str) -> QueueStateProperty:
+    """Give a model a queue state: its columns, all under a prefix, and the index by which rows are claimed.
+
+    A model may have several, each of them a queue of its own. A new row is not due before its `schedule()` is called.
+
+        class SmsMessage(Base):
+            ...
+            sending: Mapped[QueueState] = queue_state("sending")
+
+    Args:
+        prefix: what the columns' names begin with, such as `sending_due_at`.
+
+    Raises:
+        ConfigurationError: columns cannot be called so.
+    """
+    return QueueStateProperty(prefix)
+
+
+def state_of(attribute: object) -> tuple[type[Any], str, StateTable]:
+    """Return the model of an attribute such as `SmsMessage.sending`, the attribute's name, and where it is kept.
+
+    Raises:
+        ConfigurationError: it is no queue state, or one of a model that has no single integer as its primary key.
+    """
+    prop = attribute.property if isinstance(attribute, QueryableAttribute) else None
+    if not isinstance(prop, QueueStateProperty):
+        raise ConfigurationError(
+            f"an EntityQueue takes a queue state of a model, as in SmsMessage.sending, not {attribute!r:.120}"
+        )
+    mapper, model = prop.parent, prop.parent.class_
+    if mapper.inherits is not None or not isinstance(mapper.local_table, Table):
+        raise ConfigurationError(
+            f"{model.__name__}.{prop.key}: a queue state belongs to a model with a table of its own; declare it in the "
+            "model at the root of the inheritance"
+        )
+    keys = mapper.primary_key
+    if len(keys) != 1 or keys[0].type.python_type is not int:
+        raise ConfigurationError(
+            f"{model.__name__}.{prop.key}: the primary key of {mapper.local_table.name} must be one integer column; "
+            f"it is ({', '.join(f'{key.name} {key.type}' for key in keys)})"
+        )
+    table = mapper.local_table
+    return model, prop.key, StateTable(table.name, table.schema, keys[0].name, prop.prefix)
+
+
+def mapper_of(model: type[Any]) -> Mapper[Any]:
+    """Return how a model is mapped."""
+    mapper: Mapper[Any] = model.__mapper__
+    return mapper
+
+
+def _shown(due_at: datetime | None) -> str:
+    return "never" if due_at is None else f"{due_at:%Y-%m-%d %H:%M:%S}"

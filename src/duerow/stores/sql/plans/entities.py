@@ -1,0 +1,133 @@
+"""The same plans over the rows of a user's own table, which carry a queue state in some of their columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from duerow.clock import Clock, HostClock
+from duerow.entity.columns import StateTable
+from duerow.errors import DuerowError, NotSupported
+from duerow.plan import Plan
+from duerow.reservation import Receipt
+from duerow.store import (
+    Buried,
+    Committed,
+    Counted,
+    Inspection,
+    Keeping,
+    Query,
+    Record,
+    Refused,
+    Released,
+    RolledBack,
+    Said,
+    SchedulesFound,
+    Turn,
+)
+from duerow.stores.sql.dialects.base import Dialect
+from duerow.stores.sql.floor import Floors
+from duerow.stores.sql.lines import Doors, Lines
+from duerow.stores.sql.plans import SqlStore
+from duerow.stores.sql.statements import RECEIPT
+from duerow.stores.sql.statements.entities import EntityStatements, EntityTables
+
+
+class EntityStore(SqlStore):
+    """The queue of one state: it hands out and settles rows of the user's. duerow keeps no table of its own here.
+
+    So there is nothing in which to note consumers, counts, schedules or what is said of queues, and nowhere to push.
+
+    Args:
+        dialect: which database.
+        state: where the state is.
+        deletes: whether a row that is done is deleted.
+        clock: tells the time instead of the database.
+    """
+
+    def __init__(self, dialect: Dialect, state: StateTable, deletes: bool, clock: Clock | None) -> None:
+        self.dialect = dialect
+        # PostgreSQL wakes those who were noted as sleeping; on SQLite whoever sleeps sees each change of the file.
+        self.capabilities = replace(dialect.capabilities, wakes_consumers=dialect.writes_alone)
+        self.tables = EntityTables(dialect, state)
+        self.clock = clock or (None if dialect.server_clock else HostClock())
+        timed = self.clock is not None
+        self.statements: EntityStatements = EntityStatements(self.tables, dialect, timed, deletes)
+        # A handler has a session that does not end its transaction: to mark it would take two more round trips a row.
+        self.marks_transactions = dialect.writes_alone
+        self.lines, self.doors, self.floors = Lines(), Doors(), Floors(dialect.keeps_dead_entries)
+
+    def _look_for_lines(self, queue: str) -> Plan[None]:
+        """All rows are in the one line that is always known, and nobody can pause it."""
+        self.lines.add(queue, ())
+        self.lines.looked(queue, paused=False)
+        yield from ()
+
+    def settle(self, turns: Sequence[Turn], keep: Keeping | None = None) -> Plan[list[Refused]]:
+        """End turns; those that would send a message anywhere are refused. See Store.settle."""
+        refused = [Refused(turn.receipt, error) for turn in turns if (error := self._cannot(turn)) is not None]
+        if refused:
+            named = {one.receipt for one in refused}
+            turns = [turn for turn in turns if turn.receipt not in named]
+        return refused + ((yield from super().settle(turns, keep)) if turns else [])
+
+    def _cannot(self, turn: Turn) -> DuerowError | None:
+        end = turn.end
+        if isinstance(end, RolledBack | Buried | Released) or (isinstance(end, Committed) and not end.then):
+            return None
+        return NotSupported(
+            f"row {turn.receipt.id} of {self.statements.queue}: the queue state of a table's rows can be done, tried "
+            "again or given up, but a row cannot be moved to a queue, nor push messages when it is settled; push "
+            "them in the handler's own session, within=session"
+        )
+
+    def extend(self, receipts: Sequence[Receipt], lease: timedelta) -> Plan[dict[Receipt, datetime]]:
+        """Let leases run longer; those of rows that are locked are still theirs, and end when they do."""
+        ends = yield from super().extend(receipts, lease)
+        left = sorted({(one.id, one.token) for one in receipts if one not in ends})
+        for chunk in self._chunks(left):
+            for id, token, until in (yield self._given(self.statements.kept, RECEIPT, chunk)):
+                end = self.dialect.read_moment(until)
+                if end is not None:
+                    ends[Receipt(id, token)] = end
+        return ends
+
+    def find(self, query: Query) -> Plan[list[Record]]:
+        """Read rows by their ids; see Store.find."""
+        values: dict[str, Any] = {**self.dialect.pack("ids", {"value": query.ids or ()}), "limit_in": query.limit}
+        rows = yield self._step(self.statements.find(("ids",)), values)
+        return [self.dialect.record(row) for row in rows]
+
+    def inspect(self, queue: str, id: int | None, key: str | None) -> Plan[Inspection | None]:
+        """Read a row by its id; see Store.inspect."""
+        found = yield from self.find(Query(queue, ids=(id,) if id is not None else ()))
+        ((at,),) = yield self._step(self.statements.time, {})
+        now = self.dialect.read_moment(at)
+        if now is None:
+            raise AssertionError("a database always knows the time")
+        return Inspection(now, found[0], None, False, []) if found else None
+
+    def said(self, queue: str | None = None) -> Plan[list[Said]]:
+        """Nothing is said of it."""
+        yield from ()
+        return []
+
+    def note_consumer(self, name: str, queues: Sequence[str], kinds: Sequence[str], version: str) -> Plan[None]:
+        """Note nothing."""
+        yield from ()
+
+    def note_counts(self, process: str, rows: Sequence[Counted]) -> Plan[None]:
+        """Note nothing."""
+        yield from ()
+
+    def prune(self, limit: int) -> Plan[int]:
+        """Nothing is kept."""
+        yield from ()
+        return 0
+
+    def schedules(self, name: str | None = None, due: bool = False) -> Plan[SchedulesFound]:
+        """There are none."""
+        yield from ()
+        return SchedulesFound((self.clock or HostClock()).now(), None, [])

@@ -1,0 +1,199 @@
+"""The same statements over the rows of a user's own table, which carry a queue state in some of their columns."""
+
+from __future__ import annotations
+
+from functools import cached_property, lru_cache
+from typing import Any
+
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    ColumnElement,
+    FromClause,
+    Integer,
+    MetaData,
+    Table,
+    Text,
+    and_,
+    case,
+    delete,
+    func,
+    null,
+    select,
+    update,
+)
+from sqlalchemy.sql.base import Executable
+
+from duerow.entity.columns import StateTable
+from duerow.stores.sql.dialects.base import Dialect, const
+from duerow.stores.sql.statements import LENT, RECEIPT, RECORD, OverRows, Statement, Statements
+from duerow.stores.sql.tables import Tables
+
+
+class EntityTables(Tables):
+    """One table of the user's; the columns of a state are known by what they are, not by what they are called.
+
+    Args:
+        dialect: its database.
+        state: where the state is.
+    """
+
+    def __init__(self, dialect: Dialect, state: StateTable) -> None:
+        self.prefix, self.schema, self.state = "", state.schema, state
+        kinds: dict[str, Any] = {
+            "status": Text(),
+            "due_at": dialect.moment,
+            "place_at": dialect.moment,
+            "first_due_at": dialect.moment,
+            "attempts": Integer(),
+            "token": BigInteger(),
+            "leased_by": Text(),
+            "leased_until": dialect.moment,
+            "last_attempt_at": dialect.moment,
+            "last_error": dialect.json,
+            "finished_at": dialect.moment,
+        }
+        columns: list[Column[Any]] = [Column(state.column(part), kind, key=part) for part, kind in kinds.items()]
+        identity: Column[Any] = Column(state.id, BigInteger, key="id", primary_key=True)
+        self.message = Table(state.name, MetaData(schema=state.schema), identity, *columns)
+
+
+class EntityStatements(Statements):
+    """Statements over the rows of one state: they have no queue, key, group, priority or payload.
+
+    What is left is in one line, and a turn is its holder's as long as token and due time are those of its lease, so
+    that a plain UPDATE of the due time ends it.
+
+    Args:
+        tables: the table.
+        dialect: its database.
+        timed: whether each statement is given the time as the bound value `now`.
+        deletes: whether a row that is done is deleted.
+    """
+
+    key_share = True
+
+    def __init__(self, tables: EntityTables, dialect: Dialect, timed: bool, deletes: bool) -> None:
+        self.queue, self.deletes = tables.state.queue, deletes
+        super().__init__(tables, dialect, timed)
+
+    def _describe(self) -> None:
+        """Fill in what the rows do not say."""
+        dialect, columns = self.dialect, self.message.c
+        since = func.coalesce(columns.first_due_at, columns.due_at, columns.place_at, self.now, type_=dialect.moment)
+        by_name: dict[str, Any] = {
+            "queue": const(self.queue),
+            "payload": const("null"),
+            "kind": const("json"),
+            "key": null(),
+            "headers": null(),
+            "group": null(),
+            "priority": const(0),
+            "created_at": since,
+            "first_due_at": since,
+            "last_error": dialect.as_text(columns.last_error),
+            "leased_by": case((self._unsettled, columns.leased_by)),
+            "leased_until": case((self._unsettled, columns.leased_until)),
+        }
+        self._record = [by_name[name] if name in by_name else columns[name] for name in RECORD]
+        lent = {
+            **by_name,
+            "created_at": func.coalesce(columns.first_due_at, columns.place_at, type_=dialect.moment),
+            "first_due_at": null(),
+            "leased_until": dialect.microseconds(self.lease_end),
+        }
+        self._lent = [lent[name] if name in lent else columns[name] for name in LENT]
+
+    @property
+    def _unsettled(self) -> ColumnElement[bool]:
+        """A row is due at the end of its lease: nobody ended that turn, nor gave the row another due time."""
+        return self.message.c.due_at == self.message.c.leased_until
+
+    @property
+    def _untouched(self) -> tuple[ColumnElement[bool], ...]:
+        """The due time is the one that the lease wrote."""
+        return (self.dialect.same(self.message.c.due_at, self.message.c.leased_until),)
+
+    @property
+    def _lent_status(self) -> ColumnElement[Any]:
+        """A row that was finished, and was given a due time by hand, is alive again."""
+        status = self.message.c.status
+        return case((status == const("dead"), const("error")), (status == const("done"), const("new")), else_=status)
+
+    def _finished(self, at: ColumnElement[Any]) -> dict[str, Any]:
+        """Note when it was."""
+        return {"finished_at": at}
+
+    def _due_rows(self, grouped: bool, from_floor: bool, rows: Any = None) -> list[ColumnElement[bool]]:
+        """All due rows are in one line."""
+        columns = self.message.c if rows is None else rows.c
+        due = columns.due_at <= self.now
+        return [due, columns.due_at >= self._bound("floor", self.dialect.moment)] if from_floor else [due]
+
+    @cached_property
+    def commit(self) -> OverRows:
+        """Mark the rows whose token and due time match as done, or delete them; return their receipts."""
+        columns = self.message.c
+
+        def build(given: Any) -> Executable:
+            if self.deletes:
+                gone = delete(self.message).where(*self.dialect.delete_matches(self.message, given), *self._untouched)
+                return gone.returning(columns.id, columns.token)
+            return self._turn(given, status=const("done"), due_at=null(), **self._finished(self.now))
+
+        return self._over(RECEIPT, build)
+
+    @cached_property
+    def extend(self) -> OverRows:
+        """Let leases run until now + lease; return id, token and the new end of those that match and are not locked.
+
+        A handler that writes in its row's transaction has the row locked: nobody can claim it meanwhile, and to wait
+        for it would let the other leases end.
+        """
+        columns, until = self.message.c, self.lease_end
+
+        def build(given: Any) -> Executable:
+            found = select(columns.id).join_from(given, self.message, self._held_by(given))
+            free = found.with_for_update(of=self.message, skip_locked=True, key_share=True).cte("free")
+            longer = update(self.message).where(columns.id == free.c.id).values(due_at=until, leased_until=until)
+            return longer.returning(columns.id, columns.token, columns.leased_until)
+
+        return self._over(RECEIPT, build)
+
+    @cached_property
+    def kept(self) -> OverRows:
+        """Read id, token and the end of the lease of the rows whose token and due time match."""
+        columns = self.message.c
+
+        def build(given: Any) -> Executable:
+            shown = (columns.id, columns.token, columns.leased_until)
+            return select(*shown).join_from(given, self.message, self._held_by(given))
+
+        return self._over(RECEIPT, build)
+
+    def _held_by(self, given: FromClause) -> ColumnElement[bool]:
+        return and_(self.message.c.id == given.c.id, self._same_token(given), *self._untouched)
+
+    @cached_property
+    def next_due(self) -> OverRows:
+        """Read when the next row is due, of those due from the bound `floor` on; and the time."""
+        columns = self.message.c
+
+        def build(given: Any) -> Executable:
+            in_line = columns.due_at >= self._bound("floor", self.dialect.moment)
+            first = select(func.min(columns.due_at)).where(in_line).scalar_subquery()
+            return select(first, self.now).select_from(given)
+
+        return self._over(("grouped", "priority"), build)
+
+    @lru_cache(maxsize=4)  # noqa: B019 - lives as long as the store
+    def find(self, by: tuple[str, ...]) -> Statement:
+        """Read rows by their ids."""
+        columns = self.message.c
+        found = select(*self._record).where(self.dialect.among(columns.id, "ids"))
+        return Statement(found.order_by(columns.id).limit(self._bound("limit_in", Integer())))
+
+    @property
+    def wake(self) -> None:
+        """Nothing is woken: who schedules rows in transactions of their own tells nobody."""
+        return

@@ -1,0 +1,550 @@
+# Generated from ../aio/entity.py by tools/generate_sync.py; edit that file instead.
+"""A queue whose messages are rows of the user's own table: `EntityQueue(SmsMessage.sending, engine)`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from typing import Any, Generic, overload
+
+from msgspec import UNSET
+from sqlalchemy import ColumnElement
+from sqlalchemy.orm import Mapped
+from typing_extensions import TypeVar
+
+from duerow import reservation as core
+from duerow.changing import Changed, how_many, one_id
+from duerow.clock import Clock
+from duerow.counting import CAP, Count, Counts, counted, counted_by
+from duerow.entity.columns import missing
+from duerow.entity.handling import check_attempt, check_on_done, check_worker, conclude, fails, is_ours
+from duerow.entity.looking import Looking, Standing
+from duerow.entity.state import QueueState, changed_here, mapper_of, state_of
+from duerow.errors import InvalidMessage, LeaseLost, MessageLeased, SchemaOutdated
+from duerow.message import Failure, Message, Status
+from duerow.retry import RetryFunction, RetryPolicy
+from duerow.settlement import LEFT, Bury, Commit, Left, Retry, Settlement, decide
+from duerow.store import Refused
+from duerow.sync.database import Database
+from duerow.sync.queue import Queue, Reservation
+from duerow.sync.sessions import (
+    Engine,
+    OnDone,
+    Session,
+    called,
+    engine_here,
+    looked,
+    new_session,
+    open_entities,
+    session_within,
+)
+from duerow.translation import readable
+from duerow.watching import Reason, reasons_of_row
+
+E = TypeVar("E", default=Any)
+"""The user's model."""
+
+
+class EntityQueue(Generic[E]):
+    """The rows of a table as a queue, by one of their queue states; its words are those of `duerow.Queue`.
+
+    It has no table of its own, so nothing has to be created or closed. A reservation's message has the primary key of
+    its row as `id`, and no payload: `load` gives the row.
+
+    Args:
+        state: the state, as in `SmsMessage.sending`.
+        engine: your engine.
+        lease: how long a reservation lasts unless it is extended.
+        retry: the delays between attempts, and their limit; default: at most 20, from 1 s doubling up to 1 h.
+        on_done: what becomes of a row that is done: "keep" leaves it with the status `done`, "delete" deletes it, and
+            a function is called with it and a session, in the transaction that marks it as done.
+        permits: a database of duerow's, in which workers with `singleton` or `cluster_concurrency` keep their permits.
+        clock: tells the time instead of the database; for tests.
+
+    Attributes:
+        model: the class of its rows.
+        name: the table and the state, as in `sms_message.sending`.
+
+    Raises:
+        ConfigurationError: that is no queue state of a model with one integer as its primary key, no engine of this
+            face, or something else cannot be (InvalidMessage: the lease).
+    """
+
+    def __init__(
+        self,
+        state: Mapped[QueueState],
+        engine: Engine,
+        *,
+        lease: timedelta = timedelta(minutes=1),
+        retry: RetryPolicy | RetryFunction | None = None,
+        on_done: OnDone = "keep",
+        permits: Database | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        self.model: type[E]
+        self.model, self.key, self.table = state_of(state)
+        self.name = self.table.queue
+        self.on_done = check_on_done(on_done)
+        store, connections = open_entities(engine, self.table, on_done == "delete", clock)
+        database = Database(store, connections, clock)
+        self.dialect = engine.dialect.name
+        self.line = EntityLine(self, database, lease, retry, permits)
+        self._looking: Looking[E] = Looking(mapper_of(self.model), self.table, clock)
+
+    def __repr__(self) -> str:
+        return f"<EntityQueue {self.name!r}>"
+
+    @property
+    def lease(self) -> timedelta:
+        """How long a reservation lasts unless it is extended."""
+        return self.line.lease
+
+    @property
+    def retry(self) -> RetryPolicy:
+        """The delays between attempts, and their limit."""
+        return self.line.retry
+
+    def session(self) -> Session:
+        """Return a new session on the queue's engine; what it has loaded stays readable after a commit."""
+        return new_session(self.line.database.connections)
+
+    def check(self) -> None:
+        """Raise SchemaOutdated unless the table has all columns and indexes of the state; it says which are missing."""
+        with self.session() as session:
+            lacking = looked(session, lambda connection: missing(connection, self.table))
+        if lacking:
+            raise SchemaOutdated(
+                f"{self.name} lacks {', '.join(lacking)} in the database; create the table from its model, or add the "
+                f"state to it, with Alembic: op.add_queue_state({self.table.name!r}, {self.table.prefix!r})"
+            )
+
+    # Reserve.
+
+    def reserve(self, *, lease: timedelta | None = None) -> Reservation | None:
+        """Lend the next due row to this consumer until now + lease; None when nothing is due."""
+        return self.line.reserve(lease=lease)
+
+    def reserve_many(self, n: int, *, lease: timedelta | None = None, consumer: str | None = None) -> list[Reservation]:
+        """Lend up to n due rows, oldest first, none to two consumers; see Queue.reserve_many."""
+        return self.line.reserve_many(n, lease=lease, consumer=consumer)
+
+    def load(self, session: Session, reservation: core.Reservation) -> E | None:
+        """Return the row of a reservation in a session of yours; None if it is gone, or no longer this turn's."""
+        entity = session.get(self.model, reservation.message.id, populate_existing=True)
+        return entity if is_ours(entity, self.key, reservation.message) else None
+
+    @contextmanager
+    def reserving(self, *, lease: timedelta | None = None) -> Iterator[tuple[E, Session] | None]:
+        """Lend the next due row for the length of a block: `with queue.reserving() as lent:`.
+
+        Gives the row and its session. The session is committed at the end, and then the turn; on an exception the turn
+        is rolled back by the queue's policy, and it is raised again (`Retry` and `Bury` end the turn as they say and
+        go no further). None when nothing is due.
+        """
+        reservation = self.reserve(lease=lease)
+        if reservation is None:
+            yield None
+            return
+        try:
+            with self.session() as session:
+                entity = self.load(session, reservation)
+                if entity is None:
+                    yield None
+                    return
+                yield entity, session
+                session.commit()
+                if self._is_left(entity, session):
+                    return
+        except (Retry, Bury) as wish:
+            self.line.end(reservation, decide(reservation.message, wish, self.retry))
+        except BaseException as error:
+            self.line.end(reservation, decide(reservation.message, error, self.retry))
+            raise
+        else:
+            self.commit(reservation)
+
+    # Settle.
+
+    def commit(self, reservation: core.Reservation, *, within: Any = None) -> None:
+        """End the turn: the row is done, and becomes what `on_done` says.
+
+        Raises:
+            LeaseLost: the row was taken over, changed, rescheduled, deleted or settled already; nothing was changed.
+        """
+        self.line.commit(reservation, within=within)
+
+    def rollback(
+        self,
+        reservation: core.Reservation,
+        *,
+        delay: timedelta | None = None,
+        error: BaseException | Failure | str | None = None,
+        within: Any = None,
+    ) -> None:
+        """End the turn as failed: the row is due again after a delay, or as the policy says; see Queue.rollback."""
+        self.line.rollback(reservation, delay=delay, error=error, within=within)
+
+    def bury(self, reservation: core.Reservation, reason: str | Failure | BaseException, *, within: Any = None) -> None:
+        """End the turn: the row is dead, with the reason. LeaseLost as in `commit`."""
+        self.line.bury(reservation, reason, within=within)
+
+    def release(self, reservation: core.Reservation, *, within: Any = None) -> None:
+        """Give a row back that was not begun: due time, place and attempts as before. LeaseLost as in `commit`."""
+        self.line.release(reservation, within=within)
+
+    def extend(
+        self, reservation: core.Reservation, lease: timedelta | None = None, *, within: Any = None
+    ) -> Reservation:
+        """Let the lease run until now + lease; return the reservation with its new end. LeaseLost as in `commit`."""
+        return self.line.extend(reservation, lease, within=within)
+
+    def commit_many(self, reservations: Iterable[core.Reservation], *, within: Any = None) -> list[Refused]:
+        """As `commit`, in one statement; return the refused ones, each with its error."""
+        return self.line.commit_many(reservations, within=within)
+
+    def rollback_many(
+        self,
+        reservations: Iterable[core.Reservation],
+        *,
+        delay: timedelta | None = None,
+        error: BaseException | Failure | str | None = None,
+        within: Any = None,
+    ) -> list[Refused]:
+        """As `rollback`, in one statement; return the refused ones, each with its error."""
+        return self.line.rollback_many(reservations, delay=delay, error=error, within=within)
+
+    def bury_many(
+        self, reservations: Iterable[core.Reservation], reason: str | Failure | BaseException, *, within: Any = None
+    ) -> list[Refused]:
+        """As `bury`, in one statement; return the refused ones, each with its error."""
+        return self.line.bury_many(reservations, reason, within=within)
+
+    def release_many(self, reservations: Iterable[core.Reservation], *, within: Any = None) -> list[Refused]:
+        """As `release`, in one statement; return the refused ones, each with its error."""
+        return self.line.release_many(reservations, within=within)
+
+    def extend_many(
+        self, reservations: Iterable[core.Reservation], lease: timedelta | None = None, *, within: Any = None
+    ) -> list[Refused]:
+        """Let the leases run until now + lease; return the refused ones, each with its error."""
+        return self.line.extend_many(reservations, lease, within=within)
+
+    def settle(self, pairs: Iterable[tuple[core.Reservation, Settlement]], *, within: Any = None) -> list[Refused]:
+        """End many turns, each in its own way, in one transaction; return the refused ones, each with its error."""
+        return self.line.settle(pairs, within=within)
+
+    # Look and change.
+
+    def find(
+        self,
+        *where: ColumnElement[bool],
+        status: Status | None = None,
+        order_by: Any = None,
+        limit: int = 100,
+        after: int | None = None,
+    ) -> list[E]:
+        """Return rows of which conditions hold, a page at a time.
+
+        Args:
+            where: conditions on columns of the model, as in `SmsMessage.sender == "me"`.
+            status: only those of this status.
+            order_by: a column, or a list of them; default: the primary key.
+            limit: how many at most.
+            after: the id of the last row of the page before, in the order of ids.
+
+        Raises:
+            ConfigurationError: there is no such status, or `after` is given beside another order.
+        """
+        statement = self._looking.find(where, status, order_by, how_many(limit), after)
+        with self.session() as session:
+            return list(session.scalars(statement))
+
+    @overload
+    def count(
+        self,
+        *where: ColumnElement[bool],
+        status: Status | None = None,
+        by: None = None,
+        exact: bool = False,
+    ) -> Count: ...
+    @overload
+    def count(
+        self,
+        *where: ColumnElement[bool],
+        status: Status | None = None,
+        by: Any,
+        exact: bool = False,
+    ) -> Counts: ...
+    def count(
+        self,
+        *where: ColumnElement[bool],
+        status: Status | None = None,
+        by: Any = None,
+        exact: bool = False,
+    ) -> Count | Counts:
+        """Count rows, in all or by the values of a column, as in `by=SmsMessage.sender`.
+
+        Args:
+            where: only those of which these conditions on columns of the model hold.
+            status: only those of this status.
+            by: count for each value of this column.
+            exact: count all; default: 10,000 at most, which the answer's `capped` says.
+
+        Raises:
+            ConfigurationError: there is no such status.
+        """
+        limit = None if exact else CAP
+        statement = self._looking.count(where, status, by, limit)
+        with self.session() as session:
+            tally = [(value, number) for value, number in session.execute(statement)]
+        return counted(tally, limit) if by is None else counted_by(tally, limit)
+
+    def stats(self, *, exact: bool = False) -> Standing:
+        """Return how the queue stands: how many rows are ready, delayed, leased and dead, and when the next is due.
+
+        Args:
+            exact: count all; default: no further than 10,000 of each.
+        """
+        cap = None if exact else CAP
+        with self.session() as session:
+            row = (session.execute(self._looking.standing(cap))).one()
+        return self._looking.stands(row, cap)
+
+    def why(self, id: int) -> list[Reason]:
+        """Return why a row is not running, as codes and sentences: ready, not-due, stopped, leased, limit, done, dead.
+
+        Raises:
+            InvalidMessage: there is no such row.
+        """
+        database, name, wanted = self.line.database, self.name, one_id(id)
+        seen = database.run(lambda: database.store.inspect(name, wanted, None))
+        if seen is None:
+            raise InvalidMessage(f"{name} has no row with id {id}; it may have been deleted")
+        return reasons_of_row(seen, readable(seen.record), self.retry.limit)
+
+    def reschedule(
+        self,
+        *where: ColumnElement[bool],
+        id: int | None = None,
+        due: datetime | None = UNSET,  # type: ignore[assignment]
+        delay: timedelta | None = None,
+        dry_run: bool = False,
+        even_if_leased: bool = False,
+        within: Any = None,
+    ) -> Changed:
+        """Give rows another due time, or stop them; a dead one runs once more, with the attempts it has.
+
+        One UPDATE, in one transaction. Rows that are done stay as they are: schedule such a one by its `schedule()`.
+
+        Args:
+            where: all rows of which these conditions on columns of the model hold.
+            id: or the row with this primary key.
+            due: when they are due; None stops them until they are scheduled again.
+            delay: how long from now; `timedelta(0)` is now.
+            dry_run: change nothing, only say how many would be.
+            even_if_leased: also rows that a consumer works on: its settlement will be refused.
+            within: your open session or SQLAlchemy connection.
+
+        Raises:
+            MessageLeased: a consumer works on the row named by id; by conditions such are skipped.
+            ConfigurationError: not exactly one of due and delay was given, or no rows are named.
+        """
+        meant, values = self._looking.meant(where, id, due is None), self._looking.rescheduled(due, delay)
+        return self._change(meant, id, values, dry_run, even_if_leased, within)
+
+    def requeue(
+        self,
+        *where: ColumnElement[bool],
+        id: int | None = None,
+        dry_run: bool = False,
+        even_if_leased: bool = False,
+        within: Any = None,
+    ) -> Changed:
+        """Let rows begin anew: due now, status `new`, attempts 0, no error. Otherwise as `reschedule`."""
+        meant, values = self._looking.meant(where, id, False), self._looking.requeued()
+        return self._change(meant, id, values, dry_run, even_if_leased, within)
+
+    def _change(
+        self,
+        meant: Sequence[Any],
+        id: int | None,
+        values: Mapping[str, Any],
+        dry_run: bool,
+        even_if_leased: bool,
+        within: Any,
+    ) -> Changed:
+        with self.session() if within is None else session_within(within) as session:
+            free, leased, holder = (session.execute(self._looking.numbers(meant))).one()
+            if even_if_leased:
+                free, leased = free + leased, 0
+            if id is not None and leased:
+                raise MessageLeased(id, holder)
+            if dry_run:
+                return Changed(free, leased)
+            changed: Any = session.execute(self._looking.change(meant, values, even_if_leased))
+            if within is None:
+                session.commit()
+            return Changed(changed.rowcount, leased)
+
+    # Workers.
+
+    def settle_in(self) -> None:
+        """Have the engine be that of the running loop; whoever works for this queue elsewhere has one like it."""
+        engine_here(self.line.database.connections)
+
+    def handling(
+        self,
+        handler: Callable[..., Any],
+        whole_batch: bool,
+        transactional: bool,
+        by_permit: bool,
+        processes: int | None,
+    ) -> Callable[..., Any]:
+        """Return the handler of messages that calls a handler of rows; for `Worker`."""
+        check_worker(self.name, processes, by_permit and self.line.permits is None)
+        kind = HandlingOfBatches if whole_batch else HandlingWithin if transactional else Handling
+        return kind(self, handler)
+
+    def _is_left(self, entity: Any, session: Session) -> bool:
+        """Return whether a handler has itself deleted its row, or scheduled it anew: then it stays like that."""
+        state = entity._sa_instance_state
+        return state.was_deleted or state.deleted or changed_here(entity, self.key, session.info)
+
+
+class EntityLine(Queue):
+    """What an entity queue is for a worker: a queue of messages without payloads.
+
+    Args:
+        entities: the entity queue.
+        database: what carries its plans out.
+        lease, retry: as in `Queue`.
+        permits: where workers of it keep their permits.
+    """
+
+    def __init__(
+        self,
+        entities: EntityQueue[Any],
+        database: Database,
+        lease: timedelta,
+        retry: RetryPolicy | RetryFunction | None,
+        permits: Database | None,
+    ) -> None:
+        super().__init__(database, entities.name, lease, retry)
+        self._entities, self.permits = entities, permits
+
+    def on_terms(self, lease: timedelta | None, retry: RetryPolicy | RetryFunction | None) -> EntityLine:
+        """Return another handle, with this lease and retry policy; None: those of this one."""
+        return EntityLine(
+            self._entities,
+            self.database,
+            self.lease if lease is None else lease,
+            self.retry if retry is None else retry,
+            self.permits,
+        )
+
+    def settle(self, pairs: Iterable[tuple[core.Reservation, Settlement]], *, within: Any = None) -> list[Refused]:
+        """End turns; what is to be left alone is left, and what is done is given to `on_done` if that is a function."""
+        ours = [pair for pair in pairs if not isinstance(pair[1], Left)]
+        function = self._entities.on_done
+        done = [reservation for reservation, settlement in ours if isinstance(settlement, Commit)]
+        if not callable(function) or not done:
+            return super().settle(ours, within=within) if ours else []
+        if within is not None:
+            with session_within(within) as session:
+                refused = super().settle(ours, within=within)
+                self._finish(function, done, refused, session)
+                return refused
+        with self._entities.session() as session:
+            refused = super().settle(ours, within=session)
+            self._finish(function, done, refused, session)
+            session.commit()
+        return refused
+
+    def end(self, reservation: core.Reservation, settlement: Settlement) -> None:
+        """End one turn; raise what it was refused with."""
+        self._settle_one(reservation, settlement)
+
+    def _settle_one(self, reservation: core.Reservation, settlement: Settlement, within: Any = None) -> None:
+        self._check_lent(reservation)
+        refused = self.settle([(reservation, settlement)], within=within)
+        if refused:
+            error = refused[0].error
+            raise LeaseLost(error.message_id, reservation.until) if isinstance(error, LeaseLost) else error
+
+    def _finish(
+        self, function: Any, done: Sequence[core.Reservation], refused: Sequence[Refused], session: Session
+    ) -> None:
+        """Call the function with each row that is done now."""
+        lost = {one.receipt for one in refused}
+        for reservation in done:
+            if reservation.receipt not in lost:
+                entity = session.get(self._entities.model, reservation.message.id, populate_existing=True)
+                if entity is not None:
+                    called(function, entity, session)
+        session.flush()
+
+
+class Handling:
+    """Handles a message by giving its row to the user's handler, in a session that is committed before the turn ends.
+
+    Args:
+        queue: whose messages.
+        handler: takes a row and its session.
+    """
+
+    def __init__(self, queue: EntityQueue[Any], handler: Callable[..., Any]) -> None:
+        self.queue, self.handler = queue, handler
+
+    def __call__(self, message: Message) -> Any:
+        """Return how the turn ends."""
+        queue = self.queue
+        with queue.session() as session:
+            entity = session.get(queue.model, message.id)
+            if not is_ours(entity, queue.key, message):
+                return LEFT
+            session.commit()  # no transaction is open while the handler does its work elsewhere
+            outcome = called(self.handler, entity, session)
+            if fails(outcome):
+                return outcome
+            check_attempt(message)
+            session.commit()
+            return LEFT if queue._is_left(entity, session) else outcome
+
+
+class HandlingWithin(Handling):
+    """As `Handling`, in the transaction that ends the turn: the row is locked before the handler sees it."""
+
+    def __call__(self, message: Message, connection: Any) -> Any:  # type: ignore[override]
+        """Return how the turn ends."""
+        queue = self.queue
+        with session_within(connection) as session:
+            lock = {"key_share": True, "of": queue.model}
+            entity = session.get(queue.model, message.id, with_for_update=lock)
+            if not is_ours(entity, queue.key, message):
+                return LEFT
+            outcome = called(self.handler, entity, session)
+            if fails(outcome):
+                return outcome
+            session.flush()
+            return LEFT if queue._is_left(entity, session) else outcome
+
+
+class HandlingOfBatches(Handling):
+    """As `Handling`, with the rows of a whole batch in one session."""
+
+    def __call__(self, messages: Sequence[Message]) -> Any:  # type: ignore[override]
+        """Return how the turns end."""
+        queue = self.queue
+        with queue.session() as session:
+            found = session.scalars(queue._looking.by_ids([message.id for message in messages], queue.dialect))
+            rows = queue._looking.in_line(found, messages, queue.key)
+            session.commit()
+            if not rows:
+                return [LEFT] * len(messages)
+            outcome = called(self.handler, list(rows.values()), session)
+            if fails(outcome):
+                return conclude(messages, rows, outcome, set())
+            session.commit()
+            left = {id for id, entity in rows.items() if queue._is_left(entity, session)}
+            return conclude(messages, rows, outcome, left)

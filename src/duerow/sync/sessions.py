@@ -1,0 +1,81 @@
+"""What the blocking face uses of SQLAlchemy's ORM, under the names that both faces have for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, Literal, TypeVar
+
+from sqlalchemy import Connection, Engine
+from sqlalchemy.orm import Session
+
+from duerow.clock import Clock
+from duerow.entity.columns import StateTable
+from duerow.entity.opening import backend_of
+from duerow.errors import ConfigurationError
+from duerow.store import Connections, Store
+
+__all__ = [
+    "Engine",
+    "OnDone",
+    "Session",
+    "called",
+    "engine_here",
+    "looked",
+    "new_session",
+    "open_entities",
+    "session_within",
+]
+
+
+T = TypeVar("T")
+
+OnDone = Literal["keep", "delete"] | Callable[[Any, Session], Any]
+"""What becomes of a row that is done; a function is called with it and a session."""
+
+
+def open_entities(engine: object, state: StateTable, deletes: bool, clock: Clock | None) -> tuple[Store, Connections]:
+    """Open the queue of a state by the user's engine; raise ConfigurationError if it is no Engine."""
+    if not isinstance(engine, Engine):
+        raise ConfigurationError(
+            f"duerow.entity.EntityQueue takes an Engine of yours, not {engine!r:.120}; an AsyncEngine goes with "
+            "duerow.aio.entity.EntityQueue"
+        )
+    return backend_of(engine).open_entities(engine, state, deletes, clock)
+
+
+def engine_here(connections: Any) -> Engine:
+    """Return the engine for the running loop, or the only one where there is none."""
+    engine: Engine = connections.here()
+    return engine
+
+
+def new_session(connections: Any) -> Session:
+    """Return a session on the engine; what it has loaded stays readable after a commit."""
+    return Session(engine_here(connections), expire_on_commit=False)
+
+
+def session_within(within: Any) -> AbstractContextManager[Session]:
+    """Return a session in a transaction that the caller ends: the caller's own, or one on the caller's connection.
+
+    Raises:
+        ConfigurationError: it is neither.
+    """
+    if isinstance(within, Session):
+        return nullcontext(within)
+    if isinstance(within, Connection):
+        return Session(bind=within, expire_on_commit=False)
+    raise ConfigurationError(
+        "a queue whose on_done is a function calls it with a session, so within= must be SQLAlchemy's connection or "
+        f"session, of this face, not {within!r:.80}"
+    )
+
+
+def called(function: Callable[..., Any], *subject: Any) -> Any:
+    """Call a function of the user's."""
+    return function(*subject)
+
+
+def looked(session: Session, look: Callable[[Connection], T]) -> T:
+    """Return what a function sees that is given the connection of a session."""
+    return look(session.connection())

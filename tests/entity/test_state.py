@@ -1,0 +1,120 @@
+"""A queue state as an attribute: part of the row, of its transaction, and of conditions on it."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import Engine, inspect, select, update
+from sqlalchemy.orm import Session
+
+from duerow.entity import EntityQueue, QueueState
+from duerow.errors import ConfigurationError, InvalidMessage
+from duerow.testing.clock import MovableClock
+from tests.entity.models import Mail
+
+
+@pytest.fixture
+def face() -> Any:
+    """The model is the same for both."""
+    from duerow.testing.faces import BlockingFace
+
+    return BlockingFace()
+
+
+def test_a_new_row_is_not_due_until_it_is_scheduled_and_then_by_the_databases_clock(engine: Engine) -> None:
+    queue = EntityQueue(Mail.sending, engine)
+    with Session(engine) as session, session.begin():
+        idle, due = Mail(payload=1, headers={}), Mail(payload=2, headers={})
+        due.sending.schedule()
+        session.add_all([idle, due])
+        session.flush()
+        assert (idle.sending.status, idle.sending.due_at, idle.sending.token) == ("new", None, 0)
+        assert due.sending.due_at == due.sending.first_due_at
+        assert due.sending.due_at is not None
+        assert abs(datetime.now(UTC) - due.sending.due_at) < timedelta(hours=1)
+        id = due.id
+    assert [one.message.id for one in queue.reserve_many(9)] == [id]
+
+
+def test_scheduling_again_begins_anew_and_the_token_grows_in_the_database(
+    engine: Engine, add: Callable[..., list[int]], look: Any, clock: MovableClock
+) -> None:
+    queue = EntityQueue(Mail.sending, engine, clock=clock)
+    (id,) = add("hello")
+    with Session(engine) as session, session.begin():
+        row = session.get_one(Mail, id)  # token 0, as it was read
+        lent = queue.reserve()
+        assert lent is not None
+        queue.rollback(lent, delay=timedelta(minutes=1), error="no line")
+        row.sending.schedule(clock.now() + timedelta(hours=1))
+        assert row in session.dirty
+        assert row.sending.due_at == clock.now() + timedelta(hours=1)
+    state = look(id).sending
+    assert (state.status, state.attempts, state.token, state.failure) == ("new", 0, 3, None)
+    assert state.first_due_at == state.due_at
+    with Session(engine) as session, session.begin():
+        row = session.get_one(Mail, id)
+        row.sending.stop()
+    assert (look(id).sending.due_at, look(id).sending.token) == (None, 4)
+
+
+def test_a_transaction_that_is_rolled_back_schedules_nothing(engine: Engine, look: Any) -> None:
+    with Session(engine) as session, session.begin():
+        row = Mail(payload=1, headers={})
+        session.add(row)
+        session.flush()
+        id = row.id
+    with Session(engine) as session:
+        row = session.get_one(Mail, id)
+        row.sending.schedule()
+        session.flush()
+        session.rollback()
+    assert (look(id).sending.due_at, look(id).sending.token) == (None, 0)
+
+
+def test_a_state_is_read_in_conditions_and_written_by_its_methods_alone(engine: Engine, add: Any) -> None:
+    (id,) = add("hello")
+    later = datetime(2030, 1, 1, tzinfo=UTC)
+    with Session(engine) as session, session.begin():
+        session.execute(update(Mail).values(sending_due_at=later))
+        found = session.scalars(select(Mail).where(Mail.sending.due_at == later, Mail.sending.status == "new")).one()
+        assert found.id == id
+        with pytest.raises(AttributeError, match=r"call schedule\(\)"):
+            found.sending.status = "done"
+        with pytest.raises(ConfigurationError, match="its token has to grow"):
+            found.sending = QueueState()
+        with pytest.raises(ConfigurationError, match="is a queue state, not 'now'"):
+            Mail(payload=1, headers={}).sending = "now"  # type: ignore[assignment]
+        with pytest.raises(InvalidMessage, match="has no time zone"):
+            found.sending.schedule(datetime(2030, 1, 1))
+        session.expunge(found)
+        alone = found.sending
+        del found
+        with pytest.raises(ConfigurationError, match="keep it in a variable"):
+            alone.schedule()
+        found = session.get_one(Mail, id)
+        copy = pickle.loads(pickle.dumps(found))
+        assert copy.sending.due_at == later
+
+
+def test_the_table_has_the_columns_and_an_index_without_the_finished_rows(engine: Engine) -> None:
+    columns = {one["name"]: one for one in inspect(engine).get_columns("mail")}
+    assert {name for name in columns if name.startswith("billing_")} == {
+        f"billing_{part}"
+        for part in (
+            *("status", "due_at", "place_at", "first_due_at", "attempts", "token"),
+            *("leased_by", "leased_until", "last_attempt_at", "last_error", "finished_at"),
+        )
+    }
+    assert [name for name, one in columns.items() if name.startswith("sending_") and not one["nullable"]] == [
+        "sending_status",
+        "sending_attempts",
+        "sending_token",
+    ]
+    indexes = {one["name"]: one["column_names"] for one in inspect(engine).get_indexes("mail")}
+    assert indexes["ix_mail_sending_due"] == ["sending_due_at", "id"]
+    assert indexes["ix_mail_sending_dead"] == ["id"]

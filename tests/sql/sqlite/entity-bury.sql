@@ -1,0 +1,11 @@
+-- Stop rows whose token matches for good, with an error; return their receipts.
+UPDATE sms_message
+SET sending_status='dead', sending_due_at=NULL, sending_token=(sms_message.sending_token + 1), sending_leased_by=NULL,
+    sending_leased_until=NULL, sending_last_error=coalesce(given.error, sms_message.sending_last_error),
+    sending_finished_at=:now
+FROM (SELECT json_extract(given_rows.value, '$[0]') AS id, json_extract(given_rows.value, '$[1]') AS token,
+    json_extract(given_rows.value, '$[2]') AS error
+FROM json_each(:given) AS given_rows) AS given
+WHERE sms_message.id = given.id AND sms_message.sending_token = given.token AND sms_message.sending_due_at =
+    sms_message.sending_leased_until
+RETURNING id, sending_token - 1 AS anon_1
