@@ -77,9 +77,21 @@ class PostgresqlDatabase:
         """Remove every message."""
         self._run(f"TRUNCATE {TABLE}")
 
-    def fill(self, count: int) -> list[int]:
-        """Start anew with `count` due messages, vacuumed and analyzed, right after a checkpoint."""
+    def fill(self, count: int, others: int = 0) -> list[int]:
+        """Start anew with `count` due messages, vacuumed and analyzed, right after a checkpoint.
+
+        Args:
+            count: how many in the queue that is measured.
+            others: how many more in ten other queues.
+        """
         self.clear()
+        if others:
+            self._run(
+                f"INSERT INTO {TABLE} (queue, kind, payload, priority, status, attempts, token, due_at, place_at,"
+                " first_due_at, created_at) SELECT 'other-' || n %% 10, 'json', '{}', 0, 'new', 0, 0, now(), now(), now(),"
+                " now() FROM generate_series(1, %s) AS n",
+                others,
+            )
         ids = ours.fill(self.url, count)
         self.settle_down()
         return ids

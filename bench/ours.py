@@ -8,10 +8,13 @@ from __future__ import annotations
 import logging
 import os
 import signal
+import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import timedelta
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -266,6 +269,75 @@ def run_station(url: str, session: Any, output: str) -> None:
 
     pipeline = duerow.Pipeline("bench", [duerow.Relay(QUEUE, _hand_on, to=output)], outputs=[output])
     run(pipeline, url, spark=session, until="idle")
+
+
+def run_alone(url: str, output: str) -> Prepared[None]:
+    """Run the same pipeline in this process, without Spark."""
+    database = duerow.connect(url)
+    pipeline = duerow.Pipeline("bench", [duerow.Relay(QUEUE, _hand_on, to=output)], outputs=[output])
+    return lambda: pipeline.run(database, until="idle")
+
+
+STEPS = ["first", "second", "third"]
+"""The stations that a message goes through one after the other."""
+
+BUSY_SECONDS = 0.05
+"""How long the function of the other station takes for a message."""
+
+
+def wait_through_stations(url: str, session: Any, count: int, beside: int) -> list[float]:
+    """Run three stations for ever, push a message each second, and return how many milliseconds each took to the end.
+
+    Args:
+        url: the database.
+        session: Spark's.
+        count: how many messages.
+        beside: how many others wait meanwhile in a station whose function is slow; more come when they are done.
+    """
+    from duerow.spark import run
+
+    relays = [duerow.Relay(one, _hand_on, to=next) for one, next in pairwise(STEPS)]
+    stations = [*relays, duerow.Relay(STEPS[-1], _mark_time, to="end"), duerow.Relay("other", _be_slow, to="rest")]
+    pipeline = duerow.Pipeline("steps", stations, outputs=["end", "rest"])
+    stop = threading.Event()
+    with duerow.connect(url) as db, ThreadPoolExecutor(1) as thread:
+        running = thread.submit(run, pipeline, url, spark=session, until=None, stop=stop)
+        try:
+            _pushed_and_through(db, -1)  # the first one warms all up
+            for number in range(count):
+                if beside and db.queue("other").count() < beside // 2:
+                    db.queue("other").push_many([Draft(payload(n)) for n in range(beside)])
+                db.queue(STEPS[0]).push({"pushed": time.time(), "n": number})
+                time.sleep(1)
+            _wait_for(db, count + 1)
+        finally:
+            stop.set()
+        running.result()
+        ended = [message.payload for message in db.queue("end").find(limit=count + 1)]
+    return [(one["ended"] - one["pushed"]) * 1e3 for one in ended if one["n"] >= 0]
+
+
+def _pushed_and_through(db: duerow.Database, number: int) -> None:
+    db.queue(STEPS[0]).push({"pushed": time.time(), "n": number})
+    _wait_for(db, 1)
+
+
+def _wait_for(db: duerow.Database, count: int) -> None:
+    """Wait until so many messages came to the end; raise TimeoutError after two minutes."""
+    until = time.monotonic() + 120
+    while db.queue("end").count() < count:
+        if time.monotonic() > until:
+            raise TimeoutError(f"{db.queue('end').count()} messages of {count} came to the end within two minutes")
+        time.sleep(0.1)
+
+
+def _mark_time(message: Message) -> Any:
+    return {**message.payload, "ended": time.time()}
+
+
+def _be_slow(message: Message) -> Any:
+    time.sleep(BUSY_SECONDS)
+    return message.payload
 
 
 def run_frame(url: str, session: Any, output: str, rowwise: bool) -> None:

@@ -23,6 +23,7 @@ class Size:
         backlog: delayed messages beside those that are due.
         spark: messages through the Spark station.
         memory: messages handled by the worker whose memory is watched.
+        steps: messages sent through three Spark stations, one a second.
         looks: how often the stats of a crowded queue are read.
         history: finished turns beside it.
         peer_share: peers that handle one message at a time get this share of `drain`.
@@ -41,6 +42,7 @@ class Size:
     backlog: int
     spark: int
     memory: int
+    steps: int
     looks: int
     history: int
     peer_share: float = 0.02
@@ -61,6 +63,7 @@ SIZES = {
         backlog=5_000,
         spark=2_000,
         memory=10_000,
+        steps=3,
         looks=20,
         history=2_000,
     ),
@@ -78,6 +81,7 @@ SIZES = {
         backlog=200_000,
         spark=50_000,
         memory=200_000,
+        steps=20,
         looks=200,
         history=500_000,
     ),
@@ -95,6 +99,7 @@ SIZES = {
         backlog=1_000_000,
         spark=200_000,
         memory=1_000_000,
+        steps=60,
         looks=500,
         history=5_000_000,
     ),

@@ -29,6 +29,8 @@ SCENARIOS: dict[str, Scenario] = {
     "snapshot": snapshot.held,
     "backlog": backlog.delayed,
     "spark": spark.station,
+    "spark-growth": spark.growth,
+    "spark-latency": spark.latency,
     "frames": spark.frames,
     "spark-read": spark_source.read,
     "spark-write": spark_source.write,

@@ -1,23 +1,27 @@
-"""A message station of a pipeline on Spark against the raw claim and move statements."""
+"""Stations of pipelines on Spark: against the raw claim and move statements, with growing queues, and how soon."""
 
 from __future__ import annotations
 
 import time
+from statistics import median
 from typing import Any
 
 from bench import by_hand, ours
 from bench.context import Context
 from bench.messages import QUEUE
 from bench.processes import together
-from bench.results import Result, against
+from bench.results import Result, against, limit, percentile
 from bench.rounds import Contestant, check_ids, interleave
 
-BAR = 0.6
+BAR = 0.8
 OUTPUT = "bench-out"
 CHUNK = 5_000
 CORES = 2
 ROW_BY_ROW = 0.6
 WHOLE = 0.4
+LINEAR = 1 / 1.15
+STEPS_P50_MS = 2_000.0
+BUSY = 1_000
 
 
 def station(context: Context) -> list[Result]:
@@ -29,6 +33,7 @@ def station(context: Context) -> list[Result]:
         contestants = {
             "floor": _by_hand(context, processes=1),
             "floor, 2 clients": _by_hand(context, processes=CORES),
+            "one Python process": _alone(context),
             "duerow": run_station,
         }
         samples = interleave(contestants, size.rounds)
@@ -36,7 +41,48 @@ def station(context: Context) -> list[Result]:
     return [
         against(title, samples, "floor", BAR, note=f"claim and move in chunks of {CHUNK:,} by one plain client"),
         against(title, samples, "floor, 2 clients", None),
+        against(title, samples, "one Python process", 1.0, note="the same pipeline by `pipeline.run`, without Spark"),
     ]
+
+
+def growth(context: Context) -> list[Result]:
+    """Message stations with few messages, with many, and with many among those of other queues; all just analyzed."""
+    size, few = context.size, context.size.spark // 4
+    many = 8 * few
+    with ours.spark_session(CORES) as session:
+        _station(context, session, few)()
+        contestants = {
+            "few": _station(context, session, few),
+            "many": _station(context, session, many),
+            "among others": _station(context, session, many, others=size.backlog),
+        }
+        samples = interleave(contestants, size.rounds)
+    named = {"many": f"{many:,} messages", "among others": f"{many:,} beside {size.backlog:,} of other queues"}
+    return [
+        against(
+            f"Spark message station, {what}",
+            {"duerow": samples[name], f"{few:,} messages": samples["few"]},
+            f"{few:,} messages",
+            LINEAR,
+            note="messages/s of a long queue and of a short one; straight after ANALYZE, with every message waiting",
+        )
+        for name, what in named.items()
+    ]
+
+
+def latency(context: Context) -> list[Result]:
+    """Three stations, one after the other, that run for ever: from push to the end, with and without others waiting."""
+    results = []
+    with ours.spark_session(CORES) as session:
+        for beside, what in ((0, "three Spark stations"), (BUSY, f"three Spark stations, {BUSY:,} waiting in another")):
+            context.postgresql.clear()
+            context.postgresql.settle_down()
+            waited = ours.wait_through_stations(context.postgresql.url, session, context.size.steps, beside)
+            samples = {"milliseconds": waited}
+            note = f"{len(waited)} messages, one a second, from the call of push to the last function"
+            results.append(limit(f"push to the end of {what}, p50", "ms", median(waited), STEPS_P50_MS, samples, note))
+            results.append(limit(f"push to the end of {what}, p95", "ms", percentile(waited, 95), None))
+    return results
 
 
 def frames(context: Context) -> list[Result]:
@@ -72,14 +118,24 @@ def _frame(context: Context, session: Any, rowwise: bool) -> Contestant:
     return run
 
 
-def _station(context: Context, session: Any) -> Contestant:
+def _station(context: Context, session: Any, count: int | None = None, others: int = 0) -> Contestant:
     def run() -> float:
-        ids = context.postgresql.fill(context.size.spark)
+        ids = context.postgresql.fill(count or context.size.spark, others)
         start = time.perf_counter()
         ours.run_station(context.postgresql.url, session, OUTPUT)
         seconds = time.perf_counter() - start
         check_ids(ids, [context.postgresql.waiting(OUTPUT)], "the Spark station")
         return len(ids) / seconds
+
+    return run
+
+
+def _alone(context: Context) -> Contestant:
+    def run() -> float:
+        ids = context.postgresql.fill(context.size.spark)
+        timed = together(ours.run_alone, context.postgresql.url, OUTPUT)
+        check_ids(ids, [context.postgresql.waiting(OUTPUT)], "the plain process")
+        return len(ids) / timed.seconds
 
     return run
 

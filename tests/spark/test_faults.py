@@ -146,6 +146,27 @@ def test_a_slow_function_claims_less_and_gives_back_what_it_cannot_begin(
         assert sorted(found(db, "b")) == ids
 
 
+def test_a_busy_station_ends_its_turn_early_only_if_others_have_something_due(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [0.0]
+    monkeypatch.setattr(task, "time", SimpleNamespace(monotonic=lambda: now[0], sleep=None))
+
+    def slow(message: Message) -> Any:
+        now[0] += 0.25
+        return message.payload
+
+    with duerow.connect(place.url, **place.settings) as db:
+        pushed(db, "a", 40)
+        consumer = Consumer(Relay("a", slow, to="b", lease=minutes(5)), db, max_hops=9, chunk=1)
+
+        db.queue("c").push(1, delay=minutes(1))
+        assert consumer.work(3, others=["c"]).settled == 12  # as long as its turn lasts
+        db.queue("c").push(2)
+        assert consumer.work(3, others=["c"]).settled == 3
+        assert consumer.work(3, others=["d"]).settled == 12
+
+
 def lent(*attempts: int, died: bool = True) -> list[Reservation]:
     """Reservations of messages at these attempts; what died has odd ids, the rest even ones."""
     with duerow.connect("memory://") as db:

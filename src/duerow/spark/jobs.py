@@ -110,8 +110,10 @@ class MessageJob(Job):
 
     def __init__(self, run: Run, station: Station) -> None:
         super().__init__(run, station)
+        # Others with a rate may have to wait although something is due there, so nothing ends earlier for them.
+        others = [one.name for one in run.pipeline.consumers if one is not station and one.begins_at_most is None]
         self._assignment = Assignment(
-            run.access, station.name, pickled(station, station), run.pipeline.max_hops, run.chunk, TURN
+            run.access, station.name, pickled(station, station), run.pipeline.max_hops, run.chunk, TURN, others
         )
 
     def round(self) -> None:

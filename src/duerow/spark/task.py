@@ -11,6 +11,7 @@ import pickle
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -43,6 +44,9 @@ FIRST: Final = 250
 
 HORIZON: Final = 1.0
 """Seconds that a chunk takes at most, or a third of the lease if that is less; what is not begun then is given back."""
+
+SHORT_TURN: Final = 0.5
+"""Seconds after which a task ends as soon as other stations have something due."""
 
 OUTAGE: Final = 30.0
 """Seconds for which a task waits for a database that does not answer before it fails."""
@@ -108,6 +112,7 @@ class Assignment:
         max_hops: how many queues a message may go through.
         chunk: messages of one claim at most.
         seconds: after how long the task ends, though more may be due: others want to run too.
+        others: queues of the pipeline's other stations: if something is due there the task ends earlier.
         most: messages that the task claims in all, at most; None: as many as there are.
     """
 
@@ -117,6 +122,7 @@ class Assignment:
     max_hops: int = field(compare=False)
     chunk: int = field(compare=False)
     seconds: float = field(compare=False)
+    others: Sequence[str] = field(default=(), compare=False)
     most: int | None = field(default=None, compare=False)
 
 
@@ -128,7 +134,7 @@ def task(assignment: Assignment) -> Callable[[Iterable[RecordBatch]], Iterator[R
 
         for _ in batches:  # the rows only say how many tasks there are
             pass
-        tally = _consumer(assignment).work(assignment.seconds, assignment.most)
+        tally = _consumer(assignment).work(assignment.seconds, assignment.most, assignment.others)
         yield RecordBatch.from_pydict({name: [getattr(tally, name)] for name in COUNTS})
 
     work.__name__ = assignment.name
@@ -239,17 +245,32 @@ class Consumer(Settler):
         self._limit = min(FIRST, self._chunk)
         self._horizon = min(HORIZON, station.lease.total_seconds() / 3)
 
-    def work(self, seconds: float, most: int | None = None) -> Tally:
-        """Work until nothing is due, or for so many seconds, on so many messages at the most."""
+    def work(self, seconds: float, most: int | None = None, others: Sequence[str] = ()) -> Tally:
+        """Work until nothing is due, or for so many seconds, on so many messages at the most.
+
+        A message that goes from station to station must not wait at each for the turns of a busy one: a task ends
+        earlier if something is due in the other queues.
+        """
         tally = Tally()
-        deadline = time.monotonic() + seconds
-        while time.monotonic() < deadline:
+        begun = time.monotonic()
+        while (spent := time.monotonic() - begun) < seconds:
+            if spent > SHORT_TURN and others and self._is_due(others):
+                break
             limit = self._limit if most is None else min(self._limit, most - tally.claimed)
             if not limit or not (reservations := self._claim(limit)):
                 break
             self._handle(reservations, tally)
         self.write_counts()
         return tally
+
+    def _is_due(self, queues: Sequence[str]) -> bool:
+        """Return whether something is due in one of these queues; of a database that does not answer: no."""
+        database = self._queue.database
+        try:
+            wait = database.run(lambda: database.store.idle(queues, timedelta(0)))
+        except StoreUnavailable:
+            return False  # the next claim waits for it
+        return wait is not None and wait <= timedelta(0)
 
     def _claim(self, limit: int) -> list[Reservation]:
         return self.patiently(lambda: [*self._queue.reserve_many(limit, consumer=new_claim(WORKER))])
