@@ -12,7 +12,8 @@ from typing import Any
 
 import duerow
 import duerow.testing.clock
-from duerow import Bury, Message, Move, Retry, current
+from duerow import Bury, Message, Move, Retry
+from duerow.testing.workshop import where
 
 
 class Picky(Exception):
@@ -20,12 +21,6 @@ class Picky(Exception):
 
     def __init__(self, one: str, other: str) -> None:
         super().__init__(f"{one} and {other}")
-
-
-def where(message: Message) -> Move:
-    """Send on which process this was, and whether it was a worker's own."""
-    child = multiprocessing.parent_process() is not None
-    return Move("done", {"n": message.payload, "pid": os.getpid(), "child": child, "asks": current() is None})
 
 
 def act(message: Message) -> Any:

@@ -16,7 +16,7 @@ import duerow
 from duerow import Draft, Message, bury, by_error, fixed, limited, on
 from duerow.errors import ConfigurationError
 from duerow.sync.worker import Worker
-from duerow.testing.workshop import Workshop, eventually
+from duerow.testing.workshop import Workshop, eventually, gone
 from tests.workers import jobs
 from tests.workers.test_middleware import made, through
 
@@ -34,36 +34,6 @@ def store() -> str:
 def as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
     """These handlers are plain functions for both kinds of workers."""
     monkeypatch.setattr("duerow.testing.workshop.blocking", lambda handler: handler)
-
-
-def gone(pid: int) -> bool:
-    """Whether a process has ended."""
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return True
-    return False
-
-
-class TestOnEveryStore:
-    """What must hold wherever the messages are."""
-
-    @pytest.fixture(params=["memory", "sqlite", "postgresql"])
-    def store(self, request: pytest.FixtureRequest) -> str:
-        """The family of databases."""
-        name: str = request.param
-        return name
-
-    def test_every_message_is_handled_once_in_another_process(self, shop: Workshop) -> None:
-        shop.queue.push_many([Draft(number) for number in range(50)])
-        shop.work(jobs.where, "empty", processes=2, batch=10)  # type: ignore[arg-type]
-        done = [one.payload for one in shop.db.queue("done").find()]
-        assert sorted(one["n"] for one in done) == list(range(50))
-        assert {(one["child"], one["asks"]) for one in done} == {(True, True)}
-        pids = {one["pid"] for one in done}
-        assert len(pids) <= 2
-        assert os.getpid() not in pids
-        eventually(lambda: all(map(gone, pids)))
 
 
 def test_it_ends_turns_as_any_handler_does(timeless: Workshop) -> None:

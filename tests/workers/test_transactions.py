@@ -15,7 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncSession
 from sqlalchemy.orm import Session
 
 import duerow
-from duerow import Bury, Commit, Draft, Message, Move, Release, Retry, Rollback, aio, current, fixed, limited
+from duerow import Draft, Message, aio, current, fixed, limited
 from duerow.errors import ConfigurationError, NotSupported, StoreUnavailable
 from duerow.sync.worker import Worker
 from duerow.testing.faults import fail_at, watch
@@ -78,18 +78,6 @@ def effects(shop: Workshop) -> Iterator[Effects]:
     return Effects(shop)
 
 
-@pytest.mark.parametrize("terms", WAYS)
-def test_each_message_has_its_effect_once(shop: Workshop, effects: Effects, terms: dict[str, Any]) -> None:
-    shop.queue.push_many([Draft(number) for number in range(50)])
-
-    async def handle(message: Message, connection: Any) -> None:
-        await effects.write(connection, f"{message.payload:02}")
-
-    shop.work(handle, "empty", transactional=True, **terms)
-    assert effects.seen() == [f"{number:02}" for number in range(50)]
-    assert shop.queue.count() == 0
-
-
 def test_the_handler_is_given_a_connection_of_sqlalchemy(shop: Workshop) -> None:
     shop.queue.push("hello")
     given: list[Any] = []
@@ -102,61 +90,6 @@ def test_the_handler_is_given_a_connection_of_sqlalchemy(shop: Workshop) -> None
     ((connection, asked),) = given
     assert isinstance(connection, AsyncConnection if shop.is_async else Connection)
     assert asked
-
-
-@pytest.mark.parametrize("way", ["returned", "raised"])
-@pytest.mark.parametrize(
-    "outcome", [ValueError("no"), Bury("no"), Retry(timedelta(0)), Rollback(), Release()], ids=repr
-)
-def test_an_attempt_that_fails_leaves_nothing_behind(shop: Workshop, effects: Effects, outcome: Any, way: str) -> None:
-    if way == "raised" and not isinstance(outcome, Exception):
-        return
-    shop.queue.push("hello")
-    tries: list[int] = []
-
-    async def handle(message: Message, connection: Any) -> Any:
-        tries.append(message.attempts)
-        await effects.write(connection, "half done")
-        if isinstance(outcome, Release) and len(tries) > 1:
-            return Bury("enough")
-        if way == "raised":
-            raise outcome
-        return outcome
-
-    shop.work(handle, transactional=True, retry=limited(2, AT_ONCE))
-    assert effects.seen() == []
-    (message,) = shop.queue.find()
-    assert message.status == "dead"
-    assert tries == {"Bury": [1], "Release": [1, 1]}.get(type(outcome).__name__, [1, 2])
-
-
-def test_a_move_and_what_is_pushed_on_are_in_the_transaction(shop: Workshop, effects: Effects) -> None:
-    shop.queue.push_many([Draft(number) for number in range(3)])
-
-    async def handle(message: Message, connection: Any) -> Any:
-        await effects.write(connection, message.payload)
-        return [Commit(then=(Draft("next", queue="billing"),)), Move("billing"), [Move("billing", "a")]][
-            message.payload
-        ]
-
-    shop.work(handle, transactional=True)
-    assert effects.seen() == ["0", "1", "2"]
-    assert sorted(str(one.payload) for one in shop.db.queue("billing").find()) == ["1", "a", "next"]
-    assert shop.queue.count() == 0
-
-
-def test_a_settlement_that_is_refused_undoes_the_effect_and_fails_the_attempt(shop: Workshop, effects: Effects) -> None:
-    shop.db.queue("billing").push("there first", key="taken")
-    shop.queue.push("hello", key="taken")
-
-    async def handle(message: Message, connection: Any) -> Any:
-        await effects.write(connection, "hello")
-        return Move("billing")
-
-    shop.work(handle, transactional=True, retry=ONCE)
-    assert effects.seen() == []
-    (message,) = shop.queue.find()
-    assert (message.status, message.last_error and message.last_error.type) == ("dead", "DuplicateKey")
 
 
 def meddle(shop: Workshop, first: Any) -> None:
@@ -172,44 +105,6 @@ def meddle(shop: Workshop, first: Any) -> None:
         db.connections.begin = begin_later
 
     shop.prepare = prepare
-
-
-def test_who_has_lost_the_lease_undoes_the_effect(shop: Workshop, effects: Effects, caplog: Any) -> None:
-    pushed = shop.queue.push("old", key="k")
-    seen: list[str] = []
-
-    def replace() -> None:
-        if not seen:
-            shop.queue.push("new", key="k", on_duplicate="replace")
-
-    async def handle(message: Message, connection: Any) -> None:
-        seen.append(message.payload)
-        await effects.write(connection, message.payload)
-
-    meddle(shop, replace)
-    shop.work(handle, transactional=True)
-    assert seen == ["old", "new"]
-    assert effects.seen() == ["new"]
-    assert shop.queue.count() == 0
-    assert [record.message for record in caplog.records if f"lease lost on message {pushed.id}" in record.message]
-
-
-def test_who_loses_the_lease_while_the_handler_runs_undoes_the_effect(shop: Workshop, effects: Effects) -> None:
-    if shop.url.startswith("sqlite"):
-        return  # there nobody else can write meanwhile, so nobody can take the message
-    shop.queue.push("old", key="k")
-    seen: list[str] = []
-
-    async def handle(message: Message, connection: Any) -> None:
-        seen.append(message.payload)
-        await effects.write(connection, message.payload)
-        if message.payload == "old":
-            shop.queue.push("new", key="k", on_duplicate="replace")
-
-    shop.work(handle, transactional=True)
-    assert seen == ["old", "new"]
-    assert effects.seen() == ["new"]
-    assert shop.queue.count() == 0
 
 
 def test_an_orm_session_joins_the_transaction(shop: Workshop, effects: Effects) -> None:
@@ -332,22 +227,6 @@ def test_an_error_of_the_database_that_the_handler_passes_over_is_not_forgotten(
     else:
         assert effects.seen() == []
         assert [(one.status, one.last_error and one.last_error.type) for one in left] == [("dead", "StoreRefused")]
-
-
-def test_when_the_answer_to_the_commit_is_lost_the_effect_is_not_made_again(
-    shop: Workshop, effects: Effects, caplog: Any
-) -> None:
-    shop.queue.push("hello")
-    lost = StoreUnavailable("gone", outcome="unknown")
-    shop.prepare = lambda db: watch(db, fail_at("settle: committed", lost))
-
-    async def handle(message: Message, connection: Any) -> None:
-        await effects.write(connection, f"attempt {message.attempts}")
-
-    shop.work(handle, "empty", transactional=True, retry=AT_ONCE)
-    assert effects.seen() == ["attempt 1"]
-    assert shop.queue.count() == 0
-    assert any("cannot tell whether 1 of mail" in record.message for record in caplog.records)
 
 
 @pytest.mark.parametrize("point", ["settle: before", "settle: step 1", "settle: done"])

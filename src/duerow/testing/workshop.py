@@ -7,6 +7,8 @@ gate blocks. Whatever a test checks it reads through a blocking handle of its ow
 from __future__ import annotations
 
 import asyncio
+import multiprocessing
+import os
 import threading
 import time
 from collections.abc import Awaitable, Callable, Coroutine
@@ -14,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import duerow
-from duerow import aio
+from duerow import Message, Move, aio, current
 from duerow.aio.worker import Worker as AsyncWorker
 from duerow.sync.worker import Worker
 
@@ -235,3 +237,18 @@ def blocking(handler: Handler) -> Callable[..., Any]:
         raise AssertionError("a handler of these tests waits for gates alone")
 
     return call
+
+
+def where(message: Message) -> Move:
+    """Handle a message in any process: send on which it was, and whether that was a worker's own."""
+    child = multiprocessing.parent_process() is not None
+    return Move("done", {"n": message.payload, "pid": os.getpid(), "child": child, "asks": current() is None})
+
+
+def gone(pid: int) -> bool:
+    """Whether a process has ended."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    return False

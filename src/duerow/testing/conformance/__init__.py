@@ -14,9 +14,10 @@ A store's tests say where the queues of one test are to live, and take the suite
     from duerow.testing.conformance import promises
     globals().update(promises())
 
-Every test runs on the blocking and on the awaited face. `duerow.testing.conformance.fixtures` says which fixtures a
-store may give instead of the defaults. Promises that rest on a capability which the store says it has not are
-tested to be refused before anything changes.
+Every test runs on the blocking and on the awaited face; those of workers, in the files that begin with `worker_`,
+with threads and with tasks. `duerow.testing.conformance.fixtures` says which fixtures a store may give instead of the
+defaults. Promises that rest on a capability which the store says it has not are tested to be refused before anything
+changes.
 """
 
 from __future__ import annotations

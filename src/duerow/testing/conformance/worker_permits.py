@@ -13,6 +13,8 @@ from duerow.errors import LeaseLost
 from duerow.testing.workshop import Gate, Workshop, eventually
 
 SOON = timedelta(milliseconds=300)
+OFTEN = 0.05
+"""Seconds after which workers look for permits again, so that these tests do not wait."""
 
 
 def who() -> str:
@@ -23,7 +25,10 @@ def who() -> str:
     return holder.rpartition(":")[2].partition("/")[0]
 
 
-def test_one_worker_is_active_and_the_next_takes_over_when_it_ends(shop: Workshop) -> None:
+def test_one_worker_is_active_and_the_next_takes_over_when_it_ends(
+    shop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("duerow.working.permits.POLL", OFTEN)
     seen: list[str] = []
 
     async def handle(message: Message) -> None:
@@ -47,7 +52,10 @@ def test_one_worker_is_active_and_the_next_takes_over_when_it_ends(shop: Worksho
     second.join()
 
 
-def test_the_next_worker_takes_over_when_the_lease_of_one_that_died_has_ended(shop: Workshop) -> None:
+def test_the_next_worker_takes_over_when_the_lease_of_one_that_died_has_ended(
+    shop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("duerow.working.permits.POLL", OFTEN)
     permits = shop.db.queue("duerow/singleton/mail", retry=fixed(timedelta(0)))
     permits.push(0, key="0")
     of_the_dead = permits.reserve(lease=SOON)
@@ -144,7 +152,8 @@ def test_a_permit_that_somebody_removed_is_made_again(shop: Workshop) -> None:
     running.join()
 
 
-def test_permits_beyond_a_lowered_number_are_none(shop: Workshop) -> None:
+def test_permits_beyond_a_lowered_number_are_none(shop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("duerow.working.permits.POLL", OFTEN)
     permits = shop.db.queue("duerow/concurrency/mail", retry=fixed(timedelta(0)))
     permits.push_many([Draft(number, key=str(number)) for number in range(4)])
     of_others = permits.reserve_many(2, lease=timedelta(minutes=5))

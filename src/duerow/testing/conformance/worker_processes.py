@@ -1,0 +1,25 @@
+"""Handlers in processes of their own end the turns of messages as any handler does."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import pytest
+
+from duerow import Draft
+from duerow.testing.workshop import Workshop, eventually, gone, where
+
+
+def test_every_message_is_handled_once_in_another_process(shop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("duerow.testing.workshop.blocking", lambda handler: handler)  # it is a plain function
+    shop.queue.push_many([Draft(number) for number in range(50)])
+    handler: Any = where
+    shop.work(handler, "empty", processes=2, batch=10)
+    done = [one.payload for one in shop.db.queue("done").find()]
+    assert sorted(one["n"] for one in done) == list(range(50))
+    assert {(one["child"], one["asks"]) for one in done} == {(True, True)}
+    pids = {one["pid"] for one in done}
+    assert len(pids) <= 2
+    assert os.getpid() not in pids
+    eventually(lambda: all(map(gone, pids)))
