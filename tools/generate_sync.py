@@ -17,6 +17,7 @@ import unasync
 
 SOURCE = Path(__file__).parent.parent / "src" / "duerow"
 GENERATED = (
+    "batching.py",
     "charting.py",
     "database.py",
     "defining.py",

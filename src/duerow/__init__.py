@@ -3,7 +3,7 @@
 from duerow import errors
 from duerow.errors import DuerowError, DuplicateKey, LeaseLost, MessageLeased, StoreUnavailable, TimedOut
 from duerow.message import Draft, Failure, Message, Pushed
-from duerow.pipeline import Drop, Fork, Graph, Join, Pipeline, Relay, Sink, Split, Switch
+from duerow.pipeline import Drop, Fork, Frame, Graph, Join, Pipeline, Relay, Sink, Split, Switch
 from duerow.reservation import Receipt
 from duerow.retry import RetryPolicy, bury, by_error, exponential, fixed, limited, on, snooze
 from duerow.schedule import Maintained, Schedule
@@ -49,6 +49,7 @@ __all__ = [  # noqa: RUF022 - the order of the tutorial, not of the alphabet
     "Fork",
     "Split",
     "Join",
+    "Frame",
     "Sink",
     "Drop",
     "Graph",

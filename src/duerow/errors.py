@@ -10,6 +10,8 @@
     ├── DuplicateKey            a live message holds the key already
     ├── MessageLeased           a consumer works on the message, so it was not changed
     ├── LeaseLost               the receipt is stale: somebody else ended that turn
+    ├── BatchRefused            turns of a batch were refused, so nothing of it was published
+    ├── StagedLost              what a batch staged is not there any more, so nothing of it was published
     ├── TimedOut                a handler ran longer than its timeout
     ├── HandlerDied             the process that ran a handler ended before the handler did
     ├── InvalidOutcome          a handler or station returned something that ends no turn
@@ -29,7 +31,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from duerow.store import Refused
 
 
 class DuerowError(Exception):
@@ -116,6 +121,50 @@ class LeaseLost(DuerowError):
     def __reduce__(self) -> tuple[type[LeaseLost], tuple[int, datetime | None]]:
         """Travel between processes with its values, not its text."""
         return LeaseLost, (self.message_id, self.until)
+
+
+class BatchRefused(DuerowError):
+    """Turns of a batch were refused, so nothing of it was published and no turn was ended.
+
+    Attributes:
+        batch: the batch.
+        refused: the receipts that were refused, each with its error.
+    """
+
+    def __init__(self, batch: str, refused: Sequence[Refused]) -> None:
+        self.batch, self.refused = batch, tuple(refused)
+        first = "; ".join(str(one.error) for one in self.refused[:3])
+        super().__init__(
+            f"batch {batch!r} was not published, and nothing was changed: {len(self.refused)} of its turns were "
+            f"refused ({first}{'; …' if len(self.refused) > 3 else ''}). Give back the others, or publish them without"
+        )
+
+    def __reduce__(self) -> tuple[type[BatchRefused], tuple[str, tuple[Refused, ...]]]:
+        """Travel between processes with its values, not its text."""
+        return BatchRefused, (self.batch, self.refused)
+
+
+class StagedLost(DuerowError):
+    """A part of a batch has not as many staged entries as it should, so nothing of the batch was published.
+
+    Attributes:
+        batch: the batch.
+        part: the part.
+        wanted: how many entries it should have.
+        found: how many it has.
+    """
+
+    def __init__(self, batch: str, part: str, wanted: int, found: int) -> None:
+        self.batch, self.part, self.wanted, self.found = batch, part, wanted, found
+        super().__init__(
+            f"batch {batch!r} was not published, and nothing was changed: its part {part!r} staged {wanted} entries, "
+            f"and {found} are there. It was published or discarded before, staged more than a day ago, or the server "
+            "crashed since; stage it again under another name"
+        )
+
+    def __reduce__(self) -> tuple[type[StagedLost], tuple[str, str, int, int]]:
+        """Travel between processes with its values, not its text."""
+        return StagedLost, (self.batch, self.part, self.wanted, self.found)
 
 
 class MessageLeased(DuerowError):

@@ -24,6 +24,12 @@ SHORTEST: Final = timedelta(seconds=1)
 REPLAY_BATCH: Final = 200
 """How many messages are pushed again in one transaction; each may have a payload of a mebibyte."""
 
+STAGED_FOR: Final = timedelta(days=1)
+"""How long what a batch staged waits to be published."""
+
+NOTED_FOR: Final = timedelta(days=30)
+"""How long it is known of what happens once that it happened."""
+
 PRUNE_BATCH: Final = 1_000
 """How many turns, and how many keys, are taken away in one transaction."""
 

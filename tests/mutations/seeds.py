@@ -87,7 +87,7 @@ SQL = [
     Mutation("a dead message still holds its key", PUSHING, "_held", ", self._live", ""),
     Mutation(
         "a released message is due now, not as before",
-        SETTLING, "release", "due_at=given.c.due", "due_at=self.now",
+        SETTLING, "release", "coalesce(given.c.due,", "coalesce(self.now,",
     ),
     Mutation("a moved message keeps its attempts", SETTLING, "move", "attempts=const(0),", ""),
     Mutation(

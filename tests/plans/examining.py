@@ -17,7 +17,10 @@ from tests.plans.crowd import GROUPS, LEASED, QUEUE
 from tests.plans.operations import ID, Leased
 
 MESSAGES: Final = "duerow_message"
-GROWING: Final = (MESSAGES, "duerow_counter", "duerow_history", "duerow_remembered")
+GROWING: Final = (
+    MESSAGES,
+    *(f"duerow_{name}" for name in ("counter", "history", "remembered", "staging", "staged", "noted")),
+)
 
 
 @dataclass

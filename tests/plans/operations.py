@@ -26,7 +26,7 @@ from duerow.store import (
     Turn,
 )
 from duerow.stores.sql.plans import SqlStore
-from tests.plans.crowd import GROUPS, QUEUE
+from tests.plans.crowd import CONSUMER, GROUPS, QUEUE
 
 MINUTE: Final = timedelta(minutes=1)
 KEEPING: Final = Keeping(history=timedelta(days=1), keys=timedelta(days=1))
@@ -126,6 +126,17 @@ def changed(**what: Any) -> Callable[[SqlStore, Leased], Plan[Any]]:
     return plan
 
 
+def published(store: SqlStore, leased: Leased) -> Plan[Any]:
+    """Stage what comes of messages that a claim holds, read these in a range of ids, and publish it as they end."""
+    receipts = leased.receipts[:200]
+    held = yield from store.held(QUEUE, CONSUMER, receipts[0].id, receipts[-1].id, 200)
+    assert len(held) == len(receipts)
+    yield from store.stage("batch", "part", [entry(queue="billing") for _ in receipts])
+    yield from store.stage("batch", "another", [entry(f"k-{n}", queue="billing") for n in range(20)])
+    turns = [Turn(receipt, Committed()) for receipt in receipts]
+    return (yield from store.publish("batch", {"part": 200, "another": 20}, turns, once="batch"))
+
+
 KEYS: Final = [entry(f"k-{10 * number}") for number in range(1, 21)] + [entry(f"new-{number}") for number in range(20)]
 BOUND_ROWS: Final = "of the rows that are given, which are locked in the order of their keys"
 FOUND_ROWS: Final = "of the rows that were found, of which there are no more than are asked for"
@@ -159,7 +170,10 @@ OPERATIONS: Final = [
     Operation("pop", lambda store, _: store.pop(QUEUE, 20), 20, {*LINES, ID, GROUP, TURN}),
     Operation("pop of groups", lambda store, _: store.pop(GROUPS, 20), 20, {*LINES, ID, GROUP, TURN}),
     Operation("idle", lambda store, _: store.idle([QUEUE, GROUPS], MINUTE), 3, LINES, "of the two queues"),
+    Operation("lend", lambda store, _: store.lend(QUEUE, 200, MINUTE, 20, "c"), 200, TAKING),
+    Operation("lend of groups", lambda store, _: store.lend(GROUPS, 200, MINUTE, 20, "c"), 200, TAKING),
     # Settle.
+    Operation("publish", published, 200, {ID, KEY}),
     Operation("commit", settle(Committed(), 200), 200, {ID}),
     Operation(
         "commit into a history",

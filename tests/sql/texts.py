@@ -31,6 +31,8 @@ WITH_PARAMETER = {
     "say": [("paused", "draining"), ("definition",)],
     "said": [(), ("name",)],
     "reserve": [True, False],
+    "lend_unread": [True, False],
+    "publish": [(False, False), (True, False), (False, True)],
     "pop": [True, False],
     "keep_lapsed": [True, False],
     "schedules": [(), ("name",), ("due",)],
@@ -45,6 +47,9 @@ WITH_PARAMETER = {
     ],
     "find": [("ids", "statuses"), ("by_id", "after_id")],
 }
+
+FLAGS = {"pick": ("grouped", "from_floor"), "publish": ("keyed", "grouped")}
+"""What the parameters of a statement that takes several say when they are true."""
 
 
 def wanted() -> dict[str, str]:
@@ -64,11 +69,9 @@ def statements(of: Statements) -> dict[str, Statement]:
     for name, member in inspect.getmembers_static(Statements):
         if name in WITH_PARAMETER:
             for parameter in WITH_PARAMETER[name]:
-                if name == "pick":
-                    label = "-".join(
-                        said for said, is_so in zip(("grouped", "from_floor"), parameter, strict=True) if is_so
-                    )
-                    found[f"{name}-{label}".rstrip("-")] = of.pick(*parameter)
+                if name in FLAGS:
+                    label = "-".join(said for said, is_so in zip(FLAGS[name], parameter, strict=True) if is_so)
+                    found[f"{name}-{label}".rstrip("-")] = getattr(of, name)(*parameter)
                     continue
                 flag = {"peek": "grouped", "keep_lapsed": "buries"}.get(name, "from_floor")
                 label = flag if parameter is True else "" if parameter is False else "-".join(sorted(parameter))

@@ -14,6 +14,7 @@ import msgspec
 
 from duerow import schedule as planning
 from duerow.aio import aside
+from duerow.aio.batching import Publishing
 from duerow.aio.charting import Charting
 from duerow.aio.queue import Queue
 from duerow.clock import Clock, HostClock
@@ -77,7 +78,7 @@ async def connect(
     return database
 
 
-class Database(Charting):
+class Database(Charting, Publishing):
     """The queues of one database; made by `connect`, a context manager that closes it at the end.
 
     Attributes:

@@ -16,6 +16,7 @@ from msgspec import UNSET
 from duerow import changing, dead_letter, translation
 from duerow import reservation as core
 from duerow.aio import aside
+from duerow.aio.batching import Lending
 from duerow.aio.defining import Defining
 from duerow.aio.looking import Looking, P
 from duerow.aio.operating import Operating
@@ -115,7 +116,7 @@ class Redriven(msgspec.Struct, frozen=True):
     skipped: int
 
 
-class Queue(Looking[P], Recalling[P], Operating, Defining):
+class Queue(Looking[P], Recalling[P], Operating, Defining, Lending):
     """A named line of messages; made by `Database.queue`. `Queue[Order]` is one whose payloads are declared `Order`s.
 
     Attributes:

@@ -21,6 +21,7 @@ _MERMAID: Final[Mapping[str, tuple[str, str]]] = {
     "fork": ("[/", "\\]"),
     "split": ("[[", "]]"),
     "join": ("[\\", "/]"),
+    "frame": ("{{", "}}"),
     "sink": ("([", "])"),
 }
 _DOT: Final[Mapping[str, str]] = {
@@ -29,6 +30,7 @@ _DOT: Final[Mapping[str, str]] = {
     "fork": "trapezium",
     "split": "box3d",
     "join": "invtrapezium",
+    "frame": "hexagon",
     "sink": "oval",
 }
 
@@ -38,7 +40,7 @@ class Node(msgspec.Struct, frozen=True, omit_defaults=True):
 
     Attributes:
         name: the station's name and that of its queue.
-        kind: relay, switch, fork, split, join or sink.
+        kind: relay, switch, fork, split, join, frame or sink.
         ways: the queues that messages can go to from here, by what the way is called.
         function: the name of its function.
         rate: at most so many messages in so many seconds; None: as many as there are.

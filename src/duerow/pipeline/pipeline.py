@@ -7,6 +7,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Literal
 
 from duerow.errors import ConfigurationError, NotSupported
+from duerow.pipeline.frame import Frame
 from duerow.pipeline.graph import Graph
 from duerow.pipeline.join import Join
 from duerow.pipeline.stations import Fork, Split, Station, check_name
@@ -88,12 +89,21 @@ class Pipeline:
 
     def check_store(self, capabilities: Capabilities) -> None:
         """Raise NotSupported if it has stations that need a transaction over several messages, and there are none."""
-        needing = [station for station in self.stations if isinstance(station, Fork | Split | Join)]
+        needing = [
+            station
+            for station in self.stations
+            if isinstance(station, Fork | Split | Join) or (isinstance(station, Frame) and not station.rowwise)
+        ]
         if needing and not capabilities.transactions:
             raise NotSupported(
                 f"{self}: {', '.join(map(str, needing))} need a store that changes several messages together, and this "
                 "one does not; use sqlite:// or postgresql://"
             )
+
+    def is_on_a_loop(self, station: Station) -> bool:
+        """Return whether a message that leaves a station can come back to it."""
+        onwards = {one.name: set(one.targets) for one in self.stations}
+        return station.name in _reachable(station.targets, onwards)
 
     def run(self, database: Database, until: Until = "idle", *, rehome: Mapping[str, str] | None = None) -> None:
         """Run the pipeline in this process without Spark, on a plain worker for each station.
@@ -106,7 +116,7 @@ class Pipeline:
 
         Raises:
             ConfigurationError: a station was removed that has messages under way; not a blocking database.
-            NotSupported: the store cannot do what forks, splits and joins need.
+            NotSupported: the store cannot do what forks, splits and joins need; or there are frames, which take Spark.
         """
         from duerow.sync.stations import run  # the only words of I/O: for those who want no Spark
 
@@ -140,7 +150,7 @@ def _all_stations(pipeline: Pipeline) -> tuple[Station, ...]:
     for station in stations:
         if not isinstance(station, Station):
             raise ConfigurationError(
-                f"{pipeline}: {station!r:.120} is no station; make it a Relay, Switch, Fork, Split, Join or Sink"
+                f"{pipeline}: {station!r:.120} is no station; make it a Relay, Switch, Fork, Split, Join, Frame or Sink"
             )
     return stations
 

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any, Final
 
-from duerow.errors import ConfigurationError
+from duerow.errors import ConfigurationError, NotSupported
+from duerow.pipeline.frame import Frame
 from duerow.pipeline.pipeline import Pipeline
 
 LONGEST_SLEEP: Final = 1.0
@@ -30,6 +31,11 @@ def check_run(pipeline: Pipeline, database: Any, face: type[Any], until: object)
         )
     if until not in ("idle", "empty"):
         raise ConfigurationError(f"until cannot be {until!r:.80}: say 'idle' or 'empty'")
+    if frames := [str(station) for station in pipeline.stations if isinstance(station, Frame)]:
+        raise NotSupported(
+            f"{pipeline}: {', '.join(frames)} works on data frames of Spark's; run the pipeline there: "
+            "duerow.spark.run(pipeline, url)"
+        )
     pipeline.check_store(database.store.capabilities)
 
 

@@ -173,6 +173,10 @@ class Station(ABC):
             outcome: object = self._turn(message, sealing)
         except (Exception, SystemExit) as error:
             outcome = error
+        return self.concluded(message, outcome, max_hops)
+
+    def concluded(self, message: Message, outcome: object, max_hops: int) -> Settlement:
+        """Return how a turn with this outcome ends, by the station's retry policy and within `max_hops`."""
         outcome = self._within_hops(message, outcome, max_hops)
         try:
             return decide(message, outcome, self.policy)

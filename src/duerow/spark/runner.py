@@ -1,4 +1,4 @@
-"""Run a pipeline on Spark: for each station that has something due, a job whose tasks are consumers of its queue."""
+"""Run a pipeline on Spark: its stations at once, each in rounds for as long as it has something due."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
-from duerow.errors import ConfigurationError, StationFailed, StoreUnavailable
-from duerow.pipeline import Pipeline, Station
-from duerow.spark.probe import check_reach, last_line, probe
+from duerow.errors import ConfigurationError, StoreUnavailable
+from duerow.pipeline import Frame, Pipeline, Station
+from duerow.spark.frames import FrameJob
+from duerow.spark.jobs import Job, MessageJob, Run
+from duerow.spark.probe import check_reach, probe
 from duerow.spark.session import session
-from duerow.spark.task import COUNTS, OUTAGE, SCHEMA, Access, Assignment, Tally, task
+from duerow.spark.task import OUTAGE, Access, Tally
 from duerow.sync.database import Database, connect
 from duerow.working.pace import Backoff, Interval
-from duerow.working.rate import Budget
 from duerow.working.shift import Until, check_count, check_until
 
 if TYPE_CHECKING:
@@ -28,9 +28,6 @@ if TYPE_CHECKING:
 
 CHUNK: Final = 2_000
 """Messages that a task claims, handles and settles at once, at most."""
-
-TURN: Final = 5.0
-"""Seconds after which a task ends though more is due, so that no station waits long for a place to run."""
 
 LONGEST_SLEEP: Final = 0.5
 """Seconds between two looks at the queues, at most."""
@@ -143,34 +140,28 @@ class Runner:
         parallelism: int,
     ) -> None:
         self._pipeline, self._spark, self._database = pipeline, spark, database
-        self._parallelism = parallelism
-        self._assignments = {
-            station.name: Assignment(access, station.name, _pickled(station), pipeline.max_hops, chunk, TURN)
-            for station in pipeline.consumers
-        }
-        self._consumers = pipeline.consumers
-        self._budgets = {
-            station.name: Budget(station.begins_at_most)
-            for station in self._consumers
-            if station.begins_at_most is not None
-        }
-        self._tallies: Tallies = {station.name: Tally() for station in self._consumers}
-        self._tag = f"duerow-{access.run}"
+        self._run = Run(pipeline, spark, database, access, chunk, parallelism)
+        self._jobs = [_job(self._run, station) for station in pipeline.consumers]
         self._running: dict[str, Future[None]] = {}
-        self._ended, self._stop = threading.Event(), threading.Event()
+        self._ended, self._stop = threading.Event(), self._run.stop
+
+    @property
+    def tallies(self) -> Tallies:
+        """What the tasks of each station say that they did."""
+        return {job.station.name: job.tally for job in self._jobs}
 
     def step(self) -> Tallies:
-        """Run one job for each station that has something due."""
-        for station in self._consumers:
-            if self._is_due(station):
-                self._job(station)
-        return self._tallies
+        """Do one round of each station that has something due."""
+        for job in self._jobs:
+            if self._is_due(job):
+                job.round()
+        return self.tallies
 
     def run(self, until: Until, stop: threading.Event) -> Tallies:
-        """Run jobs, those of different stations at once, until there is no more to do."""
+        """Do rounds, those of different stations at once, until there is no more to do."""
         self._stop = stop
         interval = Interval()
-        with ThreadPoolExecutor(len(self._consumers), "duerow-station") as threads:
+        with ThreadPoolExecutor(len(self._jobs), "duerow-station") as threads:
             try:
                 while not stop.is_set():
                     self._collect()
@@ -183,25 +174,29 @@ class Runner:
             except Exception:
                 raise  # the other stations' tasks end what they hold, and settle it
             except BaseException:
-                self._spark.interruptTag(self._tag)
+                self._run.stop.set()
+                self._spark.interruptTag(self._run.tag)
                 raise
+            finally:
+                self._run.stop.set()
         self._collect()
-        return self._tallies
+        return self.tallies
 
     def _collect(self) -> None:
-        """Forget the jobs that have ended; raise what ended one badly."""
+        """Forget the rounds that have ended; raise what ended one badly."""
         for name, job in list(self._running.items()):
             if job.done():
                 del self._running[name]
                 job.result()
 
     def _start(self, threads: ThreadPoolExecutor) -> bool:
-        """Start a job for each station that has something due and runs none; return whether there was one."""
+        """Start a round of each station that has something due and is in none; return whether there was one."""
         started = False
-        for station in self._consumers:
-            if station.name not in self._running and self._is_due(station):
-                job = self._running[station.name] = threads.submit(self._job, station)
-                job.add_done_callback(lambda _: self._ended.set())
+        for job in self._jobs:
+            name = job.station.name
+            if name not in self._running and self._is_due(job):
+                round = self._running[name] = threads.submit(job.round)
+                round.add_done_callback(lambda _: self._ended.set())
                 started = True
         return started
 
@@ -213,16 +208,15 @@ class Runner:
         """
         if until is None:
             return False
-        there = list(self._consumers)
+        there = [job.station for job in self._jobs]
         waits = map(self._due_in, [*there, *there[-2::-1]])
         return all(wait is None or (until == "idle" and wait > _NOW) for wait in waits)
 
-    def _is_due(self, station: Station) -> bool:
+    def _is_due(self, job: Job) -> bool:
         """Return whether there is something to do in a station that may be begun now."""
-        budget = self._budgets.get(station.name)
-        if budget is not None and not budget.room():
+        if not job.may_begin:
             return False
-        wait = self._due_in(station)
+        wait = self._due_in(job.station)
         return wait is not None and wait <= _NOW
 
     def _due_in(self, station: Station) -> timedelta | None:
@@ -239,36 +233,6 @@ class Runner:
                 if self._stop.wait(outage.next()):
                     return None  # nothing more is to be started
 
-    def _job(self, station: Station) -> None:
-        """Run a station's tasks to their end; one task where messages are counted, so that it counts them all."""
-        budget, assignment = self._budgets.get(station.name), self._assignments[station.name]
-        tasks = self._parallelism if budget is None else 1
-        LOG.debug("%s of %s: %d tasks", station, self._pipeline, tasks)
-        self._spark.addTag(self._tag)
-        work = task(assignment if budget is None else replace(assignment, most=budget.room()))
-        try:
-            rows = self._spark.range(0, tasks, 1, tasks).mapInArrow(work, SCHEMA).collect()
-        except Exception as error:
-            raise StationFailed(
-                f"{station} of {self._pipeline} failed on Spark: {last_line(error)}. What its tasks held is due again "
-                "when its lease ends"
-            ) from error
-        tally = self._tallies[station.name]
-        done = [Tally(*(row[name] for name in COUNTS)) for row in rows]
-        if budget is not None:  # begun before now, so that counted from now on they are not too many
-            budget.spend(sum(one.claimed - one.released for one in done))
-        for one in done:
-            tally.add(one)
-        LOG.info("%s of %s: %s", station, self._pipeline, tally)
 
-
-def _pickled(station: Station) -> bytes:
-    from duerow.spark.travelling import dumps
-
-    try:
-        return dumps(station)
-    except Exception as error:
-        raise ConfigurationError(
-            f"{station}: its function cannot be sent to the executors ({error}); open files and connections inside it, "
-            "and define the types of payloads in a module"
-        ) from error
+def _job(run: Run, station: Station) -> Job:
+    return FrameJob(run, station) if isinstance(station, Frame) else MessageJob(run, station)

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
 
@@ -32,6 +32,8 @@ from duerow.working.shift import GRACE, Shift, Terms
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
+
+T = TypeVar("T")
 
 WORKER: Final = "spark"
 """What `leased_by` calls the workers of a station."""
@@ -134,7 +136,7 @@ def task(assignment: Assignment) -> Callable[[Iterable[RecordBatch]], Iterator[R
 
 
 @lru_cache(maxsize=4)
-def _database(access: Access) -> Database:
+def database_of(access: Access) -> Database:
     """Return this process's database; Spark keeps its Python processes from task to task."""
     return connect(access.url, **access.settings)
 
@@ -143,10 +145,83 @@ def _database(access: Access) -> Database:
 def _consumer(assignment: Assignment) -> Consumer:
     """Return this process's consumer of a station."""
     station: Station = pickle.loads(assignment.pickled)  # noqa: S301 - from the driver, as the task itself
-    return Consumer(station, _database(assignment.access), assignment.max_hops, assignment.chunk)
+    return Consumer(station, database_of(assignment.access), assignment.max_hops, assignment.chunk)
 
 
-class Consumer:
+class Settler:
+    """What ends turns of a station's messages in one process, for as long as it takes the database to answer.
+
+    Args:
+        station: whose messages.
+        database: where its queue is.
+        chunk: messages that are settled at once, at most.
+    """
+
+    def __init__(self, station: Station, database: Database, chunk: int) -> None:
+        self._station = station
+        self._queue = station.queue(database)
+        terms = Terms(
+            batch=chunk,
+            concurrency=1,
+            lease=station.lease,
+            retry=station.policy,
+            timeout=None,
+            poll=None,
+            grace=GRACE,
+            name=WORKER,
+        )
+        shift = Shift(station.name, terms, until=None, meter=database.meter)
+        self._settling, self._journal = Settling(shift), shift.journal
+        self._patient_until = 0.0
+
+    def patiently(self, ask: Callable[[], T]) -> T:
+        """Return the database's answer; wait for it while it is away."""
+        outage = Backoff()
+        self._patient_until = time.monotonic() + OUTAGE
+        while True:
+            try:
+                return ask()
+            except StoreUnavailable:
+                self._pause(outage.next())
+
+    def settle(self, batch: list[Ended], tally: Tally) -> None:
+        """End turns as decided, and count them; what cannot be is a failed attempt of that message alone."""
+        self._patient_until = time.monotonic() + OUTAGE
+        run(self._settling.settle(batch), self._act)
+        tally.claimed += len(batch)
+        for ended in batch:
+            if isinstance(ended.attempt.error, LeaseLost):
+                tally.refused += 1
+            elif isinstance(ended.settlement, Rollback):
+                tally.failed += 1
+            elif isinstance(ended.settlement, Bury):
+                tally.buried += 1
+            elif isinstance(ended.settlement, Release):
+                tally.released += 1
+            else:
+                tally.settled += 1
+
+    def write_counts(self) -> None:
+        """Write what was counted for `stats`; what cannot be now is written another time."""
+        try:
+            self._queue.database.write_counts()
+        except StoreUnavailable as error:
+            self._journal.not_counted(error)
+
+    def _act(self, step: Settle | Pause | Freed) -> Any:
+        if isinstance(step, Settle):
+            return self._queue.settle(step.pairs)
+        if isinstance(step, Pause):
+            self._pause(step.seconds)
+        return None
+
+    def _pause(self, seconds: float) -> None:
+        if time.monotonic() > self._patient_until:
+            raise StoreUnavailable(f"the database of {self._station} has not answered for {OUTAGE:.0f} s")
+        time.sleep(seconds)
+
+
+class Consumer(Settler):
     """A station's consumer in one process.
 
     Args:
@@ -157,27 +232,12 @@ class Consumer:
     """
 
     def __init__(self, station: Station, database: Database, max_hops: int, chunk: int) -> None:
-        policy = station.policy
-        self._station, self._max_hops = station, max_hops
-        self._queue = station.queue(database)
-        self._sealing = database.encryption
         # With one attempt in all, a chunk that dies must not take others with it.
-        self._chunk = 1 if policy.limit == 1 else chunk
+        self._chunk = 1 if station.policy.limit == 1 else chunk
+        super().__init__(station, database, self._chunk)
+        self._max_hops, self._sealing = max_hops, database.encryption
         self._limit = min(FIRST, self._chunk)
         self._horizon = min(HORIZON, station.lease.total_seconds() / 3)
-        terms = Terms(
-            batch=self._chunk,
-            concurrency=1,
-            lease=station.lease,
-            retry=policy,
-            timeout=None,
-            poll=None,
-            grace=GRACE,
-            name=WORKER,
-        )
-        shift = Shift(station.name, terms, until=None, meter=database.meter)
-        self._settling, self._journal = Settling(shift), shift.journal
-        self._patient_until = 0.0
 
     def work(self, seconds: float, most: int | None = None) -> Tally:
         """Work until nothing is due, or for so many seconds, on so many messages at the most."""
@@ -188,20 +248,11 @@ class Consumer:
             if not limit or not (reservations := self._claim(limit)):
                 break
             self._handle(reservations, tally)
-        try:
-            self._queue.database.write_counts()
-        except StoreUnavailable as error:
-            self._journal.not_counted(error)
+        self.write_counts()
         return tally
 
     def _claim(self, limit: int) -> list[Reservation]:
-        outage = Backoff()
-        self._patient_until = time.monotonic() + OUTAGE
-        while True:
-            try:
-                return [*self._queue.reserve_many(limit, consumer=new_claim(WORKER))]
-            except StoreUnavailable:
-                self._pause(outage.next())
+        return self.patiently(lambda: [*self._queue.reserve_many(limit, consumer=new_claim(WORKER))])
 
     def _handle(self, reservations: Sequence[Reservation], tally: Tally) -> None:
         """Call the function for as many as the horizon allows, and end all turns in one transaction."""
@@ -220,11 +271,11 @@ class Consumer:
                 break
         self._learn(len(ended), len(begun), time.monotonic() - since)
         unbegun = begun[len(ended) :]
-        self._settle([*ended, *(Ended(Attempt(one, since, since), Release()) for one in unbegun)], tally)
+        self.settle([*ended, *(Ended(Attempt(one, since, since), Release()) for one in unbegun)], tally)
 
     def _give_back(self, reservations: Sequence[Reservation], tally: Tally) -> None:
         now = time.monotonic()
-        self._settle([Ended(Attempt(one, now, now), Release()) for one in reservations], tally)
+        self.settle([Ended(Attempt(one, now, now), Release()) for one in reservations], tally)
 
     def _learn(self, ended: int, begun: int, seconds: float) -> None:
         """Claim what the function can do within the horizon; four times as many if it was quick."""
@@ -232,34 +283,6 @@ class Consumer:
             self._limit = min(self._chunk, 4 * begun)
         else:
             self._limit = min(self._chunk, max(1, int(ended * self._horizon / seconds)))
-
-    def _settle(self, batch: list[Ended], tally: Tally) -> None:
-        self._patient_until = time.monotonic() + OUTAGE
-        run(self._settling.settle(batch), self._act)
-        tally.claimed += len(batch)
-        for ended in batch:
-            if isinstance(ended.attempt.error, LeaseLost):
-                tally.refused += 1
-            elif isinstance(ended.settlement, Rollback):
-                tally.failed += 1
-            elif isinstance(ended.settlement, Bury):
-                tally.buried += 1
-            elif isinstance(ended.settlement, Release):
-                tally.released += 1
-            else:
-                tally.settled += 1
-
-    def _act(self, step: Settle | Pause | Freed) -> Any:
-        if isinstance(step, Settle):
-            return self._queue.settle(step.pairs)
-        if isinstance(step, Pause):
-            self._pause(step.seconds)
-        return None
-
-    def _pause(self, seconds: float) -> None:
-        if time.monotonic() > self._patient_until:
-            raise StoreUnavailable(f"the database of {self._station} has not answered for {OUTAGE:.0f} s")
-        time.sleep(seconds)
 
 
 def begin_with(

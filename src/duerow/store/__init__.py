@@ -8,6 +8,7 @@ proven by one conformance suite.
 from __future__ import annotations
 
 from duerow.store.backends import Backend, Settings, find_backend
+from duerow.store.batches import Lent, Published
 from duerow.store.connections import (
     AsyncConnections,
     AsyncListener,
@@ -84,6 +85,7 @@ __all__ = [
     "Inspection",
     "Joined",
     "Keeping",
+    "Lent",
     "Listener",
     "Moved",
     "Order",
@@ -92,6 +94,7 @@ __all__ = [
     "PastQuery",
     "PlaceInHistory",
     "Planned",
+    "Published",
     "Query",
     "Record",
     "Refused",

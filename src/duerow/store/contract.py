@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Protocol
@@ -10,6 +10,7 @@ from typing import Protocol
 from duerow.message import OnDuplicate, Pushed, Status
 from duerow.plan import Plan
 from duerow.reservation import Receipt
+from duerow.store.batches import Lent, Published
 from duerow.store.looking import Change, Inspection, Past, PastQuery, Query, Removal, Tally
 from duerow.store.queues import (
     Charted,
@@ -58,11 +59,18 @@ class Store(Protocol):
 
     # Writes.
 
-    def push(self, entries: Sequence[Entry], on_duplicate: OnDuplicate, remembered: bool = False) -> Plan[list[Pushed]]:
+    def push(
+        self,
+        entries: Sequence[Entry],
+        on_duplicate: OnDuplicate,
+        remembered: bool = False,
+        once: str | None = None,
+    ) -> Plan[list[Pushed]]:
         """Add messages; the answer of each in the order given, also for keys that occur twice. Ids follow that order.
 
         With `remembered` a key that is remembered is taken: ignored in every mode but "reject", with the id of the
-        message that held it.
+        message that held it. With `once` that name is noted in the same transaction; if it is noted already nothing
+        is pushed, and the answer is empty.
 
         Raises:
             QueueDraining: a queue takes no new messages; nothing is written.
@@ -88,6 +96,19 @@ class Store(Protocol):
         and does not count towards the limit: in place, or in the queue that `dead_letter` names. Of what is kept, such
         a lease is a failed turn, and of a message that is buried a dead one.
         """
+        ...
+
+    def lend(
+        self,
+        queue: str,
+        limit: int,
+        lease: timedelta,
+        attempts: int | None,
+        consumer: str,
+        dead_letter: str | None = None,
+        keep: Keeping | None = None,
+    ) -> Plan[Lent]:
+        """As `reserve`, but the messages stay where they are: only their receipts are answered."""
         ...
 
     def extend(self, receipts: Sequence[Receipt], lease: timedelta) -> Plan[dict[Receipt, datetime]]:
@@ -140,6 +161,53 @@ class Store(Protocol):
         """
         ...
 
+    # Writes of whole batches: what many tasks make of many messages becomes visible at once, or not at all.
+
+    def stage(self, batch: str, part: str, entries: Sequence[Entry]) -> Plan[None]:
+        """Keep entries that nobody sees until they are published. The same batch and part again adds to it.
+
+        They are kept for a day, and may be lost when the server crashes: `publish` notices.
+        """
+        ...
+
+    def publish(
+        self,
+        batch: str,
+        parts: Mapping[str, int],
+        turns: Sequence[Turn] = (),
+        on_duplicate: OnDuplicate = "ignore",
+        once: str | None = None,
+        keep: Keeping | None = None,
+    ) -> Plan[Published]:
+        """End turns, push what parts of a batch staged, and forget all that it staged: in one transaction.
+
+        The turns end first, as `settle` ends them. Then comes a push of the parts in the order in which they are
+        given, each in the order in which it was staged; a delay counts from now. With `once` that name is noted
+        as well; if it is noted already nothing else happens, and the answer says so.
+
+        Args:
+            batch: which batch.
+            parts: of which of its parts, and how many entries each of them staged.
+            turns: what ends.
+            on_duplicate: what becomes of entries whose key a live message holds; see `push`.
+            once: see above.
+            keep: as in `settle`.
+
+        Raises:
+            BatchRefused: a turn was refused; nothing happened.
+            StagedLost: a part has not as many entries as it staged; nothing happened.
+            QueueDraining: a queue takes no new messages; nothing happened.
+            DuplicateKey: with "reject"; nothing happened.
+            NotSupported: the store has no transactions over several messages.
+        """
+        ...
+
+    def discard(self, batch: str) -> Plan[None]:
+        """Forget what a batch staged."""
+        ...
+
+    # Writes about queues, schedules, pipelines and consumers.
+
     def say(
         self, queue: str, paused: bool | None = None, draining: bool | None = None, definition: str | None = None
     ) -> Plan[None]:
@@ -178,10 +246,21 @@ class Store(Protocol):
         ...
 
     def prune(self, limit: int) -> Plan[int]:
-        """Take away up to `limit` turns and as many keys whose time is over, of all queues; return how many."""
+        """Take away what was kept long enough: up to `limit` turns, and as many of everything else; return how many.
+
+        Turns and keys when their time is over, what was staged more than a day ago, and names of `once` that were noted
+        more than 30 days ago.
+        """
         ...
 
     # Reads.
+
+    def held(self, queue: str, consumer: str, first: int, last: int, limit: int) -> Plan[list[Record]]:
+        """Read messages with ids from `first` to `last` that are still lent to a claim, by id, at most `limit`.
+
+        Found by their ids alone, so many can read a batch at the same time, each a range of it.
+        """
+        ...
 
     def find(self, query: Query) -> Plan[list[Record]]:
         """Read messages without taking them."""

@@ -90,9 +90,12 @@ class Buried(msgspec.Struct, frozen=True, gc=False):
 
 
 class Released(msgspec.Struct, frozen=True, gc=False):
-    """Not started: due again at `due_at`, its place before the reservation, with one attempt less."""
+    """Not started: due again at `due_at`, its place before the reservation, with one attempt less.
 
-    due_at: datetime
+    None: the place that it had, as the store remembers it.
+    """
+
+    due_at: datetime | None
 
 
 class Moved(msgspec.Struct, frozen=True, gc=False):

@@ -28,6 +28,7 @@ from duerow.retry import RetryFunction, RetryPolicy
 from duerow.schedule import Daily, Maintained, Missed, Schedule
 from duerow.store import Connections, Planned, ScheduleChange, SchedulesFound, Settings, Store, find_backend
 from duerow.sync import aside
+from duerow.sync.batching import Publishing
 from duerow.sync.charting import Charting
 from duerow.sync.queue import Queue
 from duerow.typed import Upgrades
@@ -78,7 +79,7 @@ def connect(
     return database
 
 
-class Database(Charting):
+class Database(Charting, Publishing):
     """The queues of one database; made by `connect`, a context manager that closes it at the end.
 
     Attributes:

@@ -48,6 +48,7 @@ from duerow.retry import RetryFunction, RetryPolicy, as_policy
 from duerow.settlement import DONE, Bury, Commit, Move, MoveOptions, Release, Retry, Rollback, Settlement, decide
 from duerow.store import Query, Record, Refused, Turn
 from duerow.sync import aside
+from duerow.sync.batching import Lending
 from duerow.sync.defining import Defining
 from duerow.sync.looking import Looking, P
 from duerow.sync.operating import Operating
@@ -115,7 +116,7 @@ class Redriven(msgspec.Struct, frozen=True):
     skipped: int
 
 
-class Queue(Looking[P], Recalling[P], Operating, Defining):
+class Queue(Looking[P], Recalling[P], Operating, Defining, Lending):
     """A named line of messages; made by `Database.queue`. `Queue[Order]` is one whose payloads are declared `Order`s.
 
     Attributes:

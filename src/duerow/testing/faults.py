@@ -24,7 +24,10 @@ T = TypeVar("T")
 Hook = Callable[[str], None]
 """Is told each point when it is reached; what it raises comes up there."""
 
-PLANS: Final = frozenset({"push", "reserve", "extend", "settle", "pop", "remove", "find", "count", "queues", "idle"})
+PLANS: Final = frozenset(
+    {"push", "reserve", "extend", "settle", "pop", "remove", "find", "count", "queues", "idle"}
+    | {"lend", "held", "stage", "publish", "discard"}
+)
 
 
 def watch(database: Database | aio.Database, hook: Hook) -> None:

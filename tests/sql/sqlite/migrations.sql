@@ -167,3 +167,44 @@ CREATE TABLE duerow_pipeline (
 
 INSERT INTO duerow_schema (version, name) VALUES (6, '0006 pipelines');
 
+CREATE TABLE duerow_staging (
+	id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, 
+	batch TEXT COLLATE "BINARY" NOT NULL, 
+	part TEXT COLLATE "BINARY" NOT NULL, 
+	entries INTEGER NOT NULL, 
+	keyed BOOLEAN NOT NULL, 
+	grouped BOOLEAN NOT NULL, 
+	lines TEXT NOT NULL, 
+	due BIGINT, 
+	staged_at BIGINT NOT NULL
+);
+
+CREATE TABLE duerow_staged (
+	staging_id BIGINT NOT NULL, 
+	place INTEGER NOT NULL, 
+	queue TEXT COLLATE "BINARY" NOT NULL, 
+	"key" TEXT COLLATE "BINARY", 
+	kind TEXT NOT NULL, 
+	payload TEXT NOT NULL, 
+	headers TEXT, 
+	"group" TEXT COLLATE "BINARY", 
+	priority SMALLINT NOT NULL, 
+	due BIGINT, 
+	delay BIGINT, 
+	PRIMARY KEY (staging_id, place)
+);
+
+CREATE TABLE duerow_noted (
+	name TEXT COLLATE "BINARY" NOT NULL, 
+	noted_at BIGINT NOT NULL, 
+	PRIMARY KEY (name)
+);
+
+CREATE INDEX duerow_staging_batch ON duerow_staging (batch, id);
+
+CREATE INDEX duerow_staging_staged ON duerow_staging (staged_at);
+
+CREATE INDEX duerow_noted_at ON duerow_noted (noted_at);
+
+INSERT INTO duerow_schema (version, name) VALUES (7, '0007 batches');
+

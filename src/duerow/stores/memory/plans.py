@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
-from duerow.errors import DuerowError, LeaseLost
+from duerow.errors import BatchRefused, DuerowError, LeaseLost
 from duerow.message import OnDuplicate, Pushed, Status
 from duerow.plan import BEGIN, Plan
 from duerow.reservation import Receipt
@@ -27,8 +27,10 @@ from duerow.store import (
     Inspection,
     Joined,
     Keeping,
+    Lent,
     Past,
     PastQuery,
+    Published,
     Query,
     Record,
     Refused,
@@ -41,7 +43,7 @@ from duerow.store import (
     Tally,
     Turn,
 )
-from duerow.stores.memory import counters, past, pipelines, schedules, steps
+from duerow.stores.memory import batches, counters, past, pipelines, schedules, steps
 from duerow.stores.memory.state import State
 from duerow.stores.memory.turns import end_turn, gather, in_order_of_effect, require_lone_turns
 from duerow.where import Condition, Path
@@ -60,8 +62,17 @@ class MemoryStore:
     def __init__(self, transactions: bool = True) -> None:
         self.capabilities = Capabilities(transactions=transactions, within=False, processes=False, hosts=False)
 
-    def push(self, entries: Sequence[Entry], on_duplicate: OnDuplicate, remembered: bool = False) -> Plan[list[Pushed]]:
+    def push(
+        self,
+        entries: Sequence[Entry],
+        on_duplicate: OnDuplicate,
+        remembered: bool = False,
+        once: str | None = None,
+    ) -> Plan[list[Pushed]]:
         """Add messages; see `Store.push`."""
+        if once is not None:
+            asked: dict[str, Any] = {"on_duplicate": on_duplicate, "remembered": remembered, "once": once}
+            return _alone(partial(batches.push_once, entries=entries, **asked))
         return _alone(partial(steps.push_new, entries=entries, on_duplicate=on_duplicate, remembered=remembered))
 
     def reserve(
@@ -77,6 +88,54 @@ class MemoryStore:
         """Lend due messages, oldest first; see `Store.reserve`."""
         terms: dict[str, Any] = {"lease": lease, "attempts": attempts, "consumer": consumer, "dead_letter": dead_letter}
         return _alone(partial(steps.reserve, queue=queue, limit=limit, keep=keep, **terms))
+
+    def lend(
+        self,
+        queue: str,
+        limit: int,
+        lease: timedelta,
+        attempts: int | None,
+        consumer: str,
+        dead_letter: str | None = None,
+        keep: Keeping | None = None,
+    ) -> Plan[Lent]:
+        """Lend due messages without reading them; see `Store.lend`."""
+        terms: dict[str, Any] = {"lease": lease, "attempts": attempts, "consumer": consumer, "dead_letter": dead_letter}
+        return _alone(partial(batches.lend, queue=queue, limit=limit, keep=keep, **terms))
+
+    def held(self, queue: str, consumer: str, first: int, last: int, limit: int) -> Plan[list[Record]]:
+        """Read what a claim holds; see `Store.held`."""
+        ids: dict[str, Any] = {"first": first, "last": last, "limit": limit}
+        return _alone(partial(batches.held, queue=queue, consumer=consumer, **ids))
+
+    def stage(self, batch: str, part: str, entries: Sequence[Entry]) -> Plan[None]:
+        """Keep entries that nobody sees; see `Store.stage`."""
+        return _alone(partial(batches.stage, batch=batch, part=part, entries=entries))
+
+    def publish(
+        self,
+        batch: str,
+        parts: Mapping[str, int],
+        turns: Sequence[Turn] = (),
+        on_duplicate: OnDuplicate = "ignore",
+        once: str | None = None,
+        keep: Keeping | None = None,
+    ) -> Plan[Published]:
+        """End turns, and push what a batch staged; see `Store.publish`."""
+        yield BEGIN
+        if once is not None and not (yield partial(batches.note, name=once)):
+            return Published(True, 0)
+        entries: list[Entry] = yield partial(batches.chosen, batch=batch, parts=parts)
+        refused = yield from self.settle(turns, keep)
+        if refused:
+            raise BatchRefused(batch, refused)
+        yield partial(steps.push, entries=entries, on_duplicate=on_duplicate)
+        yield partial(batches.discard, batch=batch)
+        return Published(False, len(entries))
+
+    def discard(self, batch: str) -> Plan[None]:
+        """Forget what a batch staged; see `Store.discard`."""
+        return _alone(partial(batches.discard, batch=batch))
 
     def extend(self, receipts: Sequence[Receipt], lease: timedelta) -> Plan[dict[Receipt, datetime]]:
         """Let leases run until now + lease; see `Store.extend`."""
@@ -173,7 +232,11 @@ class MemoryStore:
 
     def prune(self, limit: int) -> Plan[int]:
         """Take away what was kept long enough; see `Store.prune`."""
-        return _alone(partial(past.prune, limit=limit))
+
+        def both(state: State, now: datetime) -> int:
+            return past.prune(state, now, limit) + batches.prune(state, now, limit)
+
+        return _alone(both)
 
     def history(self, query: PastQuery) -> Plan[list[Past]]:
         """Read turns that are over; see `Store.history`."""

@@ -7,13 +7,21 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from duerow.message import LIVE
-from duerow.store import Charted, Consumer, Counted, Past, Planned, Record, Totals
+from duerow.store import Charted, Consumer, Counted, Entry, Past, Planned, Record, Totals
 
 _AFTER_EVERY_ID: Final = 1 << 63
 _BEFORE_ALL_TIMES: Final = datetime.min.replace(tzinfo=UTC)
+
+
+class Staged(NamedTuple):
+    """What a part of a batch staged at one time."""
+
+    part: str
+    entries: tuple[Entry, ...]
+    at: datetime
 
 
 class State:
@@ -33,6 +41,8 @@ class State:
             when it is known that it was.
         parts: the parts of each set whose others are still to come, by the id of its message, then by their own.
         pipelines: every pipeline by its name.
+        staged: what each batch has staged, in the order in which it was.
+        noted: the names of what happens once, and when it happened.
         counted: what processes counted, by queue, minute and process.
         lifetimes: what was counted of each queue before that.
     """
@@ -57,6 +67,8 @@ class State:
         self.sets: dict[tuple[str, str], tuple[int | None, datetime | None]] = {}
         self.parts: dict[int, dict[int, str]] = {}
         self.pipelines: dict[str, Charted] = {}
+        self.staged: dict[str, tuple[Staged, ...]] = {}
+        self.noted: dict[str, datetime] = {}
         self.counted: dict[tuple[str, datetime, str], Counted] = {}
         self.lifetimes: dict[str, Totals] = {}
 

@@ -79,6 +79,8 @@ def end_turn(state: State, now: datetime, turn: Turn, keep: Keeping | None) -> D
         case Buried(error):
             state.put(replace(dead(record), last_error=_latest_error(record, error)))
         case Released(due_at):
+            if due_at is None:
+                due_at = state.place(record) or record.first_due_at
             state.put(replace(settled(record), due_at=due_at, attempts=record.attempts - 1))
         case Moved() as move:
             return _move(state, now, record, move, keep)

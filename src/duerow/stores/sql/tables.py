@@ -26,6 +26,9 @@ class Tables:
         set: one row for each set of a join that is not complete, or was not long ago.
         part: one row for each part of a set that is not complete.
         pipeline: one row for each pipeline that was declared.
+        staging: one row for each time that a part of a batch staged entries, with what they need when published.
+        staged: one row for each entry that is staged.
+        noted: one row for each name that was noted so that what it names happens once.
         counter: one row for each queue, minute and process that counted something; one more for each queue's lifetime.
         version: one row for each migration that was made.
     """
@@ -143,6 +146,37 @@ class Tables:
             Column("name", Text, primary_key=True),
             Column("definition", dialect.json),
             Column("version", BigInteger),
+        )
+        self.staging = Table(
+            f"{prefix}staging",
+            metadata,
+            Column("id", BigInteger, primary_key=True),
+            Column("batch", Text),
+            Column("part", Text),
+            Column("entries", Integer),
+            Column("keyed", Boolean),
+            Column("grouped", Boolean),
+            Column("lines", dialect.json),
+            Column("due", moment),
+            Column("staged_at", moment),
+        )
+        self.staged = Table(
+            f"{prefix}staged",
+            metadata,
+            Column("staging_id", BigInteger, primary_key=True, autoincrement=False),
+            Column("place", Integer, primary_key=True, autoincrement=False),
+            Column("queue", Text),
+            Column("key", Text),
+            Column("kind", Text),
+            Column("payload", dialect.json),
+            Column("headers", dialect.json),
+            Column("group", Text),
+            Column("priority", SmallInteger),
+            Column("due", moment),
+            Column("delay", dialect.span),
+        )
+        self.noted = Table(
+            f"{prefix}noted", metadata, Column("name", Text, primary_key=True), Column("noted_at", moment)
         )
         self.counter = Table(
             f"{prefix}counter",

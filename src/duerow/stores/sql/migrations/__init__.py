@@ -19,6 +19,7 @@ from duerow.stores.sql.migrations import (
     m0004_history,
     m0005_counters,
     m0006_pipelines,
+    m0007_batches,
 )
 from duerow.stores.sql.statements import Statement
 from duerow.stores.sql.tables import Tables
@@ -30,6 +31,7 @@ MIGRATIONS: Final = (
     ("0004 history", m0004_history.statements),
     ("0005 counters", m0005_counters.statements),
     ("0006 pipelines", m0006_pipelines.statements),
+    ("0007 batches", m0007_batches.statements),
 )
 """Every migration, oldest first: its name, and what it runs for given tables on a given database."""
 

@@ -8,13 +8,14 @@ from duerow.stores.sql.plans.charting import Charting
 from duerow.stores.sql.plans.core import Step
 from duerow.stores.sql.plans.counting import Counting
 from duerow.stores.sql.plans.indexing import Indexes
+from duerow.stores.sql.plans.lending import Lendings
 from duerow.stores.sql.plans.scheduling import Scheduling
-from duerow.stores.sql.plans.taking import Taking
+from duerow.stores.sql.plans.staging import Staging
 
 __all__ = ["SqlStore", "Step"]
 
 
-class SqlStore(Taking, Changing, Counting, Scheduling, Indexes, Charting):
+class SqlStore(Lendings, Staging, Changing, Counting, Scheduling, Indexes, Charting):
     """The contract on an SQL database; see `duerow.store.Store`, whose promises are not repeated here.
 
     Args:

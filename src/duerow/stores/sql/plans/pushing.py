@@ -36,8 +36,16 @@ class Item(msgspec.Struct, frozen=True, gc=False):
 class Pushing(Recalling):
     """Plans that add messages, and look up who holds a key."""
 
-    def push(self, entries: Sequence[Entry], on_duplicate: OnDuplicate, remembered: bool = False) -> Plan[list[Pushed]]:
+    def push(
+        self,
+        entries: Sequence[Entry],
+        on_duplicate: OnDuplicate,
+        remembered: bool = False,
+        once: str | None = None,
+    ) -> Plan[list[Pushed]]:
         """Add messages; see Store.push."""
+        if once is not None:
+            return (yield from self._push_once(entries, on_duplicate, remembered, once))
         if len(entries) == 1 and (entries[0].key is None or (on_duplicate == "ignore" and not remembered)):
             self._note_places(entries)
             return [(yield from self._push_one(entries[0], self.doors.unsure(entries[0].queue)))]
@@ -45,6 +53,21 @@ class Pushing(Recalling):
             yield BEGIN
             yield from self._ask(unsure)
         return (yield from self._add(entries, on_duplicate, remembered))
+
+    def _push_once(
+        self, entries: Sequence[Entry], on_duplicate: OnDuplicate, remembered: bool, once: str
+    ) -> Plan[list[Pushed]]:
+        yield BEGIN
+        if not (yield from self._note_once(once)):
+            return []
+        if not entries:
+            return []
+        yield from self._ask(sorted({entry.queue for entry in entries}))
+        return (yield from self._add(entries, on_duplicate, remembered))
+
+    def _note_once(self, name: str) -> Plan[bool]:
+        """Note the name of what is to happen once; return whether it was not noted before."""
+        return bool((yield self._step(self.statements.note, {"name_in": name})))
 
     def _add(self, entries: Sequence[Entry], on_duplicate: OnDuplicate, remembered: bool = False) -> Plan[list[Pushed]]:
         """Add messages, also to a queue that is being drained: what comes of messages under way is not lost."""
@@ -104,7 +127,7 @@ class Pushing(Recalling):
     def _push_keyless(self, entries: Sequence[Entry]) -> Plan[list[Pushed]]:
         pushed: list[Pushed] = []
         seen: set[Group] | None = set() if any(entry.group is not None for entry in entries) else None
-        for chunk in self._chunks(entries, _entry_size):
+        for chunk in self._chunks(entries, entry_size):
             given = [self._row(entry) for entry in chunk]
             if seen is None:
                 rows = yield self._given(self.statements.insert_keyless, ENTRY[1:], given)
@@ -121,7 +144,7 @@ class Pushing(Recalling):
         items = [Item(place, id, entry) for place, (id, entry) in enumerate(zip(sorted(ids), entries, strict=True))]
         pushed: dict[int, Pushed] = {}
         for wave in _waves(items, lambda item: item.at):
-            for chunk in self._chunks(wave, lambda item: _entry_size(item.entry)):
+            for chunk in self._chunks(wave, lambda item: entry_size(item.entry)):
                 yield from self._push_wave(chunk, mode, pushed, remembered)
         return [pushed[place] for place in range(len(entries))]
 
@@ -277,5 +300,6 @@ def _same_content(holder: Record, entry: Entry, now: datetime | None) -> bool:
     return same_time and (holder.payload, holder.kind) == (entry.payload, entry.kind)
 
 
-def _entry_size(entry: Entry) -> int:
+def entry_size(entry: Entry) -> int:
+    """Return how many characters of payload an entry has."""
     return len(entry.payload)

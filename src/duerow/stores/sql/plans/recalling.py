@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 from duerow.clock import EPOCH
+from duerow.history import NOTED_FOR, STAGED_FOR
 from duerow.plan import BEGIN, Plan
 from duerow.store import Buried, Committed, End, Keeping, Moved, Past, PastQuery, Released, RolledBack, Turn
 from duerow.stores.sql.plans.core import Core
@@ -25,7 +26,7 @@ class Recalling(Core):
         return [self._past(row) for row in rows]
 
     def prune(self, limit: int) -> Plan[int]:
-        """Take away what was kept long enough; see Store.prune. To find that nothing was takes two looks at indexes."""
+        """Take away what was kept long enough; see Store.prune. To find nothing takes four looks at an index."""
         yield BEGIN
         statements, gone = self.statements, 0
         for expired, forget, columns in (
@@ -34,7 +35,28 @@ class Recalling(Core):
         ):
             for chunk in self._chunks((yield self._step(expired, {"limit_in": limit}))):
                 gone += len((yield self._given(forget, columns, sorted(map(tuple, chunk)))))
+        return gone + (yield from self._prune_batches(limit))
+
+    def _prune_batches(self, limit: int) -> Plan[int]:
+        """Take away what was staged but never published, and names of what happened once long ago."""
+        statements = self.statements
+        span = {"span": self.dialect.write_span(-STAGED_FOR)}
+        old, gone = [], 0
+        for id, entries in (yield self._step(statements.old_stagings, {"limit_in": limit, **span})):
+            if gone < limit:  # each may be of many entries
+                old.append(id)
+                gone += entries
+        yield from self._forget_stagings(old)
+        span = {"span": self.dialect.write_span(-NOTED_FOR)}
+        for chunk in self._chunks((yield self._step(statements.old_notes, {"limit_in": limit, **span}))):
+            gone += len((yield self._given(statements.forget_notes, ("key",), sorted(map(tuple, chunk)))))
         return gone
+
+    def _forget_stagings(self, ids: Sequence[int]) -> Plan[None]:
+        """Take away what was staged under these numbers."""
+        for chunk in self._chunks(sorted(ids)):
+            yield self._given(self.statements.forget_staged, ("id",), [(id,) for id in chunk])
+            yield self._given(self.statements.forget_stagings, ("id",), [(id,) for id in chunk])
 
     # What is written with the end of a turn.
 

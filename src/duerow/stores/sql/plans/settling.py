@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from operator import attrgetter
 from typing import Any, Final
 
+from duerow.clock import EPOCH
 from duerow.errors import DuerowError, DuplicateKey, LeaseLost
 from duerow.history import stood_for
 from duerow.plan import BEGIN, Plan
@@ -35,6 +36,7 @@ ORDER_OF_EFFECT: Final[tuple[type[End], ...]] = (Closed, Joined, Committed, Roll
 """In which order the turns of one call take effect."""
 
 _ID: Final = attrgetter("id")
+_TURN_ID: Final = attrgetter("receipt.id")
 
 
 class Settling(Joining):
@@ -57,12 +59,12 @@ class Settling(Joining):
 
     def settle(self, turns: Sequence[Turn], keep: Keeping | None = None) -> Plan[list[Refused]]:
         """End turns; see Store.settle. Commits take effect first, then other ends, then moves, then pushes."""
-        if (
-            keep is None
-            and len(turns) <= self.dialect.chunk
-            and all(type(turn.end) is Committed and turn.group is None and not turn.end.then for turn in turns)
+        if keep is None and all(
+            type(turn.end) is Committed and turn.group is None and not turn.end.then for turn in turns
         ):
-            return (yield from self._commit(turns))
+            if len(turns) <= self.dialect.chunk:
+                return (yield from self._commit(turns))
+            return (yield from self._commit_many(turns))
         self.floors.written()
         by_kind = _by_kind(turns)
         if keep is not None or self._takes_several(turns, len(by_kind)):
@@ -110,6 +112,17 @@ class Settling(Joining):
                 ended.remove(receipt)  # a receipt given twice ends one turn
             else:
                 refused.append(Refused(turn.receipt, LeaseLost(turn.receipt.id)))
+        return refused
+
+    def _commit_many(self, turns: Sequence[Turn]) -> Plan[list[Refused]]:
+        """As `_commit`, of more than one statement takes: in one transaction, in the order of id."""
+        yield BEGIN
+        refused: list[Refused] = []
+        for chunk in self._chunks(sorted(turns, key=_TURN_ID)):
+            refused += yield from self._commit(chunk)
+        if refused:  # in the order given
+            places = {turn.receipt: place for place, turn in enumerate(turns)}
+            refused.sort(key=lambda one: places[one.receipt])
         return refused
 
     def _takes_several(self, turns: Sequence[Turn], kinds: int) -> bool:
@@ -166,7 +179,7 @@ class Settling(Joining):
             case Buried():
                 return (end.error,)
             case Released():
-                self.floors.lower(end.due_at)
+                self.floors.lower(EPOCH if end.due_at is None else end.due_at)
                 return (self.dialect.write_moment(end.due_at),)
             case Moved():
                 self.floors.lower(end.due)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from itertools import groupby
 from operator import attrgetter
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -26,13 +26,26 @@ _IN_LINE: Final = (attrgetter("id"), attrgetter("due_at"), attrgetter("priority"
 _DUE_AT: Final = _IN_LINE[1]
 _PRIORITY: Final = _IN_LINE[2]
 _STATUS: Final = LENT.index("status")
-_KEY: Final = LENT.index("key")
+_USED: Final = tuple(map(LENT.index, ("id", "token", "key", "headers", "attempts", "last_error")))
 _GROUP: Final = RECORD.index("group")
 
 MORE: Final = 50
 """How many rows of groups are looked at beyond those that are wanted, for some may have to wait."""
 
 Rows = Sequence[Sequence[Any]]
+
+
+class Used(NamedTuple):
+    """A message that was buried, since its attempts were used up."""
+
+    id: int
+    token: int
+    key: str | None
+    headers: str | None
+    attempts: int
+    error: str | None
+    priority: int
+    group: str | None
 
 
 class Taking(Settling):
@@ -60,23 +73,27 @@ class Taking(Settling):
         def buried(rows: Rows) -> Iterable[str]:
             return (row[-1] for row in rows if row[_STATUS] == "dead")
 
-        taking = _Taking(queue, limit, self.statements.reserve, self.statements.lend, lent, buried, values)
+        taking = Takes(queue, limit, self.statements.reserve, self.statements.lend, lent, buried, values)
         if keep is not None and (history := keep.history) is not None:
             taking.history = history
             taking.over = lambda ids: self._keep_lapsed(ids, history, attempts, buries=True, to=dead_letter)
         yield from self._take(taking)
-        if keep is not None:
-            yield from self._remember([(queue, row[_KEY], row[0]) for row in taking.buried], keep)
-        if dead_letter is not None and taking.buried:
-            yield from self._send_away(queue, dead_letter, taking.buried)
+        yield from self._see_off(queue, taking.buried, dead_letter, keep)
         return Reserved(_in_line(taking.records), taking.rows - len(taking.records))
 
-    def _send_away(self, queue: str, to: str, rows: Rows) -> Plan[None]:
-        """Move rows of LENT that were buried to a dead-letter queue."""
+    def _see_off(self, queue: str, buried: Sequence[Used], dead_letter: str | None, keep: Keeping | None) -> Plan[None]:
+        """Remember the keys of messages that were buried, and move them to the dead-letter queue if there is one."""
+        if keep is not None:
+            yield from self._remember([(queue, one.key, one.id) for one in buried], keep)
+        if dead_letter is not None and buried:
+            yield from self._send_away(queue, dead_letter, buried)
+
+    def _send_away(self, queue: str, to: str, buried: Sequence[Used]) -> Plan[None]:
+        """Move messages that were buried to a dead-letter queue."""
         read: Callable[[Any], Any] = self.dialect.read_moment
         now = read((yield self._step(self.statements.time, {}))[0][0])
         items: list[tuple[int, Turn]] = []
-        for id, _, _, key, headers, _, _, _, _, attempts, token, _, error, priority, group in rows:
+        for id, token, key, headers, attempts, error, priority, group in buried:
             why = decode_failure(error)
             reason = "" if why is None else why.message
             letter = moved_to_dead_letters(to, queue, key, headers, attempts, reason, now, group, priority)
@@ -133,7 +150,7 @@ class Taking(Settling):
             return (row[_GROUP] for row in rows)
 
         statements = self.statements
-        taking = _Taking(queue, limit, statements.pop, statements.take, self._popped, popped, {"attempts_in": None})
+        taking = Takes(queue, limit, statements.pop, statements.take, self._popped, popped, {"attempts_in": None})
         if keep is not None and (history := keep.history) is not None:
             taking.history = history
             taking.over = lambda ids: self._keep_popped(ids, history)
@@ -155,7 +172,7 @@ class Taking(Settling):
 
     # From line to line.
 
-    def _take(self, taking: _Taking) -> Plan[None]:
+    def _take(self, taking: Takes) -> Plan[None]:
         """Take due rows, lowest priority first; before the queue is called empty all of its lines are looked at."""
         queue, writes = taking.queue, self.floors.nothing_before(taking.queue)[1]
         fresh = self.lines.stale(queue)
@@ -178,7 +195,7 @@ class Taking(Settling):
             lines, now = self.lines.of(queue), None if self.clock is None else self.clock.now()
             self.floors.found_nothing(queue, [(queue, line) for line in lines], writes, now)
 
-    def _take_from(self, taking: _Taking, lines: Sequence[Line]) -> Plan[None]:
+    def _take_from(self, taking: Takes, lines: Sequence[Line]) -> Plan[None]:
         if taking.over is not None or any(line.grouped for line in lines):
             yield BEGIN
         for _, equal in groupby(lines, key=_PRIORITY):
@@ -190,7 +207,7 @@ class Taking(Settling):
             if not taking.left:
                 return
 
-    def _take_at_once(self, taking: _Taking, line: Line) -> Plan[None]:
+    def _take_at_once(self, taking: Takes, line: Line) -> Plan[None]:
         """Take from a line without groups: picked and taken by one statement."""
         while taking.left:
             wanted, start = taking.left, self.floors.start((taking.queue, line))
@@ -203,7 +220,7 @@ class Taking(Settling):
                 self._found_less(taking, line, start, bool(rows))
                 return
 
-    def _take_in_turn(self, taking: _Taking, lines: Sequence[Line]) -> Plan[None]:
+    def _take_in_turn(self, taking: Takes, lines: Sequence[Line]) -> Plan[None]:
         """Take from lines of one priority in several steps: rows are picked, judged if in groups, and then taken."""
         while taking.left:
             picked: list[tuple[datetime, int, Line]] = []
@@ -216,7 +233,7 @@ class Taking(Settling):
             for line in lines:
                 yield from self._take_picked(taking, line, [id for _, id, of in chosen if of is line])
 
-    def _take_picked(self, taking: _Taking, line: Line, ids: Sequence[int]) -> Plan[None]:
+    def _take_picked(self, taking: Takes, line: Line, ids: Sequence[int]) -> Plan[None]:
         for chunk in self._chunks(sorted(ids)):
             if taking.over is not None:
                 yield from taking.over(chunk)
@@ -227,7 +244,7 @@ class Taking(Settling):
                 taking.served.update(record.group for record in records)
                 yield from self._call_up((taking.queue, group) for group in taking.gone(rows))
 
-    def _picked(self, taking: _Taking, line: Line) -> Plan[dict[int, Any]]:
+    def _picked(self, taking: Takes, line: Line) -> Plan[dict[int, Any]]:
         """Lock due rows of a line, as many as are wanted; return their due times by id."""
         start = self.floors.start((taking.queue, line))
         bound = self._from(start, taking, line)
@@ -239,7 +256,7 @@ class Taking(Settling):
             self._found_less(taking, line, start, bool(rows))
         return {row[0]: row[1] for row in rows}
 
-    def _heads(self, taking: _Taking, line: Line) -> Plan[dict[int, Any]]:
+    def _heads(self, taking: Takes, line: Line) -> Plan[dict[int, Any]]:
         """Lock due rows whose turn it is in their groups; others are put behind, so that each is met here once."""
         heads: dict[int, Any] = {}
         seen: set[int] = set()
@@ -277,7 +294,7 @@ class Taking(Settling):
                     behind[id] = bool(was_lent)
         return turn, behind
 
-    def _put_behind(self, taking: _Taking, behind: Mapping[int, bool], rows: Mapping[int, Sequence[Any]]) -> Plan[None]:
+    def _put_behind(self, taking: Takes, behind: Mapping[int, bool], rows: Mapping[int, Sequence[Any]]) -> Plan[None]:
         more = {"attempts_in": taking.values["attempts_in"]}
         for chunk in self._chunks(sorted(behind)):
             if taking.history is not None:
@@ -286,7 +303,7 @@ class Taking(Settling):
         # What was lent kept its group back, also from one that goes before it.
         yield from self._call_up((taking.queue, rows[id][2]) for id, was_lent in behind.items() if was_lent)
 
-    def _from(self, start: Start, taking: _Taking, line: Line) -> dict[str, Any]:
+    def _from(self, start: Start, taking: Takes, line: Line) -> dict[str, Any]:
         bound = {
             **taking.values,
             "queue_in": taking.queue,
@@ -297,11 +314,11 @@ class Taking(Settling):
             bound["floor"] = self.dialect.write_moment(start.due_at)
         return bound
 
-    def _raise_floor(self, taking: _Taking, line: Line, start: Start, rows: Rows, newest: Any) -> None:
+    def _raise_floor(self, taking: Takes, line: Line, start: Start, rows: Rows, newest: Any) -> None:
         if self.floors.kept:
             self.floors.claimed((taking.queue, line), start, oldest=moment(rows[0][-1]), newest=newest)
 
-    def _found_less(self, taking: _Taking, line: Line, start: Start, some: bool) -> None:
+    def _found_less(self, taking: Takes, line: Line, start: Start, some: bool) -> None:
         """Note that a line had fewer rows than were wanted, from its floor on or in all."""
         if start.due_at is not None:
             taking.floored.add(line)
@@ -316,7 +333,7 @@ def _in_line(records: list[Record]) -> list[Record]:
     return records
 
 
-class _Taking:
+class Takes:
     """One call that takes due rows, and what it has so far.
 
     Args:
@@ -339,7 +356,7 @@ class _Taking:
         limit: int,
         at_once: Callable[[bool], Statement],
         picked: OverRows,
-        read: Callable[[Rows, Line], list[Record]],
+        read: Callable[[Rows, Line], list[Any]],
         gone: Callable[[Rows], Iterable[str]],
         values: Mapping[str, Any],
     ) -> None:
@@ -347,9 +364,9 @@ class _Taking:
         self.at_once, self.picked, self.read, self.gone, self.values = at_once, picked, read, gone, values
         self.history: timedelta | None = None
         self.over: Callable[[Sequence[int]], Plan[None]] | None = None
-        self.records: list[Record] = []
+        self.records: list[Any] = []
         self.rows = 0
-        self.buried: list[tuple[Any, ...]] = []
+        self.buried: list[Used] = []
         self.floored: set[Line] = set()
         self.served: set[str | None] = set()
 
@@ -358,13 +375,15 @@ class _Taking:
         """How many more may be taken."""
         return self.limit - len(self.records)
 
-    def add(self, records: Sequence[Record], rows: Rows, line: Line) -> None:
+    def add(self, records: Sequence[Any], rows: Rows, line: Line) -> None:
         """Count in what a statement took; of rows that are no records the attempts were used up."""
         self.records += records
         self.rows += len(rows)
         if len(records) < len(rows):
-            end = len(LENT)
-            grouped = line.grouped
-            self.buried += [
-                (*row[:end], line.priority, row[end + 1] if grouped else None) for row in rows if row[_STATUS] == "dead"
-            ]
+            self.buried += [self.used(row, line) for row in rows if row[_STATUS] == "dead"]
+
+    def used(self, row: Sequence[Any], line: Line) -> Used:
+        """Return a row of LENT that was buried."""
+        group = row[len(LENT) + 1] if line.grouped else None
+        id, token, key, headers, attempts, error = (row[place] for place in _USED)
+        return Used(id, token, key, headers, attempts, error, line.priority, group)

@@ -11,11 +11,11 @@ from duerow.stores.sql.statements.charting import Charting
 from duerow.stores.sql.statements.core import ENTRY, LENT, ONE, RECEIPT, RECORD, OverRows, Statement
 from duerow.stores.sql.statements.counting import Counting
 from duerow.stores.sql.statements.joining import Joining
-from duerow.stores.sql.statements.pushing import Pushing
 from duerow.stores.sql.statements.queues import Queues
 from duerow.stores.sql.statements.reading import Reading
-from duerow.stores.sql.statements.recalling import PAST, STORY, Recalling
+from duerow.stores.sql.statements.recalling import PAST, STORY
 from duerow.stores.sql.statements.scheduling import Scheduling
+from duerow.stores.sql.statements.staging import STAGED, Staging
 from duerow.stores.sql.statements.taking import Taking
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "PAST",
     "RECEIPT",
     "RECORD",
+    "STAGED",
     "STORY",
     "OverRows",
     "Statement",
@@ -33,7 +34,7 @@ __all__ = [
 ]
 
 
-class Statements(Pushing, Taking, Changing, Reading, Queues, Counting, Scheduling, Recalling, Joining, Charting):
+class Statements(Staging, Taking, Changing, Reading, Queues, Counting, Scheduling, Joining, Charting):
     """The statements of one installation.
 
     Args:

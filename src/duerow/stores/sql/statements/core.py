@@ -178,6 +178,8 @@ class Core:
             "content": Text(),
             "parts": Integer(),
             "remember": self.dialect.span,
+            "staging_id": BigInteger(),
+            "place": Integer(),
         }
         return OverRows(self.dialect, {name: types[name] for name in names}, build)
 

@@ -263,8 +263,10 @@ class Recalling(Core):
         )
         return remembering
 
-    def _expired(self, found: Select[Any], until: ColumnElement[Any]) -> Select[Any]:
-        over = found.where(until <= self.now).order_by(until)
+    def _expired(
+        self, found: Select[Any], until: ColumnElement[Any], than: ColumnElement[Any] | None = None
+    ) -> Select[Any]:
+        over = found.where(until <= (self.now if than is None else than)).order_by(until)
         return over.limit(self._bound("limit_in", Integer())).with_for_update(skip_locked=True)
 
     def _place(self, place: PlaceInHistory) -> ColumnElement[Any]:

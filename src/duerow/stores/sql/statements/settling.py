@@ -76,9 +76,11 @@ class Settling(Core):
     @cached_property
     def release(self) -> OverRows:
         """Give rows whose token matches their place in line and their attempt back; return their receipts."""
+        columns = self.message.c
 
         def build(given: Any) -> Executable:
-            return self._turn(given, due_at=given.c.due, attempts=self.message.c.attempts - const(1))
+            due = func.coalesce(given.c.due, columns.place_at, columns.first_due_at, type_=self.dialect.moment)
+            return self._turn(given, due_at=due, attempts=columns.attempts - const(1))
 
         return self._over((*RECEIPT, "due"), build)
 

@@ -7,6 +7,7 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 from sqlalchemy import (
+    BigInteger,
     ColumnElement,
     Integer,
     Select,
@@ -44,6 +45,31 @@ class Taking(Core):
         """
         lent = self._lend().where(self.dialect.one_of(self.message.c.id, self._due_ids(from_floor)))
         return Statement(lent.returning(*self._lent, *self._oldest(False, from_floor)))
+
+    @lru_cache(maxsize=4)  # noqa: B019 - lives as long as the store
+    def lend_unread(self, from_floor: bool) -> Statement:
+        """As `reserve`, but return no more than who was lent, and the due time it had; and the floor."""
+        lent = self._lend().where(self.dialect.one_of(self.message.c.id, self._due_ids(from_floor)))
+        return Statement(lent.returning(*self._unread, *self._oldest(False, from_floor)))
+
+    @cached_property
+    def lend_picked_unread(self) -> OverRows:
+        """As `lend`, but return no more than who was lent, the due time it had, and its group."""
+        columns = self.message.c
+
+        def build(given: Any) -> Executable:
+            return self._lend().where(columns.id == given.c.id).returning(*self._unread, columns.group)
+
+        return self._over(("id",), build)
+
+    @cached_property
+    def held(self) -> Statement:
+        """Read the messages of a range of ids that a claim holds; the planner is to see nothing but the range."""
+        columns = self.message.c
+        ids = columns.id.between(self._bound("first_in", BigInteger()), self._bound("last_in", BigInteger()))
+        its = self.dialect.same(columns.leased_by, self._bound("consumer", Text()))
+        found = select(*self._record).where(ids, its, self.dialect.same(columns.queue, self._bound("queue_in", Text())))
+        return Statement(found.order_by(columns.id).limit(self._bound("limit_in", Integer())))
 
     @lru_cache(maxsize=4)  # noqa: B019 - lives as long as the store
     def pop(self, from_floor: bool) -> Statement:
@@ -170,6 +196,12 @@ class Taking(Core):
             return select(found, self.now).select_from(given)
 
         return self._over(("grouped", "priority"), build)
+
+    @property
+    def _unread(self) -> tuple[ColumnElement[Any], ...]:
+        """The columns of UNREAD."""
+        columns = self.message.c
+        return (columns.id, columns.token, columns.status, columns.place_at)
 
     def _lend(self) -> Update:
         columns = self.message.c

@@ -1,0 +1,128 @@
+"""A batch in the hands of the driver: receipts and ranges of ids, and never a payload."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from array import array
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from types import TracebackType
+from typing import Final, Self
+
+from duerow.errors import StoreUnavailable
+from duerow.reservation import Receipt
+from duerow.store import Lent
+from duerow.sync.queue import Queue
+from duerow.working.pace import Backoff
+
+LOG: Final = logging.getLogger("duerow.spark")
+
+PIECE: Final = 5_000
+"""Leases that are extended in one transaction, and turns that the driver ends in one."""
+
+Range = tuple[int, int]
+"""The ids of a part of a batch: from the first to the last."""
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Messages that the driver has lent.
+
+    Attributes:
+        claim: the claim id, by which the executors find them again.
+        lent: their receipts, in the order of ids.
+    """
+
+    claim: str
+    lent: Lent
+
+    def __len__(self) -> int:
+        return len(self.lent.receipts)
+
+    @property
+    def ids(self) -> array[int]:
+        """The ids of the messages, in order."""
+        return array("q", [receipt.id for receipt in self.lent.receipts])
+
+    def ranges(self, parts: int) -> list[Range]:
+        """Return at most so many ranges of ids that together are the batch, of about as many messages each."""
+        receipts = self.lent.receipts
+        each = -(-len(receipts) // min(parts, len(receipts)))
+        pieces = [receipts[start : start + each] for start in range(0, len(receipts), each)]
+        return [(piece[0].id, piece[-1].id) for piece in pieces]
+
+    def of(self, ids: Iterable[int]) -> Batch:
+        """Return the part of the batch that are these messages."""
+        wanted = set(ids)
+        receipts = [receipt for receipt in self.lent.receipts if receipt.id in wanted]
+        return Batch(self.claim, Lent(receipts, self.lent.groups, 0))
+
+    def halves(self) -> list[Batch]:
+        """Return its two halves, or itself alone if it is one message."""
+        receipts, middle = self.lent.receipts, (len(self) + 1) // 2
+        parts = [part for part in (receipts[:middle], receipts[middle:]) if part]
+        return [Batch(self.claim, Lent(part, self.lent.groups, 0)) for part in parts]
+
+    def pieces(self) -> Iterable[list[Receipt]]:
+        """Yield the receipts in pieces for one transaction each."""
+        receipts = self.lent.receipts
+        for start in range(0, len(receipts), PIECE):
+            yield receipts[start : start + PIECE]
+
+
+def still_held(queue: Queue, batch: Batch, lease: timedelta) -> Batch:
+    """Extend the leases of a batch; return the part of it that is still ours."""
+    held: set[int] = set()
+    for piece in batch.pieces():
+        held.update(receipt.id for receipt in _extended(queue, piece, lease))
+    return batch if len(held) == len(batch) else batch.of(held)
+
+
+def _extended(queue: Queue, piece: Sequence[Receipt], lease: timedelta) -> Iterable[Receipt]:
+    store = queue.database.store
+    return queue.database.run(lambda: store.extend(piece, lease), None, len(piece))
+
+
+class Heartbeat:
+    """Extends the leases of a batch from a thread of its own whenever two thirds of them have passed.
+
+    Normal batches are done long before. Messages that are ours no more are simply not extended: their turns will be
+    refused.
+
+    Args:
+        queue: whose messages.
+        batch: the batch.
+        lease: for how long they were lent, and are extended.
+    """
+
+    def __init__(self, queue: Queue, batch: Batch, lease: timedelta) -> None:
+        self._queue, self._batch, self._lease = queue, batch, lease
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._beat, name="duerow-heartbeat", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def _beat(self) -> None:
+        outage, patience = Backoff(), self._lease.total_seconds() * 2 / 3
+        wait = patience
+        while not self._over.wait(wait):
+            try:
+                held = still_held(self._queue, self._batch, self._lease)
+            except StoreUnavailable as error:
+                wait = outage.next()
+                LOG.warning("cannot extend the leases of %s: %s; trying again", self._queue, error)
+                continue
+            outage.reset()
+            wait = patience
+            if len(held) < len(self._batch):
+                LOG.debug("%d messages of %s are ours no more", len(self._batch) - len(held), self._queue)

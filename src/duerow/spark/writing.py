@@ -1,0 +1,371 @@
+"""How executors write the result of a frame station: row by row with each message's own turn, or staged.
+
+What comes back to the driver is counts and ids, and why messages failed; never a payload.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+import zlib
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import repeat
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+from msgspec import UNSET
+
+from duerow import codec, translation
+from duerow.codec import JSON, MAX_PAYLOAD_BYTES, Encoded
+from duerow.errors import InvalidMessage, InvalidOutcome
+from duerow.payloads import Payloads
+from duerow.pipeline import Frame
+from duerow.pipeline.frame import Row, offspring
+from duerow.reservation import Reservation
+from duerow.spark.batch import Batch
+from duerow.spark.reading import Desk
+from duerow.spark.schema import check_text, checker, may_be_absent, schema_of, without_absent
+from duerow.spark.task import COUNTS, Settler, Tally, database_of
+from duerow.store import Entry, Query, Record
+from duerow.sync.database import Database
+from duerow.typed import Declared
+from duerow.working.attempt import Attempt
+from duerow.working.hand import Ended
+
+if TYPE_CHECKING:
+    from pyarrow import RecordBatch
+
+CHUNK: Final = 2_000
+"""Turns that are ended, or messages that are staged, in one transaction."""
+
+COLUMNS: Final = ("_id", "_queue", "_error", "payload", "_key", "_group", "_priority", "_headers", "_due", "_hops")
+"""What a result is brought to before it is written: the fields of `Row` in an order of their own."""
+
+SCHEMA: Final = ", ".join(
+    [*(f"{name} long" for name in COUNTS), "part string", "entries long", "ids binary", "failed binary"]
+    + ["why array<string>", "problem string"]
+)
+"""What a task returns to the driver."""
+
+
+class Written(msgspec.Struct):
+    """What a task says that it did.
+
+    Attributes:
+        tally: the turns that it ended.
+        part: what it staged, by name; "" if nothing.
+        entries: how many it staged.
+        ids: which messages its rows were of, where they say so.
+        failed: which messages its rows say have failed.
+        why: why, of each of them.
+        problem: why the batch cannot be carried out as a whole; "" if it can.
+    """
+
+    tally: Tally = msgspec.field(default_factory=Tally)
+    part: str = ""
+    entries: int = 0
+    ids: list[int] = []
+    failed: list[int] = []
+    why: list[str] = []
+    problem: str = ""
+
+    def row(self) -> dict[str, list[Any]]:
+        """Return it as columns of SCHEMA."""
+        counts: dict[str, list[Any]] = {name: [getattr(self.tally, name)] for name in COUNTS}
+        ids, failed = array("q", self.ids).tobytes(), array("q", self.failed).tobytes()
+        return counts | {
+            "part": [self.part],
+            "entries": [self.entries],
+            "ids": [ids],
+            "failed": [failed],
+            "why": [self.why],
+            "problem": [self.problem],
+        }
+
+    @staticmethod
+    def of(row: Any) -> Written:
+        """Return what `row` said, as Spark hands it to the driver."""
+        ids, failed = array("q"), array("q")
+        ids.frombytes(bytes(row["ids"]))
+        failed.frombytes(bytes(row["failed"]))
+        tally = Tally(*(row[name] for name in COUNTS))
+        return Written(
+            tally, row["part"], row["entries"], ids.tolist(), failed.tolist(), list(row["why"]), row["problem"]
+        )
+
+
+class BadRow(Exception):
+    """A row of a result that no single message can be blamed for: the batch fails."""
+
+
+@dataclass(frozen=True)
+class Writing:
+    """What the driver tells a task that writes.
+
+    Attributes:
+        desk: whose result.
+        batch: the claim id, which names what is staged as well.
+        has: the columns that the result has; of the others nothing is said.
+        written: the type of the payloads; None: text that the function has written.
+        receipts: for row by row: the receipts of the batch, packed.
+    """
+
+    desk: Desk
+    batch: str
+    has: frozenset[str]
+    written: Any
+    receipts: bytes = field(default=b"", repr=False)
+
+
+def write_task(writing: Writing) -> Callable[[Iterable[Any]], Iterator[RecordBatch]]:
+    """Return the function for `mapInArrow` that writes a partition of a result."""
+
+    def write(batches: Iterable[Any]) -> Iterator[RecordBatch]:
+        from pyarrow import RecordBatch
+
+        writer = _writer(writing.desk)
+        rows = _rows(batches, writing)
+        written = (writer.row_by_row if writer.station.rowwise else writer.staged)(rows, writing)
+        yield RecordBatch.from_pydict(written.row(), schema=_arrow_schema())
+
+    write.__name__ = f"{writing.desk.name}, written"
+    return write
+
+
+def _arrow_schema() -> Any:
+    import pyarrow as pa
+
+    of = {"part": pa.string(), "ids": pa.binary(), "failed": pa.binary(), "why": pa.list_(pa.string())}
+    names = [*COUNTS, "part", "entries", "ids", "failed", "why", "problem"]
+    return pa.schema([(name, pa.string() if name == "problem" else of.get(name, pa.int64())) for name in names])
+
+
+def packed(batch: Batch) -> bytes:
+    """Return the receipts of a batch as bytes: tokens are much alike, and ids follow one another."""
+    receipts = batch.lent.receipts
+    tokens = array("q", [receipt.token for receipt in receipts])
+    return zlib.compress(batch.ids.tobytes() + tokens.tobytes(), 1)
+
+
+@lru_cache(maxsize=4)
+def unpacked(receipts: bytes) -> dict[int, int]:
+    """Return the tokens of a batch by id."""
+    both = array("q")
+    both.frombytes(zlib.decompress(receipts))
+    middle = len(both) // 2
+    return dict(zip(both[:middle], both[middle:], strict=True))
+
+
+def _rows(batches: Iterable[Any], writing: Writing) -> Iterator[Row]:
+    """Yield the rows of a partition."""
+    for batch in batches:
+        columns = [_values(batch, place, name, writing.has) for place, name in enumerate(COLUMNS)]
+        ids, ways, errors, payloads, keys, groups, priorities, headers, dues, hops = columns
+        if "_priority" in writing.has:
+            priorities = (0 if one is None else one for one in priorities)
+        hops = (one or 0 for one in hops) if "_hops" in writing.has else repeat(0)
+        for row in zip(ids, ways, errors, payloads, keys, groups, priorities, headers, dues, hops):  # noqa: B905
+            yield Row(*row)
+
+
+_PLAIN: Final = frozenset({"_id", "_queue", "_error", "_due"})
+"""Columns of which null says as much as their absence."""
+
+
+def _values(batch: Any, place: int, name: str, has: frozenset[str]) -> Any:
+    if name in has:
+        return batch.column(place).to_pylist()
+    return repeat(None if name in _PLAIN else UNSET, batch.num_rows)
+
+
+@lru_cache(maxsize=16)
+def _writer(desk: Desk) -> Writer:
+    """Return this process's writer of a station."""
+    station, _, targets = desk.unpacked()
+    return Writer(station, database_of(desk.access), targets, desk.max_hops)
+
+
+class Writer:
+    """Writes the results of a station.
+
+    Args:
+        station: whose results.
+        database: where they go.
+        targets: the declared type of each queue that they go to; None: it declares none.
+        max_hops: how many queues a message may go through.
+    """
+
+    def __init__(self, station: Frame, database: Database, targets: Mapping[str, Any], max_hops: int) -> None:
+        self.station, self._database, self._max_hops = station, database, max_hops
+        self._queue = station.queue(database)
+        self._settler = Settler(station, database, CHUNK)
+        self._payloads = Payloads(station.name, sealing=database.encryption)
+        self._targets = {queue: None if of is None else Target(of) for queue, of in targets.items()}
+
+    # Row by row.
+
+    def row_by_row(self, rows: Iterable[Row], writing: Writing) -> Written:
+        """End the turn of each row's message by itself; nothing at all if the rows are not each of another message."""
+        tokens = unpacked(writing.receipts)
+        found: dict[int, Row] = {}
+        for row in rows:
+            if (problem := self._mistaken(row, found, tokens)) is not None:
+                return Written(problem=problem)
+            found[row.id] = row  # type: ignore[index]  # it has one
+        written = Written(ids=list(found))
+        each = list(found.values())
+        encode = self._encoder(writing)
+        for start in range(0, len(each), CHUNK):
+            self._end(each[start : start + CHUNK], tokens, encode, written.tally)
+        self._settler.write_counts()
+        return written
+
+    def _mistaken(self, row: Row, found: Mapping[int, Row], tokens: Mapping[int, int]) -> str | None:
+        if row.id is None:
+            return f"{self.station}: a row of its result has no _id; with rowwise=True each has that of its message"
+        if row.id not in tokens:
+            return f"{self.station}: its result has the _id {row.id}, which is not of a message of the batch"
+        if row.id in found:
+            return (
+                f"{self.station}: its result has the _id {row.id} twice; with rowwise=True a message moves on once, "
+                "without it rows may be as many as there are"
+            )
+        return None
+
+    def _end(
+        self, rows: Sequence[Row], tokens: Mapping[int, int], encode: Callable[[str, Any], Encoded | None], tally: Tally
+    ) -> None:
+        records = self._records(sorted(row.id for row in rows if row.id is not None), tokens)
+        now = time.monotonic()
+        ended: list[Ended] = []
+        for row in rows:
+            record = records.get(row.id)  # type: ignore[arg-type]  # it has one
+            if record is None:
+                tally.refused += 1
+                continue
+            message = translation.message(record, _unread)
+            payload: Encoded | Exception | None
+            try:
+                payload = None if row.error is not None else encode(self.station.target(row), row.payload)
+            except (InvalidMessage, InvalidOutcome) as error:
+                payload = error
+            settlement = self.station.row_settlement(message, row, payload, self._max_hops)
+            assert record.leased_until is not None  # noqa: S101 - it is ours
+            ended.append(Ended(Attempt(Reservation(message, record.leased_until), now, now), settlement))
+        if ended:
+            self._settler.settle(ended, tally)
+
+    def _records(self, ids: Sequence[int], tokens: Mapping[int, int]) -> dict[int, Record]:
+        """Return those of the messages that are still ours, by id."""
+        query = Query(self.station.name, ids=tuple(ids), by_id=True, limit=len(ids))
+        find = self._database.store.find
+        found = self._settler.patiently(lambda: self._database.run(lambda: find(query), None, len(ids)))
+        return {record.id: record for record in found if record.token == tokens[record.id] and record.leased_by}
+
+    # Staged.
+
+    def staged(self, rows: Iterable[Row], writing: Writing) -> Written:
+        """Stage the rows under a name of this attempt's own, for the driver to publish."""
+        written = Written(part=secrets.token_hex(8))
+        encode = self._encoder(writing)
+        entries: list[Entry] = []
+        try:
+            for row in rows:
+                try:
+                    entries.append(self._entry(row, encode))
+                except (InvalidMessage, InvalidOutcome, _Failed) as error:
+                    if row.id is None:
+                        raise BadRow(str(error)) from error
+                    written.failed.append(row.id)
+                    written.why.append(str(error))
+                    continue
+                if row.id is not None:
+                    written.ids.append(row.id)
+                if len(entries) == CHUNK:
+                    self._stage(writing.batch, written, entries)
+                    entries = []
+        except BadRow as problem:
+            return Written(problem=str(problem))
+        self._stage(writing.batch, written, entries)
+        return written
+
+    def _stage(self, batch: str, written: Written, entries: Sequence[Entry]) -> None:
+        if entries:
+            self._settler.patiently(lambda: self._database.stage(batch, written.part, entries))
+            written.entries += len(entries)
+
+    def _entry(self, row: Row, encode: Callable[[str, Any], Encoded | None]) -> Entry:
+        if row.error is not None:
+            raise _Failed(row.error)
+        to = self.station.target(row)
+        encoded = encode(to, row.payload)
+        return translation.entry(
+            to,
+            encoded,
+            key=None if row.key is UNSET else row.key,
+            due=row.due,
+            headers=offspring(row),
+            group=None if row.group is UNSET else row.group,
+            priority=0 if row.priority is UNSET else row.priority,
+            encode=codec.encode,
+        )
+
+    # Payloads.
+
+    def _encoder(self, writing: Writing) -> Callable[[str, Any], Encoded | None]:
+        """Return what makes a payload for a queue of the text that Spark, or the function, has written."""
+        fits = None if writing.written is None else checker(writing.written)
+        targets, payloads = self._targets, self._payloads
+
+        def encode(queue: str, text: Any) -> Encoded | None:
+            if text is UNSET:
+                return None
+            if text is None:
+                raise InvalidOutcome(
+                    f"{self.station}: a row of its result has no payload; JSON's null is the text 'null'"
+                )
+            clean = codec.encode(codec.decode(JSON, text)).text if fits is None else _checked(text, fits)
+            target = targets[queue]
+            return payloads.encode_for(queue, Encoded(JSON, clean) if target is None else target.encode(clean))
+
+        return encode
+
+
+class _Failed(Exception):
+    """What `_error` says."""
+
+
+class Target:
+    """What is declared of a queue that a result goes to.
+
+    Args:
+        of: the declared type.
+    """
+
+    def __init__(self, of: Any) -> None:
+        self._declared: Declared[Any] = Declared(of)
+        schema = schema_of(of)
+        self._schema = schema if may_be_absent(schema) else None
+
+    def encode(self, text: str) -> Encoded:
+        """Return JSON text as a payload of the declared type; raise CodecError if it does not fit."""
+        if self._schema is not None:
+            text = codec.encode(without_absent(codec.decode(JSON, text), self._schema)).text
+        self._declared.decode(JSON, text)
+        return Encoded(self._declared.kind, text)
+
+
+def _checked(text: str, fits: Callable[[Any], str | None]) -> str:
+    """Return text that Spark has written of columns; raise CodecError for what a payload cannot be."""
+    if '"NaN"' in text or 'Infinity"' in text:
+        check_text(fits, text)  # numbers that JSON does not have, unless it is really text
+    if "\\u0000" in text or 4 * len(text) > MAX_PAYLOAD_BYTES:
+        return codec.encode(codec.decode(JSON, text)).text
+    return text
+
+
+def _unread(kind: str, text: str, /) -> None:
+    """Decode nothing: what a row says takes the payload's place, or it stays as it is."""

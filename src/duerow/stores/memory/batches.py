@@ -1,0 +1,102 @@
+"""What is done with whole batches: one function for each step, given the state and the moment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Final
+
+from duerow.errors import QueueDraining, StagedLost
+from duerow.message import OnDuplicate, Pushed
+from duerow.reservation import Receipt
+from duerow.store import Entry, Keeping, Lent, Record
+from duerow.stores.memory import steps
+from duerow.stores.memory.state import Staged, State
+
+STAGED_FOR: Final = timedelta(days=1)
+NOTED_FOR: Final = timedelta(days=30)
+
+
+def lend(
+    state: State,
+    now: datetime,
+    queue: str,
+    limit: int,
+    lease: timedelta,
+    attempts: int | None,
+    consumer: str,
+    dead_letter: str | None,
+    keep: Keeping | None,
+) -> Lent:
+    """Lend as a reserve does, and tell no more than who was lent."""
+    reserved = steps.reserve(state, now, queue, limit, lease, attempts, consumer, dead_letter, keep)
+    records = sorted(reserved.records, key=lambda record: record.id)
+    groups = {record.id: record.group for record in records if record.group is not None}
+    return Lent([Receipt(record.id, record.token) for record in records], groups, reserved.buried)
+
+
+def held(state: State, now: datetime, queue: str, consumer: str, first: int, last: int, limit: int) -> list[Record]:
+    """Read what a claim holds of a range of ids."""
+    found = [
+        record
+        for id_, record in sorted(state.records.items())
+        if first <= id_ <= last and record.queue == queue and record.leased_by == consumer
+    ]
+    return found[:limit]
+
+
+def stage(state: State, now: datetime, batch: str, part: str, entries: Sequence[Entry]) -> None:
+    """Keep entries beside what the batch has staged before."""
+    before = state.staged.get(batch, ())
+    state.assign(state.staged, batch, (*before, Staged(part, tuple(entries), now)))
+
+
+def note(state: State, now: datetime, name: str) -> bool:
+    """Note that what has this name happens now; False: it happened before."""
+    if name in state.noted:
+        return False
+    state.assign(state.noted, name, now)
+    return True
+
+
+def push_once(
+    state: State, now: datetime, entries: Sequence[Entry], on_duplicate: OnDuplicate, remembered: bool, once: str
+) -> list[Pushed]:
+    """Push unless that happened before."""
+    if not note(state, now, once):
+        return []
+    return steps.push_new(state, now, entries, on_duplicate, remembered)
+
+
+def chosen(state: State, now: datetime, batch: str, parts: Mapping[str, int]) -> list[Entry]:
+    """Return what parts of a batch staged, if it is as much as they say and all of their queues take messages."""
+    staged = state.staged.get(batch, ())
+    entries: list[Entry] = []
+    for part, wanted in parts.items():
+        its = [entry for one in staged if one.part == part for entry in one.entries]
+        if len(its) != wanted:
+            raise StagedLost(batch, part, wanted, len(its))
+        entries += its
+    for entry in entries:
+        if entry.queue in state.draining:
+            raise QueueDraining(entry.queue)
+    return entries
+
+
+def discard(state: State, now: datetime, batch: str) -> None:
+    """Forget what a batch staged."""
+    state.assign(state.staged, batch, None)
+
+
+def prune(state: State, now: datetime, limit: int) -> int:
+    """Forget what was staged or noted long ago."""
+    gone = 0
+    for batch, staged in list(state.staged.items()):
+        kept = tuple(one for one in staged if one.at > now - STAGED_FOR)
+        if len(kept) < len(staged) and gone < limit:
+            state.assign(state.staged, batch, kept or None)
+            gone += sum(len(one.entries) for one in staged if one not in kept)
+    names = [name for name, at in state.noted.items() if at <= now - NOTED_FOR][:limit]
+    for name in names:
+        state.assign(state.noted, name, None)
+    return gone + len(names)

@@ -1,0 +1,60 @@
+"""The tables of batches: what is staged until it is published, and the names of what happened once."""
+
+from __future__ import annotations
+
+from sqlalchemy import BigInteger, Boolean, Column, Identity, Index, Integer, MetaData, SmallInteger, Table, Text
+from sqlalchemy.schema import CreateIndex, CreateTable, ExecutableDDLElement
+from sqlalchemy.sql.base import Executable
+
+from duerow.stores.sql.dialects.base import Dialect
+from duerow.stores.sql.tables import Tables
+
+
+def statements(tables: Tables, dialect: Dialect) -> list[Executable | ExecutableDDLElement]:
+    """Return what creates them, each with its indexes."""
+    metadata = MetaData(schema=tables.schema)
+    bytewise = Text(collation=dialect.bytewise)
+    big = BigInteger().with_variant(Integer(), "sqlite")
+    staging = Table(
+        f"{tables.prefix}staging",
+        metadata,
+        Column("id", big, Identity(always=False), primary_key=True),
+        Column("batch", bytewise, nullable=False),
+        Column("part", bytewise, nullable=False),
+        Column("entries", Integer, nullable=False),
+        Column("keyed", Boolean, nullable=False),
+        Column("grouped", Boolean, nullable=False),
+        Column("lines", dialect.json, nullable=False),
+        Column("due", dialect.moment),
+        Column("staged_at", dialect.moment, nullable=False),
+        sqlite_autoincrement=True,
+    )
+    staged = Table(
+        f"{tables.prefix}staged",
+        metadata,
+        Column("staging_id", BigInteger, primary_key=True, autoincrement=False),
+        Column("place", Integer, primary_key=True, autoincrement=False),
+        Column("queue", bytewise, nullable=False),
+        Column("key", bytewise),
+        Column("kind", Text, nullable=False),
+        Column("payload", dialect.json, nullable=False),
+        Column("headers", dialect.json),
+        Column("group", bytewise),
+        Column("priority", SmallInteger, nullable=False),
+        Column("due", dialect.moment),
+        Column("delay", dialect.span),
+        # All of it goes when its batch is published.
+        postgresql_with={"autovacuum_vacuum_scale_factor": 0.02, "autovacuum_vacuum_threshold": 10_000},
+    )
+    noted = Table(
+        f"{tables.prefix}noted",
+        metadata,
+        Column("name", bytewise, primary_key=True),
+        Column("noted_at", dialect.moment, nullable=False),
+    )
+    indexes = [
+        Index(f"{tables.prefix}staging_batch", staging.c.batch, staging.c.id),
+        Index(f"{tables.prefix}staging_staged", staging.c.staged_at),
+        Index(f"{tables.prefix}noted_at", noted.c.noted_at),
+    ]
+    return [CreateTable(staging), CreateTable(staged), CreateTable(noted), *map(CreateIndex, indexes)]
