@@ -76,17 +76,17 @@ class Frame(Station):
     where it goes if `to` names several queues, `_due`, when it is due there, `_key`, `_group`, `_priority` and
     `_headers`, and `_error`: text there is why the message `_id` failed, for which the retry policy decides.
 
-    By default the batch ends as a whole: in one transaction all of its messages are done and all rows of the result are
-    new messages. With `rowwise=True` each message moves on by itself, the rest of the batch whatever happens to it: the
-    result must then have each `_id` at most once, and a message whose id it does not have is dropped.
+    By default the batch ends as a whole: in one transaction all of its messages are done and all rows of the result
+    are new messages. With `rowwise=True` each message moves on by itself, whatever happens to the rest of the batch:
+    the result must then have each `_id` at most once, and a message whose id it does not have is dropped.
 
     Args:
         name: see Station.
         function: makes a data frame of a data frame.
-        to: the queue to go to; or several, among which a column `_queue` chooses: a list of them, or labels with queues.
+        to: the queue to go to; or several, among which a column `_queue` chooses: a list, or labels with queues.
         rowwise: see above; for functions that look at each row by itself.
-        schema: the columns of the payloads, as a StructType of Spark's or in the words of its DDL; default: those of the
-            declared type `payload`.
+        schema: the columns of the payloads, as a StructType of Spark's or in the words of its DDL; default: those of
+            the declared type `payload`.
         batch: messages of one batch at most.
         lease: how long a batch is reserved; the driver extends it while it works.
         retry: see Station. A batch that fails is halved until the guilty message fails alone.
@@ -116,7 +116,7 @@ class Frame(Station):
         schema = self.schema
         if schema is not None and not (isinstance(schema, str) and schema.strip()) and not hasattr(schema, "fields"):
             raise ConfigurationError(
-                f"{self}: schema is {schema!r:.80}; give a StructType of Spark's, or text such as 'id long, name string'"
+                f"{self}: schema is {schema!r:.80}; give a StructType of Spark's, or text such as 'id long, at date'"
             )
 
     def _read_to(self) -> str | Mapping[str, str]:

@@ -1,7 +1,8 @@
 """The driver's side of a frame station: lend a batch, hand it to the function as a frame, let tasks carry it out.
 
 The driver holds receipts, never payloads. What goes wrong in a job is blamed on the batch, which is halved until the
-guilty message is alone; what is wrong with the function itself is seen in the plan, raised, and the batch is given back.
+guilty message is alone; what is wrong with the function itself is seen in the plan and raised, and the batch is given
+back.
 """
 
 from __future__ import annotations
@@ -10,8 +11,10 @@ import logging
 import secrets
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pickle import PicklingError
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from duerow import translation
@@ -44,7 +47,7 @@ from duerow.spark.schema import (
     with_columns,
 )
 from duerow.spark.task import OUTAGE, WORKER, Tally
-from duerow.spark.writing import COLUMNS, Writing, Written, packed, write_task
+from duerow.spark.writing import COLUMNS, Writing, Written, packed, read_written, write_task
 from duerow.store import Committed, Lent, Query, Turn
 from duerow.working.pace import Backoff
 
@@ -237,7 +240,11 @@ class FrameJob(Job):
             try:
                 task, rows = self._outgoing(result, messages, batch, name)
                 try:
-                    written = [Written.of(row) for row in rows.mapInArrow(write_task(task), writing.SCHEMA).collect()]
+                    written = read_written(rows.mapInArrow(write_task(task), writing.SCHEMA).collect())
+                except PicklingError as error:
+                    raise ConfigurationError(
+                        f"{self.station}: its function's plan cannot be sent to the executors: {error}"
+                    ) from error
                 except Exception as error:
                     raise BatchFailed(StationFailed(last_line(error))) from error
                 self._check(written, batch)
@@ -358,10 +365,10 @@ class FrameJob(Job):
             refused = self._patiently(lambda turns=turns: self._settled(turns))  # type: ignore[misc]
             self.tally.settled += len(turns) - len(refused)
             self._run.database.meter.ended(self.station.name, len(turns) - len(refused))
-        if len(returned) > len(set(returned)):
-            twice = next(id for place, id in enumerate(sorted(returned)) if sorted(returned)[place + 1] == id)
+        ((most, number),) = Counter(returned).most_common(1) or [(0, 0)]
+        if number > 1:
             raise StationFailed(
-                f"{self.station} of {self._run.pipeline}: two partitions of its result have the _id {twice}; the row of "
+                f"{self.station} of {self._run.pipeline}: two partitions of its result have the _id {most}; the row of "
                 "one went on, that of the other was refused. With rowwise=True a result has each _id once"
             )
 
@@ -373,7 +380,7 @@ class FrameJob(Job):
         """End all turns of the batch and push what was staged, in one transaction."""
         causes: dict[int, BaseException] = {}
         for one in written:
-            causes |= {id: InvalidOutcome(why) for id, why in zip(one.failed, one.why, strict=True)}
+            causes |= {id: InvalidOutcome(why) for id, why in one.failed.items()}
         turns = [
             Turn(receipt, _DONE, self._group(batch, receipt.id))
             for receipt in batch.lent.receipts

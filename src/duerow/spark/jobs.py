@@ -1,4 +1,4 @@
-"""What a run has for each station: how one round of its work is done on Spark. Message stations; `frames` has the rest."""
+"""What a run has for each station: how a round of its work is done. Message stations are here, others in `frames`."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Payloads as the columns of a data frame, and columns as payloads again, so that duerow reads what it wrote.
 
-A declared type has a schema (`schema_of`); JSON text becomes columns by Spark's `from_json` (`with_columns`) and columns
-become JSON text by `to_json` (`payload_text`). What a column cannot hold is found before (`checker`), by the executor
-that reads the message, so that it fails alone: an integer or a decimal that is too large, text where there is a number.
+A declared type has a schema (`schema_of`); JSON text becomes columns by Spark's `from_json` (`with_columns`), and
+columns become JSON text by `to_json` (`payload_text`). What a column cannot hold is found before (`checker`), by the
+executor that reads the message, so that it fails alone: a decimal that is too large, text where there is a number.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ Check = Callable[[Any], str | None]
 def schema_of(of: Any) -> StructType:
     """Return the columns of a declared type: a dataclass, Struct, TypedDict or pydantic model.
 
-    Decimals are decimal(38, 18), aware datetimes timestamps, naive ones timestamp_ntz, bytes binary; UUIDs, times, spans
-    and enums are what JSON has for them. Each column's metadata says in `required` whether a payload must have it.
+    Decimals are decimal(38, 18), aware datetimes timestamps, naive ones timestamp_ntz, bytes binary; UUIDs, times,
+    spans and enums are what JSON has for them. A column's metadata says in `required` whether a payload must have it.
 
     Raises:
         ConfigurationError: a field has no type that a column can have; the message says which.
@@ -330,7 +330,7 @@ def _integer_check(bits: int, name: str) -> Check:
 def _decimal_check(precision: int, scale: int) -> Check:
     def check(value: Any) -> str | None:
         try:
-            sign, digits, exponent = Decimal(value).normalize(_EXACT).as_tuple()
+            _, digits, exponent = Decimal(value).normalize(_EXACT).as_tuple()
         except (InvalidOperation, TypeError, ValueError):
             return f" is {value!r:.80}, no decimal"
         if not isinstance(exponent, int):
@@ -515,7 +515,7 @@ def _within(step: str, wrong: str | None) -> str | None:
 
 
 def may_be_absent(schema: StructType) -> bool:
-    """Return whether a declared type has fields that may be missing and cannot be null, which columns do not tell apart."""
+    """Return whether a declared type has fields that may be missing and cannot be null: columns have null for both."""
     from pyspark.sql import types
 
     def any_within(of: Any) -> bool:

@@ -28,7 +28,7 @@ from duerow.reservation import Reservation
 from duerow.spark.batch import Batch
 from duerow.spark.reading import Desk
 from duerow.spark.schema import check_text, checker, may_be_absent, schema_of, without_absent
-from duerow.spark.task import COUNTS, Settler, Tally, database_of
+from duerow.spark.task import Settler, Tally, database_of
 from duerow.store import Entry, Query, Record
 from duerow.sync.database import Database
 from duerow.typed import Declared
@@ -44,10 +44,7 @@ CHUNK: Final = 2_000
 COLUMNS: Final = ("_id", "_queue", "_error", "payload", "_key", "_group", "_priority", "_headers", "_due", "_hops")
 """What a result is brought to before it is written: the fields of `Row` in an order of their own."""
 
-SCHEMA: Final = ", ".join(
-    [*(f"{name} long" for name in COUNTS), "part string", "entries long", "ids binary", "failed binary"]
-    + ["why array<string>", "problem string"]
-)
+SCHEMA: Final = "written string"
 """What a task returns to the driver."""
 
 
@@ -59,42 +56,25 @@ class Written(msgspec.Struct):
         part: what it staged, by name; "" if nothing.
         entries: how many it staged.
         ids: which messages its rows were of, where they say so.
-        failed: which messages its rows say have failed.
-        why: why, of each of them.
-        problem: why the batch cannot be carried out as a whole; "" if it can.
+        failed: why messages failed, by their ids, where its rows say so.
+        problem: why the batch cannot be carried out as a whole; None if it can.
     """
 
     tally: Tally = msgspec.field(default_factory=Tally)
     part: str = ""
     entries: int = 0
     ids: list[int] = []
-    failed: list[int] = []
-    why: list[str] = []
-    problem: str = ""
+    failed: dict[int, str] = {}
+    problem: str | None = None
 
-    def row(self) -> dict[str, list[Any]]:
-        """Return it as columns of SCHEMA."""
-        counts: dict[str, list[Any]] = {name: [getattr(self.tally, name)] for name in COUNTS}
-        ids, failed = array("q", self.ids).tobytes(), array("q", self.failed).tobytes()
-        return counts | {
-            "part": [self.part],
-            "entries": [self.entries],
-            "ids": [ids],
-            "failed": [failed],
-            "why": [self.why],
-            "problem": [self.problem],
-        }
 
-    @staticmethod
-    def of(row: Any) -> Written:
-        """Return what `row` said, as Spark hands it to the driver."""
-        ids, failed = array("q"), array("q")
-        ids.frombytes(bytes(row["ids"]))
-        failed.frombytes(bytes(row["failed"]))
-        tally = Tally(*(row[name] for name in COUNTS))
-        return Written(
-            tally, row["part"], row["entries"], ids.tolist(), failed.tolist(), list(row["why"]), row["problem"]
-        )
+_encode: Final = msgspec.json.Encoder().encode
+_decode: Final = msgspec.json.Decoder(Written).decode
+
+
+def read_written(rows: Iterable[Any]) -> list[Written]:
+    """Return what tasks said, as Spark hands it to the driver."""
+    return [_decode(row["written"]) for row in rows]
 
 
 class BadRow(Exception):
@@ -124,23 +104,19 @@ def write_task(writing: Writing) -> Callable[[Iterable[Any]], Iterator[RecordBat
     """Return the function for `mapInArrow` that writes a partition of a result."""
 
     def write(batches: Iterable[Any]) -> Iterator[RecordBatch]:
-        from pyarrow import RecordBatch
-
-        writer = _writer(writing.desk)
-        rows = _rows(batches, writing)
-        written = (writer.row_by_row if writer.station.rowwise else writer.staged)(rows, writing)
-        yield RecordBatch.from_pydict(written.row(), schema=_arrow_schema())
+        yield _written(batches, writing)
 
     write.__name__ = f"{writing.desk.name}, written"
     return write
 
 
-def _arrow_schema() -> Any:
-    import pyarrow as pa
+def _written(batches: Iterable[Any], writing: Writing) -> RecordBatch:
+    """Write a partition; return what is to be said of that. What a task's function names travels, so this is apart."""
+    from pyarrow import RecordBatch
 
-    of = {"part": pa.string(), "ids": pa.binary(), "failed": pa.binary(), "why": pa.list_(pa.string())}
-    names = [*COUNTS, "part", "entries", "ids", "failed", "why", "problem"]
-    return pa.schema([(name, pa.string() if name == "problem" else of.get(name, pa.int64())) for name in names])
+    writer = _writer(writing.desk)
+    written = (writer.row_by_row if writer.station.rowwise else writer.staged)(_rows(batches, writing), writing)
+    return RecordBatch.from_pydict({"written": [_encode(written).decode()]})
 
 
 def packed(batch: Batch) -> bytes:
@@ -279,8 +255,7 @@ class Writer:
                 except (InvalidMessage, InvalidOutcome, _Failed) as error:
                     if row.id is None:
                         raise BadRow(str(error)) from error
-                    written.failed.append(row.id)
-                    written.why.append(str(error))
+                    written.failed[row.id] = str(error)
                     continue
                 if row.id is not None:
                     written.ids.append(row.id)
