@@ -1,0 +1,1 @@
+"""Whole programs on duerow, to read and to run: `python -m examples.library`."""
