@@ -44,8 +44,9 @@ def gather(entries: Iterable[Entry], groups: Iterable[Group]) -> Findings:
     """
     by_name: dict[str, Entry] = {}
     for entry in entries:
-        if by_name.setdefault(entry.summary.module, entry) is not entry:
+        if entry.summary.module in by_name:
             raise ValueError(f"{entry.summary.module} is there twice")
+        by_name[entry.summary.module] = entry
     places: defaultdict[str, list[Place]] = defaultdict(list)
     nodes: dict[str, int] = {}
     for group in groups:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from examples.library import measuring, modules
 from examples.library.findings import Findings, gather
-from examples.library.payloads import Entry, Group, Place, Shape
+from examples.library.payloads import Entry, Group, Place, Shape, Summary
 from examples.library.stations import SMALLEST
 
 
@@ -19,7 +19,7 @@ def find(names: Iterable[str]) -> Findings:
     return gather(entries, _groups(shape for shape in shapes if shape.nodes >= SMALLEST))
 
 
-def _entry(name: str, summary: measuring.Summary) -> Entry:
+def _entry(name: str, summary: Summary) -> Entry:
     """Measure how far away each module is that is imported with this one, the nearest first."""
     away = {name: 0}
     coming = [name]
