@@ -14,6 +14,7 @@ import duerow.aio
 import duerow.spark
 from duerow.cli.application import app
 from duerow.demo.command import app as demo
+from duerow.spark.command import app as on_spark
 from tests.docs.pages import DOCS, name, pages
 
 DIRECTIVE = re.compile(r"^::: ([\w.]+)$", re.MULTILINE)
@@ -29,7 +30,10 @@ def commands(of: Any, called: str) -> dict[str, Any]:
 
 
 COMMANDS = commands(typer.main.get_command(app), "duerow")
-PROGRAMS = COMMANDS | {"python -m duerow.demo": typer.main.get_command(demo)}
+PROGRAMS = COMMANDS | {
+    "python -m duerow.demo": typer.main.get_command(demo),
+    "python -m duerow.spark": typer.main.get_command(on_spark),
+}
 COMMAND_PAGE = DOCS / "reference" / "command.md"
 
 

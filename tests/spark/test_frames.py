@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
@@ -10,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 import duerow
-from duerow import Draft, Frame, Pipeline, spark
+from duerow import Draft, Frame, Pipeline, Sink, spark
 from duerow.errors import ConfigurationError
 from duerow.retry import fixed, limited
 from duerow.testing.conformance.fixtures import Place
@@ -75,3 +76,144 @@ def test_row_by_row_each_message_moves_is_dropped_or_fails_by_itself(
     assert five.last_error.message == "no fives: 5"
     assert "'nowhere', which is none of 'small', 'large'" in seven.last_error.message
     assert tallies["a"].settled == 298
+
+
+def test_a_staged_row_goes_where_it_says_and_tells_of_its_message(
+    session: SparkSession, place: Place, db: duerow.Database
+) -> None:
+    ids = [db.queue("a").push({"n": n}, key=f"k{n}", group="g" if n else None, headers={"t": n}).id for n in range(3)]
+
+    def spread(frame: DataFrame) -> DataFrame:
+        return frame.select(
+            "_id",
+            "_headers",
+            F.explode(F.when(F.col("n") > 0, F.sequence(F.lit(1), "n"))).alias("part"),
+            F.concat("_key", F.lit("/"), "part").alias("_key"),
+            F.when(F.col("part") == 1, F.lit("b")).otherwise("c").alias("_queue"),
+            F.timestamp_seconds(F.lit(4_000_000_000)).alias("_due"),
+            F.when(F.col("_key") == "k9", "never").alias("_error"),
+        )
+
+    station = Frame("a", spread, ["b", "c"], schema="n int", history=timedelta(days=1))
+    spark.run(Pipeline("p", [station], outputs=["b", "c"]), place.url, session, **place.settings)
+
+    (first, second), (third,) = (sorted(db.queue(queue).find(), key=lambda m: str(m.key)) for queue in "bc")
+    assert [(m.payload, m.key, m.headers) for m in (first, second, third)] == [
+        ({"part": 1}, "k1/1", {"t": 1, "parent": ids[1], "hops": 1}),
+        ({"part": 1}, "k2/1", {"t": 2, "parent": ids[2], "hops": 1}),
+        ({"part": 2}, "k2/2", {"t": 2, "parent": ids[2], "hops": 1}),
+    ]
+    assert {str(m.due_at) for m in (first, second, third)} == {"2096-10-02 07:06:40+00:00"}
+    assert [(one.id, one.outcome) for one in db.queue("a").history()] == [(id, "done") for id in reversed(ids)]
+
+
+def test_a_loop_through_a_frame_ends_at_max_hops_with_the_reason(
+    session: SparkSession, place: Place, db: duerow.Database
+) -> None:
+    db.queue("a").push({"n": 1})
+    station = Frame(
+        "a", lambda frame: frame.groupBy("n").count().withColumn("_queue", F.lit("a")), ["a", "b"], schema="n int"
+    )
+    spark.run(Pipeline("p", [station], outputs=["b"], max_hops=2), place.url, session, **place.settings)
+    (dead,) = db.queue("a").find()
+    assert (dead.status, dead.headers["hops"]) == ("dead", 2)
+    assert "moved 2 times already, and its pipeline has max_hops=2" in str(dead.last_error)
+
+
+def kept(frame: DataFrame) -> DataFrame:
+    return frame
+
+
+MISTAKES: list[tuple[dict[str, Any], Any, str]] = [
+    ({}, lambda frame: None, "returned None; it returns a data frame"),
+    ({}, lambda frame: frame.sparkSession.readStream.format("rate").load(), "returned a stream"),
+    ({}, lambda frame: frame.select("nothing"), "makes no plan for Spark: .*nothing"),
+    ({}, lambda frame: frame.select("_id"), "has no columns that could be a payload"),
+    ({"rowwise": True}, lambda frame: frame.drop("_id"), "has no column _id, by which each row"),
+    ({}, lambda frame: frame.crossJoin(frame), "has the column '_attempts', .* twice"),
+    ({}, lambda frame: frame.withColumn("_due", F.lit("soon")), "has _due as string; it is a column of type timestamp"),
+    ({"to": ["b", "c"]}, kept, "has no column _queue, and may go to 'b', 'c'"),
+    (
+        {"to": "typed"},
+        lambda frame: frame.withColumn("n", F.lit("x")),
+        "'typed' declares: payload.n is string, and bigint",
+    ),
+    ({"schema": "n whatever"}, kept, "schema 'n whatever' cannot be read"),
+]
+
+
+@dataclass
+class Numbered:
+    n: int
+
+
+@pytest.mark.parametrize("place", ["sqlite"], indirect=True)  # what is seen in a plan is no matter of the database
+def test_a_mistake_in_the_function_is_told_before_anything_is_done(
+    session: SparkSession, place: Place, db: duerow.Database
+) -> None:
+    db.queue("a").push_many([Draft({"n": n}) for n in range(3)])
+    outputs = ["b", "c"]
+    for terms, function, reason in MISTAKES:
+        station = Frame("a", function, **{"to": "b", "schema": "n int"} | terms)
+        stations = [station, *[Sink("typed", print, payload=Numbered)] * ("typed" in station.targets)]
+        pipeline = Pipeline("p", stations, outputs=[queue for queue in outputs if queue in station.targets])
+        with pytest.raises(ConfigurationError, match=reason) as caught:
+            spark.step(pipeline, place.url, session, **place.settings)
+        assert "'a'" in str(caught.value)
+        assert [(m.payload, m.attempts, m.leased_by) for m in db.queue("a").peek(9)] == [
+            ({"n": n}, 0, None) for n in range(3)
+        ]
+    assert db.queues() == ["a"]
+
+
+@pytest.mark.parametrize("place", ["sqlite"], indirect=True)
+def test_a_result_that_makes_no_sense_of_some_messages_fails_these_alone_with_the_reason(
+    session: SparkSession, place: Place, db: duerow.Database
+) -> None:
+    once = limited(1, AT_ONCE)
+    guilty = F.col("n") == 2
+    for queue, terms, function, reason in (
+        ("twice", {"rowwise": True}, lambda f: f.union(f.where(guilty)).coalesce(1), "the _id {} twice"),
+        (
+            "none",
+            {"rowwise": True},
+            lambda f: f.withColumn("_id", F.when(~guilty, F.col("_id"))),
+            "a row of its result has no _id",
+        ),
+        (
+            "strange",
+            {"rowwise": True},
+            lambda f: f.withColumn("_id", F.when(guilty, 9**9).otherwise(F.col("_id"))),
+            "the _id 387420489, which is not",
+        ),
+        (
+            "invented",
+            {},
+            lambda f: f.withColumn("_id", F.when(guilty, 9**9).otherwise(F.col("_id"))),
+            "the _id 387420489, which is not",
+        ),
+        (
+            "both",
+            {},
+            lambda f: f.withColumn("_error", F.lit(None).cast("string")).union(
+                f.where(guilty).withColumn("_error", F.lit("no"))
+            ),
+            "message {} has rows with an _error and rows without",
+        ),
+        (
+            "raised",
+            {},
+            lambda f: f.withColumn("m", F.when(guilty, F.raise_error(F.lit("no twos"))).otherwise("")),
+            "no twos",
+        ),
+    ):
+        ids = [one.id for one in db.queue(queue).push_many([Draft({"n": n}) for n in range(4)])]
+        station = Frame(queue, function, "b", schema="n int", retry=once, **terms)
+        spark.run(
+            Pipeline("p", [station], outputs=["b"]), place.url, session, until="idle", rehome=None, **place.settings
+        )
+        (dead,) = db.queue(queue).find()
+        assert (dead.id, dead.status) == (ids[2], "dead"), queue
+        assert reason.format(dead.id) in str(dead.last_error)
+        assert sorted(m.payload["n"] for m in db.queue("b").find()) == [0, 1, 3], queue
+        db.queue("b").purge("b")

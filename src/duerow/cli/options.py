@@ -46,11 +46,14 @@ def connected(url: str, prefix: str, schema: str | None) -> Database:
     Raises:
         ConfigurationError: a key is none, or the library for encryption is not installed.
     """
+    return connect(url, prefix=prefix, schema=schema, encryption=encryption())
+
+
+def encryption() -> Sealing | None:
+    """Return the encryption with the keys that the environment has; None if it has none. Errors as in `connected`."""
     keys = os.environ.get(KEYS, "").replace(",", " ").split()
-    return connect(url, prefix=prefix, schema=schema, encryption=_encryption(keys) if keys else None)
-
-
-def _encryption(keys: list[str]) -> Sealing:
+    if not keys:
+        return None
     from duerow.encryption import Encryption
 
     return Encryption(keys)

@@ -83,7 +83,7 @@ def run(
 ) -> None:
     """Run a pipeline on workers of this process; log what happens on standard error."""
     log_to_stderr(as_json, verbose)
-    pipeline, moves = find_pipeline(named), _moves(rehome or ())
+    pipeline, moves = find_pipeline(named), moves_of(rehome or ())
     with connected(url, prefix, schema) as database:
         pipeline.run(database, until, rehome=moves)
 
@@ -100,7 +100,8 @@ def _drawn(graph: Graph, language: Literal["mermaid", "dot", "svg"]) -> str:
     return {"mermaid": graph.mermaid, "dot": graph.dot, "svg": graph.svg}[language]()
 
 
-def _moves(said: Sequence[str]) -> Mapping[str, str]:
+def moves_of(said: Sequence[str]) -> Mapping[str, str]:
+    """Return where the messages of removed stations go, given as OLD=NEW; raise ConfigurationError for other words."""
     moves: dict[str, str] = {}
     for move in said:
         old, equals, new = move.partition("=")

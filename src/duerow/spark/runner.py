@@ -17,6 +17,7 @@ from duerow.pipeline import Frame, Pipeline, Station
 from duerow.spark.frames import FrameJob
 from duerow.spark.jobs import Job, MessageJob, Run
 from duerow.spark.probe import check_reach, probe
+from duerow.spark.progress import bars
 from duerow.spark.session import session
 from duerow.spark.task import OUTAGE, Access, Tally
 from duerow.sync.database import Database, connect
@@ -49,6 +50,7 @@ def run(
     parallelism: int | None = None,
     stop: threading.Event | None = None,
     rehome: Mapping[str, str] | None = None,
+    progress: bool | None = None,
     **settings: Any,
 ) -> Tallies:
     """Run a pipeline on Spark; return what the tasks of each station say that they did, which is a hint.
@@ -64,6 +66,7 @@ def run(
         parallelism: tasks of a station at once; default: as many as Spark runs at once.
         stop: set it to stop: tasks end what they hold, within seconds, and no more are started.
         rehome: where the messages of removed stations go; see `Database.declare_pipeline`.
+        progress: whether to show bars on standard error; default: if that is a terminal, and `rich` is installed.
         settings: what else `duerow.connect` is given.
 
     Raises:
@@ -75,7 +78,7 @@ def run(
     """
     check_until(until)
     with _runner(pipeline, url, spark, chunk, parallelism, settings, rehome) as runner:
-        return runner.run(until, stop or threading.Event())
+        return runner.run(until, stop or threading.Event(), progress)
 
 
 def step(
@@ -157,14 +160,15 @@ class Runner:
                 job.round()
         return self.tallies
 
-    def run(self, until: Until, stop: threading.Event) -> Tallies:
+    def run(self, until: Until, stop: threading.Event, progress: bool | None = False) -> Tallies:
         """Do rounds, those of different stations at once, until there is no more to do."""
         self._stop = stop
         interval = Interval()
-        with ThreadPoolExecutor(len(self._jobs), "duerow-station") as threads:
+        with ThreadPoolExecutor(len(self._jobs), "duerow-station") as threads, bars(progress, self._left) as show:
             try:
                 while not stop.is_set():
                     self._collect()
+                    show(self._jobs)
                     if self._start(threads):
                         interval.reset()
                     if not self._running and self._is_over(until):
@@ -181,6 +185,11 @@ class Runner:
                 self._run.stop.set()
         self._collect()
         return self.tallies
+
+    def _left(self, queue: str) -> int:
+        """Return how many messages of a queue have a due time."""
+        standing = self._database.run(lambda: self._database.store.standing(queue, None))
+        return standing.ready + standing.delayed + standing.leased + standing.waiting
 
     def _collect(self) -> None:
         """Forget the rounds that have ended; raise what ended one badly."""

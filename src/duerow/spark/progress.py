@@ -1,0 +1,56 @@
+"""Progress bars of a run, for people at a terminal: a bar for each station, of the messages that have left it."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from duerow.spark.jobs import Job
+
+EVERY: Final = 1.0
+"""Seconds between two looks at how much is left."""
+
+Show = Callable[[Iterable[Job]], None]
+"""Shows how far the stations are."""
+
+
+@contextmanager
+def bars(wanted: bool | None, left: Callable[[str], int]) -> Iterator[Show]:
+    """Give what shows bars on standard error in a block.
+
+    Args:
+        wanted: whether to show any; None: where standard error is a terminal and the package rich is installed.
+        left: how many messages are left in a queue.
+    """
+    try:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+    except ModuleNotFoundError:
+        if wanted:
+            raise
+        wanted = False
+    if not (sys.stderr.isatty() if wanted is None else wanted):
+        yield lambda jobs: None
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True)) as progress:
+        tasks = {}
+        looked_at = 0.0
+
+        def show(jobs: Iterable[Job]) -> None:
+            nonlocal looked_at
+            if time.monotonic() - looked_at < EVERY:
+                return
+            looked_at = time.monotonic()
+            for job in jobs:
+                name = job.station.name
+                if name not in tasks:
+                    tasks[name] = progress.add_task(str(job.station), total=None)
+                done = job.tally.settled + job.tally.buried
+                progress.update(tasks[name], completed=done, total=done + left(name))
+
+        yield show
+        looked_at = 0.0

@@ -1,0 +1,58 @@
+"""What has happened in a pipeline, by the database's own counts: what Spark's tasks say may be too low."""
+
+from __future__ import annotations
+
+import msgspec
+
+from duerow.pipeline import Pipeline
+from duerow.store import Totals
+from duerow.sync.database import Database
+from duerow.watching import Stats
+
+
+class Line(msgspec.Struct, frozen=True):
+    """A queue of a pipeline.
+
+    Attributes:
+        queue: its name.
+        station: relay, switch, fork, split, join, frame or sink; "output" if no station reads it.
+        ended: how many turns ended since the report was begun, as all processes counted them.
+        left: how many messages are there and not dead.
+        leased: how many of them are leased.
+        dead: how many are dead there.
+    """
+
+    queue: str
+    station: str
+    ended: Totals
+    left: int
+    leased: int
+    dead: int
+
+
+class Report:
+    """Compares the queues of a pipeline with what they were when this was made.
+
+    Args:
+        pipeline: whose queues.
+        database: where they are.
+    """
+
+    def __init__(self, pipeline: Pipeline, database: Database) -> None:
+        self._database = database
+        self._kinds = {name: node.kind for node in pipeline.graph.stations for name in node.queues}
+        self._kinds |= dict.fromkeys(pipeline.outputs, "output")
+        self._before = {queue: self._stats(queue).lifetime for queue in self._kinds}
+
+    def lines(self) -> list[Line]:
+        """Return a line for each queue, in the order of the stations."""
+        return [self._line(queue, kind, self._stats(queue)) for queue, kind in self._kinds.items()]
+
+    def _stats(self, queue: str) -> Stats:
+        return self._database.queue(queue).stats(exact=True)
+
+    def _line(self, queue: str, kind: str, now: Stats) -> Line:
+        before = self._before[queue]
+        ended = Totals(*(getattr(now.lifetime, name) - getattr(before, name) for name in Totals.__struct_fields__))
+        left = now.ready + now.delayed + now.leased + now.waiting + now.stopped
+        return Line(queue, kind, ended, left, now.leased, now.dead)

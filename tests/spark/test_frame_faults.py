@@ -1,0 +1,283 @@
+"""Whatever is killed, tried again or runs twice: of a frame station's messages none is lost, and each goes on once."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+import duerow
+from duerow import Frame, Pipeline, spark
+from duerow.errors import BatchRefused, StationFailed
+from duerow.pipeline.frame import Row
+from duerow.retry import fixed, limited
+from duerow.spark import runner
+from duerow.spark.batch import Batch, Heartbeat, still_held
+from duerow.spark.frames import FrameJob
+from duerow.spark.jobs import Run
+from duerow.spark.reading import Desk, Reader
+from duerow.spark.task import Access
+from duerow.spark.writing import Writer, Writing, Written, packed
+from duerow.store import Committed, Turn
+from duerow.testing.clock import MovableClock, minutes
+from duerow.testing.conformance.fixtures import Place
+from duerow.testing.faults import watch
+from tests.spark.test_stations import found, pushed
+
+SCHEMA = T.StructType([T.StructField("n", T.LongType())])
+AT_ONCE = fixed(timedelta(0))
+
+
+@pytest.fixture
+def clock() -> MovableClock:
+    return MovableClock()
+
+
+@pytest.fixture
+def moved(place: Place, clock: MovableClock) -> Iterator[duerow.Database]:
+    """Queues whose time is moved."""
+    with duerow.connect(place.url, clock=clock, **place.settings) as database:
+        yield database
+
+
+def lent(db: duerow.Database, station: Frame, count: int) -> Batch:
+    return Batch("claim", station.queue(db).lend(count, consumer="claim"))
+
+
+def rows(ids: list[int], **more: Any) -> list[Row]:
+    return [
+        Row(**{**dict(zip(Row._fields, [id, None, None, f'{{"n":{id}}}', *(5 * [None]), 0], strict=True)), **more})
+        for id in ids
+    ]
+
+
+def writing(batch: Batch, name: str = "batch") -> Writing:
+    desk = Desk(Access("r", "", {}), "a", b"", 9)
+    return Writing(desk, name, frozenset({"_id", "payload"}), SCHEMA, packed(batch))
+
+
+def unset(row: Row) -> Row:
+    from msgspec import UNSET
+
+    return row._replace(key=UNSET, group=UNSET, priority=UNSET, headers=UNSET)
+
+
+def test_of_two_copies_of_a_task_that_settle_row_by_row_one_does(moved: duerow.Database) -> None:
+    ids = pushed(moved, "a", 10)
+    station = Frame("a", print, "b", rowwise=True)
+    batch = lent(moved, station, 10)
+    first, second = (Writer(station, moved, {"b": None}, 9) for _ in range(2))
+    each = list(map(unset, rows(ids[:6])))
+
+    done = first.row_by_row(each, writing(batch))
+    again = second.row_by_row(each, writing(batch))
+
+    assert (done.tally.settled, done.tally.refused, again.tally.settled, again.tally.refused) == (6, 0, 0, 6)
+    assert found(moved, "b") == {id: {"n": id} for id in ids[:6]}
+    assert len(still_held(station.queue(moved), batch, minutes(1))) == 4
+
+
+def test_what_was_taken_over_is_refused_row_by_row_and_whole(moved: duerow.Database, clock: MovableClock) -> None:
+    ids = pushed(moved, "a", 4)
+    stations = Frame("a", print, "b", rowwise=True), Frame("a", print, "b")
+    late = lent(moved, stations[0], 4)
+    clock.advance(minutes(11))
+    took_over = moved.queue("a").reserve_many(3)
+
+    by_row = Writer(stations[0], moved, {"b": None}, 9).row_by_row(map(unset, rows(ids)), writing(late))
+    assert (by_row.tally.settled, by_row.tally.refused) == (1, 3)
+
+    whole = Writer(stations[1], moved, {"b": None}, 9).staged(map(unset, rows(ids)), writing(late))
+    with pytest.raises(BatchRefused):
+        moved.publish("batch", {whole.part: whole.entries}, [Turn(one, Committed()) for one in late.lent.receipts])
+    assert list(found(moved, "b")) == [ids[3]]
+    assert moved.queue("a").commit_many(took_over) == []
+
+
+def test_of_all_attempts_of_tasks_those_are_published_that_spark_names(moved: duerow.Database) -> None:
+    ids = pushed(moved, "a", 4)
+    station = Frame("a", print, "b")
+    batch = lent(moved, station, 4)
+    writer = Writer(station, moved, {"b": None}, 9)
+    each = list(map(unset, rows(ids)))
+    copies: list[Written] = [writer.staged(each, writing(batch)) for _ in range(3)]
+    assert moved.queue("b").count() == 0
+
+    turns = [Turn(receipt, Committed()) for receipt in batch.lent.receipts]
+    moved.publish("batch", {copies[1].part: copies[1].entries}, turns, once="batch")
+
+    assert sorted(m.payload["n"] for m in moved.queue("b").find()) == ids
+    assert moved.publish("batch", {}, turns, once="batch").repeated
+    assert moved.queue("a").count() == 0
+
+
+def test_a_batch_whose_driver_died_comes_back_when_its_lease_ends(moved: duerow.Database, clock: MovableClock) -> None:
+    pushed(moved, "a", 5)
+    station = Frame("a", print, "b")
+    lent(moved, station, 5)
+    assert len(lent(moved, station, 5)) == 0
+    clock.advance(minutes(10))
+    again = lent(moved, station, 5)
+    (table,) = Reader(station, moved, None, 9).read("claim", 0, 99)
+    assert (len(again), table.column("_attempts").to_pylist()) == (5, [2] * 5)
+
+
+def test_leases_are_extended_while_a_batch_is_worked_on_and_not_those_that_others_have(
+    moved: duerow.Database, clock: MovableClock
+) -> None:
+    ids = pushed(moved, "a", 3)
+    station = Frame("a", print, "b", lease=timedelta(seconds=0.3))
+    batch = lent(moved, station, 3)
+    clock.advance(minutes(1))
+    (other,) = moved.queue("a").reserve_many(1)
+    with Heartbeat(station.queue(moved), batch, station.lease):
+        while moved.queue("a").reserve_many(1, lease=minutes(1)) != []:
+            pass  # the heart has not beaten yet, so the lease has ended
+        before = clock.now()
+        clock.advance(minutes(1))
+        beaten = threading.Event()
+        while not beaten.wait(0.05):
+            if all(m.leased_until > clock.now() for m in moved.queue("a").find() if m.id in ids[2:] and m.leased_until):
+                beaten.set()
+    assert before < clock.now()
+    assert moved.queue("a").commit_many([other]) == []
+
+
+@pytest.mark.parametrize("rowwise", [True, False], ids=["row by row", "whole"])
+def test_a_killed_python_worker_costs_a_try_and_no_message(
+    session: SparkSession, place: Place, db: duerow.Database, tmp_path: Path, rowwise: bool
+) -> None:
+    ids = pushed(db, "a", 400)
+    flag = tmp_path / "killed"
+
+    def killing(batches: Iterator[Any]) -> Iterator[Any]:
+        for batch in batches:
+            if not flag.exists() and 300 in batch.column("n").to_pylist():
+                flag.touch()
+                os.kill(os.getpid(), signal.SIGKILL)
+            yield batch
+
+    station = Frame(
+        "a", lambda f: f.select("_id", "n").mapInArrow(killing, "_id long, n long"), "b", rowwise=rowwise, schema=SCHEMA
+    )
+    spark.run(Pipeline("p", [station], outputs=["b"]), place.url, session, **place.settings)
+
+    assert flag.exists(), "nothing was killed, so nothing was shown"
+    arrived = found(db, "b")
+    assert sorted(payload["n"] for payload in arrived.values()) == list(range(400))
+    assert (sorted(arrived) == ids) is rowwise
+    assert db.queues() == ["b"]
+
+
+def test_one_partition_fails_and_the_others_rows_stay_settled_row_by_row_alone(
+    session: SparkSession, place: Place, db: duerow.Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pushed(db, "a", 16)
+    seen: list[int] = []
+    whole = FrameJob._fail
+
+    def failing(job: FrameJob, batch: Batch, cause: BaseException) -> None:
+        seen.append(len(db.queue("b").find()))
+        whole(job, batch, cause)
+
+    monkeypatch.setattr(FrameJob, "_fail", failing)
+
+    def guilty(frame: DataFrame) -> DataFrame:
+        return frame.withColumn("m", F.when(F.col("n") == 1, F.raise_error(F.lit("one is one too many"))).otherwise(""))
+
+    for rowwise in (True, False):
+        station = Frame("a", guilty, "b", rowwise=rowwise, schema=SCHEMA, retry=limited(1, AT_ONCE))
+        tallies = spark.run(Pipeline("p", [station], outputs=["b"]), place.url, session, **place.settings)
+        (dead,) = db.queue("a").find()
+        assert (dead.payload, dead.status, dead.attempts) == ({"n": 1}, "dead", 1)
+        assert "one is one too many" in str(dead.last_error)
+        assert sorted(m.payload["n"] for m in db.queue("b").find()) == [0, *range(2, 16)]
+        assert (tallies["a"].settled, tallies["a"].buried) == (15, 1)
+        db.queue("a").purge("a")
+        db.queue("b").purge("b")
+        pushed(db, "a", 16)
+    # By the time when the guilty one stands alone, the other partition's rows have moved; staged, nothing has.
+    assert seen[0] >= 8
+    assert seen[1] <= 1
+
+
+@pytest.mark.parametrize("place", ["sqlite"], indirect=True)  # who fails with whom is decided without a database
+def test_when_everything_fails_the_rest_of_a_batch_is_put_off_after_some_tries(
+    session: SparkSession, place: Place, db: duerow.Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pushed(db, "a", 64)
+    tried: list[int] = []
+    carry_out = FrameJob._carry_out
+    monkeypatch.setattr(FrameJob, "_carry_out", lambda job, batch: (tried.append(len(batch)), carry_out(job, batch)))
+
+    def broken(frame: DataFrame) -> DataFrame:
+        raise RuntimeError("the table of prices is gone")
+
+    station = Frame("a", broken, "b", schema=SCHEMA, retry=fixed(minutes(5)))
+    spark.step(Pipeline("p", [station], outputs=["b"]), place.url, session, **place.settings)
+
+    assert tried == [64, 32, 16, 8, 4, 2, 1, 1, 2, 1, 1, 4]
+    messages = db.queue("a").find(limit=99)
+    assert {(m.status, m.attempts, m.leased_by, str(m.last_error and m.last_error.message)) for m in messages} == {
+        ("error", 1, None, "RuntimeError: the table of prices is gone")
+    }
+
+
+@pytest.mark.parametrize("place", ["postgresql"], indirect=True)
+def test_no_payload_passes_through_the_driver(
+    session: SparkSession, place: Place, db: duerow.Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pushed(db, "a", 100)
+    points: set[str] = set()
+    connect = runner.connect
+
+    def watched(url: str, **settings: Any) -> duerow.Database:
+        database = connect(url, **settings)
+        watch(database, lambda point: points.add(point.partition(":")[0]))
+        return database
+
+    monkeypatch.setattr(runner, "connect", watched)
+    stations = [
+        Frame("a", lambda f: f.where("n < 90"), "b", rowwise=True, schema=SCHEMA),
+        Frame("b", lambda f: f.groupBy("n").count(), "c", schema=SCHEMA),
+    ]
+    spark.run(Pipeline("p", stations, outputs=["c"]), place.url, session, **place.settings)
+    assert db.queue("c").count() == 90
+    assert points >= {"lend", "publish", "settle"}
+    assert points.isdisjoint({"held", "find", "reserve", "pop", "peek", "stage"})
+
+
+def test_a_stopped_driver_gives_back_what_it_holds(moved: duerow.Database) -> None:
+    pushed(moved, "a", 3)
+    station = Frame("a", print, "b", schema=SCHEMA)
+    run = Run(Pipeline("p", [station], outputs=["b"]), None, moved, Access("r", "", {}), 1, 1)  # type: ignore[arg-type]
+    job = FrameJob(run, station)
+
+    def interrupted(batch: Batch) -> None:
+        raise KeyboardInterrupt
+
+    job._carry_out = interrupted  # type: ignore[method-assign]
+    with pytest.raises(KeyboardInterrupt):
+        job.round()
+    assert [(m.attempts, m.leased_by) for m in moved.queue("a").peek(9)] == [(0, None)] * 3
+    assert job.tally.released == 3
+
+
+def test_the_same_id_in_two_partitions_is_told_and_the_second_row_is_refused(
+    session: SparkSession, place: Place, db: duerow.Database
+) -> None:
+    pushed(db, "a", 2)
+    station = Frame("a", lambda f: f.union(f), "b", rowwise=True, schema=SCHEMA)
+    with pytest.raises(StationFailed, match="two partitions of its result have the _id"):
+        spark.run(Pipeline("p", [station], outputs=["b"]), place.url, session, **place.settings)
+    assert sorted(payload["n"] for payload in found(db, "b").values()) == [0, 1]
+    assert db.queue("a").count() == 0

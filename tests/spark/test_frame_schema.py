@@ -1,0 +1,268 @@
+"""Payloads become columns and payloads again: nothing is lost, and what a column cannot hold fails by itself."""
+
+from __future__ import annotations
+
+import enum
+import uuid
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, time, timedelta, timezone
+from decimal import Decimal
+from typing import Annotated, Any, Literal, NotRequired, TypedDict
+
+import msgspec
+import pydantic
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import types as T
+
+import duerow
+from duerow import Draft, Frame, Pipeline, Sink, spark
+from duerow.errors import ConfigurationError
+from duerow.spark.schema import check_fits, checker, schema_of
+from duerow.testing.conformance.fixtures import Place
+
+ALIKE = 60
+"""Random values of each type in one batch."""
+
+
+class Colour(enum.Enum):
+    RED = "red"
+    BLUE = "blue"
+
+
+class Size(enum.IntEnum):
+    SMALL = 1
+    LARGE = 2
+
+
+class Extra(TypedDict):
+    note: str
+    weight: NotRequired[float]
+
+
+class Line(msgspec.Struct):
+    item: str = msgspec.field(name="Item name")
+    price: Decimal = Decimal("0.10")
+    tags: set[str] = set()
+
+
+class Address(pydantic.BaseModel):
+    street: str = pydantic.Field(alias="Street")
+    since: date | None = None
+    score: Decimal = Decimal("1.5")
+    blob: bytes = b"x"
+
+
+@dataclass
+class Order:
+    number: int
+    total: Decimal
+    placed: datetime
+    local: Annotated[datetime, msgspec.Meta(tz=False)]
+    day: date
+    at: time
+    took: timedelta
+    id: uuid.UUID
+    colour: Colour
+    size: Size
+    kind: Literal["a", "b"]
+    paid: bool
+    rate: float
+    name: str | None
+    content: bytes
+    lines: list[Line]
+    counts: dict[str, int | None]
+    extra: Extra
+    nested: list[list[int]] = field(default_factory=list)
+
+
+text = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=8)
+decimals = st.decimals(-(10**19), 10**19, places=18, allow_nan=False) | st.just(Decimal("1.10"))
+moments = st.datetimes(
+    datetime(1900, 1, 1),
+    datetime(9000, 1, 1),
+    timezones=st.sampled_from([UTC, timezone(timedelta(hours=5, minutes=30))]),
+)
+lines = st.builds(Line, item=text, price=decimals, tags=st.sets(text, max_size=3))
+orders = st.builds(
+    Order,
+    number=st.integers(-(1 << 63), (1 << 63) - 1),
+    total=decimals,
+    placed=moments,
+    local=st.datetimes(datetime(1900, 1, 1), datetime(9000, 1, 1)),
+    day=st.dates(date(1, 1, 1), date(9999, 12, 31)),
+    at=st.times(),
+    took=st.timedeltas(timedelta(0), timedelta(days=400)),
+    id=st.uuids(),
+    colour=st.sampled_from(Colour),
+    size=st.sampled_from(Size),
+    kind=st.sampled_from(["a", "b"]),
+    paid=st.booleans(),
+    rate=st.floats(allow_nan=False, allow_infinity=False) | st.sampled_from([-0.0, 1e23, 5e-324]),
+    name=st.none() | text,
+    content=st.binary(max_size=5),
+    lines=st.lists(lines, max_size=2),
+    counts=st.dictionaries(text, st.none() | st.integers(-9, 9), max_size=3),
+    extra=st.fixed_dictionaries({"note": text}, optional={"weight": st.floats(-1, 1)}),
+    nested=st.lists(st.lists(st.integers(-9, 9), max_size=2), max_size=2),
+)
+addresses = st.builds(
+    Address,
+    Street=text,
+    since=st.none() | st.dates(),
+    score=st.decimals(-(10**9), 10**9, places=5, allow_nan=False),
+    blob=text.map(str.encode),
+)
+
+
+def drawn(values: st.SearchStrategy[Any], many: int) -> list[Any]:
+    """Many random values at once, since each batch is a job of Spark's."""
+    found: list[Any] = []
+
+    @settings(max_examples=many, phases=[Phase.generate], database=None, suppress_health_check=list(HealthCheck))
+    @given(values)
+    def draw(value: Any) -> None:
+        found.append(value)
+
+    draw()
+    return found
+
+
+@pytest.mark.parametrize("place", ["sqlite"], indirect=True)  # what a payload becomes is no matter of the database
+def test_typed_payloads_go_through_columns_and_come_back_the_same(
+    session: SparkSession, place: Place, db: duerow.Database
+) -> None:
+    def same(frame: DataFrame) -> DataFrame:
+        return frame
+
+    random: dict[str, tuple[Any, list[Any]]] = {
+        "orders": (Order, drawn(orders, ALIKE)),
+        "addresses": (Address, drawn(addresses, ALIKE)),
+    }
+    for queue, (of, values) in random.items():
+        drafts = [Draft(value, headers={"n": n}) for n, value in enumerate(values)]
+        db.queue(f"new.{queue}", payload=of).push_many(drafts)
+    stations = [
+        Sink("orders", print, payload=Order),
+        Sink("addresses", print, payload=Address),
+        Frame("new.orders", same, "orders", payload=Order),
+        Frame("new.addresses", same, "addresses", payload=Address, rowwise=True),
+    ]
+
+    spark.step(Pipeline("p", stations), place.url, session, **place.settings)
+
+    for queue, (of, values) in random.items():
+        assert db.queue(f"new.{queue}").find() == []
+        arrived = {m.headers["n"]: m for m in db.queue(queue, payload=of).find(limit=1_000)}
+        assert {n: m.payload for n, m in arrived.items()} == dict(enumerate(values))
+        assert {m.kind for m in arrived.values()} == {of.__name__}
+        if of is Order:
+            assert [repr(arrived[n].payload.rate) for n in range(len(values))] == [repr(one.rate) for one in values]
+
+
+@pytest.mark.parametrize("place", ["sqlite"], indirect=True)
+def test_a_payload_that_does_not_fit_its_columns_is_buried_alone_with_the_reason(
+    session: SparkSession, place: Place, db: duerow.Database
+) -> None:
+    bad = [
+        ({"n": "one"}, "payload.n is 'one', no int"),
+        ({"n": 1 << 40}, "no int"),
+        ([1], "payload is [1], no object"),
+        ({"n": 1, "at": "soon"}, "payload.at is 'soon', no timestamp"),
+        ({"n": 1, "some": [{"x": True}]}, "payload.some[0].x is True, no number"),
+        ({"n": 1, "price": "1.234"}, "payload.price is '1.234', no decimal of 3 digits and 2 behind the point"),
+        (b"bytes", "no object"),
+    ]
+    ids = [db.queue("a").push(payload).id for payload, _ in bad]
+    good = [{"n": 5, "at": "2026-01-01T00:00:00Z", "some": [{"x": 1}, None], "price": "1.23", "more": 1}, {"n": None}]
+    db.queue("a").push_many([Draft(payload) for payload in good])
+    schema = "n int, at timestamp, some array<struct<x double>>, price decimal(5, 2)"
+    station = Frame("a", lambda frame: frame, "b", schema=schema)
+
+    tallies = spark.run(Pipeline("p", [station], outputs=["b"]), place.url, session, **place.settings)
+
+    dead = {message.id: message.last_error for message in db.queue("a").find()}
+    assert sorted(dead) == ids
+    for id, (_, reason) in zip(ids, bad, strict=True):
+        assert reason in str(dead[id])
+    some = [{"x": 1.0}, None]
+    assert sorted((m.payload for m in db.queue("b").find()), key=str) == [
+        {"n": 5, "at": "2026-01-01T00:00:00.000000Z", "some": some, "price": "1.23"},
+        {"n": None, "at": None, "some": None, "price": None},
+    ]
+    assert tallies["a"].settled == 2
+
+
+# Without Spark at work.
+
+
+def test_what_no_column_can_hold_is_refused_with_the_path_to_it() -> None:
+    @dataclass
+    class Tree:
+        left: Tree | None
+
+    @dataclass
+    class Mixed:
+        some: list[int | str]
+
+    @dataclass
+    class Reserved:
+        _id: int
+
+    @dataclass
+    class Twice:
+        name: str
+        Name: str
+
+    Tree.__annotations__["left"] = Tree | None
+    for of, why in (
+        (Mixed, r"Mixed.some\[\] has no column, since it may be of several types; say schema="),
+        (Tree, "Tree.left has no column, since Tree holds itself"),
+        (Reserved, "a field is called '_id', as a column that frames have themselves"),
+        (Twice, "'name' and 'Name' are one column to Spark"),
+    ):
+        with pytest.raises(ConfigurationError, match=why):
+            schema_of(of)
+
+
+def test_a_result_that_does_not_fit_the_next_queue_is_told_by_its_columns() -> None:
+    station = Frame("a", print, "orders")
+    expected = schema_of(Order)
+    columns = {one.name: one for one in expected}
+    fits = T.StructType([*columns.values()])
+    check_fits(station, "orders", expected, fits)
+    check_fits(station, "orders", expected, None)
+    for changed, why in (
+        (columns | {"number": T.StructField("number", T.StringType())}, "payload.number is string, and bigint is"),
+        (
+            columns | {"nested": T.StructField("nested", T.ArrayType(T.ArrayType(T.DoubleType())))},
+            r"payload.nested\[\]\[\] is double, and bigint is expected",
+        ),
+        ({name: one for name, one in columns.items() if name != "id"}, "payload.id is missing"),
+    ):
+        with pytest.raises(ConfigurationError, match=f"frame 'a': its result does not fit .*'orders' declares: {why}"):
+            check_fits(station, "orders", expected, T.StructType([*changed.values()]))
+
+
+@pytest.mark.parametrize(
+    ("of", "fit", "unfit"),
+    [
+        (T.LongType(), [(1 << 63) - 1, -(1 << 63)], [1 << 63, 1.0, True, "1"]),
+        (
+            T.DecimalType(38, 18),
+            ["1e-18", Decimal("-1E+19"), 10**19, "0", "0E+99"],
+            ["1e-19", 10**20, True, "x", "NaN"],
+        ),
+        (T.TimestampType(), ["2026-01-01T00:00:00+02:00"], ["2026-01-01T00:00:00", "x", 1]),
+        (T.TimestampNTZType(), ["2026-01-01T00:00:00"], ["2026-01-01T00:00:00Z"]),
+        (T.MapType(T.StringType(), T.DateType()), [{}, {"a": None}, {"a": "2026-01-01"}], [{"a": "x"}, []]),
+        (T.BinaryType(), ["", "YQ=="], ["é", "a"]),
+    ],
+    ids=str,
+)
+def test_what_a_column_holds_is_what_spark_reads(of: Any, fit: list[Any], unfit: list[Any]) -> None:
+    check = checker(of, zoned=True)
+    assert [value for value in fit if check(value) is not None] == []
+    assert [value for value in unfit if check(value) is None] == []
