@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import enum
-import uuid
-from dataclasses import dataclass, field
-from datetime import UTC, date, datetime, time, timedelta, timezone
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
-from typing import Annotated, Any, Literal, NotRequired, TypedDict
+from typing import Any
 
-import msgspec
-import pydantic
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
@@ -22,60 +18,10 @@ from duerow import Draft, Frame, Pipeline, Sink, spark
 from duerow.errors import ConfigurationError
 from duerow.spark.schema import check_fits, checker, schema_of
 from duerow.testing.conformance.fixtures import Place
+from tests.spark.payloads import Address, Colour, Line, Order, Size
 
 ALIKE = 60
 """Random values of each type in one batch."""
-
-
-class Colour(enum.Enum):
-    RED = "red"
-    BLUE = "blue"
-
-
-class Size(enum.IntEnum):
-    SMALL = 1
-    LARGE = 2
-
-
-class Extra(TypedDict):
-    note: str
-    weight: NotRequired[float]
-
-
-class Line(msgspec.Struct):
-    item: str = msgspec.field(name="Item name")
-    price: Decimal = Decimal("0.10")
-    tags: set[str] = set()
-
-
-class Address(pydantic.BaseModel):
-    street: str = pydantic.Field(alias="Street")
-    since: date | None = None
-    score: Decimal = Decimal("1.5")
-    blob: bytes = b"x"
-
-
-@dataclass
-class Order:
-    number: int
-    total: Decimal
-    placed: datetime
-    local: Annotated[datetime, msgspec.Meta(tz=False)]
-    day: date
-    at: time
-    took: timedelta
-    id: uuid.UUID
-    colour: Colour
-    size: Size
-    kind: Literal["a", "b"]
-    paid: bool
-    rate: float
-    name: str | None
-    content: bytes
-    lines: list[Line]
-    counts: dict[str, int | None]
-    extra: Extra
-    nested: list[list[int]] = field(default_factory=list)
 
 
 text = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=8)

@@ -47,7 +47,7 @@ from duerow.spark.schema import (
     with_columns,
 )
 from duerow.spark.task import OUTAGE, WORKER, Tally
-from duerow.spark.writing import COLUMNS, Writing, Written, packed, read_written, write_task
+from duerow.spark.writing import COLUMNS, Writing, Written, open_task, packed, read_written, write_task
 from duerow.store import Committed, Lent, Query, Turn
 from duerow.working.pace import Backoff
 
@@ -98,10 +98,11 @@ class FrameJob(Job):
             run.pipeline.max_hops,
         )
         self._counts_hops = not station.rowwise and run.pipeline.is_on_a_loop(station)
-        self._lending = threading.Lock()
+        self._lending, self._opened = threading.Lock(), False
 
     def round(self) -> None:
         """Carry out one batch of what is due."""
+        self._open()
         batch = self._lend()
         if not len(batch):
             return
@@ -114,6 +115,20 @@ class FrameJob(Job):
                 raise
         self._run.database.write_counts()
         LOG.info("%s of %s: %s", self.station, self._run.pipeline, self.tally)
+
+    def _open(self) -> None:
+        """Raise ConfigurationError, before anything is lent, if the executors cannot load what the station needs."""
+        if self._opened:
+            return
+        places = self._run.parallelism
+        try:
+            self._run.spark.range(0, places, 1, places).mapInArrow(open_task(self._desk), "id long").collect()
+        except Exception as error:
+            raise ConfigurationError(
+                f"{self.station}: the executors cannot load what it needs: {last_line(error)}; the types of payloads, here "
+                "and where it sends to, must be in modules that are installed there, or in the program itself"
+            ) from error
+        self._opened = True
 
     def _lend(self) -> Batch:
         limit, claim = self.station.batch, new_claim(WORKER)
@@ -391,7 +406,8 @@ class FrameJob(Job):
         try:
             self._patiently(lambda: publish(name, parts, turns, once=name, keep=self._queue.keeping))
         except BatchRefused as refused:
-            LOG.warning("%s of %s: %s", self.station, self._run.pipeline, refused)
+            text = "%s of %s: %d messages of a batch were ours no more; it is carried out again without them"
+            LOG.warning(text, self.station, self._run.pipeline, len(refused.refused))
             raise Tainted from refused
         except StoreUnavailable:
             raise

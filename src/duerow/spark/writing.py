@@ -26,7 +26,7 @@ from duerow.pipeline import Frame
 from duerow.pipeline.frame import Row, offspring
 from duerow.reservation import Reservation
 from duerow.spark.batch import Batch
-from duerow.spark.reading import Desk
+from duerow.spark.reading import Desk, reader
 from duerow.spark.schema import check_text, checker, may_be_absent, schema_of, without_absent
 from duerow.spark.task import Settler, Tally, database_of
 from duerow.store import Entry, Query, Record
@@ -133,6 +133,24 @@ def unpacked(receipts: bytes) -> dict[int, int]:
     both.frombytes(zlib.decompress(receipts))
     middle = len(both) // 2
     return dict(zip(both[:middle], both[middle:], strict=True))
+
+
+def open_task(desk: Desk) -> Callable[[Iterable[Any]], Iterator[RecordBatch]]:
+    """Return the function for `mapInArrow` that only opens what reading and writing take, to see that it can be."""
+
+    def opened(batches: Iterable[Any]) -> Iterator[RecordBatch]:
+        for batch in batches:
+            open_desk(desk)
+            yield batch
+
+    opened.__name__ = f"{desk.name}, opened"
+    return opened
+
+
+def open_desk(desk: Desk) -> None:
+    """Open what this process reads and writes by."""
+    reader(desk)
+    _writer(desk)
 
 
 def _rows(batches: Iterable[Any], writing: Writing) -> Iterator[Row]:
