@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -247,11 +248,12 @@ def resident_megabytes() -> float:
 
 
 @contextmanager
-def spark_session(cores: int) -> Iterator[Any]:
-    """A local Spark session with as many tasks at a time as there are cores."""
+def spark_session(cores: int, jar: Path | None = None) -> Iterator[Any]:
+    """A local Spark session with as many tasks at a time as there are cores, and a jar that Spark itself is to use."""
     from duerow.spark.session import session
 
-    started = session("duerow bench", cores)
+    settings = {} if jar is None else {"spark__driver__extraClassPath": str(jar)}
+    started = session("duerow bench", cores, **settings)
     try:
         yield started
     finally:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bench.context import Scenario
-from bench.scenarios import backlog, drain, features, idle, latency, memory, push, snapshot, spark, stats
+from bench.scenarios import backlog, drain, features, idle, latency, memory, push, snapshot, spark, spark_source, stats
 
 SCENARIOS: dict[str, Scenario] = {
     "push": push.single,
@@ -16,6 +16,8 @@ SCENARIOS: dict[str, Scenario] = {
     "snapshot": snapshot.held,
     "backlog": backlog.delayed,
     "spark": spark.station,
+    "spark-read": spark_source.read,
+    "spark-write": spark_source.write,
     "sqlite": drain.sqlite,
     "memory": memory.worker,
     "features": features.own_costs,

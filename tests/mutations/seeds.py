@@ -26,6 +26,8 @@ SETS = "stores/memory/sets.py"
 FLOOR = "stores/sql/floor.py"
 TAKES = "stores/sql/plans/taking.py"
 DIALECT = "stores/sql/dialects/postgresql.py"
+STAGING = "stores/sql/statements/staging.py"
+PUBLISHING = "stores/sql/plans/staging.py"
 
 
 @dataclass(frozen=True)
@@ -134,6 +136,17 @@ SQL = [
         JOINING, "_look_for_messages", "by_id[id].count = None, 0", "by_id[id].count = None, by_id[id].count",
     ),
     Mutation("a set is due at once", JOINING, "_standing", "one.within)", "timedelta(0))"),
+    Mutation(
+        "a refused turn does not keep a batch back",
+        PUBLISHING, "publish", "raise BatchRefused(batch, refused)", "pass",
+    ),
+    Mutation("a part may have more than it staged", PUBLISHING, "_chosen", "found != wanted", "found < wanted"),
+    Mutation(
+        "a batch does not ask whether its queues are drained",
+        PUBLISHING, "publish", "yield from self._ask(queues)", "pass",
+    ),
+    Mutation("of a batch the first of a group waits too", STAGING, "publish", "number > const(1)", "number > const(0)"),
+    Mutation("what another claim holds is read too", TAKING, "held", "where(ids, its, ", "where(ids, "),
 ]  # fmt: skip
 
 MEMORY = [

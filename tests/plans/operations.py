@@ -22,10 +22,12 @@ from duerow.store import (
     Record,
     Released,
     RolledBack,
+    Scan,
     Totals,
     Turn,
 )
 from duerow.stores.sql.plans import SqlStore
+from duerow.where import Compare
 from tests.plans.crowd import CONSUMER, GROUPS, QUEUE
 
 MINUTE: Final = timedelta(minutes=1)
@@ -34,6 +36,7 @@ NOW: Final = datetime.now(UTC)
 
 DUE, HEADS, RESTING, STOPPED, KEY, GROUP, TURN, ID = "due", "heads", "resting", "stopped", "key", "group", "turn", "id"
 LINES: Final = {DUE, HEADS}
+HELD: Final = Compare(("leased_by",), "=", "c")
 TAKING: Final = {*LINES, ID, GROUP, TURN}
 
 
@@ -98,6 +101,11 @@ def settle(end: Any, count: int) -> Callable[[SqlStore, Leased], Plan[Any]]:
 def find(query: Query) -> Callable[[SqlStore, Leased], Plan[Any]]:
     """Read messages."""
     return lambda store, leased: store.find(query)
+
+
+def scan(query: Scan) -> Callable[[SqlStore, Leased], Plan[Any]]:
+    """Go through messages, or turns that are over."""
+    return lambda store, leased: store.scan(query)
 
 
 def moved(key: str | None = None) -> Moved:
@@ -202,6 +210,10 @@ OPERATIONS: Final = [
     Operation("find by id", lambda store, leased: store.find(Query(QUEUE, ids=(leased.last,))), 1, {ID}, FOUND_ROWS),
     Operation("find by key", find(Query(QUEUE, keys=("k-10",), statuses=LIVE)), 1, {KEY}, FOUND_ROWS),
     Operation("find a page", find(Query(QUEUE, after_id=10, by_id=True, limit=100)), 100, {ID}),
+    Operation("a page of a scan", scan(Scan(queues=(QUEUE,), after=(10, 0), limit=100)), 100, {ID}),
+    Operation("a page of what a claim holds", scan(Scan(where=HELD, after=(10, 0), last=110)), 100, {ID}),
+    Operation("the last of a scan", scan(Scan(descending=True, limit=1)), 1, {ID}),
+    Operation("a page of a scan of turns", scan(Scan(past=True, queues=(QUEUE, "mail"), limit=100)), 100, set()),
     Operation("peek", lambda store, _: store.peek(QUEUE, 100), 100, {*LINES, GROUP, TURN}),
     Operation("peek of groups", lambda store, _: store.peek(GROUPS, 100), 100, {*LINES, GROUP, TURN}),
     Operation("the queues", lambda store, _: store.queues(), 4, {*LINES, GROUP, KEY, RESTING, TURN}),

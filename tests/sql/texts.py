@@ -94,6 +94,10 @@ def statements(of: Statements) -> dict[str, Statement]:
     found["tally"] = of.tally(where, ("payload", "companyId"), limited=True, resting=False)
     about = parse("outcome = 'failed' and payload.companyId = 3345 and error.type like 'Time%'")
     found["past"] = of.past(PastQuery("q", where=about, after=(datetime(2026, 1, 1, tzinfo=UTC), 7, 3)))
+    found["scan"] = of.scan(("queues", "statuses"), where)
+    found["scan-descending"] = of.scan(("descending",), None, ("id",))
+    found["scan_past"] = of.scan_past(("queues",), about)
+    found["scan_past-descending"] = of.scan_past(("descending",), None, ("id",))
     found["past-ends"] = of.past(PastQuery("q", id=7, ends=True, oldest_first=True))
     return found
 

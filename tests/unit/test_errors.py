@@ -7,6 +7,8 @@ from datetime import UTC, datetime
 import pytest
 
 from duerow import errors
+from duerow.reservation import Receipt
+from duerow.store import Refused
 
 AT = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
@@ -36,12 +38,26 @@ def test_every_error_is_in_the_tree_that_opens_its_module(kind):
         errors.StoreUnavailable("gone", "unknown"),
         errors.Conflict("deadlock"),
         errors.QueueDraining("mail"),
+        errors.StagedLost("b-1", "2", 5, 0),
     ],
     ids=lambda error: type(error).__name__,
 )
 def test_an_error_travels_between_processes_with_its_values(error):
     again = pickle.loads(pickle.dumps(error))
     assert (type(again), str(again), vars(again)) == (type(error), str(error), vars(error))
+
+
+def test_a_refused_batch_travels_with_what_was_refused_and_names_the_first_of_it():
+    refused = [Refused(Receipt(id, 1), errors.LeaseLost(id)) for id in (7, 8, 9, 10)]
+    again = pickle.loads(pickle.dumps(errors.BatchRefused("b-1", refused)))
+    assert [(one.receipt, str(one.error)) for one in again.refused] == [
+        (one.receipt, str(one.error)) for one in refused
+    ]
+    assert "batch 'b-1' was not published, and nothing was changed: 4 of its turns were refused (message 7" in str(
+        again
+    )
+    assert "message 9" in str(again)
+    assert "message 10" not in str(again)
 
 
 def test_a_duplicate_key_names_queue_keys_and_what_to_do():

@@ -10,6 +10,8 @@ from __future__ import annotations
 from duerow.store.backends import Backend, Settings, find_backend
 from duerow.store.batches import Lent, Published
 from duerow.store.connections import (
+    ArrowConnections,
+    ArrowReader,
     AsyncConnections,
     AsyncListener,
     AsyncOwnTransaction,
@@ -20,6 +22,7 @@ from duerow.store.connections import (
 )
 from duerow.store.contract import Capabilities, Store
 from duerow.store.looking import (
+    ALL_IDS,
     Change,
     Consumer,
     Inspection,
@@ -29,6 +32,7 @@ from duerow.store.looking import (
     PlaceInHistory,
     Query,
     Removal,
+    Scan,
     Tally,
 )
 from duerow.store.queues import (
@@ -63,6 +67,9 @@ from duerow.store.turns import (
 )
 
 __all__ = [
+    "ALL_IDS",
+    "ArrowConnections",
+    "ArrowReader",
     "AsyncConnections",
     "AsyncListener",
     "AsyncOwnTransaction",
@@ -103,6 +110,7 @@ __all__ = [
     "Reserved",
     "RolledBack",
     "Said",
+    "Scan",
     "ScheduleChange",
     "SchedulesFound",
     "Settings",

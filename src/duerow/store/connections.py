@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 from duerow.plan import AsyncExecute, Execute
+from duerow.store.looking import Scan
+
+if TYPE_CHECKING:
+    from pyarrow import Table
 
 
 class Listener(Protocol):
@@ -99,6 +103,27 @@ class Connections(Protocol):
 
     def close(self) -> None:
         """Close all connections that are at rest."""
+        ...
+
+
+class ArrowReader(Protocol):
+    """Reads scans as Arrow."""
+
+    def read(self, query: Scan, shown: Sequence[str]) -> Table:
+        """Return what a scan finds: these columns, named as the fields of `Record` or `Past`, JSON as text."""
+        ...
+
+    def close(self) -> None:
+        """Give back what it holds."""
+        ...
+
+
+@runtime_checkable
+class ArrowConnections(Protocol):
+    """What the blocking way to a server can have besides: rows as Arrow, for whoever reads very many."""
+
+    def arrow_scans(self) -> ArrowReader | None:
+        """Open a way to read scans as Arrow; None: no driver for it is installed, or the engine is the user's own."""
         ...
 
 

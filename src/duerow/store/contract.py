@@ -11,7 +11,7 @@ from duerow.message import OnDuplicate, Pushed, Status
 from duerow.plan import Plan
 from duerow.reservation import Receipt
 from duerow.store.batches import Lent, Published
-from duerow.store.looking import Change, Inspection, Past, PastQuery, Query, Removal, Tally
+from duerow.store.looking import Change, Inspection, Past, PastQuery, Query, Removal, Scan, Tally
 from duerow.store.queues import (
     Charted,
     Counted,
@@ -268,6 +268,10 @@ class Store(Protocol):
 
     def history(self, query: PastQuery) -> Plan[list[Past]]:
         """Read turns that are over."""
+        ...
+
+    def scan(self, query: Scan) -> Plan[list[Record] | list[Past]]:
+        """Read messages, or turns that are over, of many queues in the order of id and token; served by that alone."""
         ...
 
     def peek(self, queue: str, limit: int) -> Plan[list[Record]]:

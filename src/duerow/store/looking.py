@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -111,6 +111,33 @@ class Query(msgspec.Struct, frozen=True, gc=False):
     order: Order | None = None
     locked: bool = False
     indexed: tuple[Indexed, ...] = ()
+
+
+ALL_IDS: Final = (1 << 63) - 1
+
+
+class Scan(msgspec.Struct, frozen=True, gc=False):
+    """Which messages, or turns that are over, to read for whoever goes through very many; all that is given must hold.
+
+    Attributes:
+        past: turns instead of messages.
+        queues: only of these; None: of all.
+        statuses: only messages with one of these.
+        where: only those of which this holds.
+        after: only those behind this id and token, in the order of both; a message stands where its id does.
+        last: none with a higher id.
+        descending: the highest first, of all up to `last`; `after` then says nothing.
+        limit: at most so many.
+    """
+
+    past: bool = False
+    queues: tuple[str, ...] | None = None
+    statuses: tuple[Status, ...] | None = None
+    where: Condition | None = None
+    after: tuple[int, int] = (0, 0)
+    last: int = ALL_IDS
+    descending: bool = False
+    limit: int = 100
 
 
 class Change(msgspec.Struct, frozen=True, gc=False):

@@ -9,7 +9,20 @@ from msgspec.structs import replace
 
 from duerow.history import stood_for
 from duerow.message import Ending
-from duerow.store import Buried, Committed, End, Entry, Keeping, Moved, Past, PastQuery, Record, Released, RolledBack
+from duerow.store import (
+    Buried,
+    Committed,
+    End,
+    Entry,
+    Keeping,
+    Moved,
+    Past,
+    PastQuery,
+    Record,
+    Released,
+    RolledBack,
+    Scan,
+)
 from duerow.stores.memory.conditions import holds
 from duerow.stores.memory.state import State
 
@@ -18,6 +31,13 @@ def find(state: State, now: datetime, query: PastQuery) -> list[Past]:
     """Go through all turns, and keep those of which all that is asked holds."""
     found = [past for past, _ in state.past.values() if _fits(past, query)]
     found.sort(key=lambda past: past.place, reverse=not query.oldest_first)
+    return found[: query.limit]
+
+
+def scan(state: State, now: datetime, query: Scan) -> list[Past]:
+    """Go through all turns in the order of their receipts, and keep those of which all that is asked holds."""
+    found = [past for past, _ in state.past.values() if _is_scanned(past, query)]
+    found.sort(key=lambda past: (past.id, past.token), reverse=query.descending)
     return found[: query.limit]
 
 
@@ -157,5 +177,14 @@ def _fits(past: Past, query: PastQuery) -> bool:
         and not (query.ends and past.outcome == "failed")
         and (query.until is None or past.place <= query.until)
         and (after is None or (past.place > after if query.oldest_first else past.place < after))
+        and (query.where is None or holds(query.where, past))
+    )
+
+
+def _is_scanned(past: Past, query: Scan) -> bool:
+    return (
+        past.id <= query.last
+        and (query.descending or (past.id, past.token) > query.after)
+        and (query.queues is None or past.queue in query.queues)
         and (query.where is None or holds(query.where, past))
     )

@@ -37,6 +37,7 @@ from duerow.store import (
     Removal,
     Reserved,
     Said,
+    Scan,
     ScheduleChange,
     SchedulesFound,
     Standing,
@@ -241,6 +242,10 @@ class MemoryStore:
     def history(self, query: PastQuery) -> Plan[list[Past]]:
         """Read turns that are over; see `Store.history`."""
         return _alone(partial(past.find, query=query))
+
+    def scan(self, query: Scan) -> Plan[list[Record] | list[Past]]:
+        """Read messages or turns of many queues; see `Store.scan`."""
+        return _alone(partial(past.scan if query.past else steps.scan, query=query))
 
     def standing(self, queue: str, cap: int | None) -> Plan[Standing]:
         """Tell how a queue stands; see `Store.standing`."""

@@ -30,6 +30,7 @@ from duerow.store import (
     Removal,
     Reserved,
     Said,
+    Scan,
     Standing,
     Tally,
 )
@@ -189,6 +190,13 @@ def find(state: State, now: datetime, query: Query) -> list[Record]:
         found.sort(key=lambda record: record.id)
     if query.order is not None:
         found = _in_order(found, query.order)
+    return found[: query.limit]
+
+
+def scan(state: State, now: datetime, query: Scan) -> list[Record]:
+    """Go through the messages in the order of their ids, and keep those of which all that is asked holds."""
+    found = [record for record in state.records.values() if _is_scanned(record, query)]
+    found.sort(key=lambda record: record.id, reverse=query.descending)
     return found[: query.limit]
 
 
@@ -474,6 +482,16 @@ def _fits(record: Record, query: Query) -> bool:
         and (query.keys is None or record.key in query.keys)
         and (query.statuses is None or record.status in query.statuses)
         and (query.after_id is None or record.id > query.after_id)
+        and (query.where is None or holds(query.where, record))
+    )
+
+
+def _is_scanned(record: Record, query: Scan) -> bool:
+    return (
+        record.id <= query.last
+        and (query.descending or record.id > query.after[0])
+        and (query.queues is None or record.queue in query.queues)
+        and (query.statuses is None or record.status in query.statuses)
         and (query.where is None or holds(query.where, record))
     )
 

@@ -16,6 +16,7 @@ from sqlalchemy.orm import Session
 
 from duerow.plan import BEGIN, Execute
 from duerow.store import Listener, TransactionState
+from duerow.stores.sql.arrow import ArrowScans
 from duerow.stores.sql.caller import (
     DATABASES,
     check_begun,
@@ -142,6 +143,11 @@ class BlockingConnections:
     def begin(self) -> BlockingTransaction:
         """Begin a transaction for a handler; see Connections.begin."""
         return BlockingTransaction(self)
+
+    def arrow_scans(self) -> ArrowScans | None:
+        """Open a way to read rows as Arrow; see ArrowConnections."""
+        way = self.dialect.arrow(self.engine.url) if self.own else None
+        return None if way is None else ArrowScans(self.store, way)
 
     def listen(self, queues: Sequence[str]) -> Listener:
         """Hear of pushes; see Connections.listen."""

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final, Protocol
 
 import msgspec
-from sqlalchemy import ColumnElement, Connection, FromClause, Insert, Select, Table, literal_column
+from sqlalchemy import URL, ColumnElement, Connection, FromClause, Insert, Select, Table, literal_column
 from sqlalchemy import Dialect as SqlDialect
 from sqlalchemy.schema import ExecutableDDLElement
 from sqlalchemy.sql.base import Executable
@@ -67,6 +67,19 @@ class Member:
     whole: ColumnElement[Any]
     real: ColumnElement[Any]
     json: ColumnElement[Any]
+
+
+@dataclass(frozen=True)
+class ArrowWay:
+    """A connection that gives rows as Arrow.
+
+    Attributes:
+        connection: an ADBC connection of Python's own kind (PEP 249), each statement by itself.
+        written: SQLAlchemy's dialect for the text that it takes.
+    """
+
+    connection: Any
+    written: SqlDialect
 
 
 class Dialect(Protocol):
@@ -278,6 +291,14 @@ class Dialect(Protocol):
 
     def outwaited(self, error: BaseException) -> Conflict | None:
         """Return the error of a step that has waited its turn to write as long as it may; None if it is no such."""
+        ...
+
+    def arrow(self, url: URL) -> ArrowWay | None:
+        """Open a connection of a driver that gives rows as Arrow, by ADBC; None: there is none, or none is installed.
+
+        Raises:
+            StoreUnavailable: the server cannot be reached.
+        """
         ...
 
     def explain(self, error: BaseException) -> DuerowError | None:

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from sqlalchemy import (
     ARRAY,
+    URL,
     BigInteger,
     ColumnElement,
     Connection,
@@ -58,7 +59,7 @@ from duerow.errors import (
     StoreUnavailable,
 )
 from duerow.store import Capabilities, IndexKind, Record
-from duerow.stores.sql.dialects.base import LONGEST_KEY, JsonText, Member, const, decode_json
+from duerow.stores.sql.dialects.base import LONGEST_KEY, ArrowWay, JsonText, Member, const, decode_json
 from duerow.stores.sql.engines import BLIND_WAYS
 
 _SEPARATOR = "\x1f"
@@ -398,10 +399,26 @@ class PostgreSQL:
         """Return None: here transactions write beside each other."""
         return None
 
+    def arrow(self, url: URL) -> ArrowWay | None:
+        """Connect with adbc-driver-postgresql, which takes what libpq does; plan as on duerow's other connections."""
+        try:
+            from adbc_driver_postgresql import dbapi
+        except ModuleNotFoundError:
+            return None
+        address = url.set(drivername="postgresql").render_as_string(hide_password=False)
+        try:
+            connection = dbapi.connect(address, autocommit=True)
+            with connection.cursor() as cursor:
+                for way in (*BLIND_WAYS, "jit"):
+                    cursor.executescript(f"SET {way} = off")
+        except Exception as error:
+            raise (self.explain(error) or error) from error
+        return ArrowWay(connection, postgresql.dialect(paramstyle="numeric_dollar"))  # type: ignore[no-untyped-call]
+
     def explain(self, error: BaseException) -> DuerowError | None:
         """Return duerow's error for a driver's, by SQLSTATE."""
         module = type(error).__module__.partition(".")[0]
-        if module not in ("psycopg", "psycopg2", "asyncpg", "sqlalchemy"):
+        if module not in ("psycopg", "psycopg2", "asyncpg", "sqlalchemy", "adbc_driver_manager"):
             return None
         state: str | None = getattr(error, "sqlstate", None) or getattr(error, "pgcode", None)
         if state is None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 from sqlalchemy import (
+    URL,
     BigInteger,
     ColumnElement,
     Connection,
@@ -313,6 +314,9 @@ class SQLite:
             f"own, in which this call is made, pass it on with within=… ({error})",
             waited=True,
         )
+
+    def arrow(self, url: URL) -> None:
+        """Return None: its drivers guess the type of a column by its first values, and all values are Python's own."""
 
     def explain(self, error: BaseException) -> DuerowError | None:
         """Return duerow's error for a driver's, by SQLite's result code."""

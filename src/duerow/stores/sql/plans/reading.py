@@ -13,9 +13,25 @@ import msgspec
 from duerow.clock import EPOCH
 from duerow.message import LIVE, Status
 from duerow.plan import BEGIN, Plan
-from duerow.store import Consumer, Indexed, Inspection, Keeping, Order, Query, Record, Removal, Said, Standing, Tally
+from duerow.store import (
+    Consumer,
+    Indexed,
+    Inspection,
+    Keeping,
+    Order,
+    Past,
+    Query,
+    Record,
+    Removal,
+    Said,
+    Scan,
+    Standing,
+    Tally,
+)
 from duerow.stores.sql.conditions import asked_statuses
+from duerow.stores.sql.plans.core import Step
 from duerow.stores.sql.plans.recalling import Recalling
+from duerow.stores.sql.statements import PAST, RECORD
 from duerow.where import FIELDS, JSON, Condition, Path, Value
 
 NOTE: Final = timedelta(seconds=10)
@@ -174,6 +190,29 @@ class Reading(Recalling):
             statement = self.statements.search(tuple(by), query.where, query.order or Order(), query.locked, indexed_of)
         rows = yield self._step(statement, values)
         return [self.dialect.record(row) for row in rows]
+
+    def scan(self, query: Scan) -> Plan[list[Record] | list[Past]]:
+        """Read messages or turns of many queues; see Store.scan."""
+        rows = yield self.scanning(query, PAST if query.past else RECORD)
+        return [self._past(row) for row in rows] if query.past else [self.dialect.record(row) for row in rows]
+
+    def scanning(self, query: Scan, shown: Sequence[str]) -> Step:
+        """Return the step of a scan, which reads these columns, named as the fields of records or turns."""
+        values: dict[str, Any] = {"last": query.last, "limit_in": query.limit}
+        by: list[str] = []
+        for name, wanted in (("queues", query.queues), ("statuses", query.statuses)):
+            if wanted is not None:
+                by.append(name)
+                values |= self.dialect.pack(name, {"value": wanted})
+        if query.descending:
+            by.append("descending")
+        else:
+            values["after"] = query.after[0]
+        if not query.past:
+            return self._step(self.statements.scan(tuple(by), query.where, shown), values)
+        if not query.descending:
+            values["after_token"] = query.after[1]
+        return self._step(self.statements.scan_past(tuple(by), query.where, shown), values)
 
     def tally(
         self,

@@ -250,3 +250,8 @@ def live(rows: Any) -> ColumnElement[bool]:
 def of_group(rows: Any, given: Any) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
     """The rows of the group that is given by its queue and its name."""
     return rows.c.queue == given.queue, rows.c.group == given.group
+
+
+def unserved(column: ColumnElement[Any]) -> ColumnElement[Any]:
+    """Return a column of text in a form that no index serves, where rows are to be read in the order of another one."""
+    return func.coalesce(column, const(""), type_=Text())

@@ -26,10 +26,12 @@ from duerow.store import Indexed, Order
 from duerow.stores.sql.conditions import Conditions
 from duerow.stores.sql.dialects.base import const
 from duerow.stores.sql.statements.core import (
+    RECORD,
     Core,
     Statement,
     live,
     of_group,
+    unserved,
 )
 from duerow.where import Condition, Path
 
@@ -97,6 +99,26 @@ class Reading(Core):
         bound = self.conditions.bound(order.field, value)
         later = column < bound if order.descending else column > bound
         return or_(later, and_(column == bound, later_id), column.is_(None))
+
+    def scan(self, by: tuple[str, ...], where: Condition | None, shown: Sequence[str] = RECORD) -> Statement:
+        """Read messages of many queues in the order of their ids, which alone serves it: `queues`, `statuses`.
+
+        With `descending` from the highest id down.
+        """
+        columns = self.message.c
+        by_name = dict(zip(RECORD, self._record, strict=True))
+        found = select(*(by_name[name] for name in shown))
+        for name, column in (("queues", columns.queue), ("statuses", columns.status)):
+            if name in by:
+                found = found.where(self.dialect.among(unserved(column), name))
+        if where is not None:
+            found = found.where(self.conditions.clause(where))
+        id_ = columns.id
+        found = found.where(id_ <= self._bound("last", BigInteger()))
+        if "descending" not in by:
+            found = found.where(id_ > self._bound("after", BigInteger()))
+        found = found.order_by(id_.desc() if "descending" in by else id_)
+        return Statement(found.limit(self._bound("limit_in", Integer())), kept=False)
 
     def tally(
         self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import Any, Final
 
@@ -27,7 +27,8 @@ from sqlalchemy.sql.base import Executable
 from duerow.store import PastQuery, PlaceInHistory
 from duerow.stores.sql.conditions import Conditions
 from duerow.stores.sql.dialects.base import const
-from duerow.stores.sql.statements.core import RECEIPT, Core, OverRows, Statement
+from duerow.stores.sql.statements.core import RECEIPT, Core, OverRows, Statement, unserved
+from duerow.where import Condition
 
 STORY: Final = ("outcome", "moved_to", "kind", "payload", "error")
 """What is told of a turn that ends, besides its receipt; a kind and a payload of null: those of the message."""
@@ -120,13 +121,7 @@ class Recalling(Core):
         """Read turns of a queue's history; made for one use, with the condition's values."""
         history = self.tables.history
         columns = history.c
-        shown = [
-            self.dialect.as_text(columns[name]).label(name)
-            if columns[name].type is self.dialect.json
-            else columns[name]
-            for name in PAST
-        ]
-        found = select(*shown).where(columns.queue == self._bound("queue_in", Text()))
+        found = select(*self._shown(PAST)).where(columns.queue == self._bound("queue_in", Text()))
         if query.id is not None:
             found = found.where(columns.id == literal(query.id, BigInteger()))
         if query.ends:
@@ -143,6 +138,29 @@ class Recalling(Core):
         columns_in_line = place if query.id is None else (columns.token,)
         line = columns_in_line if query.oldest_first else [column.desc() for column in columns_in_line]
         return Statement(found.order_by(*line).limit(self._bound("limit_in", Integer())), kept=False)
+
+    def scan_past(self, by: tuple[str, ...], where: Condition | None, shown: Sequence[str] = PAST) -> Statement:
+        """Read turns of many queues in the order of their ids and tokens: `queues`; with `descending` downwards."""
+        history = self.tables.history
+        place = (history.c.id, history.c.token)
+        found = select(*self._shown(shown)).where(history.c.id <= self._bound("last", BigInteger()))
+        if "queues" in by:
+            found = found.where(self.dialect.among(unserved(history.c.queue), "queues"))
+        if where is not None:
+            found = found.where(Conditions(self.dialect, history).clause(where))
+        if "descending" not in by:
+            mark = (self._bound("after", BigInteger()), self._bound("after_token", BigInteger()))
+            found = found.where(tuple_(*place) > tuple_(*mark))
+        line = [column.desc() for column in place] if "descending" in by else place
+        return Statement(found.order_by(*line).limit(self._bound("limit_in", Integer())), kept=False)
+
+    def _shown(self, names: Sequence[str]) -> list[ColumnElement[Any]]:
+        """Return columns of history, JSON as its text."""
+        columns, json = self.tables.history.c, self.dialect.json
+        return [
+            self.dialect.as_text(columns[name]).label(name) if columns[name].type is json else columns[name]
+            for name in names
+        ]
 
     @cached_property
     def expired_turns(self) -> Statement:

@@ -1,0 +1,200 @@
+"""The columns of a frame of messages and of one of turns that are over, and how they are made of what a store reads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import (
+    DataType,
+    IntegerType,
+    LongType,
+    MapType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampType,
+)
+
+from duerow import codec
+from duerow.codec import SEALED
+from duerow.errors import ConfigurationError
+from duerow.message import Scalar
+
+if TYPE_CHECKING:
+    from duerow.payloads import Sealing
+    from duerow.store import Past, Record
+
+_LONG, _INT, _TEXT, _MOMENT = LongType(), IntegerType(), StringType(), TimestampType()
+_HEADERS = MapType(_TEXT, _TEXT)
+
+MESSAGE: Final[dict[str, DataType]] = {
+    "id": _LONG,
+    "token": _LONG,
+    "queue": _TEXT,
+    "key": _TEXT,
+    "kind": _TEXT,
+    "payload": _TEXT,
+    "headers": _HEADERS,
+    "group": _TEXT,
+    "priority": _INT,
+    "status": _TEXT,
+    "due_at": _MOMENT,
+    "first_due_at": _MOMENT,
+    "attempts": _INT,
+    "leased_by": _TEXT,
+    "leased_until": _MOMENT,
+    "created_at": _MOMENT,
+    "last_attempt_at": _MOMENT,
+    "last_error": _TEXT,
+}
+"""Of messages: fields as in `duerow.Message`; the payload as JSON text, the last error as "Type: message"."""
+
+TURN: Final[dict[str, DataType]] = {
+    "id": _LONG,
+    "token": _LONG,
+    "queue": _TEXT,
+    "outcome": _TEXT,
+    "moved_to": _TEXT,
+    "payload": _TEXT,
+    "kind": _TEXT,
+    "key": _TEXT,
+    "headers": _HEADERS,
+    "group": _TEXT,
+    "priority": _INT,
+    "attempts": _INT,
+    "created_at": _MOMENT,
+    "first_due_at": _MOMENT,
+    "due_at": _MOMENT,
+    "started_at": _MOMENT,
+    "finished_at": _MOMENT,
+    "worker": _TEXT,
+    "error": _TEXT,
+}
+"""Of turns that are over: fields as in `duerow.history.Event`, made of them likewise."""
+
+_ERRORS: Final = ("last_error", "error")
+
+
+def schema_of(columns: dict[str, DataType], wanted: Sequence[str] | None) -> StructType:
+    """Return the schema of a frame with these columns of those that there are; None: all.
+
+    Raises:
+        ConfigurationError: there is no such column, or one is wanted twice.
+    """
+    names = list(columns) if wanted is None else list(wanted)
+    if unknown := [name for name in names if name not in columns]:
+        raise ConfigurationError(f"there is no column {', '.join(unknown)}; there are {', '.join(columns)}")
+    if not names or len(set(names)) < len(names):
+        raise ConfigurationError(f"option columns names columns once each, not {', '.join(names)!r:.200}")
+    return StructType([StructField(name, columns[name]) for name in names])
+
+
+def check_schema(columns: dict[str, DataType], given: StructType) -> None:
+    """Raise ConfigurationError unless a schema is of some of these columns: types are not converted."""
+    known = schema_of(columns, given.names)
+    for theirs, ours in zip(given.fields, known.fields, strict=True):
+        if theirs.dataType != ours.dataType:
+            raise ConfigurationError(
+                f"column {ours.name} is of type {ours.dataType.simpleString()}, not {theirs.dataType.simpleString()}: "
+                "leave the schema out, and cast what was read"
+            )
+
+
+def needed(names: Sequence[str], past: bool) -> tuple[str, ...]:
+    """Return what to read of a store for these columns: also what says where to go on, and what a payload is."""
+    place = ("id", "token") if past else ("id",)
+    kind = ("kind",) if "payload" in names else ()
+    return tuple(dict.fromkeys((*place, *kind, *names)))
+
+
+class Shape:
+    """Makes what Spark takes of what a store reads.
+
+    Args:
+        schema: the columns that Spark wants.
+        sealing: decrypts payloads; None: those that are encrypted cannot be read.
+        as_kept: leave encrypted payloads as they are kept.
+    """
+
+    def __init__(self, schema: StructType, sealing: Sealing | None, as_kept: bool) -> None:
+        self.schema: pa.Schema = to_arrow_schema(schema, timezone="UTC")
+        self._sealing, self._as_kept = sealing, as_kept
+
+    def batches(self, table: pa.Table) -> list[pa.RecordBatch]:
+        """Return a table of a store's columns as batches of exactly the declared schema.
+
+        Raises:
+            KeyMissing: a payload is encrypted, and no key for it was given.
+        """
+        arrays = [self._column(table, column).cast(column.type) for column in self.schema]
+        made = pa.Table.from_arrays(arrays, schema=self.schema).combine_chunks()
+        return [batch for batch in made.to_batches() if batch.num_rows]
+
+    def _column(self, table: pa.Table, wanted: pa.Field) -> pa.ChunkedArray:
+        found = table.column(wanted.name)
+        if wanted.name == "headers":
+            return _each(found, _header_pairs, wanted.type)
+        if wanted.name in _ERRORS:
+            return _each(found, _said, wanted.type)
+        if wanted.name == "payload" and not self._as_kept:
+            return self._opened(found, table.column("kind"))
+        if wanted.name == "kind" and not self._as_kept:
+            return pc.replace_substring_regex(found, pattern=r"\+encrypted$", replacement="")
+        return found
+
+    def _opened(self, payloads: pa.ChunkedArray, kinds: pa.ChunkedArray) -> pa.ChunkedArray:
+        """Return payloads with those decrypted that are encrypted; the others are not looked at."""
+        sealed = pc.ends_with(kinds, pattern=SEALED)
+        if not pc.any(sealed).as_py():
+            return payloads
+        texts = payloads.to_pylist()
+        for place, (kind, is_sealed) in enumerate(zip(kinds.to_pylist(), sealed.to_pylist(), strict=True)):
+            if is_sealed:
+                if self._sealing is None:
+                    raise codec.key_missing(texts[place])
+                texts[place] = self._sealing.open(kind, texts[place]).text
+        return pa.chunked_array([pa.array(texts, pa.string())])
+
+
+def of_records(records: Sequence[Record | Past], names: Sequence[str], types: dict[str, DataType]) -> pa.Table:
+    """Return what a store read as a table of columns, JSON still as text."""
+    kinds: dict[str, pa.DataType] = {
+        field.name: pa.string() if pa.types.is_map(field.type) else field.type
+        for field in to_arrow_schema(StructType([StructField(name, types[name]) for name in names]), timezone="UTC")
+    }
+    return pa.table(
+        {name: pa.array([getattr(record, name) for record in records], kind) for name, kind in kinds.items()}
+    )
+
+
+def _each(texts: pa.ChunkedArray, made_of: Callable[[str], Any], kind: pa.DataType) -> pa.ChunkedArray:
+    """Return what is made of each text; equal ones, as most are, are made only once."""
+    if texts.null_count == len(texts):
+        return pa.chunked_array([pa.nulls(len(texts), kind)])
+    encoded = texts.combine_chunks().dictionary_encode()
+    encoded = encoded.combine_chunks() if isinstance(encoded, pa.ChunkedArray) else encoded
+    made = pa.array([made_of(text) for text in encoded.dictionary.to_pylist()], kind)
+    return pa.chunked_array([made.take(encoded.indices)])
+
+
+def _header_pairs(text: str) -> list[tuple[str, str]]:
+    """Return headers as Spark's map: text as it is, other scalars as JSON."""
+    return [(name, header_text(value)) for name, value in codec.decode_headers(text).items()]
+
+
+def header_text(value: Scalar) -> str:
+    """Return a header as Spark's map has it: text as it is, other scalars as JSON."""
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+
+
+def _said(text: str) -> str | None:
+    """Return an error as "Type: message"; the message of an exception begins with its type already."""
+    failure = codec.decode_failure(text)
+    if failure is None or failure.message.startswith(f"{failure.type}: "):
+        return None if failure is None else failure.message
+    return f"{failure.type}: {failure.message}"

@@ -1,0 +1,195 @@
+"""What Spark's data source is told: options, which are text; checked before a database is asked.
+
+The URL and the keys of payloads are secrets. They are read where the query is planned and travel within the pickled
+tasks; no plan, setting or representation shows them.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final
+
+from duerow.errors import ConfigurationError, InvalidMessage, NotSupported
+from duerow.message import check_moment, check_queue_name
+from duerow.sync.database import Database, connect
+
+REACH: Final = frozenset({"url", "urlenv", "urlfile", "keysenv", "keysfile"})
+SETTINGS: Final = frozenset({"prefix", "schema", "prepare_threshold", "synchronous", "busy_timeout"})
+"""What else `duerow.connect` can be given as text."""
+
+SPARKS: Final = frozenset({"checkpointlocation", "queryname"})
+"""What Spark itself puts among the options."""
+
+_SPAN = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)")
+_UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0}
+
+
+@dataclass(frozen=True)
+class Reach:
+    """How to reach the queues, from wherever a task runs.
+
+    Attributes:
+        url: the database.
+        settings: what else `connect` is given.
+        keys: the keys of payloads; none: they are not encrypted, or stay so.
+        host: where the query was planned.
+    """
+
+    url: str = field(repr=False)
+    settings: tuple[tuple[str, str], ...] = field(repr=False)
+    keys: tuple[str, ...] = field(repr=False)
+    host: str
+
+    @property
+    def database(self) -> Database:
+        """This process's way to the queues.
+
+        Raises:
+            NotSupported: the database is a file of the host where the query was planned, and this is another one.
+        """
+        return _database(self)
+
+    def open(self) -> Database:
+        """Return a new way to the queues, to be closed."""
+        settings: dict[str, Any] = dict(self.settings)
+        if self.keys:
+            from duerow.encryption import Encryption
+
+            settings["encryption"] = Encryption(self.keys)
+        database = connect(self.url, **settings)
+        capabilities = database.store.capabilities
+        here = socket.gethostname()
+        if not capabilities.processes or (not capabilities.hosts and here != self.host):
+            database.close()
+            raise NotSupported(
+                f"these queues are in a file or in the memory of {self.host}, and Spark runs on {here}: use a local[*] "
+                "master with a file, or a database server"
+            )
+        return database
+
+
+@lru_cache(maxsize=4)
+def _database(reach: Reach) -> Database:
+    """Return this process's database; Spark keeps its Python processes from task to task."""
+    return reach.open()
+
+
+class Options:
+    """The options of one reader or writer.
+
+    Args:
+        given: as Spark has them, names in any case.
+        known: those that this reader or writer takes besides those that say where the queues are.
+
+    Raises:
+        ConfigurationError: an option is unknown.
+    """
+
+    def __init__(self, given: Mapping[str, str], known: Collection[str]) -> None:
+        self._given = {name.lower(): value for name, value in given.items()}
+        takes = {*known, *REACH, *SETTINGS}
+        if "path" in self._given:
+            raise ConfigurationError(
+                f"duerow has no files, so load() and save() take no path, not {self._given['path']!r:.80}: "
+                "give options, such as url and queue"
+            )
+        if unknown := sorted(set(self._given) - takes - SPARKS):
+            raise ConfigurationError(
+                f"there is no option {', '.join(unknown)} here; there are {', '.join(sorted(takes))}"
+            )
+
+    def reach(self) -> Reach:
+        """Return how to reach the queues.
+
+        Raises:
+            ConfigurationError: not exactly one of url, urlenv and urlfile is given, or what it names is not there.
+        """
+        ways = [name for name in ("url", "urlenv", "urlfile") if name in self._given]
+        if len(ways) != 1:
+            raise ConfigurationError(
+                "say where the queues are by one of the options url, urlenv (a variable of the driver's environment) "
+                f"and urlfile (a file of the driver's), not by {' and '.join(ways) or 'none'}"
+            )
+        settings = tuple(sorted((name, self._given[name]) for name in SETTINGS & self._given.keys()))
+        keys = tuple((self._secret("keysenv", "keysfile") or "").replace(",", " ").split())
+        url = self._given.get("url") or self._secret("urlenv", "urlfile") or ""
+        return Reach(url.strip(), settings, keys, socket.gethostname())
+
+    def _secret(self, by_variable: str, by_file: str) -> str | None:
+        if (variable := self._given.get(by_variable)) is not None:
+            if variable not in os.environ:
+                raise ConfigurationError(f"option {by_variable}: the driver has no environment variable {variable}")
+            return os.environ[variable]
+        if (file := self._given.get(by_file)) is not None:
+            try:
+                return Path(file).read_text(encoding="utf-8")
+            except OSError as error:
+                raise ConfigurationError(f"option {by_file}: {file} cannot be read: {error.strerror}") from error
+        return None
+
+    def text(self, name: str) -> str | None:
+        """Return an option as it is; None if it is not given."""
+        return self._given.get(name)
+
+    def one_of(self, name: str, choices: Collection[str]) -> str:
+        """Return an option that is one of these words; the first is its default."""
+        said = self._given.get(name, next(iter(choices))).lower()
+        if said not in choices:
+            raise ConfigurationError(f"option {name} is one of {', '.join(choices)}, not {said!r:.80}")
+        return said
+
+    def flag(self, name: str) -> bool:
+        """Return whether an option is set; default: it is not."""
+        return self.one_of(name, ("false", "true")) == "true"
+
+    def number(self, name: str) -> int | None:
+        """Return an option that is a number above zero; None if it is not given."""
+        said = self._given.get(name)
+        if said is None:
+            return None
+        if not said.isascii() or not said.isdigit() or int(said) < 1:
+            raise ConfigurationError(f"option {name} is a number above zero, not {said!r:.80}")
+        return int(said)
+
+    def span(self, name: str, default: timedelta) -> timedelta:
+        """Return an option that is a length of time, such as 30s, 10m or 1h."""
+        said = self._given.get(name)
+        if said is None:
+            return default
+        if not (found := _SPAN.fullmatch(said.strip().lower())):
+            raise ConfigurationError(f"option {name} is a length of time such as 30s, 10m or 1h, not {said!r:.80}")
+        return timedelta(seconds=float(found[1]) * _UNITS[found[2]])
+
+    def moment(self, name: str) -> datetime | None:
+        """Return an option that is a time with its zone; None if it is not given."""
+        said = self._given.get(name)
+        if said is None:
+            return None
+        try:
+            return check_moment(name, datetime.fromisoformat(said))
+        except (ValueError, InvalidMessage) as error:
+            raise ConfigurationError(
+                f"option {name} is a time such as 2026-03-01T12:00:00Z, not {said!r:.80}"
+            ) from error
+
+    def names(self, name: str) -> tuple[str, ...] | None:
+        """Return an option that is a list of names with commas between them; None if it is not given."""
+        said = self._given.get(name)
+        return None if said is None else tuple(part.strip() for part in said.split(",") if part.strip())
+
+    def queues(self) -> tuple[str, ...] | None:
+        """Return the queues that are named; None: none is, which means all."""
+        names = self.names("queue")
+        return None if names is None else tuple(check_queue_name(name) for name in names)
+
+    def queue(self) -> str | None:
+        """Return the queue that is named; None if none is."""
+        said = self._given.get("queue")
+        return None if said is None else check_queue_name(said.strip())

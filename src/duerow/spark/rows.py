@@ -1,0 +1,250 @@
+"""Rows of a frame that are to be messages: which columns there may be, and the entry that each row becomes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import msgspec
+import pyarrow as pa
+from pyspark.sql.types import (
+    ArrayType,
+    BooleanType,
+    ByteType,
+    DataType,
+    DoubleType,
+    FloatType,
+    IntegerType,
+    LongType,
+    MapType,
+    NullType,
+    ShortType,
+    StringType,
+    StructType,
+    TimestampType,
+)
+
+from duerow.errors import CodecError, ConfigurationError, DuerowError, InvalidMessage
+from duerow.message import check_queue_name
+from duerow.store import Entry
+from duerow.translation import entry
+
+if TYPE_CHECKING:
+    from duerow.sync.database import Database
+    from duerow.sync.queue import Queue
+
+PUSHED: Final = ("payload", "key", "due", "headers", "group", "priority", "queue")
+"""The columns of messages to be pushed."""
+
+CHUNK: Final = 5_000
+"""Rows that are made entries, and pushed by one statement, at a time."""
+
+_WHOLE: Final = (ByteType, ShortType, IntegerType, LongType)
+_SCALARS: Final = (StringType, BooleanType, *_WHOLE, FloatType, DoubleType, NullType)
+
+_decode = msgspec.json.Decoder().decode
+
+
+def check_pushed(schema: StructType, queue: str | None) -> None:
+    """Raise ConfigurationError unless rows of this schema can be pushed.
+
+    Args:
+        schema: the frame's.
+        queue: where rows go that name no queue; None: each must.
+    """
+    names = schema.names
+    if "payload" not in names:
+        raise ConfigurationError(
+            f"a frame that is pushed has a column payload, and this one has {', '.join(names) or 'none'}: "
+            "for example df.select(to_json(struct('*')).alias('payload'))"
+        )
+    if unknown := [name for name in names if name not in PUSHED]:
+        raise ConfigurationError(
+            f"a frame that is pushed has no column {', '.join(unknown)}, only {', '.join(PUSHED)}: drop it, or put it "
+            "into the payload"
+        )
+    if queue is None and "queue" not in names:
+        raise ConfigurationError("say which queue to push to: by the option queue, or by a column of that name")
+    check_types(schema)
+
+
+def check_types(schema: StructType) -> None:
+    """Raise ConfigurationError unless the columns of messages have types that messages can be made of."""
+    for field in schema.fields:
+        kind = field.dataType
+        match field.name:
+            case "payload":
+                _check_json("payload", kind)
+            case "key" | "group" | "queue" | "to":
+                _require(field.name, kind, (StringType,), "text")
+            case "due":
+                _require("due", kind, (TimestampType,), "a timestamp, which has a time zone,")
+            case "priority":
+                _require("priority", kind, _WHOLE, "a whole number")
+            case "headers":
+                _check_headers(kind)
+
+
+def _require(name: str, kind: DataType, wanted: tuple[type[DataType], ...], said: str) -> None:
+    if not isinstance(kind, (*wanted, NullType)):
+        raise ConfigurationError(f"column {name} is {said} and not of type {kind.simpleString()}: cast it")
+
+
+def _check_headers(kind: DataType) -> None:
+    """Headers are a map or a struct of scalars."""
+    members = [field.dataType for field in kind.fields] if isinstance(kind, StructType) else []
+    if isinstance(kind, MapType) and isinstance(kind.keyType, StringType):
+        members = [kind.valueType]
+    if not isinstance(kind, NullType) and (not members or not all(isinstance(one, _SCALARS) for one in members)):
+        raise ConfigurationError(
+            f"column headers is a map from text to text, numbers or booleans, or a struct of those, not of type "
+            f"{kind.simpleString()}"
+        )
+
+
+def _check_json(path: str, kind: DataType) -> None:
+    """A payload is text that is JSON, or made of what JSON has."""
+    if isinstance(kind, StructType):
+        for field in kind.fields:
+            _check_json(f"{path}.{field.name}", field.dataType)
+    elif isinstance(kind, ArrayType):
+        _check_json(f"{path}[]", kind.elementType)
+    elif isinstance(kind, MapType) and isinstance(kind.keyType, StringType):
+        _check_json(f"{path}[]", kind.valueType)
+    elif not isinstance(kind, _SCALARS):
+        raise ConfigurationError(
+            f"{path} is of type {kind.simpleString()}, which JSON does not have: say how to write it, by "
+            "to_json(payload) or a cast to text"
+        )
+
+
+class Terms(NamedTuple):
+    """What a queue says of what is pushed to it.
+
+    Attributes:
+        queue: its handle.
+        remembers: whether a key that is remembered is taken.
+    """
+
+    queue: Queue[Any]
+    remembers: bool
+
+
+class Rows:
+    """Makes entries of rows.
+
+    Args:
+        database: where they go.
+        names: the columns of the rows.
+        as_text: whether the payload is JSON text already.
+        queue: where rows go that name no queue.
+        remembers: whether queues may remember keys: what is staged cannot ask them.
+    """
+
+    def __init__(
+        self, database: Database, names: Sequence[str], as_text: bool, queue: str | None, remembers: bool
+    ) -> None:
+        self._names, self._as_text, self._queue = names, as_text, queue
+        self._may_remember = remembers
+        self.terms = cache(lambda name: _terms(database, name))
+
+    def chunks(self, batches: Iterable[pa.RecordBatch]) -> Iterator[list[Entry]]:
+        """Yield the entries of the rows, some thousands at a time.
+
+        Raises:
+            InvalidMessage: a row cannot be pushed; said with the row.
+        """
+        for batch in batches:
+            for start in range(0, batch.num_rows, CHUNK):
+                yield [self._entry(row) for row in self.values(batch.slice(start, CHUNK))]
+
+    def values(self, batch: pa.RecordBatch) -> Iterator[dict[str, Any]]:
+        """Yield the rows of a batch, with payloads and headers as Python's values."""
+        columns = {
+            name: _values(name, batch.column(place), self._as_text)
+            for place, name in enumerate(batch.schema.names)
+            if name in self._names
+        }
+        for row in zip(*columns.values(), strict=True):
+            yield dict(zip(columns, row, strict=True))
+
+    def _entry(self, row: dict[str, Any]) -> Entry:
+        name = row.get("queue") or self._queue
+        try:
+            if name is None:
+                raise InvalidMessage("it names no queue, and there is no option queue")
+            queue, remembers = self.terms(name)
+            key = row.get("key")
+            if remembers and key is not None and not self._may_remember:
+                raise InvalidMessage(
+                    f"queue {name!r} remembers keys, which a write as a whole cannot ask: leave out atomic=true or the "
+                    "key, or push to another queue"
+                )
+            payload = read_text(row["payload"]) if self._as_text else row["payload"]
+            return entry(
+                name,
+                queue.encode(payload),
+                key,
+                row.get("due"),
+                None,
+                row.get("headers"),
+                row.get("group"),
+                row.get("priority") or 0,
+            )
+        except DuerowError as error:
+            raise InvalidMessage(f"the row {row!s:.200} cannot be pushed to queue {name!r}: {error}") from error
+
+
+def read_text(text: str | None) -> Any:
+    """Return the value that a payload's JSON text says; null for none.
+
+    Raises:
+        CodecError: it is no JSON.
+    """
+    if text is None:
+        return None
+    try:
+        return _decode(text)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise CodecError(f"its payload is no JSON ({error}): make it by to_json, or give a struct") from error
+
+
+def _terms(database: Database, name: str) -> Terms:
+    queue = database.as_defined(check_queue_name(name))
+    return Terms(queue, queue.keeping is not None and queue.keeping.keys is not None)
+
+
+def _values(name: str, column: pa.Array, as_text: bool) -> list[Any]:
+    """Return a column as Python's values, as messages have them."""
+    if name == "due" and not pa.types.is_null(column.type):
+        column = column.cast(pa.timestamp("us", tz="UTC"))
+    values: list[Any] = column.to_pylist()
+    convert = _headers if name == "headers" else _converter(column.type) if name == "payload" and not as_text else None
+    return values if convert is None else [_made(convert, value) for value in values]
+
+
+def _headers(value: Any) -> dict[str, Any]:
+    """Return a map, which Arrow gives as pairs, or a struct; a header that is null is none."""
+    pairs = value.items() if isinstance(value, dict) else value
+    return {name: one for name, one in pairs if one is not None}
+
+
+def _converter(kind: pa.DataType) -> Callable[[Any], Any] | None:
+    """Return what makes JSON's values of those that Arrow gives for a type: maps come as pairs; None: they are such."""
+    if pa.types.is_map(kind):
+        inner = _converter(kind.item_type)
+        return lambda pairs: {name: _made(inner, value) for name, value in pairs}
+    if pa.types.is_struct(kind):
+        members = {field.name: _converter(field.type) for field in kind}
+        if not any(members.values()):
+            return None
+        return lambda value: {name: _made(members[name], one) for name, one in value.items()}
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        each = _converter(kind.value_type)
+        return None if each is None else lambda values: [_made(each, value) for value in values]
+    return None
+
+
+def _made(convert: Callable[[Any], Any] | None, value: Any) -> Any:
+    return value if convert is None or value is None else convert(value)

@@ -1,0 +1,253 @@
+"""Push the rows of a frame: each once, however often Spark tries, duplicates or forgets a task.
+
+Each partition is one transaction, which also notes the partition's name: a second try, a second copy or a zombie finds
+it noted and writes nothing. The partition is the smallest piece for which that is true: a second try may get its rows
+in another order, or others altogether if the plan is not deterministic, so a part of one try and a part of another do
+not make a whole. With `atomic` the tasks stage what they have, and the driver publishes what those tries staged that
+Spark says have succeeded: all or nothing.
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any, Final, NamedTuple
+
+import pyarrow as pa
+from pyspark import TaskContext
+from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceWriter, WriterCommitMessage
+from pyspark.sql.types import StringType, StructType
+
+from duerow.errors import ConfigurationError
+from duerow.message import ON_DUPLICATE, OnDuplicate, check_on_duplicate
+from duerow.plan import BEGIN, Plan, run
+from duerow.spark.options import Options, Reach
+from duerow.spark.rows import Rows, check_pushed
+from duerow.spark.settling import BatchSettling, asks_to_settle, ending
+from duerow.store import Entry, Store
+from duerow.sync.database import Database
+
+LOG: Final = logging.getLogger("duerow.spark")
+
+KNOWN: Final = frozenset({"queue", "on_duplicate", "atomic"})
+
+GATHERED: Final = 64 << 20
+"""Bytes of a partition that are kept at hand; a larger one is written while it comes, and then only tried once."""
+
+
+class Place(NamedTuple):
+    """Where a task stands in its job.
+
+    Attributes:
+        partition: which part of the frame it has; the same for every try.
+        attempt: which try it is; unique in the application.
+        query: the query that it belongs to, if that is a stream: as its checkpoint says.
+    """
+
+    partition: int
+    attempt: int
+    query: str | None
+
+
+def place() -> Place:
+    """Return where this task stands."""
+    task = TaskContext.get()
+    if task is None:
+        raise ConfigurationError("this runs within a task of Spark's alone")
+    return Place(task.partitionId(), task.taskAttemptId(), task.getLocalProperty("sql.streaming.queryId"))
+
+
+@dataclass(frozen=True)
+class Pushing:
+    """What to push where, as every task is told.
+
+    Attributes:
+        reach: how to reach the queues.
+        names: the columns of the rows.
+        as_text: whether the payload is JSON text already.
+        queue: where rows go that name no queue.
+        on_duplicate: what to do when a live message has the key of a row.
+        batch: names what belongs together: a job.
+    """
+
+    reach: Reach
+    names: tuple[str, ...]
+    as_text: bool
+    queue: str | None
+    on_duplicate: OnDuplicate
+    batch: str
+
+    def rows(self, whole: bool) -> Rows:
+        """Return what makes entries of rows; `whole`: they are published with those of other tasks."""
+        return Rows(self.reach.database, self.names, self.as_text, self.queue, not whole)
+
+    def stage(self, batches: Iterable[pa.RecordBatch]) -> Staged:
+        """Keep the rows of a partition where nobody sees them."""
+        at = place()
+        part, count = f"{at.partition}-{at.attempt}", 0
+        database, rows = self.reach.database, self.rows(whole=True)
+        for entries in rows.chunks(batches):
+            database.stage(self.batch, part, entries)
+            count += len(entries)
+        return Staged(self.batch, part, count, at.query)
+
+
+@dataclass(frozen=True)
+class Pushed(WriterCommitMessage):
+    """What a task says: how many rows it pushed, 0 if another try of it had."""
+
+    rows: int
+
+
+@dataclass(frozen=True)
+class Staged(WriterCommitMessage):
+    """What a task says: what it staged under which name, and in which query."""
+
+    batch: str
+    part: str
+    rows: int
+    query: str | None
+
+
+def pushing(options: Options, schema: StructType) -> Pushing:
+    """Return what to push where; the database is looked at, so that nothing is begun that cannot be done.
+
+    Raises:
+        ConfigurationError: an option or a column cannot be what it is.
+        SchemaOutdated, SchemaNewer, StoreUnavailable: as `duerow.connect`.
+    """
+    queue, mode = options.queue(), check_on_duplicate(options.one_of("on_duplicate", ON_DUPLICATE))
+    check_pushed(schema, queue)
+    reach = options.reach()
+    reach.open().close()
+    as_text = isinstance(schema["payload"].dataType, StringType)
+    return Pushing(reach, tuple(schema.names), as_text, queue, mode, f"spark-{secrets.token_hex(8)}")
+
+
+def writer(options: Mapping[str, str], schema: StructType, overwrite: bool) -> DataSourceWriter:
+    """Return what writes a frame.
+
+    Raises:
+        ConfigurationError: it would overwrite; an option or a column cannot be what it is.
+    """
+    if overwrite:
+        raise ConfigurationError(
+            "a queue cannot be overwritten: messages are handed out, not replaced; use mode('append'), and "
+            "on_duplicate=replace with a column key to change messages that wait"
+        )
+    if asks_to_settle(options, schema):
+        return BatchSettling(ending(options, schema))
+    asked = Options(options, KNOWN)
+    told = pushing(asked, schema)
+    return WholeWriter(told) if asked.flag("atomic") else Writer(told)
+
+
+class Writer(DataSourceArrowWriter):
+    """Pushes each partition once, in one transaction.
+
+    Args:
+        pushing: what to push where.
+    """
+
+    def __init__(self, pushing: Pushing) -> None:
+        self._pushing = pushing
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> Pushed:
+        """Push a partition, unless another try has."""
+        told = self._pushing
+        database, rows = told.reach.database, told.rows(whole=False)
+        once = f"{told.batch}/{place().partition}"
+        gathered, is_all = gather(iterator)
+
+        def plan(batches: Sequence[pa.RecordBatch] | Iterator[pa.RecordBatch]) -> Plan[int]:
+            return push_once(database.store, rows, batches, told.on_duplicate, once)
+
+        if is_all:
+            return Pushed(database.run(lambda: plan(gathered)))
+        with database.connections.open() as execute:
+            return Pushed(run(plan(chain(gathered, iterator)), execute))
+
+    def commit(self, messages: list[WriterCommitMessage | None]) -> None:
+        """Nothing to do: each partition is there already."""
+        LOG.info("pushed %s rows", sum(one.rows for one in messages if isinstance(one, Pushed)))
+
+
+class WholeWriter(DataSourceArrowWriter):
+    """Stages each partition, and publishes all in one transaction.
+
+    Args:
+        pushing: what to push where.
+    """
+
+    def __init__(self, pushing: Pushing) -> None:
+        self._pushing = pushing
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> Staged:
+        """Stage a partition under the name of this try."""
+        return self._pushing.stage(iterator)
+
+    def commit(self, messages: list[WriterCommitMessage | None]) -> None:
+        """Publish what those tries staged that Spark says have succeeded."""
+        told = self._pushing
+        with told.reach.open() as database:
+            publish(database, messages, told.on_duplicate, told.batch)
+
+    def abort(self, messages: list[WriterCommitMessage | None]) -> None:
+        """Forget what was staged; what a task stages that does not know yet is forgotten within a day."""
+        with self._pushing.reach.open() as database:
+            database.discard(self._pushing.batch)
+
+
+def publish(
+    database: Database, messages: Iterable[WriterCommitMessage | None], on_duplicate: OnDuplicate, once: str
+) -> None:
+    """Push what tasks staged, in the order of the partitions, unless it was under this name."""
+    staged = [one for one in messages if isinstance(one, Staged) and one.rows]
+    if not staged:
+        return
+    (batch,) = {one.batch for one in staged}
+    parts = {one.part: one.rows for one in staged}
+    if database.publish(batch, parts, on_duplicate=on_duplicate, once=once).repeated:
+        LOG.info("%s was published before", once)
+        database.discard(batch)
+
+
+def gather(batches: Iterator[pa.RecordBatch]) -> tuple[list[pa.RecordBatch], bool]:
+    """Return the first batches, about as many as are kept at hand, and whether that is all."""
+    gathered: list[pa.RecordBatch] = []
+    size = 0
+    for batch in batches:
+        gathered.append(batch)
+        size += batch.nbytes
+        if size > GATHERED:
+            return gathered, False
+    return gathered, True
+
+
+def push_once(
+    store: Store, rows: Rows, batches: Iterable[pa.RecordBatch], on_duplicate: OnDuplicate, once: str
+) -> Plan[int]:
+    """Push rows in one transaction and note a name with it; if that is noted already push nothing.
+
+    Returns how many were pushed.
+    """
+    yield BEGIN
+    count = 0
+    for entries in rows.chunks(batches):
+        for remembers, some in _by_memory(rows, entries):
+            answers = yield from store.push(some, on_duplicate, remembers, None if count else once)
+            if not answers:
+                return 0
+            count += len(some)
+    return count
+
+
+def _by_memory(rows: Rows, entries: Sequence[Entry]) -> list[tuple[bool, list[Entry]]]:
+    """Return entries by whether their queue remembers keys."""
+    parts: dict[bool, list[Any]] = {}
+    for one in entries:
+        parts.setdefault(rows.terms(one.queue).remembers, []).append(one)
+    return list(parts.items())

@@ -1,0 +1,272 @@
+"""`df.write.format("duerow")` pushes each row once, however often Spark tries, duplicates or forgets a task."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyspark import TaskContext
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.datasource import WriterCommitMessage
+from pyspark.sql.types import StructType
+
+import duerow
+from duerow.encryption import Encryption
+from duerow.errors import ConfigurationError, DuplicateKey, InvalidMessage, QueueDraining, StagedLost
+from duerow.spark import sink
+from duerow.spark.sink import Place as Spot
+from duerow.spark.sink import Pushed, WholeWriter, Writer, writer
+from duerow.testing.conformance.fixtures import Place
+from duerow.testing.reading import everything, payloads
+from tests.spark.test_source import options_of
+
+At = Callable[[int, int], None]
+
+
+@pytest.fixture
+def at(monkeypatch: pytest.MonkeyPatch) -> At:
+    """Say which partition and which try of it the test is for a moment."""
+
+    def stand(partition: int, attempt: int) -> None:
+        monkeypatch.setattr(sink, "place", lambda: Spot(partition, attempt, None))
+
+    return stand
+
+
+def save(frame: DataFrame, place: Place, **more: Any) -> None:
+    frame.write.format("duerow").options(**options_of(place, **more)).mode("append").save()
+
+
+def a_writer(place: Place, columns: str = "payload string", **more: Any) -> Writer | WholeWriter:
+    made = writer(options_of(place, **{"queue": "orders", **more}), StructType.fromDDL(columns), False)
+    assert isinstance(made, Writer | WholeWriter)
+    return made
+
+
+def writer_of(place: Place, columns: str) -> Writer:
+    """A writer of rows that each name their queue."""
+    made = writer(options_of(place), StructType.fromDDL(columns), False)
+    assert isinstance(made, Writer)
+    return made
+
+
+def batches(*numbers: int, **columns: list[Any]) -> Iterator[pa.RecordBatch]:
+    """One batch for each payload."""
+    for row, number in enumerate(numbers):
+        yield pa.RecordBatch.from_pydict({"payload": [str(number)], **{n: [of[row]] for n, of in columns.items()}})
+
+
+def test_each_row_becomes_a_message_with_what_its_columns_say(
+    session: SparkSession, place: Place, db: duerow.Database
+) -> None:
+    due = datetime(2040, 1, 2, 3, 4, 5, 678901, UTC)
+    frame = session.range(6).select(
+        F.struct("id", F.array(F.lit(1.5)).alias("xs"), F.create_map(F.lit("a"), F.lit("č")).alias("m")).alias(
+            "payload"
+        ),
+        F.concat(F.lit("k"), F.col("id")).alias("key"),
+        F.lit(due).alias("due"),
+        F.create_map(F.lit("source"), F.lit("spark")).alias("headers"),
+        F.when(F.col("id") == 0, F.lit("g")).alias("group"),
+        F.when(F.col("id") == 0, F.lit(-3)).alias("priority"),
+        F.when(F.col("id") % 2 == 1, F.lit("odd")).alias("queue"),
+    )
+    save(frame, place, queue="orders")
+    assert sorted(message.payload["id"] for message in db.queue("odd").find()) == [1, 3, 5]
+    first, *others = sorted(db.queue("orders").find(), key=lambda message: message.payload["id"])
+    assert first.payload == {"id": 0, "xs": [1.5], "m": {"a": "č"}}
+    assert (first.key, first.group, first.priority, first.due_at) == ("k0", "g", -3, due)
+    assert (first.headers, first.kind, first.status) == ({"source": "spark"}, "json", "new")
+    assert [(message.key, message.group, message.priority) for message in others] == [("k2", None, 0), ("k4", None, 0)]
+
+    text = session.sql("SELECT to_json(named_struct('n', id, 'at', timestamp'2026-01-01')) AS payload FROM range(3)")
+    save(text, place, queue="text", atomic="true")
+    assert sorted(message.payload["n"] for message in db.queue("text").find()) == [0, 1, 2]
+    assert db.queue("text").pop() is not None
+
+
+def test_a_task_that_is_tried_again_writes_its_rows_once(
+    session: SparkSession, place: Place, db: duerow.Database
+) -> None:
+    def dying(rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        yield from rows
+        task = TaskContext.get()
+        if task.partitionId() == 1 and task.attemptNumber() == 0:
+            raise ValueError("all rows were handed over, and now this")
+
+    rows = session.range(0, 400, numPartitions=2).select(F.col("id").cast("string").alias("payload"))
+    save(rows.mapInArrow(dying, "payload string"), place, queue="orders")
+    assert sorted(payloads(db.queue("orders"))) == list(range(400))
+
+
+def test_a_second_try_after_a_commit_whose_answer_was_lost_writes_nothing_whatever_its_rows_are(
+    place: Place, db: duerow.Database, at: At
+) -> None:
+    tried = a_writer(place)
+    at(0, 1)
+    assert tried.write(batches(1, 2, 3)) == Pushed(3)
+    at(0, 2)
+    assert tried.write(batches(3, 4, 1)) == Pushed(0)
+    at(1, 3)
+    assert tried.write(batches(5)) == Pushed(1)
+    assert payloads(db.queue("orders")) == [1, 2, 3, 5]
+    assert a_writer(place).write(batches(6)) == Pushed(1)  # another job has names of its own
+
+
+def test_two_copies_of_a_task_at_once_write_each_row_once(place: Place, db: duerow.Database, at: At) -> None:
+    at(0, 1)
+    copied = a_writer(place)
+    with ThreadPoolExecutor(4) as threads:
+        said = list(threads.map(lambda _: copied.write(batches(*range(50))), range(4)))
+    assert sorted(one.rows for one in said if isinstance(one, Pushed)) == [0, 0, 0, 50]
+    assert sorted(payloads(db.queue("orders"))) == list(range(50))
+
+
+def test_a_large_partition_is_one_transaction_too(
+    place: Place, db: duerow.Database, at: At, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken() -> Iterator[pa.RecordBatch]:
+        yield from batches(1, 2, 3)
+        raise OSError("the shuffle file is gone")
+
+    monkeypatch.setattr(sink, "GATHERED", 10)
+    at(0, 1)
+    large = a_writer(place)
+    with pytest.raises(OSError, match="shuffle"):
+        large.write(broken())
+    assert payloads(db.queue("orders")) == []
+    assert large.write(batches(1, 2, 3, 4)) == Pushed(4)
+    assert large.write(batches(1, 2, 3, 4)) == Pushed(0)
+
+
+def test_atomic_publishes_what_the_tries_staged_that_succeeded_and_nothing_else(
+    place: Place, db: duerow.Database, at: At
+) -> None:
+    whole = a_writer(place, atomic="true")
+    said: list[WriterCommitMessage | None] = []
+    for partition, attempt, numbers in ((0, 1, (1, 2)), (1, 2, (3,)), (1, 3, (3,)), (2, 4, ())):
+        at(partition, attempt)
+        said.append(whole.write(batches(*numbers)))
+    assert everything(db) == []
+    zombies = said.pop(1)
+    assert zombies is not None
+    whole.commit(said)
+    whole.commit(said)  # the answer to the first was lost
+    assert payloads(db.queue("orders")) == [1, 2, 3]
+    with pytest.raises(StagedLost):  # it was published, and the rest forgotten
+        db.publish("another", {zombies.part: 1})  # type: ignore[attr-defined]
+
+    aborted = a_writer(place, atomic="true")
+    at(0, 5)
+    lost = aborted.write(batches(7))
+    aborted.abort([lost, None])
+    with pytest.raises(StagedLost):
+        aborted.commit([lost])
+    assert payloads(db.queue("orders")) == [1, 2, 3]
+
+
+@pytest.mark.parametrize("place", ["postgresql"], indirect=True)
+def test_atomic_writes_nothing_at_all_when_a_task_fails(
+    session: SparkSession, place: Place, db: duerow.Database
+) -> None:
+    rows = session.range(0, 30, numPartitions=2).select(
+        F.when(F.col("id") == 29, F.lit("no json")).otherwise(F.col("id").cast("string")).alias("payload")
+    )
+    with pytest.raises(PySparkException, match=r"no json.*cannot be pushed to queue 'orders': its payload is no JSON"):
+        save(rows, place, queue="orders", atomic="true")
+    assert everything(db) == []
+
+
+def test_keys_that_are_taken_are_met_as_the_option_says(place: Place, db: duerow.Database, at: At) -> None:
+    orders = db.queue("orders")
+    orders.push(0, key="a")
+    at(0, 1)
+    columns = "payload string, key string"
+    for mode, after in (("ignore", [0, 2]), ("replace", [3, 4])):
+        for atomic in ("false", "true"):
+            mine = a_writer(place, columns, on_duplicate=mode, atomic=atomic)
+            mine.commit([mine.write(batches(*((1, 2) if mode == "ignore" else (3, 4)), key=["a", "b"]))])
+        assert payloads(orders) == after
+    with pytest.raises(DuplicateKey):
+        a_writer(place, columns, on_duplicate="reject").write(batches(5, 6, key=["c", "a"]))
+    assert payloads(orders) == [3, 4]
+
+
+def test_the_queues_own_terms_hold(place: Place, db: duerow.Database, at: At, monkeypatch: pytest.MonkeyPatch) -> None:
+    at(0, 1)
+    db.queue("orders", remember_keys=timedelta(days=1), max_payload_bytes=10).declare()
+    orders = db.as_defined("orders")
+    orders.push(1, key="done")
+    orders.pop()
+    a_writer(place, "payload string, key string").write(batches(1, 2, key=["done", "new"]))
+    assert payloads(orders) == [2]
+    with pytest.raises(InvalidMessage, match="'orders' remembers keys, which a write as a whole cannot ask"):
+        a_writer(place, "payload string, key string", atomic="true").write(batches(1, key=["done"]))
+    with pytest.raises(InvalidMessage, match="at most 10 are allowed"):
+        a_writer(place).write(batches(10**12))
+    db.run(lambda: db.store.say("orders", draining=True))
+    with pytest.raises(QueueDraining):
+        a_writer(place).write(batches(3))
+    monkeypatch.setenv("QUEUE_KEYS", key := Encryption.new_key())
+    a_writer(place, queue="cards", keysenv="QUEUE_KEYS").write(batches(4111))
+    assert not any("4111" in record.payload for record in everything(db))
+    with duerow.connect(place.url, **place.settings, encryption=Encryption([key])) as with_key:
+        assert payloads(with_key.queue("cards")) == [4111]
+
+
+@pytest.mark.parametrize(
+    ("columns", "given", "said"),
+    [
+        ("n long", {}, "has a column payload, and this one has n: for example"),
+        ("payload string, n long", {}, "has no column n, only payload, key"),
+        ("id long, token long, payload string", {}, "has no column id, token, only"),
+        ("payload struct<at: timestamp>", {}, "payload.at is of type timestamp, which JSON does not have: .*to_json"),
+        ("payload array<decimal(5,2)>", {}, r"payload\[\] is of type decimal\(5,2\)"),
+        ("payload string, due timestamp_ntz", {}, "column due is a timestamp, which has a time zone, and not"),
+        ("payload string, key long", {}, "column key is text and not of type bigint: cast it"),
+        ("payload string, priority double", {}, "column priority is a whole number and not"),
+        ("payload string, headers map<string,date>", {}, "column headers is a map from text to"),
+        ("payload string", {"queue": None}, "say which queue to push to"),
+        ("payload string", {"on_duplicate": "overwrite"}, "option on_duplicate is one of ignore, replace"),
+        ("payload string", {"partitions": "4"}, "no option partitions here"),
+    ],
+)
+def test_what_cannot_be_pushed_is_said_before_anything_is(columns: str, given: dict[str, Any], said: str) -> None:
+    options = {"url": "postgresql://nobody@127.0.0.1:1/none", "queue": "orders", **given}
+    known = {name: value for name, value in options.items() if value is not None}
+    with pytest.raises(ConfigurationError, match=said):
+        writer(known, StructType.fromDDL(columns), False)
+
+
+def test_a_row_that_cannot_be_pushed_is_named_and_nothing_of_its_partition_is(
+    place: Place, db: duerow.Database, at: At
+) -> None:
+    at(0, 1)
+    columns = "payload string, key string, queue string"
+    for payload, key, queue, said in (
+        ("1", "", "orders", "a key has 1 to 255 characters"),
+        ("1", "k", None, "it names no queue"),
+        ("1", "k", "no spaces", "a queue cannot be called 'no spaces'"),
+        ("NaN", "k", "orders", "its payload is no JSON"),
+        ("123456789012345678901", "k", "orders", "beyond 64 bits"),
+    ):
+        rows = {"payload": ["0", payload], "key": ["first", key], "queue": ["orders", queue]}
+        with pytest.raises(InvalidMessage, match=f"cannot be pushed to queue .*{said}"):
+            writer_of(place, columns).write(iter([pa.RecordBatch.from_pydict(rows)]))
+    assert everything(db) == []
+
+
+@pytest.mark.parametrize("place", ["sqlite"], indirect=True)
+def test_only_append_is_a_mode(session: SparkSession, place: Place) -> None:
+    write = session.range(1).selectExpr("'1' AS payload").write.format("duerow").options(**options_of(place, queue="q"))
+    with pytest.raises(PySparkException, match="a queue cannot be overwritten"):
+        write.mode("overwrite").save()
+    for mode in ("Ignore", "ErrorIfExists"):
+        with pytest.raises(PySparkException, match=f'"duerow" cannot be written in the "{mode}" mode'):
+            write.mode(mode).save()
