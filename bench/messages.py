@@ -7,6 +7,9 @@ from typing import Any
 
 QUEUE = "bench"
 
+PAYLOAD_COLUMNS = "n long, to string, text string"
+"""What the fields of a payload are to Spark."""
+
 
 def payload(number: int) -> dict[str, Any]:
     """Return the payload of message `number`, about 100 bytes when encoded."""

@@ -19,7 +19,7 @@ import psycopg
 
 import duerow
 from bench import features
-from bench.messages import QUEUE, payload
+from bench.messages import PAYLOAD_COLUMNS, QUEUE, payload
 from bench.processes import Prepared
 from duerow import Draft, Message, Queue, Worker, histogram
 from duerow.store import Counted, Totals
@@ -266,6 +266,18 @@ def run_station(url: str, session: Any, output: str) -> None:
 
     pipeline = duerow.Pipeline("bench", [duerow.Relay(QUEUE, _hand_on, to=output)], outputs=[output])
     run(pipeline, url, spark=session, until="idle")
+
+
+def run_frame(url: str, session: Any, output: str, rowwise: bool) -> None:
+    """Run a pipeline of one frame station, which hands the columns of each payload on, until the queue is empty."""
+    from duerow.spark import run
+
+    station = duerow.Frame(QUEUE, _same_frame, output, rowwise=rowwise, schema=PAYLOAD_COLUMNS)
+    run(duerow.Pipeline("bench", [station], outputs=[output]), url, spark=session, until="idle")
+
+
+def _same_frame(frame: Any) -> Any:
+    return frame
 
 
 def _hand_on(message: Message) -> Any:

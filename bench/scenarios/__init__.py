@@ -16,6 +16,7 @@ SCENARIOS: dict[str, Scenario] = {
     "snapshot": snapshot.held,
     "backlog": backlog.delayed,
     "spark": spark.station,
+    "frames": spark.frames,
     "spark-read": spark_source.read,
     "spark-write": spark_source.write,
     "sqlite": drain.sqlite,

@@ -207,13 +207,13 @@ def test_a_result_that_makes_no_sense_of_some_messages_fails_these_alone_with_th
             "no twos",
         ),
     ):
-        ids = [one.id for one in db.queue(queue).push_many([Draft({"n": n}) for n in range(4)])]
+        ids = [one.id for one in db.queue(queue).push_many([Draft({"n": n}) for n in (1, 2)])]
         station = Frame(queue, function, "b", schema="n int", retry=once, **terms)
         spark.run(
             Pipeline("p", [station], outputs=["b"]), place.url, session, until="idle", rehome=None, **place.settings
         )
         (dead,) = db.queue(queue).find()
-        assert (dead.id, dead.status) == (ids[2], "dead"), queue
+        assert (dead.id, dead.status) == (ids[1], "dead"), queue
         assert reason.format(dead.id) in str(dead.last_error)
-        assert sorted(m.payload["n"] for m in db.queue("b").find()) == [0, 1, 3], queue
+        assert sorted(m.payload["n"] for m in db.queue("b").find()) == [1], queue
         db.queue("b").purge("b")

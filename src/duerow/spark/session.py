@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 TASK_ATTEMPTS: Final = 4
 """How often a task is tried in all; Spark's own default on one machine is once."""
 
+_POOLS: Final = Path(__file__).with_name("pools.xml")
+"""Makes the pool that all jobs are in a fair one: stations share the places."""
+
 _LOGGING: Final = Path(__file__).with_name("log4j2.properties")
 
 
@@ -66,6 +69,8 @@ def _settings(cores: int | None) -> dict[str, str]:
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.default.parallelism": tasks,
+        "spark.scheduler.mode": "FAIR",
+        "spark.scheduler.allocation.file": _POOLS.as_uri(),
         "spark.sql.shuffle.partitions": tasks,
         "spark.sql.execution.arrow.pyspark.enabled": "true",
         "spark.sql.session.timeZone": "UTC",
