@@ -210,7 +210,7 @@ def check(blocks: list[Block], url: str, session: SparkSession) -> None:
 
 few, many = (
     settings(max_examples=number, phases=[Phase.explicit, Phase.generate])  # without looking for a smaller graph
-    for number in (1, 30)
+    for number in (1, 20)
 )
 
 
