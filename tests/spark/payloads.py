@@ -61,3 +61,8 @@ class Order:
     counts: dict[str, int | None]
     extra: Extra
     nested: list[list[int]] = field(default_factory=list)
+
+
+@dataclass
+class Numbered:
+    n: int

@@ -15,9 +15,11 @@ from pyspark.sql import types as T
 
 import duerow
 from duerow import Draft, Frame, Pipeline, Sink, spark
+from duerow.encryption import Encryption
 from duerow.errors import ConfigurationError
 from duerow.spark.schema import check_fits, checker, schema_of
 from duerow.testing.conformance.fixtures import Place
+from duerow.testing.reading import everything
 from tests.spark.payloads import Address, Colour, Line, Order, Size
 
 ALIKE = 60
@@ -77,8 +79,8 @@ def drawn(values: st.SearchStrategy[Any], many: int) -> list[Any]:
 
 
 @pytest.mark.parametrize("place", ["sqlite"], indirect=True)  # what a payload becomes is no matter of the database
-def test_typed_payloads_go_through_columns_and_come_back_the_same(
-    session: SparkSession, place: Place, db: duerow.Database
+def test_typed_payloads_go_through_columns_and_come_back_the_same_also_encrypted(
+    session: SparkSession, place: Place
 ) -> None:
     def same(frame: DataFrame) -> DataFrame:
         return frame
@@ -87,25 +89,28 @@ def test_typed_payloads_go_through_columns_and_come_back_the_same(
         "orders": (Order, drawn(orders, ALIKE)),
         "addresses": (Address, drawn(addresses, ALIKE)),
     }
-    for queue, (of, values) in random.items():
-        drafts = [Draft(value, headers={"n": n}) for n, value in enumerate(values)]
-        db.queue(f"new.{queue}", payload=of).push_many(drafts)
     stations = [
         Sink("orders", print, payload=Order),
         Sink("addresses", print, payload=Address),
         Frame("new.orders", same, "orders", payload=Order),
         Frame("new.addresses", same, "addresses", payload=Address, rowwise=True),
     ]
+    place.settings["encryption"] = Encryption([Encryption.new_key()])
+    with duerow.connect(place.url, **place.settings) as db:
+        for queue, (of, values) in random.items():
+            drafts = [Draft(value, headers={"n": n}) for n, value in enumerate(values)]
+            db.queue(f"new.{queue}", payload=of).push_many(drafts)
 
-    spark.step(Pipeline("p", stations), place.url, session, **place.settings)
+        spark.step(Pipeline("p", stations), place.url, session, **place.settings)
 
-    for queue, (of, values) in random.items():
-        assert db.queue(f"new.{queue}").find() == []
-        arrived = {m.headers["n"]: m for m in db.queue(queue, payload=of).find(limit=1_000)}
-        assert {n: m.payload for n, m in arrived.items()} == dict(enumerate(values))
-        assert {m.kind for m in arrived.values()} == {of.__name__}
-        if of is Order:
-            assert [repr(arrived[n].payload.rate) for n in range(len(values))] == [repr(one.rate) for one in values]
+        records = everything(db)
+        assert {record.kind for record in records} == {"Order+encrypted", "Address+encrypted"}
+        assert {record.queue for record in records} == {"orders", "addresses"}
+        for queue, (of, values) in random.items():
+            arrived = {m.headers["n"]: m.payload for m in db.queue(queue, payload=of).find(limit=1_000)}
+            assert arrived == dict(enumerate(values))
+            if of is Order:
+                assert [repr(arrived[n].rate) for n in range(len(values))] == [repr(one.rate) for one in values]
 
 
 @pytest.mark.parametrize("place", ["sqlite"], indirect=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
@@ -15,6 +14,7 @@ from duerow import Draft, Frame, Pipeline, Sink, spark
 from duerow.errors import ConfigurationError
 from duerow.retry import fixed, limited
 from duerow.testing.conformance.fixtures import Place
+from tests.spark.payloads import Numbered
 from tests.spark.test_stations import found
 
 AT_ONCE = fixed(timedelta(0))
@@ -140,11 +140,6 @@ MISTAKES: list[tuple[dict[str, Any], Any, str]] = [
     ),
     ({"schema": "n whatever"}, kept, "schema 'n whatever' cannot be read"),
 ]
-
-
-@dataclass
-class Numbered:
-    n: int
 
 
 @pytest.mark.parametrize("place", ["sqlite"], indirect=True)  # what is seen in a plan is no matter of the database

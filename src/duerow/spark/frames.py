@@ -98,7 +98,12 @@ class FrameJob(Job):
             run.pipeline.max_hops,
         )
         self._counts_hops = not station.rowwise and run.pipeline.is_on_a_loop(station)
-        self._lending, self._opened = threading.Lock(), False
+        self._lending, self._opened, self._ahead = threading.Lock(), False, False
+
+    @property
+    def rounds(self) -> int:
+        """Two while there is more than a batch: the next one is lent while tasks are at work on one."""
+        return 2 if self._ahead else 1
 
     def round(self) -> None:
         """Carry out one batch of what is due."""
@@ -138,8 +143,8 @@ class FrameJob(Job):
             lent = self._patiently(lambda: self._queue.lend(limit, consumer=claim)) if limit else Lent([], {}, 0)
             if self._budget is not None:
                 self._budget.spend(len(lent.receipts))
-        self.tally.claimed += len(lent.receipts)
-        self.tally.buried += lent.buried
+        self._ahead = len(lent.receipts) == limit and self._budget is None
+        self.count(Tally(claimed=len(lent.receipts), buried=lent.buried))
         return Batch(claim, lent)
 
     def _give_back(self, left: Sequence[Batch], error: BaseException | None = None) -> None:
@@ -153,7 +158,7 @@ class FrameJob(Job):
                         raise
                     error.add_note(f"messages of {self.station} stay lent until their lease ends: {gone}")
                     return
-                self.tally.released += len(piece) - len(refused)
+                self.count(Tally(released=len(piece) - len(refused)))
 
     # Halving.
 
@@ -192,7 +197,8 @@ class FrameJob(Job):
 
     def _still_ours(self, batch: Batch) -> list[Batch]:
         held = self._patiently(lambda: still_held(self._queue, batch, self.station.lease))
-        self.tally.refused += 0 if self.station.rowwise else len(batch) - len(held)
+        if not self.station.rowwise:
+            self.count(Tally(refused=len(batch) - len(held)))
         return [held] if len(held) else []
 
     def _check_spark(self, failed: BatchFailed) -> None:
@@ -221,8 +227,9 @@ class FrameJob(Job):
                 continue
             refused = self._patiently(lambda pairs=pairs: self._queue.settle(pairs))  # type: ignore[misc]
             gone = {one.receipt for one in refused}
-            self._count([settlement for one, settlement in pairs if one.receipt not in gone])
-            self.tally.refused += len(gone)
+            ended = [settlement for one, settlement in pairs if one.receipt not in gone]
+            failed, buried = (sum(isinstance(one, kind) for one in ended) for kind in (Rollback, Bury))
+            self.count(Tally(failed=failed, buried=buried, refused=len(gone)))
 
     def _decided(
         self, ids: Sequence[int], batch: Batch, causes: dict[int, BaseException]
@@ -239,10 +246,6 @@ class FrameJob(Job):
             for message, until in messages
             if until is not None
         ]
-
-    def _count(self, settlements: Sequence[Settlement]) -> None:
-        self.tally.failed += sum(isinstance(one, Rollback) for one in settlements)
-        self.tally.buried += sum(isinstance(one, Bury) for one in settlements)
 
     # One batch.
 
@@ -355,7 +358,7 @@ class FrameJob(Job):
         """Raise what is wrong with what the tasks say of the result."""
         problem = next((one.problem for one in written if one.problem), None)
         for one in written:
-            self.tally.add(_done(one.tally))
+            self.count(_done(one.tally))
         if problem is not None:
             raise BatchFailed(InvalidOutcome(problem))
         failed = {id for one in written for id in one.failed}
@@ -378,7 +381,7 @@ class FrameJob(Job):
         for piece in dropped.pieces():
             turns = [Turn(receipt, _DROPPED, self._group(batch, receipt.id)) for receipt in piece]
             refused = self._patiently(lambda turns=turns: self._settled(turns))  # type: ignore[misc]
-            self.tally.settled += len(turns) - len(refused)
+            self.count(Tally(settled=len(turns) - len(refused)))
             self._run.database.meter.ended(self.station.name, len(turns) - len(refused))
         ((most, number),) = Counter(returned).most_common(1) or [(0, 0)]
         if number > 1:
@@ -413,7 +416,7 @@ class FrameJob(Job):
             raise
         except DuerowError as error:
             raise BatchFailed(error) from error
-        self.tally.settled += len(turns)
+        self.count(Tally(settled=len(turns)))
         self._run.database.meter.ended(self.station.name, len(turns))
         self._settle_failed(batch, causes)
 

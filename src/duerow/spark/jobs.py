@@ -83,6 +83,17 @@ class Job(ABC):
         rate = station.begins_at_most
         self._budget = None if rate is None else Budget(rate)
         self.tally = Tally()
+        self._counting = threading.Lock()
+
+    @property
+    def rounds(self) -> int:
+        """How many rounds may be under way at once."""
+        return 1
+
+    def count(self, tally: Tally) -> None:
+        """Count in what was done; from any thread."""
+        with self._counting:
+            self.tally.add(tally)
 
     @property
     def may_begin(self) -> bool:
@@ -121,7 +132,7 @@ class MessageJob(Job):
         if budget is not None:  # begun before now, so that counted from now on they are not too many
             budget.spend(sum(one.claimed - one.released for one in done))
         for one in done:
-            self.tally.add(one)
+            self.count(one)
         LOG.info("%s of %s: %s", self.station, run.pipeline, self.tally)
 
 

@@ -145,7 +145,7 @@ class Runner:
         self._pipeline, self._spark, self._database = pipeline, spark, database
         self._run = Run(pipeline, spark, database, access, chunk, parallelism)
         self._jobs = [_job(self._run, station) for station in pipeline.consumers]
-        self._running: dict[str, Future[None]] = {}
+        self._running: list[tuple[Job, Future[None]]] = []
         self._ended, self._stop = threading.Event(), self._run.stop
 
     @property
@@ -164,7 +164,7 @@ class Runner:
         """Do rounds, those of different stations at once, until there is no more to do."""
         self._stop = stop
         interval = Interval()
-        with ThreadPoolExecutor(len(self._jobs), "duerow-station") as threads, bars(progress, self._left) as show:
+        with ThreadPoolExecutor(2 * len(self._jobs), "duerow-station") as threads, bars(progress, self._left) as show:
             try:
                 while not stop.is_set():
                     self._collect()
@@ -193,18 +193,18 @@ class Runner:
 
     def _collect(self) -> None:
         """Forget the rounds that have ended; raise what ended one badly."""
-        for name, job in list(self._running.items()):
-            if job.done():
-                del self._running[name]
-                job.result()
+        over = [round for _, round in self._running if round.done()]
+        self._running = [one for one in self._running if one[1] not in over]
+        for round in over:
+            round.result()
 
     def _start(self, threads: ThreadPoolExecutor) -> bool:
-        """Start a round of each station that has something due and is in none; return whether there was one."""
+        """Start a round of each station that has something due and may have one more; return whether there was one."""
         started = False
         for job in self._jobs:
-            name = job.station.name
-            if name not in self._running and self._is_due(job):
-                round = self._running[name] = threads.submit(job.round)
+            if sum(one is job for one, _ in self._running) < job.rounds and self._is_due(job):
+                round = threads.submit(job.round)
+                self._running.append((job, round))
                 round.add_done_callback(lambda _: self._ended.set())
                 started = True
         return started

@@ -62,7 +62,7 @@ def schema_of(of: Any) -> StructType:
         ConfigurationError: a field has no type that a column can have; the message says which.
     """
     Declared(of)  # refuses what cannot be declared at all
-    found = _Types(of.__name__).of_class(of, of.__name__)
+    found: StructType = _Types(of.__name__).of_class(of, of.__name__)
     _check_names([field.name for field in found.fields], of.__name__)
     return found
 
@@ -194,7 +194,8 @@ class _Types:
 
 def _fields(of: Any) -> Iterator[tuple[str, Any, bool]]:
     """Yield the name in JSON, the type, and whether it must be there, of each field."""
-    for field in inspect.type_info(of).fields:  # type: ignore[union-attr]  # those with fields
+    info: Any = inspect.type_info(of)
+    for field in info.fields:
         yield field.encode_name, field.type, field.required
 
 
