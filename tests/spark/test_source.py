@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 import duerow
 from duerow import Draft
 from duerow.encryption import Encryption
-from duerow.errors import ConfigurationError, InvalidCondition, InvalidMessage, KeyMissing
+from duerow.errors import ConfigurationError, InvalidCondition, InvalidMessage, KeyMissing, NotSupported
 from duerow.spark import source
 from duerow.spark.columns import MESSAGE, TURN
 from duerow.spark.options import Options
@@ -224,6 +224,17 @@ def test_a_way_to_the_queues_must_be_given_and_be_there(tmp_path: Path) -> None:
             Options(given, ()).reach()
 
 
+def test_a_file_is_refused_where_a_task_runs_on_another_host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    duerow.connect(f"sqlite:///{tmp_path}/queues.db", migrate=True).close()
+    reach = Options({"url": f"sqlite:///{tmp_path}/queues.db"}, ()).reach()
+    reach.open().close()
+    monkeypatch.setattr("socket.gethostname", lambda: "elsewhere")
+    with pytest.raises(NotSupported, match=f"in a file or in the memory of {reach.host}, and Spark runs on elsewhere"):
+        assert reach.database
+    with pytest.raises(NotSupported, match="use a local"):
+        Options({"url": "memory://"}, ()).reach().open()
+
+
 @pytest.mark.parametrize("place", ["sqlite"], indirect=True)
 def test_spark_says_what_is_wrong(session: SparkSession, place: Place) -> None:
     with pytest.raises(PySparkException, match="no option que here"):
@@ -235,7 +246,7 @@ def test_spark_says_what_is_wrong(session: SparkSession, place: Place) -> None:
 
 
 @pytest.mark.parametrize("place", ["sqlite"], indirect=True)
-def test_sql_reads_and_a_table_stands_for_a_queue(session: SparkSession, place: Place, db: duerow.Database) -> None:
+def test_sql_reads_and_a_view_stands_for_a_queue(session: SparkSession, place: Place, db: duerow.Database) -> None:
     db.queue("orders").push_many([Draft({"n": n}) for n in range(5)])
     given = ", ".join(f"{name} '{value}'" for name, value in options_of(place, queue="orders").items())
     session.sql(f"CREATE TEMPORARY VIEW waiting USING duerow OPTIONS ({given})")
@@ -244,3 +255,5 @@ def test_sql_reads_and_a_table_stands_for_a_queue(session: SparkSession, place: 
         assert found.first().total == 10
     finally:
         session.catalog.dropTempView("waiting")
+    with pytest.raises(PySparkException, match="say CREATE TEMPORARY VIEW"):
+        session.sql(f"CREATE TABLE queue_of_orders USING duerow OPTIONS ({given})")

@@ -25,7 +25,10 @@ SETTINGS: Final = frozenset({"prefix", "schema", "prepare_threshold", "synchrono
 """What else `duerow.connect` can be given as text."""
 
 SPARKS: Final = frozenset({"checkpointlocation", "queryname"})
-"""What Spark itself puts among the options."""
+"""What Spark itself puts among the options of streams."""
+
+OF_TABLE: Final = "option."
+"""How Spark calls the options of a table in its catalog, when the table is made."""
 
 _SPAN = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)")
 _UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0}
@@ -94,6 +97,11 @@ class Options:
 
     def __init__(self, given: Mapping[str, str], known: Collection[str]) -> None:
         self._given = {name.lower(): value for name, value in given.items()}
+        if any(name.startswith(OF_TABLE) for name in self._given):
+            raise ConfigurationError(
+                "Spark's catalog does not hand the options of a table on to a source written in Python: say CREATE "
+                "TEMPORARY VIEW … USING duerow OPTIONS (…), or spark.read.format('duerow')"
+            )
         takes = {*known, *REACH, *SETTINGS}
         if "path" in self._given:
             raise ConfigurationError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
@@ -26,7 +27,7 @@ from pyspark.sql.types import (
 )
 
 from duerow.errors import CodecError, ConfigurationError, DuerowError, InvalidMessage
-from duerow.message import check_queue_name
+from duerow.message import check_key, check_queue_name
 from duerow.store import Entry
 from duerow.translation import entry
 
@@ -42,6 +43,8 @@ CHUNK: Final = 5_000
 
 _WHOLE: Final = (ByteType, ShortType, IntegerType, LongType)
 _SCALARS: Final = (StringType, BooleanType, *_WHOLE, FloatType, DoubleType, NullType)
+
+_SIMPLE: Final = {"payload", "key"}
 
 _decode = msgspec.json.Decoder().decode
 
@@ -157,7 +160,7 @@ class Rows:
         """
         for batch in batches:
             for start in range(0, batch.num_rows, CHUNK):
-                yield [self._entry(row) for row in self.values(batch.slice(start, CHUNK))]
+                yield self._entries(batch.slice(start, CHUNK))
 
     def values(self, batch: pa.RecordBatch) -> Iterator[dict[str, Any]]:
         """Yield the rows of a batch, with payloads and headers as Python's values."""
@@ -168,6 +171,27 @@ class Rows:
         }
         for row in zip(*columns.values(), strict=True):
             yield dict(zip(columns, row, strict=True))
+
+    def _entries(self, batch: pa.RecordBatch) -> list[Entry]:
+        """Return the entries of some rows: quickly if all go well, else one by one, which names the row at fault."""
+        if self._queue is not None and self._as_text and set(batch.schema.names) <= _SIMPLE:
+            try:
+                return self._simple_entries(self._queue, batch)
+            except (DuerowError, msgspec.DecodeError, TypeError, RecursionError):
+                pass
+        return [self._entry(row) for row in self.values(batch)]
+
+    def _simple_entries(self, name: str, batch: pa.RecordBatch) -> list[Entry]:
+        """Return the entries of rows that differ in payload and key alone, as most do."""
+        queue, remembers = self.terms(name)
+        keys: Iterable[str | None] = repeat(None)
+        if "key" in batch.schema.names:
+            if remembers and not self._may_remember:
+                raise InvalidMessage("its key may be remembered")
+            keys = map(check_key, batch.column("key").to_pylist())
+        encode = queue.encode
+        encoded = [encode(_decode(text)) for text in batch.column("payload").to_pylist()]
+        return [Entry(name, key, one.kind, one.text, None, None, None) for one, key in zip(encoded, keys, strict=False)]
 
     def _entry(self, row: dict[str, Any]) -> Entry:
         name = row.get("queue") or self._queue
