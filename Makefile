@@ -32,7 +32,7 @@ test: .venv/dev.stamp java servers ## Run the tests on every database (ARGS="-k 
 	$(RUN) -m pytest $(PARALLEL) $(ARGS)
 
 soak: .venv/dev.stamp java servers ## Run the long tests
-	$(RUN) -m pytest -m soak -o faulthandler_timeout=0 $(ARGS)
+	$(RUN) -m pytest -m soak -rP -o faulthandler_timeout=0 $(ARGS)
 
 lint: .venv/dev.stamp ## Check form, types, and that generated code is current
 	$(RUN) -m ruff format --check .

@@ -25,7 +25,7 @@ from duerow.payloads import Payloads
 from duerow.plan import BEGIN, Plan
 from duerow.settlement import merged
 from duerow.store import Change, Indexed, Keeping, Order, Query, Record, Store
-from duerow.where import FIELDS, Compare, Condition, as_condition
+from duerow.where import FIELDS, Compare, Condition, as_condition, every
 
 UNFINISHED: Final[tuple[Status, ...]] = (*LIVE, "dead")
 
@@ -99,12 +99,13 @@ class Choice(msgspec.Struct, frozen=True):
 
 
 def choice(
-    queue: str, id: object, key: object, where: object, even_if_leased: bool, indexed: tuple[Indexed, ...] = ()
+    queue: str, id: object, key: object, where: object, even_if_leased: object, indexed: tuple[Indexed, ...] = ()
 ) -> Choice:
     """Return which messages are meant.
 
     Raises:
-        ConfigurationError: not exactly one of id, key and where was given, or the id is none.
+        ConfigurationError: not exactly one of id, key and where was given, the id is none, or `even_if_leased` is
+            neither true nor false.
         InvalidMessage: no message can have the key.
         InvalidCondition: the condition cannot be read.
     """
@@ -113,14 +114,17 @@ def choice(
             f"say an id or a key or a condition (where=), exactly one of them: id={id!r:.80}, key={key!r:.80}, "
             f"where={str(where)!r:.80}"
         )
+    if not isinstance(even_if_leased, bool):
+        raise ConfigurationError(f"even_if_leased is True or False, not {even_if_leased!r:.80}")
     chosen = None if id is None else one_id(id)
     condition = None if where is None else as_condition(where)
     return Choice(queue, chosen, check_key(key), condition, even_if_leased, indexed)
 
 
-def all_dead(queue: str, batch: int) -> Choice:
-    """Return that all dead messages of a queue are meant, so many at a time."""
-    return Choice(queue, None, None, Compare(("status",), "=", "dead"), False, batch=batch)
+def all_dead(queue: str, batch: int, where: Condition | None, indexed: tuple[Indexed, ...]) -> Choice:
+    """Return that the dead messages of a queue of which a condition holds are meant, so many at a time; None: all."""
+    dead = Compare(("status",), "=", "dead")
+    return Choice(queue, None, None, dead if where is None else every(dead, where), False, indexed, batch)
 
 
 def change(
@@ -134,7 +138,7 @@ def change(
     """
     if store.capabilities.transactions:
         yield BEGIN
-    records, batch = yield from _next(store, choice, statuses, previous, locked=not dry_run)
+    records, batch = yield from next_batch(store, choice, statuses, previous, locked=not dry_run)
     changes = [edit(record) for record in records]
     refused = (yield from store.change(choice.queue, changes, choice.even_if_leased, dry_run)) if changes else []
     if refused and choice.where is None:
@@ -150,7 +154,7 @@ def remove(
         return (yield from change(store, choice, UNFINISHED, Change, previous, dry_run))
     if store.capabilities.transactions:
         yield BEGIN
-    records, batch = yield from _next(store, choice, (*UNFINISHED, "done"), previous, locked=True)
+    records, batch = yield from next_batch(store, choice, (*UNFINISHED, "done"), previous, locked=True)
     ids = [record.id for record in records]
     removal = yield from store.remove(choice.queue, ids, (), choice.even_if_leased, keep)
     if removal.leased and choice.where is None:
@@ -158,7 +162,7 @@ def remove(
     return _counted(batch, len(removal.removed), len(removal.leased))
 
 
-def _next(
+def next_batch(
     store: Store, choice: Choice, statuses: tuple[Status, ...], previous: Batch | None, locked: bool
 ) -> Plan[tuple[list[Record], Batch]]:
     """Read the next batch; what was pushed since the call began is not among it, so that the call comes to an end."""

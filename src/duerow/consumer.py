@@ -6,6 +6,9 @@ import os
 import secrets
 import socket
 
+from duerow.codec import storable
+from duerow.errors import InvalidMessage
+
 _HOST = socket.gethostname()
 
 
@@ -17,3 +20,10 @@ def consumer_name(worker: str) -> str:
 def new_claim(worker: str = "-") -> str:
     """Return a name for one reserve call, unique everywhere: host:pid:worker/claim."""
     return f"{consumer_name(worker)}/{secrets.token_hex(6)}"
+
+
+def check_consumer(name: object) -> str:
+    """Return the name if a consumer may be called so, else raise InvalidMessage."""
+    if not isinstance(name, str) or not name or storable(name) != name:
+        raise InvalidMessage(f"a consumer cannot be called {name!r:.80}: use text such as host:pid:worker/claim")
+    return name

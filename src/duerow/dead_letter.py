@@ -17,9 +17,14 @@ ATTEMPTS: Final = "dead-letter-attempts"
 REASON: Final = "dead-letter-reason"
 KEY: Final = "dead-letter-key"
 
+BEFORE: Final = "dead-letter-before"
+
 HEADERS: Final = (FROM, AT, ATTEMPTS, REASON, KEY)
 """The headers of a dead letter: the queue that it comes from, when it was given up, after how many attempts, why, and
-its key there. It has no key of its own, so that the move never meets another one."""
+its key there. It has no key of its own, so that the move never meets another one.
+
+One that is given up as a dead letter has in BEFORE the headers that it had as such, as JSON; those of the last time,
+not of all, so that they never grow."""
 
 
 def dead_letter(
@@ -56,6 +61,10 @@ def dead_letter(
     said: dict[str, Scalar] = {FROM: queue, AT: at.isoformat(), ATTEMPTS: attempts, REASON: reason}
     if key is not None:
         said[KEY] = key
+    before = {name: kept[name] for name in HEADERS if name in kept}
+    kept = {name: value for name, value in kept.items() if name not in (*HEADERS, BEFORE)}
+    if before.get(FROM, queue) != queue:
+        said[BEFORE] = encode_headers(before, limited=False) or ""
     return Moved(
         to=to,
         payload=None,
@@ -73,8 +82,13 @@ def dead_letter(
 
 
 def restored(headers: Mapping[str, Scalar]) -> dict[str, Scalar | None]:
-    """Return the changes that take the headers of a dead letter away again."""
-    return {name: None for name in HEADERS if name in headers}
+    """Return the changes that take the headers of a dead letter away again; those that it had before come back."""
+    changes: dict[str, Scalar | None] = {name: None for name in (*HEADERS, BEFORE) if name in headers}
+    try:
+        before = decode_headers(str(headers.get(BEFORE, "{}")))
+    except CodecError:  # not of our making
+        return changes
+    return changes | {name: before[name] for name in HEADERS if name in before}
 
 
 def check_targets(targets: Mapping[str, str]) -> None:

@@ -174,6 +174,13 @@ def policy_of(queue: str, definition: Definition) -> RetryPolicy:
     return exponential() if definition.limit is None else limited(definition.limit, exponential())
 
 
+def check_max_payload_bytes(size: object) -> int:
+    """Return how large a payload may be; raise ConfigurationError if that is no number of bytes."""
+    if type(size) is not int or size < 1:
+        raise ConfigurationError(f"max_payload_bytes is a number of bytes of at least 1, not {size!r:.80}")
+    return size
+
+
 def check_indexed(indexed: Mapping[str, type] | None) -> tuple[Indexed, ...]:
     """Return which payload fields are to be indexed, in the order of their names.
 

@@ -64,8 +64,12 @@ class Encryption:
     """
 
     def __init__(self, keys: Iterable[str | bytes], *, readable: Mapping[str, Iterable[str]] | None = None) -> None:
-        if isinstance(keys, str | bytes):
+        if isinstance(keys, str | bytes) or not isinstance(keys, Iterable):
             raise ConfigurationError("encryption takes a list of keys: write Encryption([key])")
+        if readable is not None and not isinstance(readable, Mapping):
+            raise ConfigurationError(
+                f'readable takes queues and their fields, such as {{"orders": ["companyId"]}}, not {readable!r:.80}'
+            )
         self._keys = [_key(key) for key in keys]
         if not self._keys:
             raise ConfigurationError("encryption needs at least one key, such as Encryption.new_key() makes")
@@ -154,8 +158,8 @@ def _key(key: str | bytes) -> bytes:
 
 
 def _paths(queue: str, fields: Iterable[str]) -> list[tuple[str, ...]]:
-    if isinstance(fields, str):
-        raise ConfigurationError(f"readable fields of queue {queue!r} are a list: write [{fields!r}]")
+    if isinstance(fields, str) or not isinstance(fields, Iterable):
+        raise ConfigurationError(f"readable fields of queue {queue!r} are a list: write [{fields!r:.80}]")
     paths = []
     for field in list[object](fields):
         path = tuple(field.split(".")) if isinstance(field, str) else ()

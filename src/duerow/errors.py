@@ -81,25 +81,28 @@ class KeyMissing(CodecError):
 
 
 class DuplicateKey(DuerowError):
-    """A live message of the queue holds the key already.
+    """A live message of the queue holds the key already, or the queue remembers it of one that left.
 
     Attributes:
         queue: the queue in which the key is taken.
         keys: the taken keys, in the order of the messages that asked for them.
+        remembered: whether the queue remembers keys, so that it may be so.
     """
 
-    def __init__(self, queue: str, keys: Sequence[str]) -> None:
-        self.queue, self.keys = queue, tuple(keys)
+    def __init__(self, queue: str, keys: Sequence[str], remembered: bool = False) -> None:
+        self.queue, self.keys, self.remembered = queue, tuple(keys), remembered
         taken = ", ".join(repr(key) for key in self.keys[:10])
         more = f" and {len(self.keys) - 10} more" if len(self.keys) > 10 else ""
+        modes = "'ignore', 'replace' or 'earliest'"
+        former, hint = (", or remembers it of one that left", "'ignore'") if remembered else ("", modes)
         super().__init__(
-            f"queue {queue!r} has a live message with key {taken}{more}; "
-            "choose another key, or say on_duplicate='ignore', 'replace' or 'earliest'"
+            f"queue {queue!r} has a live message with key {taken}{more}{former}; "
+            f"choose another key, or say on_duplicate={hint}"
         )
 
-    def __reduce__(self) -> tuple[type[DuplicateKey], tuple[str, tuple[str, ...]]]:
+    def __reduce__(self) -> tuple[type[DuplicateKey], tuple[str, tuple[str, ...], bool]]:
         """Travel between processes with its values, not its text."""
-        return DuplicateKey, (self.queue, self.keys)
+        return DuplicateKey, (self.queue, self.keys, self.remembered)
 
 
 class LeaseLost(DuerowError):

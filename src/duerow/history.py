@@ -56,7 +56,7 @@ class Event(msgspec.Struct, Generic[P_co], frozen=True, gc=False):
         due_at: the due time that it had in line for this turn.
         started_at: when it was handed out.
         finished_at: when the turn ended; for one whose consumer was never heard of again: when its lease ended.
-        worker: who had it, as host:pid:worker/claim; None: it was popped.
+        worker: who had it, as host:pid:worker/claim; None: it was popped, or brought back by `redrive`.
         error: why it failed or was given up; of a message that was not handled since another one stood for it: which.
     """
 

@@ -242,13 +242,17 @@ def exponential(
     """A delay that starts at `first` and grows by `factor` up to `maximum`, spread by ± `jitter` of itself.
 
     Raises:
-        ConfigurationError: the factor is below 1 or the jitter is not within 0 and 1.
+        ConfigurationError: the factor is no number of at least 1, or the jitter none within 0 and 1.
     """
-    if not factor >= 1:
+    if not _is_number(factor) or not factor >= 1:
         raise ConfigurationError(f"factor is {factor!r}; a delay that shrinks never ends, so it must be at least 1")
-    if not 0 <= jitter <= 1:
+    if not _is_number(jitter) or not 0 <= jitter <= 1:
         raise ConfigurationError(f"jitter is {jitter!r}; it is a share of the delay, from 0 to 1")
     return Exponential(check_span("first", first), float(factor), check_span("maximum", maximum), jitter)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def limited(limit: int, policy: RetryFunction) -> Limited:

@@ -182,7 +182,7 @@ def reasons(seen: Inspection, message: Message, limit: int | None) -> list[Reaso
     if message.status == "dead":
         why = f": {message.last_error.message}" if message.last_error else ""
         return [Reason("dead", f"message {message.id} was given up after {message.attempts} attempts{why}")]
-    found = [*_of_its_own(seen, message, limit), *_of_its_group(seen.blocker), *_of_its_queue(seen, message)]
+    found = [*_of_its_own(seen, message, limit), *_of_its_group(seen.blocker, seen.now), *_of_its_queue(seen, message)]
     return found or [Reason("ready", f"message {message.id} is ready: the next free consumer takes it in its turn")]
 
 
@@ -203,11 +203,17 @@ def _of_its_own(seen: Inspection, message: Message, limit: int | None) -> list[R
     return []
 
 
-def _of_its_group(blocker: Record | None) -> list[Reason]:
+def _of_its_group(blocker: Record | None, now: datetime) -> list[Reason]:
     if blocker is None:
         return []
-    lent = f", which {blocker.leased_by} has" if blocker.leased_by else ""
-    text = f"message {blocker.id} of its group {blocker.group!r} goes before it{lent}"
+    lease = blocker.leased_until
+    if lease is not None and lease > now:
+        state = f", and {blocker.leased_by} has that until {_time(lease)} UTC"
+    elif blocker.due_at is None:
+        state = ", and that was stopped"
+    else:
+        state = f", and that is due at {_time(blocker.due_at)} UTC" if blocker.due_at > now else ", and that is due"
+    text = f"message {blocker.id} of its group {blocker.group!r} goes before it{state}"
     return [Reason("group-blocked", text, until=blocker.due_at, by=blocker.id)]
 
 

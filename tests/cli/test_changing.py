@@ -24,6 +24,12 @@ def test_find_shows_the_messages_of_a_condition(command: Command, orders: Queue)
     ordered = parsed(command("find", "orders", "--order", "-id", "--limit", "2", "--json"))
     assert [message["key"] for message in ordered] == ["o-3", "o-2"]
     assert len(parsed(command("find", "orders", "--after", str(ordered[1]["id"]), "--json"))) == 1
+    page = command("find", "orders", "--order", "-due_at", "--limit", "2").stdout
+    assert page.endswith(f"there may be more: --after {ordered[1]['id']}\n")
+    rest = parsed(command("find", "orders", "--order", "-due_at", "--after", str(ordered[1]["id"]), "--json"))
+    assert [message["key"] for message in rest] == ["o-1", "o-0"]
+    gone = command("find", "orders", "--order", "due_at", "--after", "99")
+    assert (gone.exit_code, "has no message 99 any more" in gone.stderr) == (1, True)
 
 
 def test_find_counts_messages_and_counts_them_by_a_field(command: Command, orders: Queue):

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import duerow
 from tests.cli.conftest import Command, run
 
 
@@ -29,6 +30,22 @@ def test_what_cannot_be_done_is_told_in_a_line_with_exit_code_1(command: Command
     assert result.stderr.startswith("duerow: ")
     assert said in result.stderr
     assert "Traceback" not in result.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["reschedule", "orders", "--id", "1", "--delay", "1e30"],
+        ["drain", "orders", "--timeout", "1e30"],
+        ["worker", "json:dumps", "orders", "--lease", "1e30"],
+        ["worker", "json:dumps", "orders", "--timeout", "1e30"],
+    ],
+)
+def test_a_time_that_nobody_can_wait_for_is_told_in_a_line(command: Command, url: str, arguments: list[str]):
+    duerow.connect(url, migrate=True).close()
+    result = command(*arguments)
+    assert result.exit_code == 1
+    assert f"{arguments[-2]} 1e+30 is no number of seconds" in result.stderr
 
 
 @pytest.mark.parametrize(

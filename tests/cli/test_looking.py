@@ -1,20 +1,23 @@
 """Tables and queues seen from a terminal."""
 
+import json
 from dataclasses import dataclass
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
 import duerow
-from duerow import Database, limited
+from duerow import Database, Draft, limited
 from duerow.encryption import Encryption
 from duerow.retry import fixed
-from tests.cli.conftest import Command, parsed
+from tests.cli.conftest import Command, parsed, run
 
 
 def test_migrate_creates_the_tables_once(command: Command):
     made = parsed(command("migrate", "--json"))["migrations"]
-    assert made == ["0001 messages", "0002 queues", "0003 schedules", "0004 history", "0005 counters", "0006 pipelines"]
+    names = ["messages", "queues", "schedules", "history", "counters", "pipelines", "batches"]
+    assert made == [f"{number:04} {name}" for number, name in enumerate(names, 1)]
     assert parsed(command("migrate", "--json")) == {"migrations": []}
     assert command("migrate").stdout == "the tables are up to date\n"
 
@@ -26,25 +29,37 @@ def test_sql_prints_what_creates_the_tables_and_changes_nothing(command: Command
     assert command("stats").exit_code == 1
 
 
-def test_stats_counts_each_queue_by_status(command: Command, database: Database):
+def test_stats_counts_the_messages_of_each_queue(command: Command, database: Database):
     orders = database.queue("orders", retry=limited(2, fixed(timedelta(hours=1))))
     for number in range(4):
         orders.push({"order": number})
     orders.rollback(orders.reserve(), error="out of stock")
     orders.bury(orders.reserve(), "no such customer")
-    database.queue("mails").push("hello")
+    mails = database.queue("mails")
+    mails.push_many(
+        [Draft("hello"), Draft("later", delay=timedelta(hours=1)), Draft("stopped", key="s"), Draft("first", group="g")]
+    )
+    mails.push("second", group="g")
+    mails.reschedule(key="s", due=None)
+    assert len(mails.reserve_many(5)) == 2
+    mails.pause()
     database.write_counts()
     told = {line.pop("queue"): line for line in parsed(command("stats", "--json"))}
-    assert [told["mails"][name] for name in ("new", "error", "done", "dead", "all")] == [1, 0, 0, 0, 1]
+    assert [told["mails"][name] for name in ("new", "error", "done", "dead", "all")] == [5, 0, 0, 0, 5]
     assert [told["orders"][name] for name in ("new", "error", "done", "dead", "all")] == [2, 1, 0, 1, 4]
     assert told["orders"]["lifetime"] == {"done": 0, "failed": 1, "dead": 1, "moved": 0}
     assert told["orders"]["rates"]["60"]["failed"] == 1 / 60
     assert told["orders"]["waiting_seconds"]["p50"] >= 0
-    assert (told["mails"]["waiting_seconds"], told["orders"]["handling_seconds"]) == (None, None)
+    assert told["orders"]["handling_seconds"] is None
     assert [line["queue"] for line in parsed(command("stats", "orders", "--json"))] == ["orders"]
-    shown = command("stats").stdout
-    assert "orders" in shown
-    assert "done/min" in shown
+    numbers = ("ready", "delayed", "leased", "waiting", "stopped", "dead", "paused", "capped")
+    assert [told["orders"][name] for name in numbers] == [2, 1, 0, 0, 0, 1, False, []]
+    assert [told["mails"][name] for name in numbers] == [0, 1, 2, 1, 1, 0, True, []]
+    assert told["mails"]["next_due_at"] > told["orders"]["oldest_due_at"]
+    shown = command("stats", "--exact").stdout
+    for word in ("ready", "delayed", "leased", "waiting", "stopped", "dead", "done/min", "paused"):
+        assert word in shown
+    assert "stopped" not in command("stats", "orders").stdout
 
 
 def test_stats_says_when_there_are_no_messages(command: Command, database: Database):
@@ -75,6 +90,28 @@ def test_list_shows_why_a_message_is_dead(command: Command, database: Database):
 def test_a_text_of_the_users_is_shown_as_it_is(command: Command, database: Database):
     database.queue("orders").push("[bold]not ours[/bold]")
     assert "[bold]not ours[/bold]" in command("list", "orders").stdout
+
+
+def test_what_would_steer_the_terminal_is_spelled_out(command: Command, database: Database):
+    orders = database.queue("orders")
+    pushed = orders.push("hello", key="k\x1b[2J\u202e")
+    orders.bury(orders.reserve(), "no\x1b]0;title\x07 use")
+    for shown in (command("list", "orders").stdout, command("why", "orders", str(pushed.id)).stdout):
+        assert "\x1b" not in shown
+        assert "no\\x1b]0;title\\x07 use" in shown
+    assert "k\\x1b[2J\\u202e" in command("list", "orders").stdout
+
+
+def test_a_terminal_that_lacks_characters_is_shown_the_others(
+    database: Database, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    database.queue("orders").push({"to": "Zo\u00eb"})
+    monkeypatch.setenv("DUEROW_URL", url)
+    monkeypatch.setenv("PYTHONIOENCODING", "ascii")
+    listed = run("list", "orders", cwd=tmp_path)
+    assert (listed.returncode, listed.stderr) == (0, "")
+    assert '{"to":"Zo?"}' in listed.stdout
+    assert json.loads(run("list", "orders", "--json", cwd=tmp_path).stdout)[0]["payload"] == {"to": "Zo\u00eb"}
 
 
 @dataclass

@@ -32,6 +32,8 @@ def test_a_queue_is_paused_and_resumed(command: Command, database: Database):
     assert queue.stats().paused
     assert command("resume", "orders").stdout == "orders hands out again\n"
     assert not queue.stats().paused
+    assert parsed(command("pause", "orders", "--json")) == {"queue": "orders", "paused": True}
+    assert parsed(command("resume", "orders", "--json")) == {"queue": "orders", "paused": False, "draining": False}
 
 
 def test_dead_letters_go_back(command: Command, database: Database):
@@ -40,6 +42,7 @@ def test_dead_letters_go_back(command: Command, database: Database):
         queue.push(number)
     queue.bury_many(queue.reserve_many(3), "no use")
     assert command("redrive", "orders-dead", "--dry-run").stdout == "3 could go back\n"
+    assert command("redrive", "orders-dead", "--where", "payload > 2").stdout == "0 went back\n"
     assert command("redrive", "orders-dead", "--limit", "2").stdout == "2 went back\n"
     assert parsed(command("redrive", "orders-dead", "--json")) == {"count": 1, "skipped": 0}
     assert queue.count() == 3
@@ -65,6 +68,8 @@ def test_a_queue_is_drained_and_resumed(command: Command, database: Database):
     queue = database.queue("orders")
     queue.push("hello")
     assert command("drain", "orders", "--no-wait").stdout == "orders takes no new messages\n"
+    told = parsed(command("drain", "orders", "--no-wait", "--json"))
+    assert told == {"queue": "orders", "draining": True, "empty": None}
     assert "draining" in command("queues").stdout
     late = command("drain", "orders", "--timeout", "0")
     assert (late.exit_code, "still has messages" in late.stderr) == (1, True)

@@ -19,6 +19,8 @@ from duerow import Bury
 def ship(message):
     if message.payload == "bad":
         raise Bury("not to be shipped")
+    if message.payload == "steer":
+        raise Bury("steers\\x1b[2J")
     Path(f"shipped-{message.queue}-{message.payload}").touch()
 
 class Shop:
@@ -52,10 +54,15 @@ def test_a_worker_hands_messages_of_several_queues_to_a_function_of_this_folder(
     assert database.queues() == []
 
 
-def test_a_worker_takes_a_function_inside_a_class(shop: Path, url: str, database: Database):
+def test_a_worker_takes_a_function_inside_a_class_and_its_errors_do_not_steer_the_terminal(
+    shop: Path, url: str, database: Database
+):
     database.queue("orders").push("c")
-    assert run("worker", "shop:Shop.ship", "orders", "--until", "idle", "--db", url, cwd=shop).returncode == 0
+    database.queue("orders").push("steer")
+    done = run("worker", "shop:Shop.ship", "orders", "--until", "idle", "--db", url, cwd=shop)
+    assert done.returncode == 0
     assert (shop / "shipped-orders-c").exists()
+    assert ("\x1b" in done.stderr, "steers\\x1b[2J" in "".join(done.stderr.split())) == (False, True)
 
 
 def test_a_worker_logs_one_object_a_line_when_asked_for_json(shop: Path, url: str, database: Database):

@@ -41,6 +41,12 @@ CALLS: dict[str, Call] = {
     "an id that is text": lambda queue, lent: queue.get("x"),  # type: ignore[arg-type]
     "an id that is true": lambda queue, lent: queue.get(True),
     "an id beyond 64 bits": lambda queue, lent: queue.get(2**70),
+    "why of text": lambda queue, lent: queue.why("1"),  # type: ignore[arg-type]
+    "leased ones perhaps": lambda queue, lent: queue.remove(where="id > 0", even_if_leased="no"),  # type: ignore[arg-type]
+    "a consumer that is a number": lambda queue, lent: queue.reserve_many(1, consumer=7),  # type: ignore[arg-type]
+    "a consumer with half a character": lambda queue, lent: queue.reserve_many(1, consumer="\ud800"),
+    "a size that is text": lambda queue, lent: queue.database.queue("small", max_payload_bytes="1"),  # type: ignore[arg-type]
+    "a size of nothing": lambda queue, lent: queue.database.queue("small", max_payload_bytes=0),
     "a timeout in seconds": lambda queue, lent: queue.pop(timeout=5),  # type: ignore[arg-type]
 }
 

@@ -16,6 +16,7 @@ import pytest
 import duerow
 from duerow import Draft, Fork, Graph, Join, Message, Pipeline, Relay, Sink, Split, Switch, aio
 from duerow.errors import ConfigurationError, InvalidMessage, NotSupported
+from duerow.pipeline.graph import graph_text, read_graph
 
 
 def same(message: Any) -> Any:
@@ -238,3 +239,27 @@ def test_without_graphviz_a_drawing_in_svg_says_what_to_install(
     put_dot(tmp_path, "echo 'no memory' >&2; exit 1", monkeypatch)
     with pytest.raises(ConfigurationError, match="could not draw pipeline 'drawn': no memory"):
         drawn().svg()
+
+
+def test_a_frame_station_is_drawn_and_kept_with_its_ways() -> None:
+    station = duerow.Frame("a", print, {"small": "b", "large": "c"}, rowwise=True, batch=10)
+    graph = Pipeline("p", [station], outputs=["b", "c"]).graph
+    assert '{{"a"}}' in graph.mermaid()
+    assert "shape=hexagon" in graph.dot()
+    assert graph.stations[0].note == "row by row, batches of 10"
+    assert read_graph("p", graph_text(graph)) == graph
+
+
+@pytest.mark.parametrize(
+    ("terms", "why"),
+    [
+        ({"to": []}, "frame 'a': `to` is"),
+        ({"to": {"x": "no queue"}}, "target of frame 'a' for 'x'"),
+        ({"batch": 0}, "batch is 0; it is an integer of at least 1"),
+        ({"schema": 5}, "schema is 5; give a StructType"),
+        ({"rowwise": 1}, "rowwise is 1; say True or False"),
+    ],
+)
+def test_a_frame_station_that_cannot_be_is_refused(terms: dict[str, Any], why: str) -> None:
+    with pytest.raises(ConfigurationError, match=why):
+        duerow.Frame("a", print, **{"to": "b"} | terms)

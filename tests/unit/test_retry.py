@@ -85,13 +85,13 @@ def test_what_cannot_be_called_is_no_policy(policy):
         limited(3, policy)
 
 
-@pytest.mark.parametrize("factor", [0.5, 0, -1, float("nan")])
+@pytest.mark.parametrize("factor", [0.5, 0, -1, float("nan"), "2", None, True])
 def test_a_factor_that_shrinks_is_refused(factor):
     with pytest.raises(ConfigurationError, match="factor"):
         exponential(factor=factor)
 
 
-@pytest.mark.parametrize("jitter", [-0.1, 1.1, float("nan")])
+@pytest.mark.parametrize("jitter", [-0.1, 1.1, float("nan"), "0.1", None])
 def test_a_jitter_is_a_share(jitter):
     with pytest.raises(ConfigurationError, match="jitter"):
         exponential(jitter=jitter)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from duerow import translation
+from duerow.changing import one_id
 from duerow.errors import ConfigurationError, InvalidMessage
 from duerow.message import check_key
 from duerow.plan import Plan
-from duerow.store import Counters, Standing
+from duerow.store import Counters, Order, Query, Standing
 from duerow.watching import CAP, Reason, Stats, reasons, work
 
 if TYPE_CHECKING:
@@ -72,13 +73,13 @@ class Operating:
             key: the key of a live message, instead.
 
         Raises:
-            ConfigurationError: not exactly one of id and key was given.
+            ConfigurationError: not exactly one of id and key was given, or the id is none.
             InvalidMessage: the queue has no such message.
         """
         if (id is None) == (key is None):
             raise ConfigurationError(f"why takes an id or a key, one of them: id={id!r}, key={key!r}")
-        checked = check_key(key)
-        seen = await self.database.run(lambda: self.database.store.inspect(self.name, id, checked))
+        chosen, checked = None if id is None else one_id(id), check_key(key)
+        seen = await self.database.run(lambda: self.database.store.inspect(self.name, chosen, checked))
         if seen is None:
             which = f"with id {id}" if key is None else f"that is live and has the key {key!r}"
             raise InvalidMessage(f"queue {self.name!r} has no message {which}; it may be done, moved or removed")
@@ -95,6 +96,8 @@ class Operating:
     async def purge(self, confirm: str) -> int:
         """Take all messages out of the queue, also leased and dead ones; return how many. In batches.
 
+        What is pushed meanwhile stays, so that it comes to an end.
+
         Args:
             confirm: the queue's name again, so that it is not done by mistake.
 
@@ -106,7 +109,9 @@ class Operating:
                 f"purge takes all messages out of queue {self.name!r}: say its name again to confirm, "
                 f"not {confirm!r:.120}"
             )
-        gone = 0
-        while some := await self.database.run(lambda: self.database.store.purge(self.name, PURGE_BATCH)):
+        store, gone = self.database.store, 0
+        newest = await self.database.run(lambda: store.find(Query(self.name, order=Order(descending=True), limit=1)))
+        last = newest[0].id if newest else 0
+        while some := await self.database.run(lambda: store.purge(self.name, PURGE_BATCH, last)):
             gone += some
         return gone

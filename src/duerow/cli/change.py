@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Annotated, Any
 
 import msgspec
@@ -10,10 +10,12 @@ import typer
 from msgspec import UNSET
 
 from duerow.changing import Changed
-from duerow.cli.options import PREFIX, AsJson, Prefix, Schema, Url, connected, print_json, print_table
+from duerow.cli.options import PREFIX, AsJson, Prefix, Schema, Url, connected, print_json, print_table, span
 from duerow.cli.queue import Name, print_messages
 from duerow.counting import Count
 from duerow.errors import ConfigurationError
+from duerow.message import Message
+from duerow.sync.queue import Queue
 
 
 def _time(text: str) -> datetime:
@@ -46,7 +48,7 @@ def find(
     order: Annotated[str, typer.Option(metavar="FIELD", help="A message field; with a - the largest first.")] = "id",
     limit: Annotated[int, typer.Option(min=1, help="How many at most.")] = 20,
     after: Annotated[
-        int | None, typer.Option(metavar="ID", help="Begin after this message, in the order of ids.")
+        int | None, typer.Option(metavar="ID", help="Begin after this message, in the order asked for.")
     ] = None,
     count: Annotated[bool, typer.Option("--count", help="Only count them.")] = False,
     by: Annotated[str | None, typer.Option(metavar="FIELD", help="Count them by the values of this field.")] = None,
@@ -65,7 +67,22 @@ def find(
             number = queue.count(where, exact=exact or None)
             _print_count(number, as_json)
         else:
-            print_messages(queue.find(where, order=order, limit=limit, after=after), as_json)
+            found = queue.find(where, order=order, limit=limit, after=_last(queue, order, after))
+            print_messages(found, as_json)
+            if len(found) == limit and not as_json:
+                typer.echo(f"there may be more: --after {found[-1].id}")
+
+
+def _last(queue: Queue[Any], order: str, after: int | None) -> int | Message | None:
+    """Return behind what to begin: in another order than that of ids it takes a message to tell its place."""
+    if after is None or order.removeprefix("-") == "id":
+        return after
+    message = queue.get(after)
+    if message is None:
+        raise ConfigurationError(
+            f"queue {queue.name!r} has no message {after} any more, so its place in the order of {order} is not known"
+        )
+    return message
 
 
 def edit(
@@ -171,7 +188,7 @@ def reschedule(
             key=key,
             where=where,
             due=UNSET if delay is not None else due,  # type: ignore[arg-type]
-            delay=None if delay is None else timedelta(seconds=delay),
+            delay=None if delay is None else span("--delay", delay),
             dry_run=dry_run,
             even_if_leased=even_if_leased,
         )

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import Annotated
 
 import typer
 
-from duerow.cli.options import PREFIX, AsJson, Prefix, Schema, Url, connected, print_json, print_table
+from duerow.cli.options import PREFIX, AsJson, Prefix, Schema, Url, connected, print_json, print_table, printable, span
 from duerow.definition import Defined
 from duerow.message import OnDuplicate
 
@@ -32,20 +31,26 @@ def why(
         print_json(reasons)
         return
     for reason in reasons:
-        typer.echo(f"{reason.code}: {reason.text}")
+        typer.echo(f"{reason.code}: {printable(reason.text)}")
 
 
-def pause(url: Url, name: Name, prefix: Prefix = PREFIX, schema: Schema = None) -> None:
+def pause(url: Url, name: Name, prefix: Prefix = PREFIX, schema: Schema = None, as_json: AsJson = False) -> None:
     """Let a queue hand out nothing until it is resumed; what is leased can be settled."""
     with connected(url, prefix, schema) as database:
         database.queue(name).pause()
+    if as_json:
+        print_json({"queue": name, "paused": True})
+        return
     typer.echo(f"{name} is paused")
 
 
-def resume(url: Url, name: Name, prefix: Prefix = PREFIX, schema: Schema = None) -> None:
+def resume(url: Url, name: Name, prefix: Prefix = PREFIX, schema: Schema = None, as_json: AsJson = False) -> None:
     """Let a queue that was paused or drained hand out and take messages again."""
     with connected(url, prefix, schema) as database:
         database.queue(name).resume()
+    if as_json:
+        print_json({"queue": name, "paused": False, "draining": False})
+        return
     typer.echo(f"{name} hands out again")
 
 
@@ -58,11 +63,14 @@ def drain(
     no_wait: Annotated[bool, typer.Option("--no-wait", help="Only let the queue take no new messages.")] = False,
     prefix: Prefix = PREFIX,
     schema: Schema = None,
+    as_json: AsJson = False,
 ) -> None:
     """Let a queue take no new messages, and wait until it is empty; resume ends it."""
     with connected(url, prefix, schema) as database:
-        span = None if timeout is None else timedelta(seconds=timeout)
-        database.queue(name).drain(span, wait=not no_wait)
+        database.queue(name).drain(None if timeout is None else span("--timeout", timeout), wait=not no_wait)
+    if as_json:
+        print_json({"queue": name, "draining": True, "empty": None if no_wait else True})
+        return
     typer.echo(f"{name} takes no new messages" if no_wait else f"{name} takes no new messages and is empty")
 
 
@@ -98,11 +106,15 @@ def redrive(
     url: Url,
     name: Name,
     limit: Annotated[int | None, typer.Option(min=1, help="How many at most; default: all.")] = None,
+    where: Annotated[
+        str | None,
+        typer.Option(metavar="CONDITION", help="Only those of which it holds where they are."),
+    ] = None,
     rate: Annotated[
         float | None, typer.Option(metavar="NUMBER", help="How many a second at most; default: as fast as it goes.")
     ] = None,
     on_duplicate: Annotated[
-        OnDuplicate, typer.Option(help="What to do when a live message has the key by now; reject leaves it here.")
+        OnDuplicate, typer.Option(help="What to do when a live message has the key by now; reject lets it be.")
     ] = "reject",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Change nothing, only count.")] = False,
     prefix: Prefix = PREFIX,
@@ -111,7 +123,9 @@ def redrive(
 ) -> None:
     """Bring the dead letters of a queue back; those of a dead-letter queue to the queues that they came from."""
     with connected(url, prefix, schema) as database:
-        done = database.as_defined(name).redrive(limit, rate=rate, on_duplicate=on_duplicate, dry_run=dry_run)
+        done = database.as_defined(name).redrive(
+            limit, where=where, rate=rate, on_duplicate=on_duplicate, dry_run=dry_run
+        )
     if as_json:
         print_json(done)
         return

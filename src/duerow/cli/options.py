@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
+import sys
 from collections.abc import Iterable, Sequence
+from datetime import timedelta
 from typing import Annotated, Any, TypeVar
 
 import msgspec
@@ -13,6 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from duerow.codec import BYTES, JSON
+from duerow.errors import ConfigurationError
 from duerow.history import Event
 from duerow.message import Message
 from duerow.payloads import Sealing
@@ -59,6 +63,14 @@ def encryption() -> Sealing | None:
     return Encryption(keys)
 
 
+def span(option: str, seconds: float) -> timedelta:
+    """Return how long an option says, else raise ConfigurationError."""
+    try:
+        return timedelta(seconds=seconds)
+    except (OverflowError, ValueError) as error:
+        raise ConfigurationError(f"{option} {seconds} is no number of seconds that can be waited for") from error
+
+
 Shown = TypeVar("Shown", Message, Event)
 
 
@@ -74,8 +86,20 @@ def legible(message: Shown) -> Shown:
 
 
 def print_json(value: object) -> None:
-    """Print a value as one line of JSON."""
-    typer.echo(msgspec.json.encode(value).decode())
+    """Print a value as one line of JSON; what the place that it goes to cannot show is escaped."""
+    text = msgspec.json.encode(value).decode()
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        text = json.dumps(json.loads(text))
+    typer.echo(text)
+
+
+def printable(text: str) -> str:
+    """Return text of a user's for a terminal: what moves its cursor, colours it or hides something is spelled out."""
+    if text.isprintable():
+        return text
+    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]], numbers: Iterable[str] = ()) -> None:
@@ -84,5 +108,5 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]], numbers: 
     for column in columns:
         table.add_column(column, justify="right" if column in numbers else "left", overflow="fold")
     for row in rows:
-        table.add_row(*(Text("" if cell is None else str(cell)) for cell in row))
+        table.add_row(*(Text("" if cell is None else printable(str(cell))) for cell in row))
     Console().print(table)

@@ -22,36 +22,47 @@ Name = Annotated[str, typer.Argument(metavar="QUEUE", help="The queue's name.")]
 def stats(
     url: Url,
     name: Annotated[str | None, typer.Argument(metavar="QUEUE", help="Only this queue.")] = None,
+    exact: Annotated[bool, typer.Option("--exact", help="Count all, not only the first 10,000 of each.")] = False,
     prefix: Prefix = PREFIX,
     schema: Schema = None,
     as_json: AsJson = False,
 ) -> None:
-    """Count the messages of each queue, and tell how fast they are done: by the minute, and how long they wait."""
+    """Count what is ready, delayed, leased and dead in each queue, and tell how fast and how soon messages are done."""
     with connected(url, prefix, schema) as database:
         names = database.queues() if name is None else [name]
-        counts = {queue: database.queue(queue).count(by="status") for queue in names}
-        work = {queue: database.queue(queue).stats() for queue in names}
+        queues = {queue: database.queue(queue) for queue in names}
+        stats = {queue: handle.stats(exact=exact) for queue, handle in queues.items()}
+        counts = {queue: handle.count(by="status") for queue, handle in queues.items()} if as_json else {}
     if as_json:
-        print_json([{"queue": queue, **count, **_as_json(count, work[queue])} for queue, count in counts.items()])
+        print_json([{"queue": queue, **counts[queue], **_as_json(counts[queue], stats[queue])} for queue in names])
         return
-    if not counts:
+    if not stats:
         typer.echo("no queue has messages")
         return
+    numbers = ("ready", "delayed", "leased", "waiting", "stopped", "dead")
+    columns = ("queue", *numbers, "done/min", "failed/min", "waiting p95", "handling p95", "state")
     rows = [
-        (queue, count["new"], count["error"], count["dead"], *_shown(work[queue])) for queue, count in counts.items()
+        (queue, *(_number(one, name) for name in numbers), *_shown(one), "paused" if one.paused else None)
+        for queue, one in stats.items()
     ]
-    columns = ("queue", "new", "error", "dead", "done/min", "failed/min", "waiting p95", "handling p95")
-    _print_filled(columns, rows, numbers=columns[1:])
+    _print_filled(columns, rows, numbers=columns[1:-1])
+
+
+def _number(stats: Stats, name: str) -> str | None:
+    """Return a number for people; None: it is one that few queues have, and not this one."""
+    return stats.shown(name) if getattr(stats, name) or name in ("ready", "delayed", "leased", "dead") else None
 
 
 def _as_json(count: Mapping[str, int], work: Stats) -> dict[str, Any]:
-    """Return what there is besides the counts; times in seconds."""
+    """Return what there is besides the counts by status; times in seconds."""
     times = {"waiting_seconds": work.waiting_time, "handling_seconds": work.handling_time}
     seconds = {
         name: None if time is None else {part: getattr(time, part).total_seconds() for part in time.__struct_fields__}
         for name, time in times.items()
     }
-    return {"all": sum(count.values()), "rates": work.rates, "lifetime": work.lifetime, **seconds}
+    names = ("ready", "delayed", "leased", "waiting", "stopped", "oldest_due_at", "next_due_at", "paused")
+    standing = {name: getattr(work, name) for name in names} | {"capped": sorted(work.capped)}
+    return {"all": sum(count.values()), **standing, "rates": work.rates, "lifetime": work.lifetime, **seconds}
 
 
 def _shown(work: Stats) -> Sequence[str | None]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Annotated, Any
 from zoneinfo import ZoneInfo
 
 import msgspec
 import typer
 
-from duerow.cli.options import PREFIX, AsJson, Prefix, Schema, Url, connected, print_json, print_table
+from duerow.cli.options import PREFIX, AsJson, Prefix, Schema, Url, connected, print_json, print_table, span
 from duerow.cli.queue import SHORT
 from duerow.errors import ConfigurationError
 from duerow.schedule import Missed, Schedule
@@ -66,14 +66,14 @@ def add(
             queue=queue,
             payload=_payload(payload),
             cron=cron,
-            every=None if every is None else _span("--every", every),
+            every=None if every is None else span("--every", every),
             daily=daily or None,
             zone=zone,
             start=_moment(start),
             group=group,
             priority=priority,
             missed=missed,
-            grace=_span("--grace", grace),
+            grace=span("--grace", grace),
         )
     if as_json:
         print_json(schedule)
@@ -144,13 +144,6 @@ def _payload(text: str) -> Any:
         raise ConfigurationError(
             f"the payload {text!r:.80} is no JSON ({error}); text needs quotes: '\"hello\"'"
         ) from error
-
-
-def _span(option: str, seconds: float) -> timedelta:
-    try:
-        return timedelta(seconds=seconds)
-    except (OverflowError, ValueError) as error:
-        raise ConfigurationError(f"{option} {seconds} is no number of seconds that can be waited for") from error
 
 
 def _moment(text: str | None) -> datetime | None:

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
@@ -19,7 +19,7 @@ import typer
 from rich.console import Console
 from rich.logging import RichHandler
 
-from duerow.cli.options import PREFIX, AsJson, Prefix, Schema, Url, connected
+from duerow.cli.options import PREFIX, AsJson, Prefix, Schema, Url, connected, printable, span
 from duerow.errors import ConfigurationError
 from duerow.sync.worker import Worker
 
@@ -58,16 +58,16 @@ def work(
     log_to_stderr(as_json, verbose)
     function = find_function(handler)
     declared = None if payload is None else find_type(payload)
-    span = None if timeout is None else timedelta(seconds=timeout)
+    most = None if timeout is None else span("--timeout", timeout)
     with connected(url, prefix, schema) as database:
         workers = [
             Worker(
                 database.as_defined(name, payload=declared),
                 function,
-                lease=None if lease is None else timedelta(seconds=lease),
+                lease=None if lease is None else span("--lease", lease),
                 batch=batch,
                 concurrency=concurrency,
-                timeout=span,
+                timeout=most,
             )
             for name in dict.fromkeys(queues)
         ]
@@ -164,9 +164,17 @@ def log_to_stderr(as_json: bool, verbose: bool) -> None:
         handler.setFormatter(_JsonLines())
     else:
         handler = RichHandler(console=Console(stderr=True), show_path=False)
+        handler.setFormatter(_Legible("%(message)s"))
     logging.basicConfig(
         level=logging.DEBUG if verbose else logging.INFO, format="%(message)s", handlers=[handler], force=True
     )
+
+
+class _Legible(logging.Formatter):
+    """Lines for people, in which text of the users' does not steer the terminal."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return "\n".join(map(printable, super().format(record).expandtabs().split("\n")))
 
 
 class _JsonLines(logging.Formatter):

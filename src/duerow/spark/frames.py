@@ -111,13 +111,14 @@ class FrameJob(Job):
         batch = self._lend()
         if not len(batch):
             return
-        left = [batch]
+        left, since = [batch], time.monotonic()
         with Heartbeat(self._queue, batch, self.station.lease):
             try:
                 self._work_off(left)
             except BaseException as error:
                 self._give_back(left, error)
                 raise
+        self._run.database.meter.handled(self.station.name, [time.monotonic() - since], len(batch))
         self._run.database.write_counts()
         LOG.info("%s of %s: %s", self.station, self._run.pipeline, self.tally)
 

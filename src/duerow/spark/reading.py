@@ -131,6 +131,7 @@ class Reader:
         if refused:
             now = time.monotonic()
             self._settler.settle([Ended(Attempt(one, now, now), how) for one, how in refused], Tally())
+            self._settler.write_counts()
             records = [record for record, text in zip(records, texts, strict=True) if text is not None]
             texts = [text for text in texts if text is not None]
         return _arrow(records, texts)

@@ -241,8 +241,8 @@ class Store(Protocol):
         """
         ...
 
-    def purge(self, queue: str, limit: int) -> Plan[int]:
-        """Take up to `limit` messages out of the queue, whatever they are; return how many."""
+    def purge(self, queue: str, limit: int, last: int) -> Plan[int]:
+        """Take up to `limit` messages with ids up to `last` out of the queue, whatever they are; return how many."""
         ...
 
     def prune(self, limit: int) -> Plan[int]:

@@ -8,16 +8,16 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Generic, Unpack
 
-import msgspec
 from msgspec import UNSET
 
-from duerow import changing, dead_letter, translation
+from duerow import changing, dead_letter, redriving, translation
 from duerow import reservation as core
 from duerow.codec import MAX_PAYLOAD_BYTES, Encoded
-from duerow.consumer import new_claim
-from duerow.definition import check_indexed, indexed_again
+from duerow.consumer import check_consumer, new_claim
+from duerow.definition import check_indexed, check_max_payload_bytes, indexed_again
 from duerow.errors import (
     CodecError,
     ConfigurationError,
@@ -43,6 +43,7 @@ from duerow.message import (
 from duerow.pacing import Pace
 from duerow.payloads import Payloads, as_stored
 from duerow.plan import BEGIN, Plan
+from duerow.redriving import Redriven
 from duerow.reservation import Receipt
 from duerow.retry import RetryFunction, RetryPolicy, as_policy
 from duerow.settlement import DONE, Bury, Commit, Move, MoveOptions, Release, Retry, Rollback, Settlement, decide
@@ -54,6 +55,7 @@ from duerow.sync.looking import Looking, P
 from duerow.sync.operating import Operating
 from duerow.sync.recalling import Recalling
 from duerow.typed import Declared, Upgrades
+from duerow.where import Condition, as_condition
 
 if TYPE_CHECKING:
     from duerow.sync.database import Database
@@ -63,8 +65,6 @@ LOG: Final = logging.getLogger("duerow.queue")
 SHORTEST_LEASE: Final = timedelta(milliseconds=1)
 POLL_WOKEN: Final = timedelta(seconds=5)
 POLL_ALONE: Final = timedelta(seconds=1)
-REDRIVE_BATCH: Final = 100
-REDRIVE_LEASE: Final = timedelta(minutes=1)
 
 MOST_PUT_OFF: Final = 100
 """Messages that one call puts off for want of their keys: a consumer without keys must not go through a whole queue."""
@@ -109,13 +109,6 @@ class Reservation(core.Reservation[P], Generic[P], frozen=True, gc=False):
         self.queue.move(self, to, payload, within=within, **options)
 
 
-class Redriven(msgspec.Struct, frozen=True):
-    """What a redrive did: how many went back (or would), and how many stayed because their key is taken."""
-
-    count: int
-    skipped: int
-
-
 class Queue(Looking[P], Recalling[P], Operating, Defining, Lending):
     """A named line of messages; made by `Database.queue`. `Queue[Order]` is one whose payloads are declared `Order`s.
 
@@ -150,7 +143,7 @@ class Queue(Looking[P], Recalling[P], Operating, Defining, Lending):
         self.name = check_queue_name(name)
         self.lease = check_span("lease", lease, SHORTEST_LEASE)
         self.retry = as_policy(retry)
-        self.max_payload_bytes = max_payload_bytes
+        self.max_payload_bytes = check_max_payload_bytes(max_payload_bytes)
         self.dead_letter = None if dead_letter is None else check_queue_name(dead_letter)
         self.payload, self.upgrades = payload, upgrades
         self.indexed = check_indexed(indexed)
@@ -345,7 +338,7 @@ class Queue(Looking[P], Recalling[P], Operating, Defining, Lending):
         if within is not None:
             raise NotSupported("reserve(within=…): a lease that nobody else can see is none; use pop(within=…)")
         limit, span = changing.how_many(n), self._lease(lease)
-        claim = consumer or new_claim()
+        claim = new_claim() if consumer is None else check_consumer(consumer)
         lent: list[Reservation[P]] = []
         put_off = 0
         while len(lent) < limit and put_off < MOST_PUT_OFF:
@@ -657,6 +650,7 @@ class Queue(Looking[P], Recalling[P], Operating, Defining, Lending):
         self,
         limit: int | None = None,
         *,
+        where: str | Condition | None = None,
         rate: float | None = None,
         on_duplicate: OnDuplicate = "reject",
         dry_run: bool = False,
@@ -669,90 +663,63 @@ class Queue(Looking[P], Recalling[P], Operating, Defining, Lending):
 
         Args:
             limit: how many at most; None: all that are there now.
+            where: only those of which this condition holds where they are:
+                `headers."dead-letter-reason" like 'TimeoutError%'`.
             rate: how many a second at most; None: as fast as it goes.
             on_duplicate: what to do when a live message has the key by now: "reject" leaves the dead letter where it
-                is, the others are those of `move`. One that stayed here as dead is left in any case.
+                is, the others are those of `move`: "ignore" lets the live message stand for it, "replace" gives that
+                one its content, "earliest" makes it due at once; the dead letter is gone then, and counts as back.
             dry_run: change nothing, only count.
 
         Raises:
             ConfigurationError: `limit` is no positive integer, or `rate` no positive number.
+            InvalidCondition: the condition cannot be read.
+            NotSupported: `on_duplicate` changes two messages together, and the store cannot.
         """
         most = None if limit is None else changing.how_many(limit)
-        pace = Pace(rate, REDRIVE_BATCH)
+        pace = Pace(rate, redriving.BATCH)
         mode = check_on_duplicate(on_duplicate)
-        source = Queue(self.database, self.dead_letter or self.name, self.lease)
-        source._decode = as_stored  # whatever they are, they only go back
-        source.keeping = None if self.dead_letter is not None else self.keeping
-        own = None if self.dead_letter is None else self.name
-        away = own is not None or self._takes_dead_letters(source)
-        if dry_run:
-            there = self._count_dead_letters(source, own, most) if away else Redriven(0, 0)
-            here = self.count(status="dead")
-            count = there.count + here
-            return Redriven(count if most is None else min(count, most), 0)
-        done = self._redrive(source, own, most, mode, pace) if away else Redriven(0, 0)
-        left = None if most is None else most - done.count
-        revived = self._revive(left, pace) if left is None or left > 0 else Redriven(0, 0)
-        return Redriven(done.count + revived.count, done.skipped + revived.skipped)
+        condition = None if where is None else as_condition(where)
+        self._check_redrive(mode)
+        done, given = Redriven(), frozenset[redriving.Place]()
+        for dead in self._dead_ones(condition, mode):
+            previous: changing.Batch | None = None
+            while most is None or done.count < most:
+                many = pace.batch(most, done.count)
+                batch = self.database.run(partial(dead.batch, self._store, many, previous, given, dry_run))
+                done, given, previous = done + batch.done, batch.given, batch.place
+                if previous.last is None:
+                    break
+                if not dry_run:
+                    time.sleep(pace.pause(batch.done.count))
+        return done
 
-    def _takes_dead_letters(self, source: Queue) -> bool:
-        """Return whether this is a dead-letter queue: by what is declared, else by what is due first in it.
+    def _check_redrive(self, mode: OnDuplicate) -> None:
+        if mode in ("replace", "earliest") and not self._store.capabilities.transactions:
+            raise NotSupported(
+                f"redrive(on_duplicate={mode!r}) changes two messages together, which this store cannot; use "
+                'on_duplicate="reject" or "ignore"'
+            )
+
+    def _dead_ones(self, where: Condition | None, mode: OnDuplicate) -> list[redriving.Dead]:
+        """Return where the dead letters are that a redrive of this queue is about."""
+        stayed = redriving.Stayed(self.name, where, mode, self.keeping, self.indexed)
+        if self.dead_letter is not None:
+            return [redriving.Away(self.dead_letter, self.name, where, mode, None), stayed]
+        if self._takes_dead_letters():
+            return [redriving.Away(self.name, None, where, mode, self.keeping), stayed]
+        return [stayed]
+
+    def _takes_dead_letters(self) -> bool:
+        """Return whether this is a dead-letter queue: by what is declared, else by what is first in line in it.
 
         The messages of any other queue are left alone, instead of looking for dead letters among them.
         """
         if self.database.is_dead_letter_queue(self.name):
             return True
-        return any(_comes_from(message, None) is not None for message in source.peek(REDRIVE_BATCH))
-
-    def _count_dead_letters(self, source: Queue, own: str | None, most: int | None) -> Redriven:
-        found, after = 0, None
-        while page := source.find(limit=REDRIVE_BATCH, after=after):
-            found += sum(_comes_from(message, own) is not None and message.leased_by is None for message in page)
-            if most is not None and found >= most:
-                return Redriven(most, 0)
-            after = page[-1].id
-        return Redriven(found, 0)
-
-    def _redrive(self, source: Queue, own: str | None, most: int | None, mode: OnDuplicate, pace: Pace) -> Redriven:
-        done = skipped = 0
-        left: list[Reservation] = []
-        kept_at = time.monotonic()
-        try:
-            while most is None or done < most:
-                batch = source.reserve_many(pace.batch(most, done), lease=REDRIVE_LEASE)
-                if not batch:
-                    break
-                left += batch
-                moves = [(one, back) for one in batch if (back := _back(one.message, own, mode)) is not None]
-                refused = {one.receipt for one in source.settle(moves)}
-                going = {one.receipt for one, _ in moves} - refused
-                left = [one for one in left if one.receipt not in going]
-                done, skipped = done + len(going), skipped + len(refused)
-                if time.monotonic() - kept_at >= REDRIVE_LEASE.total_seconds() / 3:
-                    source.extend_many(left, lease=REDRIVE_LEASE)
-                    kept_at = time.monotonic()
-                time.sleep(pace.pause(len(going)))
-        finally:
-            source.release_many(left)
-        return Redriven(done, skipped)
-
-    def _revive(self, most: int | None, pace: Pace) -> Redriven:
-        """Let the dead that stayed here begin anew."""
-        done = changing.Changed(0)
-        previous: changing.Batch | None = None
-        while most is None or done.count < most:
-            chosen = changing.all_dead(self.name, pace.batch(most, done.count))
-            batch = self.database.run(
-                lambda chosen=chosen, previous=previous: changing.change(  # type: ignore[misc]
-                    self._store, chosen, ("dead",), changing.requeued, previous, False
-                )
-            )
-            done += batch.changed
-            if batch.last is None:
-                break
-            previous = batch
-            time.sleep(pace.pause(batch.changed.count))
-        return Redriven(done.count, done.skipped)
+        first = self.database.run(lambda: self._store.find(Query(self.name, limit=redriving.BATCH)))
+        sources = (translation.readable(record, as_stored).headers.get(dead_letter.FROM) for record in first)
+        return any(source not in (None, self.name) for source in sources)
 
     def _dead_letter(self) -> translation.DeadLetter | None:
         if self.dead_letter is None:
@@ -778,22 +745,3 @@ def _declared(payload: type[P] | None, upgrades: Upgrades | None) -> Declared[P]
             raise ConfigurationError("upgrades make payloads of the declared type of others: say payload=… as well")
         return None
     return Declared(payload, upgrades)
-
-
-def _comes_from(message: Message, own: str | None) -> str | None:
-    """Return the queue that a dead letter goes back to; None if it is none, or not one of `own`."""
-    queue = message.headers.get(dead_letter.FROM)
-    return queue if isinstance(queue, str) and own in (None, queue) else None
-
-
-def _back(message: Message, own: str | None, mode: OnDuplicate) -> Move | None:
-    queue = _comes_from(message, own)
-    if queue is None:
-        return None
-    key = message.headers.get(dead_letter.KEY)
-    return Move(
-        queue,
-        key=key if isinstance(key, str) else None,
-        headers=dead_letter.restored(message.headers),
-        on_duplicate=mode,
-    )

@@ -227,9 +227,9 @@ class MemoryStore:
         """Keep what a process counted; see `Store.note_counts`."""
         return _alone(partial(counters.note, process=process, rows=rows))
 
-    def purge(self, queue: str, limit: int) -> Plan[int]:
+    def purge(self, queue: str, limit: int, last: int) -> Plan[int]:
         """Take messages away, whatever they are; see `Store.purge`."""
-        return _alone(partial(steps.purge, queue=queue, limit=limit))
+        return _alone(partial(steps.purge, queue=queue, limit=limit, last=last))
 
     def prune(self, limit: int) -> Plan[int]:
         """Take away what was kept long enough; see `Store.prune`."""

@@ -51,7 +51,7 @@ def push(
     if remembered:
         former = {(one.queue, one.key): id_ for one in entries if (id_ := past.former(state, now, one.queue, one.key))}
     if on_duplicate == "reject":
-        _refuse_taken_keys(state, entries, former)
+        _refuse_taken_keys(state, entries, former, remembered)
     pushed = [_push(state, now, entry, on_duplicate, former.get((entry.queue, entry.key))) for entry in entries]
     if remembered:
         past.taken_again(state, [entry for entry, one in zip(entries, pushed, strict=True) if one.outcome == "created"])
@@ -228,9 +228,10 @@ def note_consumer(
     state.consumers = {name: one for name, one in state.consumers.items() if now - one.seen_at <= timedelta(days=1)}
 
 
-def purge(state: State, now: datetime, queue: str, limit: int) -> int:
+def purge(state: State, now: datetime, queue: str, limit: int, last: int) -> int:
     """Take some of the queue's messages away, whatever they are."""
-    ids = list(islice((record.id for record in state.records.values() if record.queue == queue), limit))
+    old = (record.id for record in state.records.values() if record.queue == queue and record.id <= last)
+    ids = list(islice(old, limit))
     for id_ in ids:
         state.drop(id_)
     return len(ids)
@@ -423,7 +424,9 @@ def _created(id_: int, entry: Entry, now: datetime) -> Record:
     )
 
 
-def _refuse_taken_keys(state: State, entries: Sequence[Entry], former: Container[tuple[str, str | None]]) -> None:
+def _refuse_taken_keys(
+    state: State, entries: Sequence[Entry], former: Container[tuple[str, str | None]], remembered: bool
+) -> None:
     """Raise DuplicateKey for the first queue in which keys are taken, by messages there or by earlier entries."""
     asked: set[tuple[str, str]] = set()
     taken: dict[str, dict[str, None]] = {}
@@ -435,7 +438,7 @@ def _refuse_taken_keys(state: State, entries: Sequence[Entry], former: Container
             taken.setdefault(entry.queue, {})[entry.key] = None
         asked.add(place)
     for queue, keys in taken.items():
-        raise DuplicateKey(queue, list(keys))
+        raise DuplicateKey(queue, list(keys), remembered)
 
 
 def _says_nothing_new(now: datetime, held: Record, entry: Entry) -> bool:

@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
-from duerow import Bury, Database, Draft, Queue, Retry
-from duerow.errors import ConfigurationError, InvalidMessage, NotSupported
+from duerow import Bury, Database, Draft, Queue, Retry, fixed, limited
+from duerow.errors import ConfigurationError, InvalidCondition, InvalidMessage, LeaseLost, NotSupported
+from duerow.message import OnDuplicate
+from duerow.redriving import Redriven
 from duerow.testing.clock import MovableClock, hours, minutes
 from duerow.testing.reading import payloads
 
@@ -129,6 +131,24 @@ def test_redrive_brings_back_as_many_as_are_asked_for(mail: Queue, letters: Queu
     assert (mail.count(), letters.count()) == (2, 3)
 
 
+def test_redrive_brings_back_those_of_which_a_condition_holds_wherever_they_are(
+    db: Database, mail: Queue, letters: Queue
+) -> None:
+    stays = db.queue("mail")
+    for queue in (mail, stays):
+        queue.push_many([Draft({"n": place}, key=f"{place} {queue.dead_letter}") for place in range(3)])
+        for reservation in queue.reserve_many(3):
+            queue.bury(reservation, f"reason {reservation.message.payload['n']}")
+    assert mail.redrive(where="payload.n > 0", dry_run=True) == Redriven(4)
+    assert mail.redrive(3, where="payload.n > 0") == Redriven(3)
+    assert letters.redrive(where="headers.\"dead-letter-reason\" = 'reason 7'") == Redriven()
+    assert letters.redrive(where="headers.\"dead-letter-reason\" like '% 0'") == Redriven(1)
+    assert [message.payload["n"] for message in mail.find("status = 'dead'", order="id")] == [0, 2]
+    for call in (mail, letters):
+        with pytest.raises(InvalidCondition):
+            call.redrive(where="colour = 1")
+
+
 def test_redrive_on_a_dead_letter_queue_sends_each_back_to_where_it_came_from(db: Database, letters: Queue) -> None:
     for name in ("mail", "billing"):
         queue = db.queue(name, dead_letter="mail-dead")
@@ -154,21 +174,94 @@ def test_redrive_on_a_queue_leaves_the_dead_letters_of_others(db: Database, mail
     assert payloads(letters) == ["billing"]
 
 
-def test_redrive_leaves_a_dead_letter_whose_key_is_taken_by_now_unless_told_otherwise(
-    mail: Queue, letters: Queue
+@pytest.mark.parametrize("stays", [True, False])
+def test_redrive_does_as_it_is_told_where_a_key_is_taken_also_with_those_that_stayed(
+    db: Database, stays: bool, clock: MovableClock
 ) -> None:
-    mail.push("old", key="k")
+    queue = db.queue("mail", dead_letter=None if stays else "mail-dead", history=hours(1))
+    modes: list[tuple[OnDuplicate, str, bool]] = [
+        ("ignore", "new", True),
+        ("earliest", "new", False),
+        ("replace", "old", False),
+    ]
+    for mode, content, waits in modes:
+        for payload in ("older", "old"):
+            queue.push(payload, key="k", headers={"trace": payload}, group="g", priority=3)
+            given_up = give_up(queue)
+        live = queue.push("new", key="k", delay=hours(1), group="g").id
+        assert queue.redrive(dry_run=True) == queue.redrive() == Redriven(0, 2)
+        if mode != "ignore" and not db.store.capabilities.transactions:
+            with pytest.raises(NotSupported):
+                queue.redrive(on_duplicate=mode)
+            assert queue.count("dead") + db.queue("mail-dead").count() == 2
+        else:
+            assert queue.redrive(dry_run=True, on_duplicate=mode) == Redriven(2, 0)
+            assert queue.redrive(on_duplicate=mode) == Redriven(2, 0)
+            [message] = queue.find()
+            assert (message.id, message.payload, queue.peek() == []) == (live, content, waits)
+            assert (message.status, message.headers.get("trace")) == ("new", "old" if content == "old" else None)
+            assert db.queue("mail-dead").count() == 0
+        if stays and not queue.count("dead"):
+            last = queue.history(id=given_up.message.id)[0]
+            assert (last.outcome, last.error and last.error.type) == ("done", "DuplicateKey")
+        queue.purge("mail")
+        db.queue("mail-dead").purge("mail-dead")
+
+
+def test_redrive_brings_all_its_own_back_whatever_else_is_in_their_queue_and_a_dry_run_tells_how_many(
+    db: Database, mail: Queue, clock: MovableClock
+) -> None:
+    letters, other = db.queue("mail-dead", history=hours(1)), db.queue("billing", dead_letter="mail-dead")
+    other.push("at work", group="g")
+    give_up(other)
+    mail.push_many([Draft(payload, group="g", key=payload) for payload in ("taken", "back", "put off")])
+    for _ in range(3):
+        give_up(mail)
+    mail.push("new", key="taken", delay=hours(1))
+    letters.reschedule(where="payload = 'put off'", delay=minutes(2))
+    at_work = letters.reserve(lease=minutes(1))
+    assert at_work is not None
+    letters.pause()
+    assert mail.redrive(dry_run=True) == mail.redrive() == Redriven(1, 1)
+    assert (payloads(mail), payloads(letters)) == (["back", "new"], ["at work", "taken", "put off"])
+    clock.advance(minutes(1))  # nobody has it any more
+    assert letters.redrive(1, dry_run=True) == letters.redrive(1) == Redriven(1, 0)
+    with pytest.raises(LeaseLost):
+        letters.commit(at_work)
+    [turn] = [turn for turn in letters.history() if turn.outcome == "moved"]
+    assert (turn.moved_to, turn.payload, turn.finished_at) == ("billing", "at work", clock.now())
+    clock.advance(minutes(1))
+    assert letters.redrive() == Redriven(1, 1)
+    [turn] = letters.history("payload = 'put off'")
+    assert (turn.moved_to, turn.worker, turn.started_at) == ("mail", None, clock.now())
+
+
+def test_a_letter_with_headers_that_no_dead_letter_has_stays_where_it_is(mail: Queue, letters: Queue) -> None:
+    letters.push("by hand", headers={"dead-letter-from": "no such name"})
+    letters.push("by hand", headers={"dead-letter-from": "mail", "dead-letter-key": ""})
+    letters.push("moved here by hand", headers={"dead-letter-from": "mail-dead"})
+    assert letters.redrive(dry_run=True) == letters.redrive() == Redriven(0, 2)
+    assert (letters.count(), mail.count()) == (3, 0)
+
+
+def test_a_dead_letter_that_is_given_up_itself_finds_its_way_back_to_where_it_came_from_first(
+    db: Database, mail: Queue, clock: MovableClock
+) -> None:
+    letters = db.queue("mail-dead", dead_letter="hopeless", lease=minutes(1), retry=limited(1, fixed(hours(1))))
+    mail.push("hello", key="k", headers={"trace": "t"})
     give_up(mail)
-    mail.push("new", key="k")
-    assert (mail.redrive().count, mail.redrive().skipped) == (0, 1)
-    assert (payloads(mail), payloads(letters)) == (["new"], ["old"])
-    if not mail.database.store.capabilities.transactions:
-        with pytest.raises(NotSupported):
-            mail.redrive(on_duplicate="replace")
-        assert letters.find()[0].leased_by is None
-        return
-    assert mail.redrive(on_duplicate="replace").count == 1
-    assert (payloads(mail), payloads(letters)) == (["old"], [])
+    [first] = letters.find()
+    assert letters.reserve() is not None  # a consumer of dead letters that dies
+    clock.advance(minutes(1))
+    assert letters.reserve() is None
+    [last] = db.queue("hopeless").find()
+    assert (last.headers["dead-letter-from"], "dead-letter-key" in last.headers) == ("mail-dead", False)
+    assert letters.redrive() == Redriven(1, 0)
+    [back] = letters.find()
+    assert (back.key, {**back.headers, "hops": 0}) == (None, {**first.headers, "hops": 0})
+    assert mail.redrive() == Redriven(1, 0)
+    [message] = mail.find()
+    assert (message.key, {**message.headers, "hops": 0}) == ("k", {"trace": "t", "hops": 0})
 
 
 def test_dead_letters_never_go_in_a_circle(db: Database) -> None:
@@ -192,7 +285,7 @@ def test_redrive_brings_back_those_that_stayed_in_their_queue(queue: Queue) -> N
     queue.push("live", delay=hours(1))
     queue.bury_many(queue.reserve_many(5), "enough")
     queue.push("new", key="k0")
-    assert (queue.redrive(dry_run=True).count, queue.redrive(2, dry_run=True).count) == (5, 2)
+    assert (queue.redrive(dry_run=True), queue.redrive(2, dry_run=True).count) == (Redriven(4, 1), 2)
     first = queue.redrive(2, rate=1000)
     assert (first.count, first.skipped) == (2, 1)
     rest = queue.redrive()

@@ -237,9 +237,12 @@ def test_keys_and_fields_that_cannot_be_are_refused(open_database: OpenDatabase)
     wrong: list[tuple[Any, Any, str]] = [
         ([], None, "at least one key"),
         (OLD, None, "list of keys"),
+        (None, None, "list of keys"),
         (["short"], None, "32 random bytes"),
         ([None], None, "32 random bytes"),
+        ([OLD], ["company"], "takes queues and their fields"),
         ([OLD], {"cards": "company"}, "are a list"),
+        ([OLD], {"cards": 7}, "are a list"),
         ([OLD], {"cards": [""]}, "is none"),
         ([OLD], {"cards": ["a..b"]}, "is none"),
         ([OLD], {"cards": ["encrypted"]}, "not 'encrypted' itself"),

@@ -8,7 +8,10 @@ import pytest
 
 from duerow import Database, Draft, Queue, fixed, limited
 from duerow.errors import ConfigurationError, InvalidMessage
+from duerow.plan import BEGIN, Plan
+from duerow.store import Entry
 from duerow.testing.clock import MovableClock, hours, minutes, seconds
+from duerow.testing.reading import payloads
 
 
 def codes(queue: Queue, id: int) -> list[str]:
@@ -99,14 +102,24 @@ def test_a_message_of_a_paused_queue_says_so(db: Database, queue: Queue) -> None
     assert codes(queue, pushed.id) == ["paused"]
 
 
-def test_a_message_behind_another_of_its_group_names_it(db: Database, queue: Queue) -> None:
+def test_a_message_behind_another_of_its_group_names_it_and_what_that_waits_for(
+    db: Database, queue: Queue, clock: MovableClock
+) -> None:
     seen(db, "mail")
     first, second, third = queue.push_many([Draft(place, group="g") for place in range(3)])
     [reason] = queue.why(second.id)
     assert (reason.code, reason.by) == ("group-blocked", first.id)
-    queue.reserve()
+    assert reason.text.endswith(" goes before it, and that is due")
+    queue.reserve_many(1, consumer="there:2:b/2")
     assert [(one.code, one.by) for one in queue.why(third.id)] == [("group-blocked", first.id)]
+    assert " and there:2:b/2 has that until " in queue.why(third.id)[0].text
     assert codes(queue, first.id) == ["leased"]
+    clock.advance(minutes(2))
+    assert queue.why(third.id)[0].text.endswith(", and that is due")
+    queue.reschedule(first.id, due=None)
+    assert queue.why(third.id)[0].text.endswith(", and that was stopped")
+    queue.reschedule(first.id, delay=hours(1))
+    assert ", and that is due at " in queue.why(third.id)[0].text
 
 
 def test_a_message_whose_attempts_are_used_up_says_so(db: Database, clock: MovableClock) -> None:
@@ -217,6 +230,23 @@ def test_purge_takes_everything_out_of_this_queue_alone(queue: Queue, other: Que
     queue.reserve()
     assert queue.purge("mail") == 30
     assert (queue.count(), other.count()) == (0, 1)
+
+
+def test_a_purge_leaves_what_was_pushed_since_it_began(db: Database, queue: Queue, monkeypatch: Any) -> None:
+    monkeypatch.setattr("duerow.aio.operating.PURGE_BATCH", 2)
+    monkeypatch.setattr("duerow.sync.operating.PURGE_BATCH", 2)
+    queue.push_many([Draft("old", group="g" if place % 2 else None) for place in range(5)])
+    purge, entry = db.store.purge, Entry("mail", None, "json", '"new"', None, None, None)
+
+    def push_and_purge(*which: Any) -> Plan[int]:
+        if db.store.capabilities.transactions:
+            yield BEGIN
+        yield from db.store.push([entry], "ignore")
+        return (yield from purge(*which))
+
+    monkeypatch.setattr(db.store, "purge", push_and_purge)
+    assert queue.purge("mail") == 5
+    assert payloads(queue) == ["new"] * 4
 
 
 @pytest.mark.parametrize("confirm", ["", "Mail", "billing"])

@@ -165,7 +165,7 @@ class Pushing(Recalling):
             left = [item for item in left if item.id not in created]
             if left and mode == "reject":
                 yield from self._take_back([id for id in created] + [done.id for done in pushed.values()])
-                raise DuplicateKey(left[0].entry.queue, [str(item.entry.key) for item in left])
+                raise DuplicateKey(left[0].entry.queue, [str(item.entry.key) for item in left], remembered)
             if left and mode == "ignore":
                 held = yield from self._holder_ids([item.entry for item in left])
                 for item in left:
@@ -244,7 +244,7 @@ class Pushing(Recalling):
                 taken.setdefault(entry.queue, {})[entry.key] = None
             asked.add(place)
         for queue, keys in taken.items():
-            raise DuplicateKey(queue, list(keys))
+            raise DuplicateKey(queue, list(keys), remembered)
 
     def _holder_ids(self, entries: Iterable[Entry]) -> Plan[dict[Place, int]]:
         found: dict[Place, int] = {}

@@ -105,9 +105,10 @@ class Reading(Recalling):
         yield self._step(self.statements.note_consumer, {"name_in": name, "about_in": about})
         yield self._step(self.statements.forget_consumers, {"span": self.dialect.write_span(FORGET)})
 
-    def purge(self, queue: str, limit: int) -> Plan[int]:
+    def purge(self, queue: str, limit: int, last: int) -> Plan[int]:
         """Take messages away, whatever they are; see Store.purge."""
-        return len((yield self._step(self.statements.purge, {"queue_in": queue, "limit_in": limit})))
+        bound = {"queue_in": queue, "limit_in": limit, "last_in": last}
+        return len((yield self._step(self.statements.purge, bound)))
 
     # Reads.
 

@@ -6,6 +6,7 @@ from functools import cached_property, lru_cache
 from typing import Any, Final
 
 from sqlalchemy import (
+    BigInteger,
     Boolean,
     ColumnElement,
     Integer,
@@ -112,8 +113,8 @@ class Changing(Settling):
         """Take some messages of a queue away, whatever they are, each kind by its own index; return their ids."""
         columns = self.message.c
         kinds = ((columns.due_at.is_not(None), self._in_group(False)), *self._kinds)
-        limit = self._bound("limit_in", Integer())
-        some = [select(columns.id).where(self._of_queue, *kind).limit(limit).subquery() for kind in kinds]
+        limit, old = self._bound("limit_in", Integer()), columns.id <= self._bound("last_in", BigInteger())
+        some = [select(columns.id).where(self._of_queue, *kind, old).limit(limit).subquery() for kind in kinds]
         ids = union_all(*(select(part.c.id) for part in some)).subquery("some")
         gone = delete(self.message).where(columns.id.in_(select(ids.c.id).limit(limit)))
         return Statement(gone.returning(columns.id))

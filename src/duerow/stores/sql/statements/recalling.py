@@ -254,7 +254,7 @@ class Recalling(Core):
         kept = {name: columns[name] for name in PAST if name in columns} | {
             "moved_to": null(),
             "due_at": func.coalesce(columns.place_at, columns.first_due_at, type_=self.dialect.moment),
-            "started_at": columns.last_attempt_at,
+            "started_at": func.coalesce(columns.last_attempt_at, self.now, type_=self.dialect.moment),
             "finished_at": self.now,
             "worker": columns.leased_by,
             "error": null(),
