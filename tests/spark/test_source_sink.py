@@ -28,6 +28,9 @@ from tests.spark.test_source import options_of
 
 At = Callable[[int, int], None]
 
+pytestmark = pytest.mark.usefixtures("session")
+"""Schemas are read by a session."""
+
 
 @pytest.fixture
 def at(monkeypatch: pytest.MonkeyPatch) -> At:

@@ -32,6 +32,9 @@ from tests.spark.test_source import options_of
 
 START = {"claim": "", "ranges": [], "count": 0}
 
+pytestmark = pytest.mark.usefixtures("session")
+"""Schemas are read by a session."""
+
 
 def stream(session: SparkSession, place: Place, **more: Any) -> DataFrame:
     return session.readStream.format("duerow").options(**options_of(place, queue="orders", **more)).load()
