@@ -16,7 +16,7 @@ SIZE ?= full
 PARALLEL := $(if $(filter DUEROW_TEST_%_URL,$(.VARIABLES)),,-n auto --maxprocesses 4 --dist loadgroup)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test soak lint types docs bench mutate lock clean java servers
+.PHONY: help demo example test soak lint types docs bench mutate lock clean java servers
 
 help: ## Show this list
 	@echo "duerow: what 'make' can do"
@@ -24,6 +24,9 @@ help: ## Show this list
 
 demo: .venv/demo.stamp java ## Run real flights through a pipeline on Spark (FLIGHTS=20000 DB=sqlite:///file.db REPORT=file.html)
 	$(RUN) -m duerow.demo $(DEMO_ARGS) $(ARGS)
+
+example: .venv/demo.stamp java ## Run Python's own library through a pipeline on Spark, and report on it (DB=URL ARGS="--only json")
+	$(RUN) -m examples.library $(if $(DB),--db $(DB)) $(ARGS)
 
 test: .venv/dev.stamp java servers ## Run the tests on every database (ARGS="-k push")
 	$(RUN) -m pytest $(PARALLEL) $(ARGS)

@@ -1,1 +1,1 @@
-"""Small applications that show how duerow is used."""
+"""Whole programs on duerow, to read and to run."""

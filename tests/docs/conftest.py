@@ -21,9 +21,9 @@ def database_address(postgresql_url: str) -> Iterator[str]:
         superuser.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
 
 
-@pytest.fixture
+@pytest.fixture(scope="package")
 def spark_as_before() -> Iterator[None]:
-    """Stops the session that a page has started, so that it is no other test's."""
+    """Stops the session that the first page has started and the others have shared, so that it is no other test's."""
     from pyspark.sql import SparkSession
 
     before, on_interrupt = SparkSession.getActiveSession(), signal.getsignal(signal.SIGINT)

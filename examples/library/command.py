@@ -1,0 +1,93 @@
+"""The example's command line: `python -m examples.library --help`."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated, Final
+
+import msgspec
+import typer
+from rich.console import Console
+from rich.markup import escape
+from sqlalchemy import make_url
+
+import duerow
+from duerow import Draft, spark
+from duerow.errors import DuerowError
+from examples.library import findings, modules, report, twin
+from examples.library.findings import Findings
+from examples.library.payloads import Module
+from examples.library.stations import MODULE, pipeline
+
+FAILED, NOT_THE_SAME = 1, 3
+"""Exit codes besides 0 (done, and the same as by a plain loop) and 2 (the command was not understood)."""
+
+DEFAULT: Final = "sqlite:///build/library.db"
+
+ASIDE: Final = Console(stderr=True)
+"""Where everything goes but the report."""
+
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+
+
+@app.command()
+def library(
+    db: Annotated[str, typer.Option(metavar="URL", help="The database; tables are created in it.")] = DEFAULT,
+    only: Annotated[list[str] | None, typer.Option(metavar="PACKAGE", help="This package alone; repeatable.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
+) -> None:
+    """Send the modules of Python's standard library through a pipeline on Spark, and report what is in them.
+
+    It can be killed and started again: it goes on where it was. Once all is done it only reports.
+
+    Exit codes: 0 done and the same as by a plain loop, 1 an error, 2 wrong usage, 3 not the same.
+    """
+    names = modules.names(tuple(only or ()))
+    if not names:
+        raise typer.BadParameter(f"the library of this Python has no {', '.join(only or ())}", param_hint="--only")
+    try:
+        found = run(db, names)
+    except (DuerowError, OSError, ValueError) as error:
+        line = str(error).partition("\n")[0]
+        ASIDE.print(f"[red]{type(error).__name__}[/red]: {escape(line)}", soft_wrap=True)
+        raise typer.Exit(FAILED) from None
+    if as_json:
+        typer.echo(msgspec.json.encode(found).decode())
+    else:
+        report.show(Console(), found)
+    if found != twin.find(names):
+        ASIDE.print(
+            "[red]A plain loop finds something else.[/red] Was the database made by another Python, or for others?"
+        )
+        raise typer.Exit(NOT_THE_SAME)
+    ASIDE.print("A plain loop without queues and Spark finds exactly the same.")
+
+
+def run(url: str, names: list[str]) -> Findings:
+    """Send modules through the pipeline, those that were sent before excepted; return what has come of all."""
+    _make_room(url)
+    whole = pipeline()
+    with duerow.connect(url, migrate=True) as database:
+        # A module's name is its key, and keys are remembered: a second run pushes only what the first one did not.
+        drafts = [Draft(Module(name), key=name) for name in names]
+        pushed = whole.station(MODULE).queue(database).push_many(drafts)
+        ASIDE.print(
+            f"{sum(one.outcome == 'created' for one in pushed):,} of {len(names):,} modules are new; starting Spark …"
+        )
+        began = time.monotonic()
+        spark.run(whole, url, spark.session(app="library"), until="empty")
+        ASIDE.print(f"Through the pipeline after {time.monotonic() - began:.0f} s; counting …")
+        return findings.read(database)
+
+
+def main() -> None:
+    """Run the command."""
+    app(prog_name="python -m examples.library")
+
+
+def _make_room(url: str) -> None:
+    """Create the folder of an SQLite file, so that the example needs no preparation."""
+    parts = make_url(url)
+    if parts.get_backend_name() == "sqlite" and parts.database:
+        Path(parts.database).parent.mkdir(parents=True, exist_ok=True)

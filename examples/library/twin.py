@@ -1,0 +1,39 @@
+"""The same by a plain loop, without queues and without Spark: what the pipeline must come to."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+
+from examples.library import measuring, modules
+from examples.library.findings import Findings, gather
+from examples.library.payloads import Entry, Group, Place, Shape, Summary
+from examples.library.stations import SMALLEST
+
+
+def find(names: Iterable[str]) -> Findings:
+    """Return the findings for these modules."""
+    pieces = {name: measuring.pieces(name) for name in names}
+    entries = [_entry(name, measuring.summary([measuring.measure(one) for one in pieces[name]])) for name in pieces]
+    shapes = [measuring.shape(one) for parts in pieces.values() for one in parts if one.name]
+    return gather(entries, _groups(shape for shape in shapes if shape.nodes >= SMALLEST))
+
+
+def _entry(name: str, summary: Summary) -> Entry:
+    """Measure how far away each module is that is imported with this one, the nearest first."""
+    away = {name: 0}
+    coming = [name]
+    for one in coming:  # which grows meanwhile
+        for other in modules.imports(one):
+            if other not in away:
+                away[other] = away[one] + 1
+                coming.append(other)
+    return Entry(summary, len(away) - 1, max(away.values()))
+
+
+def _groups(shapes: Iterable[Shape]) -> Iterator[Group]:
+    found: defaultdict[str, list[Shape]] = defaultdict(list)
+    for one in shapes:
+        found[one.shape].append(one)
+    for shape, group in found.items():
+        yield Group(shape, group[0].nodes, [Place(one.module, one.name, one.line) for one in group])
