@@ -5,8 +5,8 @@ import re
 import shutil
 import signal
 import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import psycopg
@@ -32,15 +32,36 @@ def running(durable: bool = False) -> Iterator[str]:
     if url := given_url("postgresql"):
         yield url
         return
+    with _cluster() as (server, home, owner, url), ExitStack() as running:
+        settings = [] if durable else FORGETFUL
+        running.enter_context(serving([*server, *settings], home, lambda: create_database(url), owner, signal.SIGINT))
+        yield url
+
+
+@contextmanager
+def restartable() -> Iterator[tuple[str, Callable[[], None]]]:
+    """The URL of a server of one's own, and a function that ends it as a crash would and starts it again."""
+    with _cluster() as (server, home, owner, url), ExitStack() as running:
+        crash = signal.SIGQUIT
+        running.enter_context(serving([*server, *FORGETFUL], home, lambda: create_database(url), owner, crash))
+
+        def restart() -> None:
+            running.close()
+            running.enter_context(serving([*server, *FORGETFUL], home, lambda: _answers(url), owner, crash))
+
+        yield url, restart
+
+
+@contextmanager
+def _cluster() -> Iterator[tuple[list[str | Path], Path, str | None, str]]:
+    """What starts a server in a new folder, that folder, who runs it, and the URL that it will have."""
     owner = account(*OWNERS)
     with workspace("postgresql", owner) as home:
         binaries = installed(owner) or shipped(owner, home)
         data, port = home / "data", free_port()
         run(owner, [binaries / "initdb", "-D", data, "-U", USER, "-E", "UTF8", *INITDB])
-        server = [binaries / "postgres", "-D", data, "-p", str(port), *SETTINGS, *([] if durable else FORGETFUL)]
         url = f"postgresql://{USER}@127.0.0.1:{port}/{DATABASE}"
-        with serving(server, home, lambda: create_database(url), owner, stop_by=signal.SIGINT):
-            yield url
+        yield [binaries / "postgres", "-D", data, "-p", str(port), *SETTINGS], home, owner, url
 
 
 INITDB = ["--locale=C", "--auth=trust", "--no-sync"]
@@ -93,3 +114,7 @@ def create_database(url: str) -> None:
     """Create the database of the URL; fails until the server answers."""
     with psycopg.connect(url.rpartition("/")[0] + "/postgres", autocommit=True, connect_timeout=5) as connection:
         connection.execute(f"CREATE DATABASE {DATABASE}")
+
+
+def _answers(url: str) -> None:
+    psycopg.connect(url, connect_timeout=5).close()

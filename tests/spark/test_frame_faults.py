@@ -22,7 +22,7 @@ from duerow.pipeline.frame import Row
 from duerow.retry import fixed, limited
 from duerow.spark import runner
 from duerow.spark.batch import Batch, Heartbeat, still_held
-from duerow.spark.frames import FrameJob
+from duerow.spark.frames import BatchFailed, FrameJob
 from duerow.spark.jobs import Run
 from duerow.spark.reading import Desk, Reader
 from duerow.spark.task import Access
@@ -255,10 +255,17 @@ def test_no_payload_passes_through_the_driver(
     assert points.isdisjoint({"held", "find", "reserve", "pop", "peek", "stage"})
 
 
-def test_a_stopped_driver_gives_back_what_it_holds(moved: duerow.Database) -> None:
+class Away:
+    """A Spark that is not there any more."""
+
+    def range(self, number: int) -> None:
+        raise ConnectionRefusedError("nobody listens")
+
+
+def test_a_driver_that_is_stopped_or_loses_spark_gives_back_what_it_holds(moved: duerow.Database) -> None:
     pushed(moved, "a", 3)
     station = Frame("a", print, "b", schema=SCHEMA)
-    run = Run(Pipeline("p", [station], outputs=["b"]), None, moved, Access("r", "", {}), 1, 1)  # type: ignore[arg-type]
+    run = Run(Pipeline("p", [station], outputs=["b"]), Away(), moved, Access("r", "", {}), 1, 1)  # type: ignore[arg-type]
     job = FrameJob(run, station)
 
     job._opened = True
@@ -266,11 +273,15 @@ def test_a_stopped_driver_gives_back_what_it_holds(moved: duerow.Database) -> No
     def interrupted(batch: Batch) -> None:
         raise KeyboardInterrupt
 
-    job._carry_out = interrupted  # type: ignore[method-assign]
-    with pytest.raises(KeyboardInterrupt):
-        job.round()
-    assert [(m.attempts, m.leased_by) for m in moved.queue("a").peek(9)] == [(0, None)] * 3
-    assert job.tally.released == 3
+    def failing(batch: Batch) -> None:
+        raise BatchFailed(ConnectionError("the answer does not come"))
+
+    for carry_out, error in ((interrupted, KeyboardInterrupt), (failing, StationFailed)):
+        job._carry_out = carry_out  # type: ignore[method-assign]
+        with pytest.raises(error):
+            job.round()
+        assert [(m.attempts, m.leased_by) for m in moved.queue("a").peek(9)] == [(0, None)] * 3
+    assert job.tally.released == 6
 
 
 def test_the_same_id_in_two_partitions_is_told_and_the_second_row_is_refused(

@@ -202,8 +202,10 @@ class Frame(Station):
         )
 
 
-def changes(before: Mapping[str, Any], text: str | None) -> dict[str, Any]:
+def changes(before: Mapping[str, Any], text: str | None) -> dict[str, Any] | None:
     """Return what has to be changed of headers so that they are those of a text; the count of moves is kept."""
+    if text is None and not before:
+        return None  # as most are
     after = decode_headers(text)
     gone = {name: None for name in before if name not in after and name != HOPS}
     return {**{name: value for name, value in after.items() if name != HOPS}, **gone}

@@ -119,8 +119,15 @@ class FrameJob(Job):
                 self._give_back(left, error)
                 raise
         self._run.database.meter.handled(self.station.name, [time.monotonic() - since], len(batch))
-        self._run.database.write_counts()
+        self._write_counts()
         LOG.info("%s of %s: %s", self.station, self._run.pipeline, self.tally)
+
+    def _write_counts(self) -> None:
+        """Write what was counted for `stats`; what cannot be now is written another time, since the batch is over."""
+        try:
+            self._run.database.write_counts()
+        except StoreUnavailable as error:
+            LOG.warning("%s of %s: its counts cannot be written now: %s", self.station, self._run.pipeline, error)
 
     def _open(self) -> None:
         """Raise ConfigurationError, before anything is lent, if the executors cannot load what the station needs."""

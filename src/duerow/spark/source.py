@@ -7,6 +7,8 @@ become Python values on the way.
 
 from __future__ import annotations
 
+import atexit
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, Self
 
@@ -34,7 +36,7 @@ KNOWN: Final = frozenset(
 RANGES: Final = 16
 """Ranges of ids that each partition has: ids are not spread evenly, so each partition gets some of everywhere."""
 
-NARROWEST: Final = 1_000
+NARROWEST: Final = 5_000
 """Ids of a range at the least: an empty range costs a query too."""
 
 IDS: Final = 50_000
@@ -51,6 +53,11 @@ PAGE_BYTES: Final = 16 << 20
 
 LARGEST_PAGE: Final = 100_000
 """Rows of a page at the most that come as Arrow."""
+
+RESTED: Final = 5.0
+"""Seconds for which a connection may rest between two tasks: to connect takes longer than to read a page."""
+
+_at_rest: Final[dict[Database, tuple[ArrowReader, float]]] = {}
 
 PAGE_OF_VALUES: Final = 5_000
 """Rows of a page at the most that come as Python's values."""
@@ -146,7 +153,7 @@ def dealt(first: int, last: int, partitions: int | None) -> list[list[tuple[int,
     """Return the ids from first to last as ranges, dealt out to as many partitions, in the order of ids in each."""
     count = last - first + 1
     many = partitions or min(MOST_PARTITIONS, -(-count // IDS))
-    width = max(-(-count // (many * RANGES)), NARROWEST) if many > 1 else count
+    width = max(-(-count // (many * RANGES)), min(NARROWEST, -(-count // many))) if many > 1 else count
     ranges = [(start, min(start + width - 1, last)) for start in range(first, last + 1, width)]
     return [hand for hand in (ranges[place::many] for place in range(many)) if hand]
 
@@ -165,12 +172,22 @@ class Pages:
 
     def __enter__(self) -> Self:
         connections = self._database.connections
+        resting, since = _at_rest.pop(self._database, (None, 0.0))
+        if resting is not None and time.monotonic() - since < RESTED:
+            self._arrow = resting
+            return self
+        if resting is not None:
+            resting.close()
         if isinstance(connections, ArrowConnections):
             self._arrow = connections.arrow_scans()
         return self
 
-    def __exit__(self, *_: object) -> None:
-        if self._arrow is not None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        if self._arrow is None:
+            return
+        if kind is None:
+            _at_rest[self._database] = self._arrow, time.monotonic()
+        else:
             self._arrow.close()
 
     def read(
@@ -207,3 +224,11 @@ class Pages:
         largest = PAGE_OF_VALUES if self._arrow is None else LARGEST_PAGE
         fitting = PAGE_BYTES * page.num_rows // max(page.nbytes, 1)
         self._rows = max(1, min(4 * self._rows, fitting, largest))
+
+
+@atexit.register
+def close_at_rest() -> None:
+    """Close what rests: the driver cannot when Python itself is going."""
+    while _at_rest:
+        _, (resting, _) = _at_rest.popitem()
+        resting.close()

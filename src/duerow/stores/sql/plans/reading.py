@@ -199,21 +199,22 @@ class Reading(Recalling):
 
     def scanning(self, query: Scan, shown: Sequence[str]) -> Step:
         """Return the step of a scan, which reads these columns, named as the fields of records or turns."""
+        asked = (("queues", query.queues), ("statuses", query.statuses), ("descending", query.descending or None))
+        by = tuple(name for name, wanted in asked if wanted is not None)
+        scan = self.statements.scan_past if query.past else self.statements.scan
+        return self._step(scan(by, query.where, shown), self.scan_values(query))
+
+    def scan_values(self, query: Scan) -> dict[str, Any]:
+        """Return the values of a scan's step, but those of its condition."""
         values: dict[str, Any] = {"last": query.last, "limit_in": query.limit}
-        by: list[str] = []
         for name, wanted in (("queues", query.queues), ("statuses", query.statuses)):
             if wanted is not None:
-                by.append(name)
                 values |= self.dialect.pack(name, {"value": wanted})
-        if query.descending:
-            by.append("descending")
-        else:
-            values["after"] = query.after[0]
-        if not query.past:
-            return self._step(self.statements.scan(tuple(by), query.where, shown), values)
         if not query.descending:
-            values["after_token"] = query.after[1]
-        return self._step(self.statements.scan_past(tuple(by), query.where, shown), values)
+            values["after"] = query.after[0]
+            if query.past:
+                values["after_token"] = query.after[1]
+        return values
 
     def tally(
         self,

@@ -1,0 +1,105 @@
+"""The database, or the driver, ends in mid-run and is started again: each message goes on once."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+import duerow
+from duerow import Draft, spark
+from duerow.testing.clock import seconds
+from duerow.testing.conformance.fixtures import Place
+from tests.crash.killing import LONGEST, Program
+from tests.crash.on_spark import STATIONS, check, pipeline
+from tests.servers import postgresql
+from tests.servers.process import ServerUnavailable
+
+NUMBERS = 600
+
+
+@pytest.fixture
+def chance() -> random.Random:
+    seed = random.SystemRandom().randrange(1 << 32)
+    print(f"seed {seed}")
+    return random.Random(seed)
+
+
+def test_a_server_that_crashes_and_is_started_again_in_mid_run_loses_and_doubles_nothing(
+    session: SparkSession, chance: random.Random
+) -> None:
+    with started() as (url, restart):
+        with duerow.connect(url, migrate=True) as db:
+            db.queue("numbers").push_many([Draft(n) for n in range(NUMBERS)])
+        moments = sorted(chance.sample(range(1, NUMBERS), 2), reverse=True)
+        print(f"crashes when {moments} are left in the first station")
+
+        over = threading.Event()
+
+        def crash() -> None:
+            for left in moments:
+                while _left(url) > left and not over.wait(0.02):
+                    pass
+                restart()
+
+        with ThreadPoolExecutor(1) as threads:
+            crashes = threads.submit(crash)
+            try:
+                spark.run(pipeline(batch=200, pause=0.002, lease=seconds(2)), url, session, chunk=20)
+            finally:
+                over.set()
+            crashes.result()
+        with duerow.connect(url) as db:
+            check(db, NUMBERS)
+
+
+@contextmanager
+def started() -> Iterator[tuple[str, Callable[[], None]]]:
+    """A server of the test's own, and what lets it crash and starts it again."""
+    with ExitStack() as stack:
+        try:
+            server = stack.enter_context(postgresql.restartable())
+        except ServerUnavailable as missing:
+            pytest.skip(f"PostgreSQL could not run: {missing}")
+        yield server
+
+
+def _left(url: str) -> int:
+    """How many numbers are not through the first station; when nobody answers, all."""
+    try:
+        with duerow.connect(url) as db:
+            return db.queue("numbers").count()
+    except duerow.StoreUnavailable:
+        return NUMBERS
+
+
+@pytest.fixture
+def program(place: Place, tmp_path: Path, chance: random.Random) -> Iterator[Program]:
+    program = Program(place, tmp_path, chance)
+    yield program
+    program.stop()
+
+
+@pytest.mark.parametrize("place", ["postgresql"], indirect=True)  # SQLite's turn is in the long test
+def test_what_a_killed_driver_had_in_hand_is_taken_up_by_the_next_one(
+    session: SparkSession, place: Place, db: duerow.Database, program: Program, chance: random.Random
+) -> None:
+    db.queue("numbers").push_many([Draft(n) for n in range(NUMBERS)])
+    deadline = time.monotonic() + LONGEST
+    program.start()
+    while not any(db.queue(name).stats(exact=True).leased for name in STATIONS):
+        assert time.monotonic() < deadline, program.log.read_text()[-3_000:]
+        time.sleep(0.02)
+    time.sleep(chance.uniform(0, 1))
+    way = program.kill_driver()
+    in_hand = sum(db.queue(name).stats(exact=True).leased for name in STATIONS)
+    print(f"killed: {way}, with {in_hand} messages in hand")
+    spark.run(pipeline(lease=seconds(5)), place.url, session, **place.settings)
+    check(db, NUMBERS)
