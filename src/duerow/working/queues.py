@@ -64,6 +64,10 @@ def as_queues(queues: object, kind: type[Q], elsewhere: str) -> list[Q]:
     if not given:
         raise ConfigurationError("a worker takes one queue or several, not an empty list")
     for queue in given:
+        if isinstance(queue, Entities):
+            raise ConfigurationError(
+                f"{queue!r:.120} is of rows of a table: a worker takes one such alone, not in a list"
+            )
         if not isinstance(queue, kind):
             raise ConfigurationError(elsewhere.format(f"{type(queue).__module__}.{type(queue).__qualname__}"))
     names = [queue.name for queue in given]

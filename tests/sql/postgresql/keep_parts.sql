@@ -5,9 +5,10 @@ INSERT INTO duerow_history (id, token, queue, key, kind, payload, headers, "grou
     coalesce_1, coalesce(CAST(given.payload AS JSON), duerow_message.payload) AS coalesce_2, CAST(given.headers AS
     JSON) AS headers, duerow_message."group", duerow_message.priority, duerow_message.attempts,
     duerow_message.created_at, duerow_message.first_due_at, coalesce(duerow_message.place_at,
-    duerow_message.first_due_at) AS coalesce_3, given.moved_to, duerow_message.last_attempt_at, statement_timestamp()
-    AS statement_timestamp_1, duerow_message.leased_by, CAST(given.error AS JSON) AS error, given.outcome,
-    statement_timestamp() + (:history::BIGINT * INTERVAL '1 microsecond') AS anon_1
+    duerow_message.first_due_at) AS coalesce_3, given.moved_to, coalesce(duerow_message.last_attempt_at,
+    statement_timestamp()) AS coalesce_4, statement_timestamp() AS statement_timestamp_1, duerow_message.leased_by,
+    CAST(given.error AS JSON) AS error, given.outcome, statement_timestamp() + (:history::BIGINT * INTERVAL '1
+    microsecond') AS anon_1
 FROM unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[]), CAST(CAST(:given_token::VARCHAR AS TEXT) AS BIGINT[]),
     CAST(CAST(:given_outcome::VARCHAR AS TEXT) AS TEXT[]), CAST(CAST(:given_moved_to::VARCHAR AS TEXT) AS TEXT[]),
     CAST(CAST(:given_kind::VARCHAR AS TEXT) AS TEXT[]), CAST(CAST(:given_payload::VARCHAR AS TEXT) AS TEXT[]),

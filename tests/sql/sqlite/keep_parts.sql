@@ -5,8 +5,8 @@ INSERT INTO duerow_history (id, token, queue, "key", kind, payload, headers, "gr
     coalesce_1, coalesce(given.payload, duerow_message.payload) AS coalesce_2, given.headers, duerow_message."group",
     duerow_message.priority, duerow_message.attempts, duerow_message.created_at, duerow_message.first_due_at,
     coalesce(duerow_message.place_at, duerow_message.first_due_at) AS coalesce_3, given.moved_to,
-    duerow_message.last_attempt_at, :now AS anon_1, duerow_message.leased_by, given.error, given.outcome, :now +
-    :history AS anon_2
+    coalesce(duerow_message.last_attempt_at, :now) AS coalesce_4, :now AS anon_1, duerow_message.leased_by,
+    given.error, given.outcome, :now + :history AS anon_2
 FROM (SELECT json_extract(given_rows.value, '$[0]') AS id, json_extract(given_rows.value, '$[1]') AS token,
     json_extract(given_rows.value, '$[2]') AS outcome, json_extract(given_rows.value, '$[3]') AS moved_to,
     json_extract(given_rows.value, '$[4]') AS kind, json_extract(given_rows.value, '$[5]') AS payload,
