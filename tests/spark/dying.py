@@ -28,12 +28,12 @@ from duerow.testing.faults import watch
 
 @dataclass(frozen=True)
 class RandomKills:
-    """Kills the process at a point of its database's work, by chance; all processes together so many times.
+    """Kills the process at a point of its database's work, by chance; of all processes so many in each plan.
 
     Attributes:
         folder: where it is noted who was killed where.
         seed: of the chance.
-        most: how many kills there are in all.
+        most: how many kills there are in a plan (`reserve`, `settle` and so on) in all.
         chance: of each point.
     """
 
@@ -49,9 +49,10 @@ class RandomKills:
 
     def kill(self, point: str) -> None:
         """Kill this process, if there are kills left."""
+        plan = point.partition(":")[0]
         for number in range(self.most):
             try:
-                with Path(self.folder, str(number)).open("x") as note:
+                with Path(self.folder, f"{plan} {number}").open("x") as note:
                     note.write(point)
             except FileExistsError:
                 continue

@@ -34,13 +34,13 @@ def kills(folder: Path, most: int, chance: float) -> RandomKills:
 def test_stations_whose_tasks_are_killed_anywhere_send_each_message_on_once(
     session: SparkSession, place: Place, db: duerow.Database, tmp_path: Path
 ) -> None:
-    killing = kills(tmp_path / "killed", most=8, chance=0.1)
+    killing = kills(tmp_path / "killed", most=2, chance=0.15)
     stations = dying(pipeline(batch=200, lease=seconds(2)), killing)
     db.queue("numbers").push_many([Draft(n) for n in range(NUMBERS)])
 
     while db.queues() != [GATHERED]:
         with suppress(StationFailed):  # a task may be killed as often as Spark tries it
-            spark.run(stations, place.url, session, chunk=50, **place.settings)
+            spark.run(stations, place.url, session, chunk=200, **place.settings)
 
     print(killing.where())
     assert killing.where().total() >= 4, "hardly anything was killed, so little was shown"
@@ -65,7 +65,7 @@ def test_writes_of_frames_and_streams_whose_tasks_are_killed_anywhere_push_or_en
         print(killing.where())
         assert sorted(payloads(db.queue(target))) == list(range(NUMBERS))
 
-    killing = kills(tmp_path / "stream", most=3, chance=0.15)
+    killing = kills(tmp_path / "stream", most=1, chance=0.15)
     reading = session.readStream.format("duerow").options(**options_of(place, queue="atomic-true", batch=150)).load()
     settling = reading.writeStream.format("dying").options(**options(killing, queue="atomic-true", to="after"))
     settling = settling.option("checkpointLocation", str(tmp_path / "checkpoint")).trigger(availableNow=True)
