@@ -87,9 +87,10 @@ class PostgresqlDatabase:
         self.clear()
         if others:
             self._run(
-                f"INSERT INTO {TABLE} (queue, kind, payload, priority, status, attempts, token, due_at, place_at,"
-                " first_due_at, created_at)"
-                " SELECT 'other-' || n %% 10, 'json', '{}', 0, 'new', 0, 0, now(), now(), now(), now() FROM generate_series(1, %s) AS n",
+                f"INSERT INTO {TABLE} (queue, kind, payload, priority, status, attempts, token,"
+                " due_at, place_at, first_due_at, created_at)"
+                " SELECT 'other-' || n %% 10, 'json', '{}', 0, 'new', 0, 0, now(), now(), now(), now()"
+                " FROM generate_series(1, %s) AS n",
                 others,
             )
         ids = ours.fill(self.url, count)
