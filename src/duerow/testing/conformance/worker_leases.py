@@ -34,8 +34,10 @@ def test_a_handler_that_blocks_its_thread_or_loop_keeps_its_lease(shop: Workshop
         ends.update(one.leased_until for one in shop.queue.find())
         return len(ends) > 6  # each a third of the lease after the one before: it has ended twice by now
 
-    eventually(extended_often)
-    gate.open()
+    try:
+        eventually(extended_often)
+    finally:
+        gate.open()
     running.join()
     assert tries == [1]
     assert shop.queue.count() == 0
@@ -52,11 +54,13 @@ def test_what_waits_behind_a_blocked_handler_for_a_third_of_its_lease_is_given_b
 
     running = shop.start(handle, "empty", batch=100, lease=SHORT)
     begun.block()
-    others = [eventually(shop.queue.reserve) for _ in range(16)]
-    assert sorted(one.message.payload for one in others) == list(range(4, 20))
-    assert {one.attempt for one in others} == {1}
-    shop.queue.commit_many(others)
-    gate.open()
+    try:
+        others = [eventually(shop.queue.reserve) for _ in range(16)]
+        assert sorted(one.message.payload for one in others) == list(range(4, 20))
+        assert {one.attempt for one in others} == {1}
+        shop.queue.commit_many(others)
+    finally:
+        gate.open()
     running.join()
     assert shop.queue.count() == 0
 
