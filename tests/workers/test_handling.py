@@ -80,7 +80,7 @@ def test_a_retry_policy_that_fails_is_replaced_by_the_default(shop: Workshop, br
     assert message.status == "error"
     assert message.last_error is not None
     assert message.last_error.message.startswith("ValueError: the handler's own")
-    assert any("retry policy" in record.message for record in caplog.records if record.levelno == logging.ERROR)
+    assert any("retry policy" in record.getMessage() for record in caplog.records if record.levelno == logging.ERROR)
 
 
 def test_a_handler_that_ends_its_thread_has_failed(shop: Workshop) -> None:
