@@ -41,8 +41,8 @@ def test_a_server_that_crashes_and_is_started_again_in_mid_run_loses_and_doubles
         print(f"crashes when {moments} are left in the first station")
 
         with ThreadPoolExecutor(1) as threads:  # the server lives no longer than the thread that starts it: this one
-            stations = pipeline(batch=200, pause=0.002, lease=seconds(2))
-            running = threads.submit(spark.run, stations, url, session, chunk=20)
+            stations = pipeline(batch=200, pause=0.004, lease=seconds(2))
+            running = threads.submit(spark.run, stations, url, session, chunk=100)
             for left in moments:
                 while _left(url) > left and not running.done():
                     time.sleep(0.02)
