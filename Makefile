@@ -13,7 +13,7 @@ ARGS ?=
 SIZE ?= full
 
 # One process a core, each with servers of its own; one alone where a server is given, since all would share that.
-PARALLEL := $(if $(filter DUEROW_TEST_%_URL,$(.VARIABLES)),,-n auto --maxprocesses 4 --dist loadgroup)
+PARALLEL := $(if $(filter DUEROW_TEST_%_URL,$(.VARIABLES)),,-n auto --maxprocesses 4 --dist loadscope)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo example test soak lint types docs bench mutate lock clean java servers

@@ -1,6 +1,8 @@
 """What all tests share."""
 
+import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -12,12 +14,21 @@ settings.register_profile("duerow", deadline=None)
 settings.load_profile("duerow")
 
 HERE = Path(__file__).parent
-ON_SPARK = ("spark", "demo", "docs")
+
+# Spark's processes import what tests and examples define; it has this from whichever test starts Java.
+os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(HERE.parent), os.environ.get("PYTHONPATH"))))
+
+ON_SPARK = ("tests/spark/", "tests/demo/", "tests/docs/")
 """Folders whose tests share one session of Spark."""
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Where several processes share the tests, each file is one process's, and all that runs on Spark is."""
-    for item in items:
-        folder = item.path.relative_to(HERE).parts[0] if item.path.is_relative_to(HERE) else ""
-        item.add_marker(pytest.mark.xdist_group("spark" if folder in ON_SPARK else str(item.path)))
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Where several processes share the tests, all that runs on Spark is one process's."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Scheduling(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return "spark" if nodeid.startswith(ON_SPARK) else nodeid
+
+    return Scheduling(config, log)

@@ -21,7 +21,7 @@ from tests.crash.on_spark import STATIONS
 APPLICATION = "duerow-to-be-killed"
 """What PostgreSQL calls the connections of the program."""
 
-LONGEST = 300.0
+LONGEST = 900.0
 """Seconds after which a program hangs."""
 
 LOOK = 0.02

@@ -30,6 +30,7 @@ STATIONS = ("numbers", "squared", "named")
 LEASE = timedelta(seconds=5)
 AT_ONCE = duerow.fixed(timedelta(0))
 GROUPS = 7
+TRIES = 50
 
 
 def pipeline(batch: int = 1_000, pause: float = 0.0, lease: timedelta = LEASE) -> Pipeline:
@@ -86,7 +87,8 @@ def check(database: duerow.Database, total: int) -> str:
 
 def main(url: str, settings: dict[str, Any]) -> None:
     """Run the pipeline until nothing is left."""
-    session = spark.session(app="duerow to be killed", cores=2)
+    tries = f"local[2,{TRIES}]"  # more than a task is killed: it is to be seen what becomes of messages, not of a run
+    session = spark.session(app="duerow to be killed", cores=2, spark__master=tries)
     spark.run(pipeline(pause=0.001), url, session, until="empty", **settings)
 
 

@@ -180,13 +180,13 @@ MEMORY = [
     Mutation("the key of a failed attempt is remembered", PAST, "ended", "not isinstance(end, RolledBack)", "True"),
     Mutation("a late part begins another set", SETS, "join", "closed_until > now", "closed_until <= now"),
     Mutation("a set has one part too many", SETS, "join", "len(parts) >= join.limit", "len(parts) > join.limit"),
-    Mutation("a part of a set ends as one too many", SETS, "join", "return _CONSUMED", "return join.full"),
+    Mutation("a part of a set ends as one too many", SETS, "join", "return Committed(", "return join.full or dict("),
 ]  # fmt: skip
 
 POSTGRESQL = [
     Mutation(
         "a claim waits for what others hold",
-        TAKING, "_first_due", "with_for_update(skip_locked=True)", "with_for_update()",
+        TAKING, "_first_due", "with_for_update(skip_locked=True, ", "with_for_update(",
     ),
     Mutation(
         "the floor passes what others hold",

@@ -97,6 +97,28 @@ def test_of_two_live_copies_of_a_task_that_ends_the_turns_of_a_stream_one_does(
     assert db.queues() == ["b"]
 
 
+def test_messages_that_are_taken_over_in_mid_batch_are_left_out_of_it_and_the_others_go_on(
+    session: SparkSession, place: Place, db: duerow.Database
+) -> None:
+    ids = pushed(db, "a", 20)
+    queue, taken = db.queue("a"), []
+
+    def overtaken(frame: DataFrame) -> DataFrame:
+        if not taken:
+            queue.remove(ids[0], even_if_leased=True)
+            queue.requeue(ids[1], even_if_leased=True)
+            taken.append(queue.reserve())
+        return frame.groupBy("n").count()
+
+    station = Frame("a", overtaken, "b", schema="n long")
+    tallies = spark.step(Pipeline("p", [station], outputs=["b"]), place.url, session, **place.settings)
+
+    assert sorted(payload["n"] for payload in found(db, "b").values()) == list(range(2, 20))
+    assert (tallies["a"].settled, tallies["a"].refused) == (18, 2)
+    queue.commit(taken[0])
+    assert db.queues() == ["b"]
+
+
 LOST = StoreUnavailable("the answer was lost", outcome="unknown")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -41,21 +40,14 @@ def test_a_server_that_crashes_and_is_started_again_in_mid_run_loses_and_doubles
         moments = sorted(chance.sample(range(1, NUMBERS), 2), reverse=True)
         print(f"crashes when {moments} are left in the first station")
 
-        over = threading.Event()
-
-        def crash() -> None:
+        with ThreadPoolExecutor(1) as threads:  # the server lives no longer than the thread that starts it: this one
+            stations = pipeline(batch=200, pause=0.002, lease=seconds(2))
+            running = threads.submit(spark.run, stations, url, session, chunk=20)
             for left in moments:
-                while _left(url) > left and not over.wait(0.02):
-                    pass
+                while _left(url) > left and not running.done():
+                    time.sleep(0.02)
                 restart()
-
-        with ThreadPoolExecutor(1) as threads:
-            crashes = threads.submit(crash)
-            try:
-                spark.run(pipeline(batch=200, pause=0.002, lease=seconds(2)), url, session, chunk=20)
-            finally:
-                over.set()
-            crashes.result()
+            running.result()
         with duerow.connect(url) as db:
             check(db, NUMBERS)
 
@@ -94,11 +86,12 @@ def test_what_a_killed_driver_had_in_hand_is_taken_up_by_the_next_one(
     db.queue("numbers").push_many([Draft(n) for n in range(NUMBERS)])
     deadline = time.monotonic() + LONGEST
     program.start()
-    while not any(db.queue(name).stats(exact=True).leased for name in STATIONS):
+    way = None
+    while way is None:
         assert time.monotonic() < deadline, program.log.read_text()[-3_000:]
-        time.sleep(0.02)
-    time.sleep(chance.uniform(0, 1))
-    way = program.kill_driver()
+        if any(db.queue(name).stats(exact=True).leased for name in STATIONS):
+            time.sleep(chance.uniform(0, 0.3))
+            way = program.kill_driver()
     in_hand = sum(db.queue(name).stats(exact=True).leased for name in STATIONS)
     print(f"killed: {way}, with {in_hand} messages in hand")
     spark.run(pipeline(lease=seconds(5)), place.url, session, **place.settings)

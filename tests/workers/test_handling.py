@@ -80,7 +80,7 @@ def test_a_retry_policy_that_fails_is_replaced_by_the_default(shop: Workshop, br
     assert message.status == "error"
     assert message.last_error is not None
     assert message.last_error.message.startswith("ValueError: the handler's own")
-    assert any("retry policy" in record.message for record in caplog.records if record.levelno == logging.ERROR)
+    assert any("retry policy" in record.getMessage() for record in caplog.records if record.levelno == logging.ERROR)
 
 
 def test_a_handler_that_ends_its_thread_has_failed(shop: Workshop) -> None:
@@ -121,16 +121,16 @@ def test_people_are_told_of_failures_with_what_they_need_to_look_them_up(shop: W
 
     shop.work(handle, retry=AT_ONCE, name="anna")
     lines = [record for record in caplog.records if record.name == "duerow.worker"]
-    failed = [line for line in lines if "failed" in line.message]
+    failed = [line for line in lines if "failed" in line.getMessage()]
     assert [line.attempt for line in failed] == [1, 2]
     assert {(line.message_id, line.queue, line.worker, line.key) for line in failed} == {
         (pushed.id, "mail", "anna", "k-1")
     }
     assert failed[0].cause == "ConnectionError: the gateway is closed"
     assert "retry at" in failed[0].message
-    (buried,) = [line for line in lines if "buried" in line.message]
+    (buried,) = [line for line in lines if "buried" in line.getMessage()]
     assert (buried.attempt, buried.cause, buried.levelno) == (3, "too late", logging.ERROR)
-    fetched = [line for line in lines if line.message == "fetched 1 of mail"]
+    fetched = [line for line in lines if line.getMessage() == "fetched 1 of mail"]
     assert [line.message_ids for line in fetched] == [[pushed.id]] * 3
 
 

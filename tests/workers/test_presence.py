@@ -53,7 +53,11 @@ def test_a_worker_tells_once_what_the_database_says_otherwise_and_goes_by_its_ow
     shop.start(handle)
 
     def told() -> list[str]:
-        return [record.message for record in caplog.records if "differs from what its database says" in record.message]
+        return [
+            record.getMessage()
+            for record in caplog.records
+            if "differs from what its database says" in record.getMessage()
+        ]
 
     assert eventually(lambda: handled and len(told()) == 2)
     assert "lease: stored 7:00:00" in told()[0]

@@ -105,8 +105,8 @@ def test_a_settlement_that_is_refused_fails_that_message_alone(shop: Workshop, c
     assert (dead.payload, dead.last_error and dead.last_error.type) == ("a", "DuplicateKey")
     assert shop.db.queue("sms").count() == 0
     lines = [record for record in caplog.records if record.name == "duerow.worker"]
-    assert {(line.queue, line.message_id) for line in lines if "buried" in line.message} == {("mail", dead.id)}
-    assert {line.queue for line in lines if line.message.startswith("fetched")} == {"mail", "sms"}
+    assert {(line.queue, line.message_id) for line in lines if "buried" in line.getMessage()} == {("mail", dead.id)}
+    assert {line.queue for line in lines if line.getMessage().startswith("fetched")} == {"mail", "sms"}
 
 
 async def _nothing(message: Message) -> None:

@@ -93,7 +93,7 @@ def test_a_signal_stops_a_worker_in_the_main_thread(
     gate = Gate()
 
     def open_when_stopping() -> None:
-        eventually(lambda: [record for record in caplog.records if "stopping on mail" in record.message])
+        eventually(lambda: [record for record in caplog.records if "stopping on mail" in record.getMessage()])
         gate.open()
 
     async def handle(message: Message) -> None:

@@ -107,7 +107,7 @@ def test_nothing_is_lost_or_done_twice_while_the_database_cannot_be_reached(
     shop.work(handle, "empty", batch=batch)
     assert sorted(seen) == list(range(20))
     assert shop.queue.count() == 0
-    told = [record for record in caplog.records if "is being restarted" in record.message]
+    told = [record for record in caplog.records if "is being restarted" in record.getMessage()]
     assert told
     assert {record.levelno for record in told} == {logging.WARNING}
 
@@ -126,7 +126,7 @@ def test_a_settlement_of_unknown_outcome_is_told_and_left_to_the_lease(
     shop.work(handle, "empty", batch=batch)
     assert seen == [1]
     assert shop.queue.count() == 0
-    assert [record.message for record in caplog.records if "cannot tell whether 1 of mail" in record.message]
+    assert [record.getMessage() for record in caplog.records if "cannot tell whether 1 of mail" in record.getMessage()]
 
 
 def test_a_claim_whose_answer_is_lost_is_made_good_by_the_lease(shop: Workshop) -> None:
@@ -163,12 +163,12 @@ def test_a_stop_during_an_outage_is_bounded_and_leaves_the_rest_to_the_lease(
     begun.block()
     broken.append(unreachable())
     gate.open()
-    eventually(lambda: [record for record in caplog.records if "cannot settle on mail" in record.message])
+    eventually(lambda: [record for record in caplog.records if "cannot settle on mail" in record.getMessage()])
     running.stop()
     running.join()
     (message,) = shop.queue.find()
     assert message.leased_by is not None
-    eventually(lambda: [record for record in caplog.records if "stopped before 1 of mail" in record.message])
+    eventually(lambda: [record for record in caplog.records if "stopped before 1 of mail" in record.getMessage()])
 
 
 @pytest.mark.parametrize("working", [0, 1, 2])
@@ -219,7 +219,7 @@ def test_a_worker_that_cannot_hear_polls_and_listens_again(shop: Workshop, caplo
     eventually(lambda: len(seen) == 2)
     running.stop()
     running.join()
-    assert len([record for record in caplog.records if "cannot hear of pushes" in record.message]) <= 1
+    assert len([record for record in caplog.records if "cannot hear of pushes" in record.getMessage()]) <= 1
 
 
 def test_cut_connections_lose_nothing(postgresql_url: str, kind: str, request: pytest.FixtureRequest) -> None:

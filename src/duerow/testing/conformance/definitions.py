@@ -59,7 +59,10 @@ def test_differences_are_told_to_a_worker_that_starts(
     queue.tell_differences()
     [record] = caplog.records
     assert (record.levelno, record.name) == (logging.WARNING, "duerow.queue")
-    assert "queue mail differs from what its database says in lease: stored 1:00:00, declared 0:01:00" in record.message
+    assert (
+        "queue mail differs from what its database says in lease: stored 1:00:00, declared 0:01:00"
+        in record.getMessage()
+    )
 
 
 def test_queues_are_listed_with_what_is_said_of_them(db: Database, queue: Queue, other: Queue) -> None:

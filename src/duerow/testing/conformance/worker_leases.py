@@ -114,5 +114,5 @@ def test_what_a_handler_did_without_its_lease_is_dropped_and_told(
     gate.open()
     running.join()
     assert shop.queue.count() == 0
-    lost = [record for record in caplog.records if "lease lost" in record.message]
+    lost = [record for record in caplog.records if "lease lost" in record.getMessage()]
     assert [getattr(record, "message_id", None) for record in lost] == [pushed.id]

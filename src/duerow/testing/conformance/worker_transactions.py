@@ -181,7 +181,9 @@ def test_a_handler_that_had_lost_its_lease_undoes_its_effect(shop: Workshop, cap
     assert seen == ["old", "new"]
     assert effects.seen() == ["new"]
     assert shop.queue.count() == 0
-    assert [record.message for record in caplog.records if f"lease lost on message {pushed.id}" in record.message]
+    assert [
+        record.getMessage() for record in caplog.records if f"lease lost on message {pushed.id}" in record.getMessage()
+    ]
 
 
 def test_a_handler_that_loses_its_lease_meanwhile_undoes_its_effect(shop: Workshop) -> None:
@@ -218,4 +220,4 @@ def test_when_the_answer_to_the_commit_is_lost_the_effect_is_not_made_again(shop
     shop.work(handle, "empty", transactional=True, retry=AT_ONCE)
     assert effects.seen() == ["attempt 1"]
     assert shop.queue.count() == 0
-    assert any("cannot tell whether 1 of mail" in record.message for record in caplog.records)
+    assert any("cannot tell whether 1 of mail" in record.getMessage() for record in caplog.records)
