@@ -261,6 +261,18 @@ def spark_session(cores: int, jar: Path | None = None) -> Iterator[Any]:
         yield started
     finally:
         started.stop()
+        _end_java()
+
+
+def _end_java() -> None:
+    """End the Java that the session ran in, so that the next one may have another jar."""
+    from pyspark import SparkContext
+
+    gateway, SparkContext._gateway, SparkContext._jvm = SparkContext._gateway, None, None
+    if gateway is not None:
+        gateway.shutdown()
+        gateway.proc.stdin.close()
+        gateway.proc.wait()
 
 
 def run_station(url: str, session: Any, output: str) -> None:

@@ -6,12 +6,14 @@ A family that cannot run here is skipped and named at the end; where CI=true it 
 import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
 from tests.servers import mariadb, mongodb, postgresql
 from tests.servers.process import ServerUnavailable
+
+T = TypeVar("T")
 
 MISSING = pytest.StashKey[dict[str, str]]()
 
@@ -34,17 +36,17 @@ def mongodb_url(request: pytest.FixtureRequest) -> Iterator[str]:
     yield from provide("mongodb", mongodb.running, request.config)
 
 
-def provide(family: str, running: Callable[[], AbstractContextManager[str]], config: pytest.Config) -> Iterator[str]:
-    """Yield the URL of a running server; without one, skip or, in CI, fail the tests that ask for it."""
+def provide(family: str, running: Callable[[], AbstractContextManager[T]], config: pytest.Config) -> Iterator[T]:
+    """Yield how a running server is reached; without one, skip or, in CI, fail the tests that ask for it."""
     server = running()
     try:
-        url = server.__enter__()
+        reached = server.__enter__()
     except ServerUnavailable as error:
         config.stash.setdefault(MISSING, {})[family] = str(error)
         refuse = pytest.fail if os.environ.get("CI") == "true" else pytest.skip
         refuse(f"{family} could not run: {error}")
     try:
-        yield url
+        yield reached
     finally:
         server.__exit__(None, None, None)
 

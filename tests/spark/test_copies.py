@@ -51,7 +51,11 @@ def carried_out_twice(session: SparkSession, place: Place, station: Frame, batch
     told = writing.Writing(desk, "batch", frozenset({"_id", "payload"}), None, packed(batch))
     columns = [name if name in ("_id", "payload") else f"CAST(NULL AS STRING) AS {name}" for name in COLUMNS]
     read = session.range(0, COPIES, 1, COPIES).mapInArrow(read_task(desk, batch.claim, whole), reading.SCHEMA)
-    return read_written(read.selectExpr(*columns).mapInArrow(write_task(told), writing.SCHEMA).collect())
+    read.persist().count()  # so that each has read all before one writes
+    try:
+        return read_written(read.selectExpr(*columns).mapInArrow(write_task(told), writing.SCHEMA).collect())
+    finally:
+        read.unpersist()
 
 
 def test_of_two_live_copies_of_a_frames_task_each_message_has_what_one_of_them_made(

@@ -6,7 +6,6 @@ import random
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -19,7 +18,7 @@ from duerow.testing.conformance.fixtures import Place
 from tests.crash.killing import LONGEST, Program
 from tests.crash.on_spark import STATIONS, check, pipeline
 from tests.servers import postgresql
-from tests.servers.process import ServerUnavailable
+from tests.servers.fixtures import provide
 
 NUMBERS = 600
 
@@ -31,36 +30,31 @@ def chance() -> random.Random:
     return random.Random(seed)
 
 
-def test_a_server_that_crashes_and_is_started_again_in_mid_run_loses_and_doubles_nothing(
-    session: SparkSession, chance: random.Random
-) -> None:
-    with started() as (url, restart):
-        with duerow.connect(url, migrate=True) as db:
-            db.queue("numbers").push_many([Draft(n) for n in range(NUMBERS)])
-        moments = sorted(chance.sample(range(1, NUMBERS), 2), reverse=True)
-        print(f"crashes when {moments} are left in the first station")
-
-        with ThreadPoolExecutor(1) as threads:  # the server lives no longer than the thread that starts it: this one
-            stations = pipeline(batch=200, pause=0.002, lease=seconds(2))
-            running = threads.submit(spark.run, stations, url, session, chunk=20)
-            for left in moments:
-                while _left(url) > left and not running.done():
-                    time.sleep(0.02)
-                restart()
-            running.result()
-        with duerow.connect(url) as db:
-            check(db, NUMBERS)
-
-
-@contextmanager
-def started() -> Iterator[tuple[str, Callable[[], None]]]:
+@pytest.fixture
+def server(request: pytest.FixtureRequest) -> Iterator[tuple[str, Callable[[], None]]]:
     """A server of the test's own, and what lets it crash and starts it again."""
-    with ExitStack() as stack:
-        try:
-            server = stack.enter_context(postgresql.restartable())
-        except ServerUnavailable as missing:
-            pytest.skip(f"PostgreSQL could not run: {missing}")
-        yield server
+    yield from provide("postgresql", postgresql.restartable, request.config)
+
+
+def test_a_server_that_crashes_and_is_started_again_in_mid_run_loses_and_doubles_nothing(
+    session: SparkSession, chance: random.Random, server: tuple[str, Callable[[], None]]
+) -> None:
+    url, restart = server
+    with duerow.connect(url, migrate=True) as db:
+        db.queue("numbers").push_many([Draft(n) for n in range(NUMBERS)])
+    moments = sorted(chance.sample(range(1, NUMBERS), 2), reverse=True)
+    print(f"crashes when {moments} are left in the first station")
+
+    with ThreadPoolExecutor(1) as threads:  # the server lives no longer than the thread that starts it: this one
+        stations = pipeline(batch=200, pause=0.004, lease=seconds(2))
+        running = threads.submit(spark.run, stations, url, session, chunk=100)
+        for left in moments:
+            while _left(url) > left and not running.done():
+                time.sleep(0.02)
+            restart()
+        running.result()
+    with duerow.connect(url) as db:
+        check(db, NUMBERS)
 
 
 def _left(url: str) -> int:

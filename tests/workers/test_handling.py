@@ -127,7 +127,7 @@ def test_people_are_told_of_failures_with_what_they_need_to_look_them_up(shop: W
         (pushed.id, "mail", "anna", "k-1")
     }
     assert failed[0].cause == "ConnectionError: the gateway is closed"
-    assert "retry at" in failed[0].message
+    assert "retry at" in failed[0].getMessage()
     (buried,) = [line for line in lines if "buried" in line.getMessage()]
     assert (buried.attempt, buried.cause, buried.levelno) == (3, "too late", logging.ERROR)
     fetched = [line for line in lines if line.getMessage() == "fetched 1 of mail"]
