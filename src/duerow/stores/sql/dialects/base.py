@@ -35,6 +35,10 @@ LONGEST_KEY: Final = 200
 """How many characters of a text an index of a payload field holds: databases bound the size of what they index."""
 
 
+LINE: Final = "duerow_line"
+"""Under which name `Table.info` says by which index due rows are found, unless that is named after the table."""
+
+
 class JsonText(UserDefinedType[str]):
     """JSON that is written and read as the codec's own text; no driver may parse it on the way."""
 
@@ -498,6 +502,19 @@ class Dialect(Protocol):
 
     def check_server(self, row: Sequence[Any]) -> None:
         """Raise ConfigurationError if this server cannot keep the promises."""
+        ...
+
+    def unfit(self, tables: Sequence[Table], ours: bool) -> Executable | None:
+        """Return a query for what `check_tables` judges of tables that exist; None if any will do.
+
+        Args:
+            tables: which.
+            ours: whether they are duerow's own, which look rows up by text.
+        """
+        ...
+
+    def check_tables(self, rows: Sequence[Sequence[Any]]) -> None:
+        """Raise ConfigurationError if the tables were changed so that they cannot keep the promises."""
         ...
 
     def index_lock(self, prefix: str) -> tuple[Executable, Executable]:

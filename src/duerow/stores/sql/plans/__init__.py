@@ -27,18 +27,21 @@ class SqlStore(Lendings, Staging, Changing, Counting, Scheduling, Indexes, Chart
 
     def check(self) -> Plan[None]:
         """Compare the tables with this version; see Store.check."""
-        yield from self._check_server()
+        yield from self._check_database()
         yield from self.migrations.check(self._step)
 
     def migrate(self) -> Plan[list[str]]:
         """Bring the tables up to this version; see Store.migrate."""
-        yield from self._check_server()
+        yield from self._check_database()
         return (yield from self.migrations.migrate(self._step))
 
-    def _check_server(self) -> Plan[None]:
+    def _check_database(self, ours: bool = True) -> Plan[None]:
         server = self.dialect.server()
         if server is not None:
             self.dialect.check_server((yield self._step(Statement(server, kept=False), {}))[0])
+        unfit = self.dialect.unfit(list(self.tables.message.metadata.tables.values()), ours)
+        if unfit is not None:
+            self.dialect.check_tables((yield self._step(Statement(unfit, kept=False), {})))
 
     def migration_sql(self) -> str:
         """Return the statements of all migrations; see Store.migration_sql."""
