@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from contextlib import closing
 
 import psycopg
+import pymysql
 import pytest
 from psycopg import sql
+from sqlalchemy import make_url
 
 
 @pytest.fixture
@@ -19,6 +21,17 @@ def database_address(postgresql_url: str) -> Iterator[str]:
         address = postgresql_url.removeprefix("postgresql://").rpartition("/")[0]
         yield f"{address}/{name}"
         superuser.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+
+
+@pytest.fixture
+def mariadb_address(mariadb_url: str) -> Iterator[str]:
+    """The address of an empty database of MariaDB for one page: user@host:port/name."""
+    name, url = f"docs_{uuid.uuid4().hex[:12]}", make_url(mariadb_url)
+    with closing(pymysql.connect(host=url.host, port=url.port or 3306, user=url.username)) as connection:
+        cursor = connection.cursor()
+        cursor.execute(f"CREATE DATABASE {name}")
+        yield f"{url.username}@{url.host}:{url.port}/{name}"
+        cursor.execute(f"DROP DATABASE {name}")
 
 
 @pytest.fixture(scope="package")

@@ -13,6 +13,9 @@ from tests.docs.pages import Block, blocks, name, pages
 WRITTEN_ADDRESS = "app@localhost/shop"
 """Whom, where and what the pages connect to, for which a test puts a database of its own."""
 
+WRITTEN_MARIADB = f"mysql://{WRITTEN_ADDRESS}"
+"""The same on MariaDB."""
+
 PAGES = [page for page in pages() if any(block.language == "python" for block in blocks(page))]
 
 
@@ -25,8 +28,11 @@ def test_the_examples_of_a_page_do_what_it_says(
     request: pytest.FixtureRequest,
 ):
     shown = blocks(page)
-    wanted = any(WRITTEN_ADDRESS in block.text for block in shown)
-    address = request.getfixturevalue("database_address") if wanted else ""
+    address = ""
+    if any(WRITTEN_MARIADB in block.text for block in shown):
+        address = request.getfixturevalue("mariadb_address")
+    elif any(WRITTEN_ADDRESS in block.text for block in shown):
+        address = request.getfixturevalue("database_address")
     if any("duerow.spark" in block.text for block in shown if block.language == "python"):
         request.getfixturevalue("spark_as_before")
     monkeypatch.chdir(tmp_path)

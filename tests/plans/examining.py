@@ -32,7 +32,7 @@ class Examined:
         scans: tables that were read from end to end though they grow, with the statement.
         sorts: statements that sort.
         most: rows of one table that the busiest part of a statement looked at (PostgreSQL).
-        instructions: what all statements took, in steps of SQLite's machine.
+        instructions: what all statements took, in steps of SQLite's machine, or in rows that MariaDB read.
         steps: how many statements there were.
     """
 
@@ -171,6 +171,33 @@ class OnSqlite(Examining):
             examined.note_index(found[1])
         elif "INTEGER PRIMARY KEY" in line:
             examined.indexes.add(ID)
+
+
+class OnMariadb(Examining):
+    """By the server's own count of the rows that it reads for this session, in each part of a statement."""
+
+    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+        """Carry out a statement of the test's own, and return its rows."""
+        return super().rows(sql.replace('"group"', "`group`"))
+
+    def _step(self, execute: Any, step: Any, examined: Examined) -> Any:
+        if step.statement.parts is not None:
+            return run(step.statement.parts(step.values), lambda part: self._step(execute, part, examined))
+        examined.steps += 1
+        to_ask = -self._read(execute) + (before := self._read(execute))
+        try:
+            return execute(step)
+        finally:
+            looked_at = self._read(execute) - before - to_ask
+            examined.instructions += looked_at
+            if looked_at > examined.most:
+                examined.most, examined.busiest = looked_at, f"{looked_at} rows: {execute.texts.of(step)[0]}"
+
+    def _read(self, execute: Any) -> int:
+        """Return how many rows this session has read; to ask reads some as well."""
+        with execute.raw.cursor() as cursor:
+            cursor.execute("SHOW LOCAL STATUS LIKE 'Handler_read%'")
+            return sum(int(number) for _, number in cursor.fetchall())
 
 
 EACH: Final = 10

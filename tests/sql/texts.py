@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Dialect
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.dialects import mysql, postgresql, sqlite
 
 from duerow.entity.columns import StateTable
 from duerow.store import Indexed, Order, PastQuery
+from duerow.stores.sql.dialects.mysql import MySQL
 from duerow.stores.sql.dialects.postgresql import PostgreSQL
 from duerow.stores.sql.dialects.sqlite import SQLite
 from duerow.stores.sql.plans import SqlStore
@@ -28,6 +29,7 @@ CLAUSES = re.compile(r"\s+(FROM|WHERE|SET|VALUES|RETURNING|ORDER BY|ON CONFLICT|
 DIALECTS: dict[str, tuple[Any, Dialect]] = {
     "postgresql": (PostgreSQL(), postgresql.dialect(paramstyle="named")),
     "sqlite": (SQLite(), sqlite.dialect(paramstyle="named")),
+    "mariadb": (MySQL(), mysql.dialect(paramstyle="named", is_mariadb=True)),
 }
 WITH_PARAMETER = {
     "insert_one": [frozenset(), frozenset(("key", "headers", "due", "delay"))],
@@ -63,7 +65,7 @@ def wanted() -> dict[str, str]:
         for verb, statement in statements(store.statements).items():
             texts[f"{name}/{verb}.sql"] = text(getattr(Statements, verb.partition("-")[0]), statement, dialect)
         texts[f"{name}/migrations.sql"] = store.migration_sql()
-        for verb, statement in of_rows(ours).items():
+        for verb, statement in (of_rows(ours) if ours.entities else {}).items():
             member = getattr(EntityStatements, verb.partition("-")[0])
             texts[f"{name}/entity-{verb}.sql"] = text(member, statement, dialect)
     return texts

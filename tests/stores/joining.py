@@ -18,6 +18,7 @@ from duerow.testing.conformance.fixtures import Place
 DRIVERS = {
     "sqlite": ("sqlite+pysqlite", "sqlite+aiosqlite"),
     "postgresql": ("postgresql+psycopg", "postgresql+asyncpg"),
+    "mysql": ("mysql+pymysql", "mysql+asyncmy"),
 }
 
 

@@ -4,7 +4,7 @@ import multiprocessing
 from typing import Any
 
 import pytest
-from sqlalchemy import create_engine, text
+from sqlalchemy import Engine, create_engine, make_url, text
 
 import duerow
 from duerow import Draft
@@ -15,11 +15,18 @@ from duerow.testing.faces import Face
 PREFIX = "duerow_"
 
 
+def engine_of(place: Place) -> Engine:
+    """An engine of nobody's, which looks behind the scenes."""
+    url = make_url(place.url)
+    drivers = {"postgresql": "postgresql+psycopg", "mysql": "mysql+pymysql"}
+    return create_engine(url.set(drivername=drivers.get(url.drivername, url.drivername)))
+
+
 def alter(place: Place, statement: str) -> None:
     """Do to the tables what a release of the past or the future would have done."""
     schema = place.settings.get("schema")
     version = f"{schema}.{PREFIX}schema" if schema else f"{PREFIX}schema"
-    engine = create_engine(place.url.replace("postgresql://", "postgresql+psycopg://"))
+    engine = engine_of(place)
     with engine.begin() as connection:
         connection.execute(text(statement.format(version=version)))
     engine.dispose()
@@ -60,7 +67,7 @@ def test_tables_of_a_newer_version_are_refused_and_left_alone(face: Face, bare_p
 def test_what_a_dba_would_run_is_given_as_text_and_makes_the_same_tables(face: Face, bare_place: Place) -> None:
     with open_handle(face, Place(bare_place.url, {**bare_place.settings, "prefix": "other_"}), migrate=True) as other:
         script = other.migration_sql().replace("other_", PREFIX)
-    engine = create_engine(bare_place.url.replace("postgresql://", "postgresql+psycopg://"))
+    engine = engine_of(bare_place)
     with engine.begin() as connection:
         for statement in filter(str.strip, script.split(";\n")):
             connection.exec_driver_sql(

@@ -7,7 +7,8 @@ SELECT duerow_message.id, duerow_message.queue, CAST(duerow_message.payload AS T
     CAST(duerow_message.last_error AS TEXT) AS last_error
 FROM duerow_message
 WHERE duerow_message.queue = :queue_in::VARCHAR AND duerow_message.priority = :priority_in::SMALLINT AND
-    duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS NOT NULL AND NOT (EXISTS (SELECT *
+    duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS NOT NULL AND NOT (EXISTS (SELECT
+    other.id
 FROM duerow_message AS other
 WHERE other.queue = duerow_message.queue AND other."group" = duerow_message."group" AND other.status IN ('new',
     'error') AND other.id < duerow_message.id)) AND NOT (EXISTS (SELECT *

@@ -1,7 +1,7 @@
 -- Take names away; return them.
 DELETE
 FROM duerow_noted
-WHERE duerow_noted.name IN (SELECT given."key"
-FROM (SELECT given_rows.value AS "key"
+WHERE duerow_noted.name IN (SELECT given.name
+FROM (SELECT given_rows.value AS name
 FROM json_each(:given) AS given_rows) AS given)
 RETURNING name

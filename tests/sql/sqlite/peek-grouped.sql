@@ -7,7 +7,7 @@ SELECT duerow_message.id, duerow_message.queue, duerow_message.payload AS payloa
     AS last_error
 FROM duerow_message
 WHERE duerow_message.queue = :queue_in AND duerow_message.priority = :priority_in AND duerow_message.due_at <= :now
-    AND duerow_message."group" IS NOT NULL AND NOT (EXISTS (SELECT *
+    AND duerow_message."group" IS NOT NULL AND NOT (EXISTS (SELECT other.id
 FROM duerow_message AS other
 WHERE other.queue = duerow_message.queue AND other."group" = duerow_message."group" AND other.status IN ('new',
     'error') AND other.id < duerow_message.id)) AND NOT (EXISTS (SELECT *

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Engine
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from duerow.errors import ConfigurationError
+from duerow.errors import ConfigurationError, NotSupported
 from duerow.store import AsyncConnections, Connections, Settings, Store
 from duerow.stores.sql.awaited import AwaitedConnections
 from duerow.stores.sql.blocking import BlockingConnections
 from duerow.stores.sql.dialects.base import Dialect
+from duerow.stores.sql.dialects.mysql import MySQL
 from duerow.stores.sql.dialects.postgresql import PostgreSQL
 from duerow.stores.sql.dialects.sqlite import SQLite
 from duerow.stores.sql.engines import own_async_engine, own_engine
@@ -61,14 +62,18 @@ class Family:
         return store, AwaitedConnections(engine, store, own=False)
 
     def _entities(self, state: StateTable, deletes: bool, clock: Clock | None) -> SqlStore:
+        if not self.dialect.entities:
+            raise NotSupported(f"a queue state in a table of your own cannot be on {self.dialect.name} yet")
         from duerow.stores.sql.plans.entities import EntityStore  # few need it, and the ORM takes long to import
 
         return EntityStore(self.dialect, state, deletes, clock)
 
     def _store(self, settings: Settings) -> SqlStore:
-        self.dialect.prelude(settings.schema)  # refuses a schema where there are none
-        return SqlStore(self.dialect, settings.prefix, settings.schema, settings.clock)
+        store = SqlStore(self.dialect, settings.prefix, settings.schema, settings.clock)
+        self.dialect.prelude(settings.prefix, settings.schema)  # refuses a schema where there are none
+        return store
 
 
 sqlite = Family(SQLite())
 postgresql = Family(PostgreSQL())
+mysql = Family(MySQL())

@@ -7,13 +7,13 @@ import contextlib
 import weakref
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from sqlalchemy import event
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, AsyncSession
 from sqlalchemy.pool import AsyncAdaptedQueuePool
 
-from duerow.plan import BEGIN, AsyncExecute
+from duerow.plan import BEGIN, AsyncExecute, arun
 from duerow.store import AsyncListener, TransactionState
 from duerow.stores.sql.caller import DATABASES, check_begun, check_open, driver_of, not_ours
 from duerow.stores.sql.dialects.base import Dialect
@@ -41,7 +41,8 @@ class AwaitedConnections:
         self.dialect = store.dialect
         self.place = place_of(engine.sync_engine, store)
         self._engines = EngineOfLoop(engine)
-        self._raw = engine.dialect.driver in ("psycopg", "psycopg_async", "aiosqlite")
+        self._raw = engine.dialect.driver in ("psycopg", "psycopg_async", "aiosqlite", "asyncmy")
+        self.in_parts = self.dialect.takes_parts
         self._texts = Texts(engine.dialect, raw=self._raw)
         self._callers_texts: dict[str, Texts] = {}
         self.on_sqlite = self.dialect.name == "sqlite"
@@ -90,6 +91,9 @@ class AwaitedConnections:
         if not self._raw:
             alone = getattr(pooled.dbapi_connection, "autocommit", False) is True
             return ThroughSqlalchemy(connection, self.dialect, self._texts, alone)
+        if self.in_parts:
+            whose: Whose = "own" if self.own else "lent"
+            return RawInParts(pooled.driver_connection, self.dialect, self._texts, whose)
         return Raw(pooled.driver_connection, self.dialect, self._texts)
 
     async def _give_back(self, connection: AsyncConnection) -> None:
@@ -124,13 +128,16 @@ class AwaitedConnections:
         if isinstance(within, AsyncSession | AsyncConnection):
             return JoinedSqlalchemy(self, within)
         driver = driver_of(within)
-        awaited = driver == "aiosqlite" or type(within).__name__.startswith("Async")
+        awaited = driver in ("aiosqlite", "asyncmy") or type(within).__name__.startswith("Async")
         if DATABASES.get(driver) != self.dialect.name or not awaited or not hasattr(within, "cursor"):
             raise not_ours(within, self.dialect.name, "async")
         check_open(within)
         if driver not in self._callers_texts:
             self._callers_texts[driver] = driver_texts(driver)
-        return Joined(Raw(within, self.dialect, self._callers_texts[driver]), self.store)
+        texts = self._callers_texts[driver]
+        if self.in_parts:
+            return Joined(RawInParts(within, self.dialect, texts, "joined"), self.store)
+        return Joined(Raw(within, self.dialect, texts), self.store)
 
     def callers_texts(self, connection: AsyncConnection) -> Texts:
         """Return the texts for the caller's SQLAlchemy driver."""
@@ -231,7 +238,7 @@ class Raw:
             if step is BEGIN:
                 return await self._begin()
             text, values = self.texts.of(step)
-            return await (self._sqlite(text, values) if self.on_sqlite else self._psycopg(text, values))
+            return await (self._sqlite(text, values) if self.on_sqlite else self._send(text, values))
         except Exception as error:
             known = explained(self.dialect, error, unsure=not self.begun, in_line=True)
             if known is None or known is error:
@@ -247,9 +254,9 @@ class Raw:
                 await self._sqlite("BEGIN IMMEDIATE", {})
                 self._by_hand = True
         elif self.raw.autocommit:
-            await self._psycopg(begin_postgresql(self.raw), None)
+            await self._send(begin_postgresql(self.raw), None)
 
-    async def _psycopg(self, text: str, values: Any) -> Any:
+    async def _send(self, text: str, values: Any) -> Any:
         import psycopg
 
         cursor: Any = psycopg.AsyncCursor(self.raw, row_factory=psycopg.rows.tuple_row)
@@ -305,6 +312,61 @@ class Raw:
         return bool(self.raw.in_transaction) if self.on_sqlite else self.begun or not self.raw.autocommit
 
 
+Whose = Literal["own", "lent", "joined"]
+"""A connection of duerow's engine, of the user's, or the caller's own transaction."""
+
+
+class RawInParts(Raw):
+    """Hands steps to asyncmy's connection; as `blocking.RawInParts`."""
+
+    def __init__(self, raw: Any, dialect: Dialect, texts: Texts, whose: Whose) -> None:
+        super().__init__(raw, dialect, texts)
+        self.whose = whose
+        self._told_level = False
+
+    async def __call__(self, step: Any) -> Any:
+        """Carry out one step, all of its parts."""
+        if self.whose == "lent" and not self._told_level and not self.raw.get_autocommit():
+            await self._read_committed()  # the first statement begins the transaction
+        if step is BEGIN or step.statement.parts is None:
+            return await super().__call__(step)
+        if not step.statement.element.alone:
+            await super().__call__(BEGIN)
+        return await arun(step.statement.parts(step.values), super().__call__)
+
+    async def _begin(self) -> None:
+        if self.begun or self.whose == "joined":
+            return
+        self.begun = True
+        if self.raw.get_autocommit():
+            if self.whose == "lent":
+                await self._read_committed()
+            await self._send("BEGIN", None)
+
+    async def _read_committed(self) -> None:
+        self._told_level = True
+        await self._send("SET TRANSACTION ISOLATION LEVEL READ COMMITTED", None)
+
+    async def _send(self, text: str, values: Any) -> Any:
+        from asyncmy.cursors import Cursor
+
+        cursor = self.raw.cursor(Cursor)
+        await cursor.execute(text if values is None else cursor.mogrify(text, values))
+        return await cursor.fetchall() if cursor.description else []
+
+    async def commit(self) -> None:
+        """Make it last. Who was cancelled until now commits nothing: once COMMIT was sent it cannot be taken back."""
+        await asyncio.sleep(0)
+        await super().commit()
+
+    async def rolled_back(self) -> bool:
+        """Undo what is open; return whether that worked and the connection is still there."""
+        return await super().rolled_back() and bool(self.raw.connected)
+
+    def _open(self) -> bool:
+        return self.begun or not self.raw.get_autocommit()
+
+
 class ThroughSqlalchemy:
     """Hands steps to an SQLAlchemy connection: the caller's, or that of an engine whose driver needs it.
 
@@ -354,6 +416,16 @@ class ThroughSqlalchemy:
         except Exception:  # it broke just now: the server rolls back, and the caller throws the connection away
             return False
         return True
+
+
+class InPartsThroughSqlalchemy(ThroughSqlalchemy):
+    """As ThroughSqlalchemy, where some steps take several statements."""
+
+    async def __call__(self, step: Any) -> Any:
+        """Carry out one step, all of its parts."""
+        if step.statement.parts is None:
+            return await super().__call__(step)
+        return await arun(step.statement.parts(step.values), super().__call__)
 
 
 class AwaitedTransaction:
@@ -466,8 +538,9 @@ class JoinedSqlalchemy:
     async def _joined(self) -> Joined:
         connections, within = self.connections, self.within
         connection = await within.connection() if isinstance(within, AsyncSession) else within
-        if connection.dialect.name != connections.dialect.name:
+        if connection.dialect.name not in connections.dialect.names:
             raise not_ours(within, connections.dialect.name, "async")
         check_begun(await connection.get_raw_connection())
-        execute = ThroughSqlalchemy(connection, connections.dialect, connections.callers_texts(connection))
+        through = InPartsThroughSqlalchemy if connections.in_parts else ThroughSqlalchemy
+        execute = through(connection, connections.dialect, connections.callers_texts(connection))
         return Joined(execute, connections.store)

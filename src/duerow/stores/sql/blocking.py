@@ -9,12 +9,12 @@ import time
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from sqlalchemy import Connection, Engine
 from sqlalchemy.orm import Session
 
-from duerow.plan import BEGIN, Execute
+from duerow.plan import BEGIN, Execute, run
 from duerow.store import Listener, TransactionState
 from duerow.stores.sql.arrow import ArrowScans
 from duerow.stores.sql.caller import (
@@ -55,6 +55,7 @@ class BlockingConnections:
         self._texts = Texts(engine.dialect, raw=True)
         self._callers_texts: dict[str, Texts] = {}
         self.on_sqlite = self.dialect.name == "sqlite"
+        self.in_parts = self.dialect.takes_parts
         self._begin_anew()
         prepare_for_forks(self)
 
@@ -89,7 +90,10 @@ class BlockingConnections:
             lent = self.engine.raw_connection()
         except Exception as error:
             raise (unconnected(self.dialect, error) or error) from error
-        return Link(lent, Raw(lent.driver_connection, self.dialect, self._texts, self._writing))
+        raw = lent.driver_connection
+        if self.in_parts:
+            return Link(lent, RawInParts(raw, self.dialect, self._texts, "own" if self.own else "lent"))
+        return Link(lent, Raw(raw, self.dialect, self._texts, self._writing))
 
     def rest(self, link: Link) -> None:
         """Take a connection back whose work is done."""
@@ -129,16 +133,20 @@ class BlockingConnections:
         check_open(raw)
         if driver not in self._callers_texts:
             self._callers_texts[driver] = driver_texts(driver)
-        return Joined(Raw(raw, self.dialect, self._callers_texts[driver]), self.store)
+        texts = self._callers_texts[driver]
+        if self.in_parts:
+            return Joined(RawInParts(raw, self.dialect, texts, "joined"), self.store)
+        return Joined(Raw(raw, self.dialect, texts), self.store)
 
     def _join_sqlalchemy(self, connection: Connection) -> Execute:
-        if connection.dialect.name != self.dialect.name:
+        if connection.dialect.name not in self.dialect.names:
             raise not_ours(connection, self.dialect.name, "blocking")
         check_begun(connection.connection)
         key = f"sqlalchemy+{connection.dialect.driver}"
         if key not in self._callers_texts:
             self._callers_texts[key] = Texts(connection.dialect, raw=False)
-        return Joined(ThroughSqlalchemy(connection, self.dialect, self._callers_texts[key]), self.store)
+        through = InPartsThroughSqlalchemy if self.in_parts else ThroughSqlalchemy
+        return Joined(through(connection, self.dialect, self._callers_texts[key]), self.store)
 
     def begin(self) -> BlockingTransaction:
         """Begin a transaction for a handler; see Connections.begin."""
@@ -389,6 +397,57 @@ class Raw:
             self.writing.release()
 
 
+class RawInParts(Raw):
+    """Hands steps to a connection of MariaDB's, where some take several statements in a transaction.
+
+    Args:
+        raw: PyMySQL's connection.
+        dialect: which database it is.
+        texts: the statements as its driver takes them.
+        whose: "own" for duerow's engine, "lent" for the user's, "joined" for the caller's own transaction.
+    """
+
+    def __init__(self, raw: Any, dialect: Dialect, texts: Texts, whose: Literal["own", "lent", "joined"]) -> None:
+        super().__init__(raw, dialect, texts)
+        self.whose = whose
+        self._told_level = False
+
+    def __call__(self, step: Any) -> Any:
+        """Carry out one step, all of its parts."""
+        if self.whose == "lent" and not self._told_level and not self.raw.get_autocommit():
+            self._read_committed()  # the first statement begins the transaction
+        if step is BEGIN or step.statement.parts is None:
+            return super().__call__(step)
+        if not step.statement.element.alone:
+            super().__call__(BEGIN)
+        return run(step.statement.parts(step.values), super().__call__)
+
+    def _begin(self) -> None:
+        if self.begun or self.whose == "joined":
+            return
+        self.begun = True
+        if self.raw.get_autocommit():
+            if self.whose == "lent":
+                self._read_committed()
+            self._cursor.execute("BEGIN")
+
+    def _read_committed(self) -> None:
+        """Let the next transaction lock no gaps, whatever the user's connections do."""
+        self._told_level = True
+        self._cursor.execute("SET TRANSACTION ISOLATION LEVEL READ COMMITTED")
+
+    def rolled_back(self) -> bool:
+        """Undo what is open; return whether that worked and the connection is still there."""
+        return super().rolled_back() and bool(self.raw.open)
+
+    def _open(self) -> bool:
+        return self.begun or not self.raw.get_autocommit()
+
+    def _ended(self) -> None:
+        super()._ended()
+        self._told_level = False
+
+
 class ThroughSqlalchemy:
     """Hands steps to the caller's SQLAlchemy connection, so that it knows of them."""
 
@@ -405,6 +464,16 @@ class ThroughSqlalchemy:
                 return result.fetchall() if result.returns_rows else []
         except Exception as error:
             raise (explained(self.dialect, error) or error) from error
+
+
+class InPartsThroughSqlalchemy(ThroughSqlalchemy):
+    """As ThroughSqlalchemy, where some steps take several statements."""
+
+    def __call__(self, step: Any) -> Any:
+        """Carry out one step, all of its parts."""
+        if step.statement.parts is None:
+            return super().__call__(step)
+        return run(step.statement.parts(step.values), super().__call__)
 
 
 class Joined:
@@ -435,6 +504,10 @@ def _cursor(raw: Any) -> Any:
         from psycopg2.extensions import cursor as plain_cursor
 
         return raw.cursor(cursor_factory=plain_cursor)
+    if driver == "pymysql":
+        from pymysql.cursors import Cursor
+
+        return raw.cursor(Cursor)
     cursor = raw.cursor()
     if isinstance(raw, sqlite3.Connection):
         cursor.row_factory = None

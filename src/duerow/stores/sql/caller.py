@@ -7,8 +7,15 @@ from typing import Any, Final
 
 from duerow.errors import ConfigurationError
 
-DATABASES: Final = {"sqlite3": "sqlite", "aiosqlite": "sqlite", "psycopg": "postgresql", "psycopg2": "postgresql"}
+DATABASES: Final = {
+    **{"sqlite3": "sqlite", "aiosqlite": "sqlite"},
+    **{"psycopg": "postgresql", "psycopg2": "postgresql"},
+    **{"pymysql": "mysql", "asyncmy": "mysql"},
+}
 """The database of each driver whose own connections can be joined."""
+
+IN_TRANSACTION: Final = 1
+"""The flag in the status of MariaDB's protocol that says that a transaction is open."""
 
 
 def driver_of(connection: Any) -> str:
@@ -59,6 +66,8 @@ def commits_alone(raw: Any) -> bool:
         return alone and not raw.in_transaction
     if driver in ("psycopg", "psycopg2"):
         return bool(raw.autocommit) and int(raw.info.transaction_status) == 0  # libpq's idle
+    if driver in ("pymysql", "asyncmy"):
+        return bool(raw.get_autocommit()) and not raw.server_status & IN_TRANSACTION
     return False
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from math import ceil, floor, inf, isfinite, nextafter
 from operator import eq, ge, gt, le, lt
@@ -41,12 +41,14 @@ class Conditions:
     Args:
         dialect: whose SQL.
         table: that of messages, or that of their turns.
-        indexed: the payload fields that have an index.
+        indexed: the payload fields that have an index, each with the name of that.
     """
 
-    def __init__(self, dialect: Dialect, table: Table, indexed: Sequence[Indexed] = ()) -> None:
+    def __init__(self, dialect: Dialect, table: Table, indexed: Mapping[str, Indexed] | None = None) -> None:
         self.dialect, self.table = dialect, table
-        self._kinds = {("payload", *index.path): index.kind for index in indexed}
+        named = (indexed or {}).items()
+        self._kinds = {("payload", *field.path): field.kind for _, field in named}
+        self._names = {("payload", *field.path): name for name, field in named}
 
     def clause(self, condition: Condition, negated: bool = False) -> ColumnElement[bool]:
         """Return a condition, or its negation, as SQL.
@@ -91,7 +93,7 @@ class Conditions:
         kind = self._kinds[path]
         if not all(_is_of(kind, value) for value in values):
             return None
-        key = self.dialect.key(self.table.c.payload, path[1:], kind)
+        key = self.dialect.indexed_key(self.table, self._names[path], path[1:], kind)
         match kind:
             case "text":
                 bounds = [literal(str(value)[:LONGEST_KEY], Text()) for value in values]

@@ -37,7 +37,12 @@ def own_engine(url: str, options: Mapping[str, Any]) -> Engine:
         ConfigurationError: the URL cannot be read, or its driver is not installed.
     """
     parsed, settings = _parsed(url, options)
-    driver = {"sqlite": "sqlite+pysqlite", "postgresql": "postgresql+psycopg"}[parsed.get_backend_name()]
+    driver = {
+        "sqlite": "sqlite+pysqlite",
+        "postgresql": "postgresql+psycopg",
+        "mysql": "mysql+pymysql",
+        "mariadb": "mysql+pymysql",
+    }[parsed.get_backend_name()]
     try:
         engine = create_engine(parsed.set(drivername=driver), poolclass=QueuePool, **_arguments(parsed))
     except ModuleNotFoundError as error:
@@ -50,7 +55,12 @@ def own_engine(url: str, options: Mapping[str, Any]) -> Engine:
 def own_async_engine(url: str, options: Mapping[str, Any]) -> AsyncEngine:
     """Return an awaited engine for a URL; raises as `own_engine`."""
     parsed, settings = _parsed(url, options)
-    driver = {"sqlite": "sqlite+aiosqlite", "postgresql": "postgresql+psycopg_async"}[parsed.get_backend_name()]
+    driver = {
+        "sqlite": "sqlite+aiosqlite",
+        "postgresql": "postgresql+psycopg_async",
+        "mysql": "mysql+asyncmy",
+        "mariadb": "mysql+asyncmy",
+    }[parsed.get_backend_name()]
     try:
         engine = create_async_engine(
             parsed.set(drivername=driver),
@@ -73,11 +83,11 @@ def _parsed(url: str, options: Mapping[str, Any]) -> tuple[URL, dict[str, Any]]:
         family = parsed.get_backend_name()
     except (ArgumentError, NoSuchModuleError, ValueError) as error:
         raise ConfigurationError(f"cannot read the URL: {error}") from error
-    known = {"synchronous", "busy_timeout"} if family == "sqlite" else {"prepare_threshold"}
+    known = {"sqlite": {"synchronous", "busy_timeout"}, "postgresql": {"prepare_threshold"}}.get(family, set())
     settings = {name: parsed.query[name] for name in known if name in parsed.query} | dict(options)
     if unknown := set(options) - known:
         raise ConfigurationError(
-            f"{family} has no setting {', '.join(sorted(unknown))}; it has {', '.join(sorted(known))}"
+            f"{family} has no setting {', '.join(sorted(unknown))}; it has {', '.join(sorted(known)) or 'none'}"
         )
     if family == "sqlite" and parsed.database in (None, "", ":memory:"):
         raise ConfigurationError("an SQLite database in memory is one connection's own; use a file, or memory://")
@@ -103,17 +113,22 @@ def _arguments(url: URL) -> dict[str, Any]:
 
 
 def _no_driver(url: URL, error: ModuleNotFoundError) -> ConfigurationError:
-    extra = {"sqlite": "aio"}.get(url.get_backend_name(), url.get_backend_name())
+    extra = {"sqlite": "aio", "mariadb": "mysql"}.get(url.get_backend_name(), url.get_backend_name())
     return ConfigurationError(
         f"{url.get_backend_name()}:// needs the module {error.name}: pip install 'duerow[{extra}]'"
     )
 
 
 def _prepared(engine: Engine, settings: Mapping[str, Any]) -> Engine:
-    if engine.dialect.name == "sqlite":
-        _prepare_sqlite(engine, settings)
-    else:
-        _prepare_postgresql(engine, settings)
+    match engine.dialect.name:
+        case "sqlite":
+            _prepare_sqlite(engine, settings)
+        case "mysql":
+            _prepare_mysql(engine)
+            _try_out_rested(engine)
+        case _:
+            _prepare_postgresql(engine, settings)
+            _try_out_rested(engine)
     return engine
 
 
@@ -151,6 +166,21 @@ def _prepare_postgresql(engine: Engine, settings: Mapping[str, Any]) -> None:
         cursor = connection.cursor()
         cursor.execute("; ".join(f"SET {setting}" for setting in wanted))
         cursor.close()
+
+
+def _prepare_mysql(engine: Engine) -> None:
+    @event.listens_for(engine, "connect")
+    def prepare(connection: Any, _: Any) -> None:
+        cursor = connection.cursor()
+        cursor.execute("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")  # which locks no gaps
+        # No text is cut, and a backslash is what a pattern says it is.
+        modes = "CONCAT(REPLACE(@@sql_mode, 'NO_BACKSLASH_ESCAPES', ''), ',STRICT_TRANS_TABLES')"
+        cursor.execute(f"SET SESSION sql_mode = {modes}")
+        cursor.close()
+
+
+def _try_out_rested(engine: Engine) -> None:
+    """Try out what has been at rest for a while, before it is lent: the server may have closed it."""
 
     @event.listens_for(engine, "checkin")
     def note(_: Any, record: Any) -> None:

@@ -25,4 +25,4 @@ def place_of(engine: Engine, store: SqlStore) -> Hashable:
         return engine, table
     file = engine.dialect.name == "sqlite" and not str(url.database).startswith((":memory:", "file:"))
     database = str(Path(str(url.database)).resolve()) if file else url.database
-    return engine.dialect.name, url.username, url.host, url.port, database, said, table
+    return store.dialect.name, url.username, url.host, url.port, database, said, table

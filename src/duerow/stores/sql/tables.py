@@ -64,6 +64,7 @@ class Tables:
             Column("created_at", moment),
             Column("last_attempt_at", moment),
             Column("last_error", dialect.json),
+            *(Column(name, kind) for name, (kind, _) in dialect.derived.items()),
         )
         self.waiting = Table(
             f"{prefix}waiting", metadata, Column("queue", Text, primary_key=True), Column("until", moment)

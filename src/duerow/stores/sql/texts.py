@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import Dialect, make_url
 from sqlalchemy.dialects import sqlite
 
+from duerow.stores.sql.dialects.mysql import MySQL
 from duerow.stores.sql.plans import Step
 from duerow.stores.sql.statements import Statement
 
@@ -43,7 +44,7 @@ class Texts:
     """
 
     def __init__(self, dialect: Dialect, raw: bool) -> None:
-        self.dialect = sqlite.dialect(paramstyle="named") if raw and dialect.name == "sqlite" else dialect
+        self.dialect = _as_written(dialect, raw)
         self._kind: Any = None
 
     def of(self, step: Step) -> tuple[str, Any]:
@@ -63,6 +64,18 @@ class Texts:
 
 
 def driver_texts(driver: str) -> Texts:
-    """Return the texts for a driver's own connections: sqlite3, aiosqlite, psycopg or psycopg2."""
-    name = "sqlite" if driver in ("sqlite3", "aiosqlite") else f"postgresql+{driver}"
+    """Return the texts for a driver's own connections: sqlite3, aiosqlite, psycopg, psycopg2, pymysql or asyncmy."""
+    names = {"sqlite3": "sqlite", "aiosqlite": "sqlite", "pymysql": "mysql+pymysql", "asyncmy": "mysql+asyncmy"}
+    name = names.get(driver, f"postgresql+{driver}")
     return Texts(make_url(f"{name}://").get_dialect()(), raw=True)
+
+
+def _as_written(dialect: Dialect, raw: bool) -> Dialect:
+    """Return the dialect in which statements are written for a driver.
+
+    MariaDB's has RETURNING whether or not a connection was made yet, and values by position, so that each is escaped
+    only for the statements that have it.
+    """
+    if dialect.name in MySQL.names:
+        return MySQL().plain()
+    return sqlite.dialect(paramstyle="named") if raw and dialect.name == "sqlite" else dialect

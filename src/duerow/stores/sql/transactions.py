@@ -132,4 +132,6 @@ class HandlersTransaction:
 def _commits_alone(connection: Connection) -> bool:
     """Return whether the engine's connections commit each statement by themselves."""
     driver: Any = connection.connection.dbapi_connection
+    if hasattr(driver, "get_autocommit"):  # MariaDB's drivers
+        return bool(driver.get_autocommit())
     return getattr(driver, "autocommit", False) is True

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final, Protocol
 
 import msgspec
-from sqlalchemy import URL, ColumnElement, Connection, FromClause, Insert, Select, Table, literal_column
+from sqlalchemy import URL, Column, ColumnElement, Connection, FromClause, Insert, Select, Table, literal_column
 from sqlalchemy import Dialect as SqlDialect
 from sqlalchemy.schema import ExecutableDDLElement
 from sqlalchemy.sql.base import Executable
@@ -33,6 +33,10 @@ def decode_json(text: str) -> Any:
 
 LONGEST_KEY: Final = 200
 """How many characters of a text an index of a payload field holds: databases bound the size of what they index."""
+
+
+LINE: Final = "duerow_line"
+"""Under which name `Table.info` says by which index due rows are found, unless that is named after the table."""
 
 
 class JsonText(UserDefinedType[str]):
@@ -82,37 +86,63 @@ class ArrowWay:
     written: SqlDialect
 
 
+Keyed = tuple[ColumnElement[Any], Sequence[ColumnElement[bool]]]
+"""A column by which rows are looked up, and what else must hold for its index to serve."""
+
+
 class Dialect(Protocol):
     """One database's way of doing what all of them do.
 
     Attributes:
         name: SQLAlchemy's name of the dialect.
+        names: all names that SQLAlchemy has for it.
         capabilities: what a store on it can do.
         moment: the type of a moment.
         span: the type of a length of time.
         json: the type of JSON text.
+        word: the type of text that is compared byte for byte and may be in an index.
+        text: the type of other text of a modest length.
         writes_alone: whether only one transaction writes at a time, and a read that turns to writing late may fail.
         server_clock: whether the database tells the time; without, each statement is given it.
         bytewise: the collation that compares text byte for byte.
+        partial_indexes: whether an index can be of some rows only; without, a column of its own is null in the others.
+        ranges_by_rows: whether an index serves a range between values of a given row; without, they must be constants.
+        asks_for_indexes: whether a statement that an index of a payload field may serve fails where there is none.
+        derived: those columns of messages: the type of each, and the expression that it is.
+        takes_parts: whether some statements are carried out as several, see `statements.parts`.
+        entities: whether a table of the user's own can carry the state of a queue.
+        answers_held: whether an insert that passes over rows whose key is held answers the ids of the holders as well.
         checks_json: whether the table must check that its JSON is JSON.
         keeps_dead_entries: whether rows that were taken stay at the head of the index for a while, so that claims
             must start behind them.
         chunk: how many rows one statement takes at the most.
+        chunk_bytes: how many characters of payload one statement takes at the most.
         apart: two queries, the second of which answers whether each of them was a transaction of its own; None where
             an index cannot be made outside of a transaction, while others write.
     """
 
     name: str
+    names: frozenset[str]
     capabilities: Capabilities
     moment: TypeEngine[Any]
     span: TypeEngine[Any]
     json: JsonText
+    word: TypeEngine[Any]
+    text: TypeEngine[Any]
     bytewise: str
+    partial_indexes: bool
+    derived: Mapping[str, tuple[TypeEngine[Any], str]]
+    takes_parts: bool
+    entities: bool
+    ranges_by_rows: bool
+    asks_for_indexes: bool
+    answers_held: bool
     checks_json: bool
     writes_alone: bool
     server_clock: bool
     keeps_dead_entries: bool
     chunk: int
+    chunk_bytes: int
     apart: tuple[Executable, Executable] | None
 
     def plain(self) -> SqlDialect:
@@ -149,6 +179,35 @@ class Dialect(Protocol):
         The names are part of the statement's text, as they are in the index: ASCII letters, digits, `_` and `-` alone.
         No payload makes it fail. What is equal as a `Member` is equal here, and what is less is not more.
         """
+        ...
+
+    def indexed_key(self, table: Table, name: str, names: Sequence[str], kind: IndexKind) -> ColumnElement[Any]:
+        """Return `key` of a table's payload as the index of this name is found by."""
+        ...
+
+    def create_index(
+        self,
+        name: str,
+        table: Table,
+        names: Sequence[str],
+        kind: IndexKind,
+        which: ColumnElement[bool],
+        apart: bool,
+    ) -> Sequence[Any]:
+        """Return what makes an index of a payload field.
+
+        Args:
+            name: the index's.
+            table: whose payload.
+            names: what lead to the field, whose `key` it holds; in the order of that and then of ids.
+            kind: which values that has.
+            which: of which rows.
+            apart: whether to make it while others write, outside of a transaction.
+        """
+        ...
+
+    def drop_index(self, name: str, table: Table, apart: bool) -> Sequence[Any]:
+        """Return what takes such an index away."""
         ...
 
     def key_of(self, number: int | float) -> ColumnElement[Any]:
@@ -206,8 +265,166 @@ class Dialect(Protocol):
         """Return that a column is one of those that a subquery finds, evaluated once."""
         ...
 
-    def delete_matches(self, message: Table, given: FromClause) -> list[ColumnElement[bool]]:
-        """Return that a row to be deleted has the id and the token of one of the given receipts."""
+    def told(self, moment: ColumnElement[Any]) -> ColumnElement[Any]:
+        """Return a bound moment as an expression of its type."""
+        ...
+
+    # Writes, and what they answer.
+
+    def change(
+        self,
+        table: Table,
+        which: Sequence[ColumnElement[bool]],
+        values: Mapping[str, Any],
+        returning: Sequence[ColumnElement[Any]] = (),
+        given: FromClause | None = None,
+    ) -> Executable:
+        """Return what changes rows, and answers them as they are then.
+
+        Args:
+            table: whose rows.
+            which: which of them.
+            values: the new values of columns, each told by the values that the row had.
+            returning: what to answer of each.
+            given: the given rows that `which` and `values` speak of.
+        """
+        ...
+
+    def change_picked(
+        self,
+        table: Table,
+        picked: Select[Any],
+        which: Sequence[ColumnElement[bool]],
+        values: Mapping[str, Any],
+        returning: Sequence[ColumnElement[Any]],
+    ) -> Executable:
+        """As `change`, of rows whose primary keys a query reads and locks; `which` says the same as a condition."""
+        ...
+
+    def remove(
+        self,
+        table: Table,
+        given: FromClause,
+        names: Sequence[str],
+        which: Sequence[ColumnElement[bool]] = (),
+        returning: Sequence[ColumnElement[Any]] = (),
+    ) -> Executable:
+        """Return what takes rows away that equal one of the given in the columns of these names, and answers them."""
+        ...
+
+    def remove_picked(
+        self,
+        table: Table,
+        picked: Select[Any],
+        which: Sequence[ColumnElement[bool]],
+        returning: Sequence[ColumnElement[Any]] = (),
+    ) -> Executable:
+        """Return what takes rows away whose primary keys a query reads; `which` says the same as a condition."""
+        ...
+
+    def add_free(
+        self,
+        added: Any,
+        keys: Sequence[ColumnElement[Any]],
+        only: ColumnElement[bool],
+        returning: Sequence[ColumnElement[Any]],
+        told_ids: bool,
+    ) -> Executable:
+        """Return an INSERT of messages that passes over those whose key a live one holds, and answers the others.
+
+        Args:
+            added: the INSERT.
+            keys: the columns of the unique index.
+            only: of which rows it is.
+            returning: what to answer, the id first.
+            told_ids: whether the rows come with their ids; see also `answers_held`.
+        """
+        ...
+
+    def add_new(self, table: Table, values: Mapping[str, ColumnElement[Any]], key: ColumnElement[Any]) -> Executable:
+        """Return what adds a row unless there is one with its primary key, and answers the key if it did."""
+        ...
+
+    def put(
+        self,
+        added: Any,
+        keys: Sequence[ColumnElement[Any]],
+        new: Callable[[Any], Mapping[str, Any]],
+        only: ColumnElement[bool] | None = None,
+    ) -> Any:
+        """Return an INSERT that changes the rows whose primary key is there already.
+
+        Args:
+            added: the INSERT.
+            keys: the columns of the primary key.
+            new: makes the new values of such a row, given the columns of the row to be inserted.
+            only: which of them to change.
+        """
+        ...
+
+    def answer_put(self, put: Any, returning: Sequence[ColumnElement[Any]], written: ColumnElement[bool]) -> Executable:
+        """Return a `put` that answers the rows that it wrote, of which `written` holds and of no others."""
+        ...
+
+    # Reads.
+
+    def joined(
+        self, found: Select[Any], given: FromClause, table: FromClause, match: ColumnElement[bool]
+    ) -> Select[Any]:
+        """Return a query over given rows, for each of which a row of the table is looked up."""
+        ...
+
+    def first(self, column: ColumnElement[Any], *which: ColumnElement[bool]) -> Select[Any]:
+        """Return a query for the least value of a column, which follows the equal ones in an index."""
+        ...
+
+    def below(
+        self, query: Select[Any], id: ColumnElement[Any], bound: ColumnElement[Any], held: bool
+    ) -> ColumnElement[Any]:
+        """Return the first id of a query that is below a bound of the row that it belongs to, null if there is none.
+
+        Args:
+            query: the ids, without an order.
+            id: their column.
+            bound: what they are compared with.
+            held: whether to lock it against changes, and pass over those that cannot be locked at once.
+        """
+        ...
+
+    def none_below(self, query: Select[Any], id: ColumnElement[Any], bound: ColumnElement[Any]) -> ColumnElement[bool]:
+        """Return that a query has no such id."""
+        ...
+
+    def nulls_last(self, column: ColumnElement[Any], descending: bool = False) -> Sequence[ColumnElement[Any]]:
+        """Return an order in which null comes last."""
+        ...
+
+    def in_group(self, rows: FromClause, grouped: bool) -> ColumnElement[bool]:
+        """Return whether rows are in groups, or in none."""
+        ...
+
+    def live_key(self, rows: FromClause, live: ColumnElement[bool]) -> Keyed:
+        """Return the column of the keys of live messages, and what else must hold for its index to serve."""
+        ...
+
+    def live_group(self, rows: FromClause, live: ColumnElement[bool]) -> Keyed:
+        """As `live_key`, of groups."""
+        ...
+
+    def lent_group(self, rows: FromClause) -> Keyed:
+        """As `live_key`, of the groups of messages that are lent."""
+        ...
+
+    def resting(self, rows: FromClause) -> tuple[ColumnElement[bool], ...]:
+        """Return that rows are neither in line nor behind others."""
+        ...
+
+    def stopped(self, rows: FromClause) -> tuple[ColumnElement[bool], ...]:
+        """Return that rows rest though they are not dead."""
+        ...
+
+    def by_line(self, found: Select[Any], table: Table, grouped: bool) -> Select[Any]:
+        """Return a query of rows of a line so that it walks the line's index, and locks no more than it answers."""
         ...
 
     def among(self, column: ColumnElement[Any], name: str) -> ColumnElement[bool]:
@@ -219,16 +436,16 @@ class Dialect(Protocol):
         shown: Sequence[ColumnElement[Any]],
         given: FromClause,
         which: Sequence[ColumnElement[bool]],
-        names: Sequence[ColumnElement[Any]],
+        names: Mapping[str, ColumnElement[Any]],
         locked: bool,
     ) -> Select[Any]:
         """Return a query that looks up one row of a table for each of the given, by a unique index.
 
         Args:
             shown: columns of the table.
-            given: the given rows, with a column of the name of each of `names`.
+            given: the given rows.
             which: what else must hold of the row.
-            names: the columns in which it must equal the given one.
+            names: the columns in which it must equal the given one, by the names that they have there.
             locked: whether to lock the rows against changes, one after the other as given, where rows can be locked.
         """
         ...
@@ -255,6 +472,18 @@ class Dialect(Protocol):
         """Return the statement that hands out `count` ids, never handed out before, ascending."""
         ...
 
+    def id_column(self, prefix: str, schema: str | None) -> Column[int]:
+        """Return the column of messages' ids, which the database hands out."""
+        ...
+
+    def number_column(self) -> Column[int]:
+        """Return a column of numbers that the database hands out, but for messages."""
+        ...
+
+    def ddl(self, statement: Any) -> Any:
+        """Return a statement of a migration as this database takes it."""
+        ...
+
     def table_exists(self, table: Table) -> Executable:
         """Return a query with one row if the table exists."""
         ...
@@ -263,11 +492,36 @@ class Dialect(Protocol):
         """Return what lets only one process migrate at a time; None where a transaction does."""
         ...
 
+    def migration_unlock(self, prefix: str) -> Executable | None:
+        """Return what gives that back; None where the end of the transaction does."""
+        ...
+
+    def server(self) -> Executable | None:
+        """Return a query for what `check_server` judges; None if any server will do."""
+        ...
+
+    def check_server(self, row: Sequence[Any]) -> None:
+        """Raise ConfigurationError if this server cannot keep the promises."""
+        ...
+
+    def unfit(self, tables: Sequence[Table], ours: bool) -> Executable | None:
+        """Return a query for what `check_tables` judges of tables that exist; None if any will do.
+
+        Args:
+            tables: which.
+            ours: whether they are duerow's own, which look rows up by text.
+        """
+        ...
+
+    def check_tables(self, rows: Sequence[Sequence[Any]]) -> None:
+        """Raise ConfigurationError if the tables were changed so that they cannot keep the promises."""
+        ...
+
     def index_lock(self, prefix: str) -> tuple[Executable, Executable]:
         """Return what takes a lock, or answers false at once, and what gives it back; for `apart`."""
         ...
 
-    def prelude(self, schema: str | None) -> Sequence[ExecutableDDLElement]:
+    def prelude(self, prefix: str, schema: str | None) -> Sequence[ExecutableDDLElement]:
         """Return what must exist before the tables."""
         ...
 

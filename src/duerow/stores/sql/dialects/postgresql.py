@@ -60,6 +60,7 @@ from duerow.errors import (
 )
 from duerow.store import Capabilities, IndexKind, Record
 from duerow.stores.sql.dialects.base import LONGEST_KEY, ArrowWay, JsonText, Member, const, decode_json
+from duerow.stores.sql.dialects.returning import WritesReturnRows
 from duerow.stores.sql.engines import BLIND_WAYS
 
 _SEPARATOR = "\x1f"
@@ -142,20 +143,21 @@ UNAVAILABLE = {
 disk, memory or connections, or met an error of the system."""
 
 
-class PostgreSQL:
+class PostgreSQL(WritesReturnRows):
     """One statement claims: the ids are picked with FOR UPDATE SKIP LOCKED, then updated by primary key."""
 
     name = "postgresql"
+    names = frozenset(("postgresql",))
     capabilities = Capabilities()
     moment: TypeEngine[Any] = DateTime(timezone=True)
     span: TypeEngine[Any] = BigInteger()  # microseconds: the days of an INTERVAL are as long as the session's zone says
     json = JsonText("JSON")
     bytewise = "C"
+    word: TypeEngine[Any] = Text(collation="C")
     checks_json = False
     writes_alone = False
     server_clock = True
     keeps_dead_entries = True
-    chunk = 5_000
     apart: tuple[Executable, Executable] | None = (
         select(func.set_config("duerow.apart", "on", true())),
         select(func.coalesce(func.current_setting("duerow.apart", true()), "") != "on"),
@@ -317,11 +319,11 @@ class PostgreSQL:
         shown: Sequence[ColumnElement[Any]],
         given: FromClause,
         which: Sequence[ColumnElement[bool]],
-        names: Sequence[ColumnElement[Any]],
+        names: Mapping[str, ColumnElement[Any]],
         locked: bool,
     ) -> Select[Any]:
         """Return a LATERAL query with a limit, which can be planned in one way only; a join may read a whole index."""
-        equal = (column == given.c[column.name] for column in names)
+        equal = (column == given.c[name] for name, column in names.items())
         one = select(*shown).where(*equal, *which).correlate(given).limit(const(1))
         found = (one.with_for_update() if locked else one).lateral("found")
         return select(*found.c).select_from(given.join(found, true()))
@@ -377,7 +379,7 @@ class PostgreSQL:
         name = func.hashtext(f"{prefix}index")
         return select(func.pg_try_advisory_lock(name)), select(func.pg_advisory_unlock(name))
 
-    def prelude(self, schema: str | None) -> Sequence[ExecutableDDLElement]:
+    def prelude(self, prefix: str, schema: str | None) -> Sequence[ExecutableDDLElement]:
         """Return the schema."""
         return [CreateSchema(schema, if_not_exists=True)] if schema else []
 

@@ -44,6 +44,7 @@ from duerow.clock import micros, moment, span
 from duerow.errors import ConfigurationError, Conflict, DuerowError, StoreRefused, StoreUnavailable
 from duerow.store import Capabilities, IndexKind, Record
 from duerow.stores.sql.dialects.base import LONGEST_KEY, JsonText, Member, const, decode_json
+from duerow.stores.sql.dialects.returning import WritesReturnRows
 
 _MOMENTS = (9, 10, 14, 15, 16)
 _encode = msgspec.json.Encoder().encode
@@ -55,20 +56,21 @@ _ODD = re.compile(r"""["\\\x00-\x1f]""")
 _GLOB = {"%": "*", "_": "?", "*": "[*]", "?": "[?]", "[": "[[]"}
 
 
-class SQLite:
+class SQLite(WritesReturnRows):
     """Runs in the process, so its clock is the host's; a transaction that begins by writing has the file for itself."""
 
     name = "sqlite"
+    names = frozenset(("sqlite",))
     capabilities = Capabilities(hosts=False, parallel_writes=False)
     moment: TypeEngine[Any] = BigInteger()
     span: TypeEngine[Any] = BigInteger()
     json = JsonText("TEXT")
     bytewise = "BINARY"
+    word: TypeEngine[Any] = Text(collation="BINARY")
     checks_json = True
     writes_alone = True
     server_clock = False
     keeps_dead_entries = False
-    chunk = 5_000
     apart: tuple[Executable, Executable] | None = None
 
     def plain(self) -> SqlDialect:
@@ -213,11 +215,11 @@ class SQLite:
         shown: Sequence[ColumnElement[Any]],
         given: FromClause,
         which: Sequence[ColumnElement[bool]],
-        names: Sequence[ColumnElement[Any]],
+        names: Mapping[str, ColumnElement[Any]],
         locked: bool,
     ) -> Select[Any]:
         """Return that the tuple is one of the given: in a join SQLite would read the given rows for each of a queue."""
-        return select(*shown).where(tuple_(*names).in_(select(*(given.c[name.name] for name in names))), *which)
+        return select(*shown).where(tuple_(*names.values()).in_(select(*(given.c[name] for name in names))), *which)
 
     def same(self, ours: ColumnElement[Any], theirs: ColumnElement[Any]) -> ColumnElement[bool]:
         """Return that they are equal."""
@@ -274,7 +276,7 @@ class SQLite:
         """Return nothing: a transaction that writes is alone."""
         raise AssertionError("SQLite makes indexes inside a transaction")
 
-    def prelude(self, schema: str | None) -> Sequence[ExecutableDDLElement]:
+    def prelude(self, prefix: str, schema: str | None) -> Sequence[ExecutableDDLElement]:
         """Refuse schemas, which SQLite does not have."""
         if schema is not None:
             raise ConfigurationError(f"SQLite has no schemas; leave schema={schema!r} out, or use prefix=")

@@ -61,7 +61,10 @@ class Migrations:
             )
 
     def migrate(self, step: Stepping) -> Plan[list[str]]:
-        """Make the missing migrations in one transaction, one process at a time; return their names."""
+        """Make the missing migrations, one process at a time; return their names.
+
+        All in one transaction, where a change of the schema does not end it.
+        """
         made = yield from self._made(step)
         if len(made) >= len(MIGRATIONS):
             yield from self.check(step)
@@ -74,12 +77,12 @@ class Migrations:
         done: list[str] = []
         try:
             if not made:
-                for first in (*self.dialect.prelude(self.tables.schema), self._version_table()):
+                for first in self._before():
                     yield step(Statement(first, kept=False), {})
             for number, (name, statements) in enumerate(MIGRATIONS, 1):
                 if number in made:
                     continue
-                for statement in statements(self.tables, self.dialect):
+                for statement in self._of(statements):
                     yield step(Statement(statement, kept=False), {})
                 yield step(Statement(self._note(number, name), kept=False), {})
                 done.append(name)
@@ -87,16 +90,17 @@ class Migrations:
             raise ConfigurationError(
                 f"{error}. Hand this to somebody who may change the database:\n\n{self.sql()}"
             ) from error
+        finally:
+            unlock = self.dialect.migration_unlock(self.tables.prefix)
+            if unlock is not None:
+                yield step(Statement(unlock, kept=False), {})
         return done
 
     def sql(self) -> str:
         """Return what an empty database needs, as text."""
-        lines: list[Executable | ExecutableDDLElement] = [
-            *self.dialect.prelude(self.tables.schema),
-            self._version_table(),
-        ]
+        lines: list[Executable | ExecutableDDLElement] = [*self._before()]
         for number, (name, statements) in enumerate(MIGRATIONS, 1):
-            lines += [*statements(self.tables, self.dialect), self._note(number, name)]
+            lines += [*self._of(statements), self._note(number, name)]
         return "".join(f"{self._text(line)};\n\n" for line in lines)
 
     def _text(self, line: Any) -> str:
@@ -107,8 +111,16 @@ class Migrations:
     def _names(self) -> Sequence[str]:
         return [name for name, _ in MIGRATIONS]
 
-    def _version_table(self) -> ExecutableDDLElement:
-        return CreateTable(self.tables.version, if_not_exists=True)
+    def _before(self) -> list[ExecutableDDLElement]:
+        """Return what is there before the first migration: the schema, and the table that says what was made."""
+        version = CreateTable(self.tables.version, if_not_exists=True)
+        return [*self.dialect.prelude(self.tables.prefix, self.tables.schema), self.dialect.ddl(version)]
+
+    def _of(
+        self, statements: Callable[[Tables, Dialect], Sequence[Executable | ExecutableDDLElement]]
+    ) -> list[Executable | ExecutableDDLElement]:
+        """Return a migration's statements as this database takes them."""
+        return [self.dialect.ddl(statement) for statement in statements(self.tables, self.dialect)]
 
     def _note(self, number: int, name: str) -> Executable:
         return insert(self.tables.version).values(version=literal(number), name=literal(name))

@@ -6,13 +6,12 @@ from sqlalchemy import (
     BigInteger,
     CheckConstraint,
     Column,
-    Identity,
+    Computed,
     Index,
     Integer,
     MetaData,
     SmallInteger,
     Table,
-    Text,
     text,
 )
 from sqlalchemy.schema import CreateIndex, CreateTable, ExecutableDDLElement
@@ -25,27 +24,26 @@ from duerow.stores.sql.tables import Tables
 def statements(tables: Tables, dialect: Dialect) -> list[Executable | ExecutableDDLElement]:
     """Return what creates them, each with its indexes."""
     metadata = MetaData(schema=tables.schema)
-    bytewise = Text(collation=dialect.bytewise)
-    big = BigInteger().with_variant(Integer(), "sqlite")  # SQLite numbers rows by INTEGER PRIMARY KEY only
+    bytewise = dialect.word
     message = Table(
         f"{tables.prefix}message",
         metadata,
-        Column("id", big, Identity(always=False), primary_key=True),
+        dialect.id_column(tables.prefix, tables.schema),
         Column("queue", bytewise, nullable=False),
         Column("key", bytewise),
-        Column("kind", Text, nullable=False),
+        Column("kind", dialect.text, nullable=False),
         Column("payload", dialect.json, nullable=False),
         Column("headers", dialect.json),
         Column("group", bytewise),
         Column("priority", SmallInteger, nullable=False),
-        Column("status", Text, nullable=False),
+        Column("status", dialect.text, nullable=False),
         Column("due_at", dialect.moment),
         Column("place_at", dialect.moment),
         Column("behind_at", dialect.moment),
         Column("first_due_at", dialect.moment, nullable=False),
         Column("attempts", Integer, nullable=False),
         Column("token", BigInteger, nullable=False),
-        Column("leased_by", Text),
+        Column("leased_by", dialect.text),
         Column("leased_until", dialect.moment),
         Column("created_at", dialect.moment, nullable=False),
         Column("last_attempt_at", dialect.moment),
@@ -56,6 +54,8 @@ def statements(tables: Tables, dialect: Dialect) -> list[Executable | Executable
         # Half of each page is left free for the new versions that every claim makes; what is dead goes early.
         postgresql_with={"fillfactor": 50, "autovacuum_vacuum_scale_factor": 0.02, "autovacuum_vacuum_threshold": 1000},
     )
+    for name, (kind, expression) in dialect.derived.items():
+        message.append_column(Column(name, kind, Computed(expression, persisted=True)))
     columns = message.c
     live = "status IN ('new', 'error')"
     line = (columns.queue, columns.priority, columns.due_at, columns.id)
@@ -63,6 +63,16 @@ def statements(tables: Tables, dialect: Dialect) -> list[Executable | Executable
     def named(what: str) -> str:
         return f"{tables.prefix}message_{what}"
 
+    if not dialect.partial_indexes:
+        indexes = [
+            Index(named("due"), columns.queue, columns.line, columns.priority, columns.due_at, columns.id),
+            Index(named("resting"), columns.queue, columns.rests, columns.id),
+            Index(named("stopped"), columns.queue, columns.stopped, columns.id),
+            Index(named("key"), columns.queue, columns.live_key, unique=True),
+            Index(named("group"), columns.queue, columns.live_group, columns.id),
+            Index(named("turn"), columns.queue, columns.lent_group, unique=True),
+        ]
+        return [CreateTable(message), *map(CreateIndex, indexes)]
     indexes = [
         _index(named("due"), *line, where='due_at IS NOT NULL AND "group" IS NULL'),
         _index(named("heads"), *line, where='due_at IS NOT NULL AND "group" IS NOT NULL'),

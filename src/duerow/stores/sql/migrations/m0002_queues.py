@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Boolean, CheckConstraint, Column, MetaData, Table, Text
+from sqlalchemy import Boolean, CheckConstraint, Column, MetaData, Table
 from sqlalchemy.schema import CreateTable, ExecutableDDLElement
 from sqlalchemy.sql.base import Executable
 
@@ -13,7 +13,7 @@ from duerow.stores.sql.tables import Tables
 def statements(tables: Tables, dialect: Dialect) -> list[Executable | ExecutableDDLElement]:
     """Return what creates them."""
     metadata = MetaData(schema=tables.schema)
-    bytewise = Text(collation=dialect.bytewise)
+    bytewise = dialect.word
     queue = Table(
         f"{tables.prefix}queue",
         metadata,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, CheckConstraint, Column, Index, MetaData, Table, Text, text
+from sqlalchemy import BigInteger, CheckConstraint, Column, Index, MetaData, Table, text
 from sqlalchemy.schema import CreateIndex, CreateTable, ExecutableDDLElement
 from sqlalchemy.sql.base import Executable
 
@@ -15,7 +15,7 @@ def statements(tables: Tables, dialect: Dialect) -> list[Executable | Executable
     schedule = Table(
         f"{tables.prefix}schedule",
         MetaData(schema=tables.schema),
-        Column("name", Text(collation=dialect.bytewise), primary_key=True),
+        Column("name", dialect.word, primary_key=True),
         Column("definition", dialect.json, nullable=False),
         Column("next_at", dialect.moment),
         Column("last_at", dialect.moment),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Column, Index, Integer, MetaData, SmallInteger, Table, Text, text
+from sqlalchemy import BigInteger, Column, Index, Integer, MetaData, SmallInteger, Table, text
 from sqlalchemy.schema import CreateIndex, CreateTable, ExecutableDDLElement
 from sqlalchemy.sql.base import Executable
 
@@ -13,7 +13,7 @@ from duerow.stores.sql.tables import Tables
 def statements(tables: Tables, dialect: Dialect) -> list[Executable | ExecutableDDLElement]:
     """Return what creates them, each with its indexes."""
     metadata = MetaData(schema=tables.schema)
-    bytewise = Text(collation=dialect.bytewise)
+    bytewise = dialect.word
     history = Table(
         f"{tables.prefix}history",
         metadata,
@@ -21,12 +21,12 @@ def statements(tables: Tables, dialect: Dialect) -> list[Executable | Executable
         Column("token", BigInteger, primary_key=True, autoincrement=False),
         Column("queue", bytewise, nullable=False),
         Column("key", bytewise),
-        Column("kind", Text, nullable=False),
+        Column("kind", dialect.text, nullable=False),
         Column("payload", dialect.json, nullable=False),
         Column("headers", dialect.json),
         Column("group", bytewise),
         Column("priority", SmallInteger, nullable=False),
-        Column("outcome", Text, nullable=False),
+        Column("outcome", dialect.text, nullable=False),
         Column("moved_to", bytewise),
         Column("attempts", Integer, nullable=False),
         Column("created_at", dialect.moment, nullable=False),
@@ -34,7 +34,7 @@ def statements(tables: Tables, dialect: Dialect) -> list[Executable | Executable
         Column("due_at", dialect.moment, nullable=False),
         Column("started_at", dialect.moment, nullable=False),
         Column("finished_at", dialect.moment, nullable=False),
-        Column("worker", Text),
+        Column("worker", dialect.text),
         Column("error", dialect.json),
         Column("until", dialect.moment, nullable=False),
     )

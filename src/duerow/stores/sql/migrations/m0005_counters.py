@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, CheckConstraint, Column, Index, MetaData, Table, Text, text
+from sqlalchemy import BigInteger, CheckConstraint, Column, Index, MetaData, Table, text
 from sqlalchemy.schema import CreateIndex, CreateTable, ExecutableDDLElement
 from sqlalchemy.sql.base import Executable
 
@@ -14,7 +14,7 @@ TIMES = ("waiting", "handling")
 
 def statements(tables: Tables, dialect: Dialect) -> list[Executable | ExecutableDDLElement]:
     """Return what creates it, with the index by which rows of long ago are found."""
-    bytewise = Text(collation=dialect.bytewise)
+    bytewise = dialect.word
     counter = Table(
         f"{tables.prefix}counter",
         MetaData(schema=tables.schema),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, CheckConstraint, Column, Index, Integer, MetaData, Table, Text, text
+from sqlalchemy import BigInteger, CheckConstraint, Column, Index, Integer, MetaData, Table, text
 from sqlalchemy.schema import CreateIndex, CreateTable, ExecutableDDLElement
 from sqlalchemy.sql.base import Executable
 
@@ -13,7 +13,7 @@ from duerow.stores.sql.tables import Tables
 def statements(tables: Tables, dialect: Dialect) -> list[Executable | ExecutableDDLElement]:
     """Return what creates them, with an index of the sets that are to be forgotten."""
     metadata = MetaData(schema=tables.schema)
-    bytewise = Text(collation=dialect.bytewise)
+    bytewise = dialect.word
     sets = Table(
         f"{tables.prefix}set",
         metadata,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Boolean, Column, Identity, Index, Integer, MetaData, SmallInteger, Table, Text
+from sqlalchemy import BigInteger, Boolean, Column, Index, Integer, MetaData, SmallInteger, Table
 from sqlalchemy.schema import CreateIndex, CreateTable, ExecutableDDLElement
 from sqlalchemy.sql.base import Executable
 
@@ -13,12 +13,11 @@ from duerow.stores.sql.tables import Tables
 def statements(tables: Tables, dialect: Dialect) -> list[Executable | ExecutableDDLElement]:
     """Return what creates them, each with its indexes."""
     metadata = MetaData(schema=tables.schema)
-    bytewise = Text(collation=dialect.bytewise)
-    big = BigInteger().with_variant(Integer(), "sqlite")
+    bytewise = dialect.word
     staging = Table(
         f"{tables.prefix}staging",
         metadata,
-        Column("id", big, Identity(always=False), primary_key=True),
+        dialect.number_column(),
         Column("batch", bytewise, nullable=False),
         Column("part", bytewise, nullable=False),
         Column("entries", Integer, nullable=False),
@@ -36,7 +35,7 @@ def statements(tables: Tables, dialect: Dialect) -> list[Executable | Executable
         Column("place", Integer, primary_key=True, autoincrement=False),
         Column("queue", bytewise, nullable=False),
         Column("key", bytewise),
-        Column("kind", Text, nullable=False),
+        Column("kind", dialect.text, nullable=False),
         Column("payload", dialect.json, nullable=False),
         Column("headers", dialect.json),
         Column("group", bytewise),

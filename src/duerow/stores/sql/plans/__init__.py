@@ -5,12 +5,12 @@ from __future__ import annotations
 from duerow.plan import Plan
 from duerow.stores.sql.plans.changing import Changing
 from duerow.stores.sql.plans.charting import Charting
-from duerow.stores.sql.plans.core import Step
 from duerow.stores.sql.plans.counting import Counting
 from duerow.stores.sql.plans.indexing import Indexes
 from duerow.stores.sql.plans.lending import Lendings
 from duerow.stores.sql.plans.scheduling import Scheduling
 from duerow.stores.sql.plans.staging import Staging
+from duerow.stores.sql.statements import Statement, Step
 
 __all__ = ["SqlStore", "Step"]
 
@@ -27,11 +27,21 @@ class SqlStore(Lendings, Staging, Changing, Counting, Scheduling, Indexes, Chart
 
     def check(self) -> Plan[None]:
         """Compare the tables with this version; see Store.check."""
+        yield from self._check_database()
         yield from self.migrations.check(self._step)
 
     def migrate(self) -> Plan[list[str]]:
         """Bring the tables up to this version; see Store.migrate."""
+        yield from self._check_database()
         return (yield from self.migrations.migrate(self._step))
+
+    def _check_database(self, ours: bool = True) -> Plan[None]:
+        server = self.dialect.server()
+        if server is not None:
+            self.dialect.check_server((yield self._step(Statement(server, kept=False), {}))[0])
+        unfit = self.dialect.unfit(list(self.tables.message.metadata.tables.values()), ours)
+        if unfit is not None:
+            self.dialect.check_tables((yield self._step(Statement(unfit, kept=False), {})))
 
     def migration_sql(self) -> str:
         """Return the statements of all migrations; see Store.migration_sql."""

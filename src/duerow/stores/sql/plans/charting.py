@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from duerow.plan import Plan
 from duerow.store import Charted
-from duerow.stores.sql.plans.core import Core, Step
+from duerow.stores.sql.plans.core import Core
+from duerow.stores.sql.statements import Step
 
 
 class Charting(Core):

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, Final, TypeVar
-
-import msgspec
+from typing import Any, TypeVar
 
 from duerow.clock import Clock, HostClock
 from duerow.plan import Plan
@@ -15,23 +13,13 @@ from duerow.stores.sql.dialects.base import Dialect
 from duerow.stores.sql.floor import Floors
 from duerow.stores.sql.lines import Doors, Line, Lines
 from duerow.stores.sql.migrations import Migrations
-from duerow.stores.sql.statements import OverRows, Statement, Statements
+from duerow.stores.sql.statements import OverRows, Statement, Statements, Step
 from duerow.stores.sql.tables import Tables
 
 T = TypeVar("T")
 
 Group = tuple[str, str]
 """A queue and a group in it."""
-
-CHUNK_BYTES: Final = 8 << 20
-"""How many characters of payload one statement takes at the most."""
-
-
-class Step(msgspec.Struct, frozen=True, gc=False):
-    """One statement and its bound values; the answer is a list of rows."""
-
-    statement: Statement
-    values: Mapping[str, Any]
 
 
 @lru_cache(maxsize=32)
@@ -147,7 +135,7 @@ class Core:
         characters = 0
         for item in items:
             length = size(item)
-            if chunk and (len(chunk) == self.dialect.chunk or characters + length > CHUNK_BYTES):
+            if chunk and (len(chunk) == self.dialect.chunk or characters + length > self.dialect.chunk_bytes):
                 yield chunk
                 chunk, characters = [], 0
             chunk.append(item)

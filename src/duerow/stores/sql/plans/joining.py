@@ -212,7 +212,7 @@ class Joining(Pushing):
 
     def _delete_parts(self, ids: Sequence[int]) -> Plan[None]:
         for chunk in self._chunks(sorted(ids)):
-            yield self._given(self.statements.delete_parts, ("id",), [(id,) for id in chunk])
+            yield self._given(self.statements.delete_parts, ("set_id",), [(id,) for id in chunk])
 
     def _write_sets(self, sets: Sequence[_Set]) -> Plan[None]:
         """Write what has become of sets: their messages, where they have none yet, their parts and their rows."""

@@ -197,7 +197,8 @@ class Pushing(Recalling):
         if not items:
             return set()
         rows = [(item.id, *self._row(item.entry)) for item in items]
-        return {row[0] for row in (yield self._given(self.statements.insert_many, ENTRY, rows))}
+        answered = {row[0] for row in (yield self._given(self.statements.insert_many, ENTRY, rows))}
+        return answered.intersection([item.id for item in items]) if self.dialect.answers_held else answered
 
     def _take_back(self, ids: Sequence[int]) -> Plan[None]:
         """Undo what this push wrote, also inside the caller's transaction: another writer took a key meanwhile."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from datetime import datetime, timedelta
+from functools import cached_property
 from itertools import groupby
 from operator import attrgetter
 from typing import Any, Final
@@ -29,9 +30,9 @@ from duerow.store import (
     Tally,
 )
 from duerow.stores.sql.conditions import asked_statuses
-from duerow.stores.sql.plans.core import Step
+from duerow.stores.sql.indexed import index_name
 from duerow.stores.sql.plans.recalling import Recalling
-from duerow.stores.sql.statements import PAST, RECORD
+from duerow.stores.sql.statements import PAST, RECORD, Statement, Step
 from duerow.where import FIELDS, JSON, Condition, Path, Value
 
 NOTE: Final = timedelta(seconds=10)
@@ -187,7 +188,7 @@ class Reading(Recalling):
         if query.where is None and query.order is None and not query.locked:
             statement = self.statements.find(tuple(by))
         else:
-            indexed_of = (query.queue, query.indexed) if query.indexed else None
+            indexed_of = yield from self._served(query.queue, query.indexed)
             statement = self.statements.search(tuple(by), query.where, query.order or Order(), query.locked, indexed_of)
         rows = yield self._step(statement, values)
         return [self.dialect.record(row) for row in rows]
@@ -229,7 +230,7 @@ class Reading(Recalling):
         if limit is not None:
             values["limit_in"] = limit + 1
         resting = _rest(asked_statuses(where))
-        indexed_of = (queue, indexed) if indexed else None
+        indexed_of = yield from self._served(queue, indexed)
         rows = yield self._step(self.statements.tally(where, by, limit is not None, resting, indexed_of), values)
         if by is None:
             return [(None, number) for _, number in rows]
@@ -240,6 +241,17 @@ class Reading(Recalling):
         else:
             return [(value, number) for value, number in rows]
         return [(read(value), number) for value, number in rows]
+
+    def _served(self, queue: str, indexed: tuple[Indexed, ...]) -> Plan[tuple[str, tuple[Indexed, ...]] | None]:
+        """Return the queue and its fields for which an index can be asked, None if there are none."""
+        if indexed and self.dialect.asks_for_indexes:
+            there = {row[0] for row in (yield self._step(self._indexes, {}))}
+            indexed = tuple(field for field in indexed if index_name(self.tables.prefix, queue, field) in there)
+        return (queue, indexed) if indexed else None
+
+    @cached_property
+    def _indexes(self) -> Statement:
+        return Statement(self.dialect.indexes(self.tables.message))
 
     def peek(self, queue: str, limit: int) -> Plan[list[Record]]:
         """Read due messages; see Store.peek."""

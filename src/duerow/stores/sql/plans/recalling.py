@@ -49,13 +49,13 @@ class Recalling(Core):
         yield from self._forget_stagings(old)
         span = {"span": self.dialect.write_span(-NOTED_FOR)}
         for chunk in self._chunks((yield self._step(statements.old_notes, {"limit_in": limit, **span}))):
-            gone += len((yield self._given(statements.forget_notes, ("key",), sorted(map(tuple, chunk)))))
+            gone += len((yield self._given(statements.forget_notes, ("name",), sorted(map(tuple, chunk)))))
         return gone
 
     def _forget_stagings(self, ids: Sequence[int]) -> Plan[None]:
         """Take away what was staged under these numbers."""
         for chunk in self._chunks(sorted(ids)):
-            yield self._given(self.statements.forget_staged, ("id",), [(id,) for id in chunk])
+            yield self._given(self.statements.forget_staged, ("staging_id",), [(id,) for id in chunk])
             yield self._given(self.statements.forget_stagings, ("id",), [(id,) for id in chunk])
 
     # What is written with the end of a turn.

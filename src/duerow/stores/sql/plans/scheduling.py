@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from duerow.plan import BEGIN, Plan
 from duerow.store import Planned, ScheduleChange, SchedulesFound
-from duerow.stores.sql.plans.core import Step
 from duerow.stores.sql.plans.pushing import Pushing
+from duerow.stores.sql.statements import Step
 
 DUE_AT_ONCE: Final = 100
 

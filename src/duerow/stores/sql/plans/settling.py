@@ -27,7 +27,6 @@ from duerow.store import (
     Turn,
 )
 from duerow.stores.sql.lines import Line
-from duerow.stores.sql.plans.core import CHUNK_BYTES
 from duerow.stores.sql.plans.joining import Joining
 from duerow.stores.sql.plans.pushing import Item, Place
 from duerow.stores.sql.statements import ENTRY, RECEIPT, OverRows
@@ -135,7 +134,7 @@ class Settling(Joining):
         return (
             any(isinstance(end, Moved) and end.key is not None for end in ends)
             or any(isinstance(end, Committed) and end.then for end in ends)
-            or sum(_end_size(end) for end in ends) > CHUNK_BYTES
+            or sum(_end_size(end) for end in ends) > self.dialect.chunk_bytes
         )
 
     def _end(

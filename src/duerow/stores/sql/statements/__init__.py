@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from duerow.stores.sql.statements.changing import CHANGED, Changing
 from duerow.stores.sql.statements.charting import Charting
-from duerow.stores.sql.statements.core import ENTRY, LENT, ONE, RECEIPT, RECORD, OverRows, Statement
+from duerow.stores.sql.statements.core import ENTRY, LENT, ONE, RECEIPT, RECORD, OverRows, Statement, Step
 from duerow.stores.sql.statements.counting import Counting
 from duerow.stores.sql.statements.joining import Joining
 from duerow.stores.sql.statements.queues import Queues
@@ -31,6 +31,7 @@ __all__ = [
     "OverRows",
     "Statement",
     "Statements",
+    "Step",
 ]
 
 

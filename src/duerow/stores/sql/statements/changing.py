@@ -13,7 +13,6 @@ from sqlalchemy import (
     Text,
     and_,
     case,
-    delete,
     null,
     or_,
     select,
@@ -50,8 +49,7 @@ class Changing(Settling):
 
         def build(given: Any) -> Executable:
             ours = columns.queue == self._bound("queue_in", Text())
-            wanted = columns.id.in_(select(given.c.id))
-            return delete(self.message).where(ours, wanted, self._free).returning(columns.id)
+            return self.dialect.remove(self.message, given, ("id",), [ours, self._free], [columns.id])
 
         return self._over(("id",), build)
 
@@ -86,7 +84,7 @@ class Changing(Settling):
                     "last_attempt_at": null(),
                     "last_error": null(),
                 }
-            return self._settled(given).where(*rows).values(**values, **self._turned).returning(columns.id)
+            return self._change(given, {**values, **self._turned}, [columns.id], rows)
 
         return self._over((*RECEIPT, *(name for part in CHANGED if part in parts for name in CHANGED[part])), build)
 
@@ -98,7 +96,7 @@ class Changing(Settling):
 
         def build(given: Any) -> Executable:
             match = and_(columns.id == given.c.id, self._same_token(given))
-            return select(columns.id).join_from(given, self.message, match).where(*rows)
+            return self.dialect.joined(select(columns.id), given, self.message, match).where(*rows)
 
         return self._over(RECEIPT, build)
 
@@ -116,5 +114,5 @@ class Changing(Settling):
         limit, old = self._bound("limit_in", Integer()), columns.id <= self._bound("last_in", BigInteger())
         some = [select(columns.id).where(self._of_queue, *kind, old).limit(limit).subquery() for kind in kinds]
         ids = union_all(*(select(part.c.id) for part in some)).subquery("some")
-        gone = delete(self.message).where(columns.id.in_(select(ids.c.id).limit(limit)))
-        return Statement(gone.returning(columns.id))
+        picked = select(ids.c.id).limit(limit)
+        return Statement(self.dialect.remove_picked(self.message, picked, [columns.id.in_(picked)], [columns.id]))

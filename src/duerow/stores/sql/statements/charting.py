@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property, lru_cache
 from typing import Any
 
-from sqlalchemy import BigInteger, ColumnElement, Text, delete, select, update
+from sqlalchemy import BigInteger, ColumnElement, Text, delete, select
 
 from duerow.stores.sql.statements.core import Core, Statement
 
@@ -26,14 +26,13 @@ class Charting(Core):
         """Add a pipeline, and return its name; nothing if there is one of that name."""
         columns = self.tables.pipeline.c
         values = {"name": self._bound("name_in", Text()), **self._charted}
-        added: Any = self.dialect.insert(self.tables.pipeline).values(values)
-        return Statement(added.on_conflict_do_nothing(index_elements=[columns.name]).returning(columns.name))
+        return Statement(self.dialect.add_new(self.tables.pipeline, values, columns.name))
 
     @cached_property
     def update_pipeline(self) -> Statement:
         """Change the pipeline that has this name and version, and return its name."""
-        changed = update(self.tables.pipeline).where(*self._pipeline_as_read).values(self._charted)
-        return Statement(changed.returning(self.tables.pipeline.c.name))
+        pipeline = self.tables.pipeline
+        return Statement(self.dialect.change(pipeline, self._pipeline_as_read, self._charted, [pipeline.c.name]))
 
     @cached_property
     def delete_pipeline(self) -> Statement:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Any, Final
 
+import msgspec
 from sqlalchemy import (
     BigInteger,
     BindParameter,
@@ -76,23 +77,38 @@ RECORD: Final = (
 """The columns of a record, in the order of its fields."""
 
 
+Parts = Callable[[Mapping[str, Any]], Generator["Step", Any, list[Any]]]
+"""Makes a plan, given the values of a statement that a database carries out as several: their steps, and the answer."""
+
+
 class Statement:
     """An SQL statement.
 
     Attributes:
-        element: SQLAlchemy's.
+        element: the statement.
+        parts: how to carry it out where it takes several.
         kept: whether it is for more than one use.
+        writes: whether it changes anything.
+        returns: whether it answers rows.
         texts: what whoever executes it has compiled it to, for each kind of driver, if it is kept.
     """
 
-    __slots__ = ("element", "kept", "returns", "texts", "writes")
+    __slots__ = ("element", "kept", "parts", "returns", "texts", "writes")
 
     def __init__(self, element: Any, kept: bool = True) -> None:
         self.element = element
+        self.parts: Parts | None = getattr(element, "parts", None)
         self.kept = kept
         self.texts: dict[Any, Any] = {}
         self.writes = bool(element.is_dml)
         self.returns = element.is_select or bool(self.writes and element.returning_column_descriptions)
+
+
+class Step(msgspec.Struct, frozen=True, gc=False):
+    """One statement and its bound values; the answer is a list of rows."""
+
+    statement: Statement
+    values: Mapping[str, Any]
 
 
 class OverRows:
@@ -135,7 +151,7 @@ class Core:
     def __init__(self, tables: Tables, dialect: Dialect, timed: bool) -> None:
         self.tables, self.dialect, self.timed = tables, dialect, timed
         self.message = tables.message
-        self.now: ColumnElement[Any] = self._bound("now", dialect.moment) if timed else dialect.now()
+        self.now: ColumnElement[Any] = dialect.told(self._bound("now", dialect.moment)) if timed else dialect.now()
         self.lease_end = dialect.later(self.now, self._bound("lease", dialect.span))
         self._describe()
 
@@ -156,7 +172,7 @@ class Core:
         self._lent = [often_alike.get(name, by_name[name]) for name in LENT]
         self._lent[LENT.index("leased_until")] = dialect.microseconds(self.lease_end)
         self._live = live(self.message)
-        self._resting = (columns.due_at.is_(None), columns.behind_at.is_(None))
+        self._resting = dialect.resting(self.message)
         self.conditions = Conditions(dialect, self.message)
 
     @property
@@ -198,6 +214,7 @@ class Core:
             "content": Text(),
             "parts": Integer(),
             "remember": self.dialect.span,
+            "name": Text(),
             "staging_id": BigInteger(),
             "place": Integer(),
         }
@@ -218,8 +235,22 @@ class Core:
         return self.message.c.queue == const(check_queue_name(name))
 
     def _in_group(self, grouped: bool) -> ColumnElement[bool]:
-        group = self.message.c.group
-        return group.is_not(None) if grouped else group.is_(None)
+        return self.dialect.in_group(self.message, grouped)
+
+    @property
+    def _in_live_group(self) -> tuple[ColumnElement[bool], ...]:
+        group, live = self.dialect.live_group(self.message, self._live)
+        return (group.is_not(None), *live)
+
+    def _of_group(self, rows: Any, given: Any) -> tuple[ColumnElement[bool], ...]:
+        """The live rows of the group that is given by its queue and its name."""
+        group, alive = self.dialect.live_group(rows, live(rows))
+        return rows.c.queue == given.queue, group == given.group, *alive
+
+    def _lent_of_group(self, rows: Any, given: Any) -> tuple[ColumnElement[bool], ...]:
+        """The one row of a group that is lent."""
+        group, lent = self.dialect.lent_group(rows)
+        return rows.c.queue == given.queue, group == given.group, *lent
 
     @property
     def _paused(self) -> ColumnElement[Any]:
@@ -236,8 +267,7 @@ class Core:
     @property
     def _kinds(self) -> tuple[tuple[ColumnElement[bool], ...], ...]:
         """The rows in groups, and those that rest: what is neither is in a line without groups."""
-        columns = self.message.c
-        return (columns.group.is_not(None), self._live), self._resting
+        return self._in_live_group, self._resting
 
     def _due(self, due: ColumnElement[Any], delay: ColumnElement[Any]) -> ColumnElement[Any]:
         """Return when a message is due that was pushed with a due time, a delay or neither."""
@@ -248,12 +278,13 @@ class Core:
 
     def _due_rows(self, grouped: bool, from_floor: bool, rows: Any = None) -> list[ColumnElement[bool]]:
         """The due rows of a line, which are those of a queue with one priority, in groups or not."""
-        columns = self.message.c if rows is None else rows.c
+        rows = self.message if rows is None else rows
+        columns = rows.c
         due = [
             columns.queue == self._bound("queue_in", Text()),
             columns.priority == self._bound("priority_in", SmallInteger()),
             columns.due_at <= self.now,
-            columns.group.is_not(None) if grouped else columns.group.is_(None),
+            self.dialect.in_group(rows, grouped),
         ]
         return [*due, columns.due_at >= self._bound("floor", self.dialect.moment)] if from_floor else due
 
@@ -265,11 +296,6 @@ def live(rows: Any) -> ColumnElement[bool]:
     """Return whether the rows are messages that are not dead."""
     found: ColumnElement[bool] = rows.c.status.in_([const(status) for status in LIVE])
     return found
-
-
-def of_group(rows: Any, given: Any) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
-    """The rows of the group that is given by its queue and its name."""
-    return rows.c.queue == given.queue, rows.c.group == given.group
 
 
 def unserved(column: ColumnElement[Any]) -> ColumnElement[Any]:

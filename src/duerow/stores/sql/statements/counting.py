@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any, Final
 
-from sqlalchemy import BigInteger, Integer, Text, delete, select, tuple_
+from sqlalchemy import BigInteger, Integer, Text, select, tuple_
 from sqlalchemy.sql.base import Executable
 
 from duerow.stores.sql.dialects.base import const
@@ -23,13 +23,13 @@ class Counting(Core):
     def note_counts(self) -> OverRows:
         """Keep what a process counted, in place of what it said of the same queues and minutes before."""
         counter = self.tables.counter
+        key = list(counter.primary_key)
 
         def build(given: Any) -> Executable:
             shown = [self._json(given.c[name]) if name in TIMES else given.c[name] for name in COUNTED]
             rows = select(*shown).select_from(given).where(const(1) == const(1))
             noted: Any = self.dialect.insert(counter).from_select(list(COUNTED), rows)
-            new = {name: noted.excluded[name] for name in (*NUMBERS, *TIMES)}
-            return noted.on_conflict_do_update(index_elements=list(counter.primary_key), set_=new)  # type: ignore[no-any-return]
+            return self.dialect.put(noted, key, lambda new: {name: new[name] for name in (*NUMBERS, *TIMES)})  # type: ignore[no-any-return]
 
         return self._over_counted(COUNTED, build)
 
@@ -38,12 +38,12 @@ class Counting(Core):
         """Add numbers to those of their queues' lifetimes."""
         counter = self.tables.counter
         names = ("queue", "minute", "process", *NUMBERS)
+        key = list(counter.primary_key)
 
         def build(given: Any) -> Executable:
             rows = select(*(given.c[name] for name in names)).where(const(1) == const(1)).order_by(given.c.queue)
             added: Any = self.dialect.insert(counter).from_select(list(names), rows)
-            sums = {name: counter.c[name] + added.excluded[name] for name in NUMBERS}
-            return added.on_conflict_do_update(index_elements=list(counter.primary_key), set_=sums)  # type: ignore[no-any-return]
+            return self.dialect.put(added, key, lambda new: {name: counter.c[name] + new[name] for name in NUMBERS})  # type: ignore[no-any-return]
 
         return self._over_counted(names, build)
 
@@ -56,8 +56,9 @@ class Counting(Core):
         long_ago = old.c.minute < self.dialect.later(self.now, self._bound("ago", self.dialect.span))
         some = select(*place).where(long_ago, old.c.process != const("")).order_by(old.c.minute)
         some = some.limit(self._bound("limit_in", Integer())).with_for_update(skip_locked=True)
-        gone = delete(counter).where(tuple_(counter.c.queue, counter.c.minute, counter.c.process).in_(some))
-        return Statement(gone.returning(counter.c.queue, *(counter.c[name] for name in NUMBERS)))
+        these = tuple_(counter.c.queue, counter.c.minute, counter.c.process).in_(some)
+        answer = [counter.c.queue, *(counter.c[name] for name in NUMBERS)]
+        return Statement(self.dialect.remove_picked(counter, some, [these], answer))
 
     @cached_property
     def counters(self) -> Statement:

@@ -16,7 +16,6 @@ from sqlalchemy import (
     Text,
     and_,
     case,
-    delete,
     func,
     null,
     select,
@@ -137,8 +136,7 @@ class EntityStatements(Statements):
 
         def build(given: Any) -> Executable:
             if self.deletes:
-                gone = delete(self.message).where(*self.dialect.delete_matches(self.message, given), *self._untouched)
-                return gone.returning(columns.id, columns.token)
+                return self.dialect.remove(self.message, given, RECEIPT, self._untouched, [columns.id, columns.token])
             return self._turn(given, status=const("done"), due_at=null(), **self._finished(self.now))
 
         return self._over(RECEIPT, build)

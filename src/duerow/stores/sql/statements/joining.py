@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any
 
-from sqlalchemy import Integer, and_, delete, select, tuple_
+from sqlalchemy import Integer, and_, select, tuple_
 from sqlalchemy.sql.base import Executable
 
 from duerow.stores.sql.dialects.base import const
@@ -29,9 +29,7 @@ class Joining(Core):
             rows = select(*fresh.values()).select_from(given).where(const(1) == const(1))
             rows = rows.order_by(given.c.queue, given.c.correlation)
             added: Any = self.dialect.insert(sets).from_select(list(fresh), rows)
-            locked = added.on_conflict_do_update(
-                index_elements=[columns.queue, columns.correlation], set_={"parts": columns.parts}
-            )
+            locked = self.dialect.put(added, list(sets.primary_key), lambda _: {"parts": columns.parts})
             closed = columns.closed_until > self.now
             return locked.returning(  # type: ignore[no-any-return]
                 columns.queue, columns.correlation, columns.set_id, columns.parts, closed
@@ -46,9 +44,8 @@ class Joining(Core):
 
         def build(given: Any) -> Executable:
             match = and_(columns.id == given.c.id, columns.queue == given.c.queue)
-            return (
-                select(columns.id, columns.token).join_from(given, self.message, match).with_for_update(of=self.message)
-            )
+            found = self.dialect.joined(select(columns.id, columns.token), given, self.message, match)
+            return found.with_for_update(of=self.message)
 
         return self._over(("id", "queue"), build)
 
@@ -60,7 +57,7 @@ class Joining(Core):
 
         def build(given: Any) -> Executable:
             found = select(columns.set_id, columns.part_id, content)
-            return found.join_from(given, self.tables.part, columns.set_id == given.c.id)
+            return self.dialect.joined(found, given, self.tables.part, columns.set_id == given.c.id)
 
         return self._over(("id",), build)
 
@@ -81,9 +78,9 @@ class Joining(Core):
         """Take the parts of sets away."""
 
         def build(given: Any) -> Executable:
-            return delete(self.tables.part).where(self.tables.part.c.set_id.in_(select(given.c.id)))
+            return self.dialect.remove(self.tables.part, given, ("set_id",))
 
-        return self._over(("id",), build)
+        return self._over(("set_id",), build)
 
     @cached_property
     def note_sets(self) -> OverRows:
@@ -92,7 +89,6 @@ class Joining(Core):
         Their rows are locked, so they are there; an upsert finds each by its key on every database.
         """
         sets = self.tables.set
-        columns = sets.c
 
         def build(given: Any) -> Executable:
             values = {
@@ -104,9 +100,9 @@ class Joining(Core):
             }
             rows = select(*values.values()).select_from(given).where(const(1) == const(1))
             noted: Any = self.dialect.insert(sets).from_select(list(values), rows)
-            changed = {name: noted.excluded[name] for name in ("set_id", "parts", "closed_until")}
-            return noted.on_conflict_do_update(  # type: ignore[no-any-return]
-                index_elements=[columns.queue, columns.correlation], set_=changed
+            changed = ("set_id", "parts", "closed_until")
+            return self.dialect.put(  # type: ignore[no-any-return]
+                noted, list(sets.primary_key), lambda new: {name: new[name] for name in changed}
             )
 
         return self._over(("queue", "correlation", "set_id", "parts", "remember"), build)
@@ -117,8 +113,7 @@ class Joining(Core):
         sets = self.tables.set
 
         def build(given: Any) -> Executable:
-            wanted = select(given.c.queue, given.c.correlation)
-            return delete(sets).where(tuple_(sets.c.queue, sets.c.correlation).in_(wanted))
+            return self.dialect.remove(sets, given, ("queue", "correlation"))
 
         return self._over(("queue", "correlation"), build)
 
@@ -129,4 +124,5 @@ class Joining(Core):
         past = sets.c.closed_until <= self.now
         oldest = select(sets.c.queue, sets.c.correlation).where(past).order_by(sets.c.closed_until)
         oldest = oldest.limit(self._bound("limit_in", Integer())).with_for_update(skip_locked=True)
-        return Statement(delete(sets).where(tuple_(sets.c.queue, sets.c.correlation).in_(oldest), past))
+        these = tuple_(sets.c.queue, sets.c.correlation).in_(oldest)
+        return Statement(self.dialect.remove_picked(sets, oldest, [these, past]))

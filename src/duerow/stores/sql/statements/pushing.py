@@ -16,7 +16,6 @@ from sqlalchemy import (
     func,
     null,
     select,
-    update,
 )
 from sqlalchemy.sql.base import Executable
 
@@ -54,10 +53,9 @@ class Pushing(Core):
             added: Any = insert.from_select(list(fresh), select(*fresh.values()).where(self._takes_messages))
         else:
             added = insert.values(self._fresh(bound))
-        if "key" in given:
-            added = self._ignoring(added)
         woken = self._woken(self.tables.waiting.c.queue == bound["queue"])
-        return Statement(added.returning(self.message.c.id, *([] if woken is None else [woken.scalar_subquery()])))
+        answer = [self.message.c.id, *([] if woken is None else [woken.scalar_subquery()])]
+        return Statement(self._if_free(added, answer) if "key" in given else added.returning(*answer))
 
     @cached_property
     def insert_many(self) -> OverRows:
@@ -67,8 +65,8 @@ class Pushing(Core):
             fresh = self._fresh({name: given.c[name] for name in ENTRY})
             rows = select(*fresh.values()).select_from(given).where(const(1) == const(1))
             rows = rows.order_by(given.c.queue, given.c.key, given.c.id)
-            added = self._ignoring(self.dialect.insert(self.message).from_select(list(fresh), rows))
-            return added.returning(self.message.c.id)  # type: ignore[no-any-return]
+            added = self.dialect.insert(self.message).from_select(list(fresh), rows)
+            return self._if_free(added, [self.message.c.id], told_ids=True)
 
         return self._over(ENTRY, build)
 
@@ -123,8 +121,8 @@ class Pushing(Core):
 
     def _held(self, shown: Sequence[ColumnElement[Any]], given: Any, locked: bool) -> Select[Any]:
         columns = self.message.c
-        live = (columns.key.is_not(None), self._live)
-        return self.dialect.look_up(shown, given, live, (columns.queue, columns.key), locked)
+        key, live = self.dialect.live_key(self.message, self._live)
+        return self.dialect.look_up(shown, given, live, {"queue": columns.queue, "key": key}, locked)
 
     @cached_property
     def replace(self) -> OverRows:
@@ -132,22 +130,22 @@ class Pushing(Core):
 
         def build(given: Any) -> Executable:
             due = self._due(given.c.due, given.c.delay)
-            changed = update(self.message).where(self.message.c.id == given.c.id)
-            return changed.values(
-                kind=given.c.kind,
-                payload=self._json(given.c.payload),
-                headers=self._json(given.c.headers),
-                group=given.c.group,
-                priority=given.c.priority,
-                status=const("new"),
-                due_at=due,
-                behind_at=null(),
-                first_due_at=due,
-                attempts=const(0),
-                last_attempt_at=null(),
-                last_error=null(),
+            values = {
+                "kind": given.c.kind,
+                "payload": self._json(given.c.payload),
+                "headers": self._json(given.c.headers),
+                "group": given.c.group,
+                "priority": given.c.priority,
+                "status": const("new"),
+                "due_at": due,
+                "behind_at": null(),
+                "first_due_at": due,
+                "attempts": const(0),
+                "last_attempt_at": null(),
+                "last_error": null(),
                 **self._turned,
-            )
+            }
+            return self.dialect.change(self.message, [self.message.c.id == given.c.id], values, given=given)
 
         return self._over(("id", *ENTRY[3:]), build)
 
@@ -160,7 +158,8 @@ class Pushing(Core):
             due = self._due(given.c.due, given.c.delay)
             stands = func.coalesce(columns.due_at, columns.behind_at, type_=self.dialect.moment)
             earlier = and_(columns.id == given.c.id, columns.leased_by.is_(None), stands > due)
-            return update(self.message).where(earlier).values(due_at=due, behind_at=null()).returning(columns.id)
+            values = {"due_at": due, "behind_at": null()}
+            return self.dialect.change(self.message, [earlier], values, [columns.id], given)
 
         return self._over(("id", "due", "delay"), build)
 
@@ -185,7 +184,7 @@ class Pushing(Core):
             "created_at": self.now,
         }
 
-    def _ignoring(self, added: Any) -> Any:
+    def _if_free(self, added: Any, answer: Sequence[ColumnElement[Any]], told_ids: bool = False) -> Executable:
         columns = self.message.c
         held = and_(columns.key.is_not(None), self._live)
-        return added.on_conflict_do_nothing(index_elements=[columns.queue, columns.key], index_where=held)
+        return self.dialect.add_free(added, (columns.queue, columns.key), held, answer, told_ids)

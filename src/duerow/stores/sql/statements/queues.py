@@ -11,7 +11,6 @@ from sqlalchemy import (
     Text,
     delete,
     false,
-    func,
     null,
     select,
 )
@@ -35,12 +34,13 @@ class Queues(Core):
         after = columns.queue > self._bound("queue_in", Text())
         kinds: list[tuple[ColumnElement[bool], ...]] = [
             (columns.due_at.is_not(None), self._in_group(False)),
-            (columns.group.is_not(None), self._live),
+            self._in_live_group,
             self._resting,
         ]
-        return Statement(
-            select(*(select(func.min(columns.queue)).where(after, *kind).scalar_subquery() for kind in kinds))
-        )
+        if not self.dialect.partial_indexes:  # any index begins with the queue
+            kinds = [()]
+        firsts = (self.dialect.first(columns.queue, after, *kind) for kind in kinds)
+        return Statement(select(*(first.scalar_subquery() for first in firsts)))
 
     @lru_cache(maxsize=8)  # noqa: B019 - lives as long as the store
     def say(self, parts: tuple[str, ...]) -> Statement:
@@ -54,8 +54,7 @@ class Queues(Core):
         new = {name: bound[name] for name in parts}
         fresh = {"paused": false(), "draining": false(), "definition": null()} | new
         said: Any = self.dialect.insert(queue).values({"name": self._bound("queue_in", Text()), **fresh})
-        changed = {name: said.excluded[name] for name in parts}
-        return Statement(said.on_conflict_do_update(index_elements=[queue.c.name], set_=changed))
+        return Statement(self.dialect.put(said, [queue.c.name], lambda new: {name: new[name] for name in parts}))
 
     @lru_cache(maxsize=2)  # noqa: B019 - lives as long as the store
     def said(self, by: tuple[str, ...]) -> Statement:
@@ -85,8 +84,8 @@ class Queues(Core):
         said: Any = self.dialect.insert(consumer).values(
             {"name": self._bound("name_in", Text()), "about": about, "seen_at": self.now}
         )
-        new = {"about": said.excluded.about, "seen_at": said.excluded.seen_at}
-        return Statement(said.on_conflict_do_update(index_elements=[consumer.c.name], set_=new))
+        changed = ("about", "seen_at")
+        return Statement(self.dialect.put(said, [consumer.c.name], lambda new: {name: new[name] for name in changed}))
 
     @cached_property
     def forget_consumers(self) -> Statement:
@@ -115,8 +114,8 @@ class Queues(Core):
         def build(given: Any) -> Executable:
             rows = select(given.c.queue, until).where(const(1) == const(1)).order_by(given.c.queue)
             noted: Any = self.dialect.insert(waiting).from_select(["queue", "until"], rows)
-            return noted.on_conflict_do_update(  # type: ignore[no-any-return]
-                index_elements=[waiting.c.queue], set_={"until": noted.excluded.until}, where=waiting.c.until < soon
+            return self.dialect.put(  # type: ignore[no-any-return]
+                noted, [waiting.c.queue], lambda new: {"until": new.until}, waiting.c.until < soon
             )
 
         return self._over(("queue",), build)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import (
     BigInteger,
@@ -25,15 +25,21 @@ from sqlalchemy import (
 from duerow.store import Indexed, Order
 from duerow.stores.sql.conditions import Conditions
 from duerow.stores.sql.dialects.base import const
+from duerow.stores.sql.indexed import index_name
 from duerow.stores.sql.statements.core import (
     RECORD,
     Core,
     Statement,
-    live,
-    of_group,
     unserved,
 )
 from duerow.where import Condition, Path
+
+
+class _Asked(NamedTuple):
+    """A group that is asked for by name."""
+
+    queue: ColumnElement[Any]
+    group: ColumnElement[Any]
 
 
 class Reading(Core):
@@ -46,7 +52,7 @@ class Reading(Core):
         `live` and `resting` are the statuses for which there is an index, by key and by id.
         """
         columns = self.message.c
-        in_line = [columns.priority, self._stands.asc().nulls_last(), columns.id]
+        in_line = [columns.priority, *self.dialect.nulls_last(self._stands), columns.id]
         line = [columns.id] if "by_id" in by else in_line
         return Statement(self._found(by).order_by(*line).limit(self._bound("limit_in", Integer())))
 
@@ -69,21 +75,20 @@ class Reading(Core):
         column = self.conditions.column(order.field)
         if order.after is not None:
             found = found.where(self._behind(column, order, *order.after))
-        ends = (
-            [column.desc().nulls_last(), columns.id.desc()] if order.descending else [column.nulls_last(), columns.id]
-        )
+        by_value = self.dialect.nulls_last(column, order.descending)
+        ends = [*by_value, columns.id.desc() if order.descending else columns.id]
         if order.field == "id":
-            ends = ends[-1:] if indexed_of is None or where is None else [self._by_id(order, where, indexed_of[1])]
+            ends = ends[-1:] if indexed_of is None or where is None else [self._by_id(order, where, *indexed_of)]
         found = found.order_by(*ends).limit(self._bound("limit_in", Integer()))
         return Statement(found.with_for_update(of=self.message) if locked else found, kept=False)
 
-    def _by_id(self, order: Order, where: Condition, indexed: Sequence[Indexed]) -> ColumnElement[Any]:
+    def _by_id(self, order: Order, where: Condition, queue: str, indexed: Sequence[Indexed]) -> ColumnElement[Any]:
         """Return the order of ids; where an index serves a range, in a form for which rows have to be sorted.
 
         Else a planner would rather read all rows of the table in the order of their ids.
         """
         id_: ColumnElement[Any] = self.message.c.id
-        if Conditions(self.dialect, self.message, indexed).is_of_range(where):
+        if self._conditions(queue, indexed).is_of_range(where):
             id_ = id_ + const(0)
         return id_.desc() if order.descending else id_.asc()
 
@@ -135,7 +140,7 @@ class Reading(Core):
         value = const(0) if by is None else self.conditions.value(by)
         found = select(value.label("value")).where(self._of_queue)
         if resting:
-            found = found.where(self.message.c.due_at.is_(None), self.message.c.behind_at.is_(None))
+            found = found.where(*self._resting)
         if where is not None:
             found = self._holds(found, where, indexed_of)
         if limited:
@@ -153,17 +158,23 @@ class Reading(Core):
         if indexed_of is None:
             return found.where(self.conditions.clause(where))
         queue, indexed = indexed_of
-        conditions = Conditions(self.dialect, self.message, indexed)
-        return found.where(self.of_queue(queue), conditions.clause(where))
+        return found.where(self.of_queue(queue), self._conditions(queue, indexed).clause(where))
+
+    def _conditions(self, queue: str, indexed: Sequence[Indexed]) -> Conditions:
+        named = {index_name(self.tables.prefix, queue, field): field for field in indexed}
+        return Conditions(self.dialect, self.message, named)
 
     def _found(self, by: tuple[str, ...]) -> Select[Any]:
         columns = self.message.c
         found = select(*self._record).where(columns.queue == self._bound("queue_in", Text()))
         if "live" in by:
-            found = found.where(columns.key.is_not(None), self._live)
+            key, live = self.dialect.live_key(self.message, self._live)
+            found = found.where(*live)
+        else:
+            key = columns.key
         if "resting" in by:
-            found = found.where(columns.due_at.is_(None), columns.behind_at.is_(None))
-        for name, column in (("ids", columns.id), ("keys", columns.key), ("statuses", columns.status)):
+            found = found.where(*self._resting)
+        for name, column in (("ids", columns.id), ("keys", key), ("statuses", columns.status)):
             if name in by:
                 found = found.where(self.dialect.among(column, name))
         if "after_id" in by:
@@ -183,9 +194,9 @@ class Reading(Core):
         free: list[ColumnElement[bool]] = []
         if grouped:
             other = self.message.alias("other")
-            same, alive = of_group(other, columns), live(other)
-            leased = exists().where(*same, other.c.leased_by.is_not(None), other.c.id != columns.id)
-            free = [~exists().where(*same, alive, other.c.id < columns.id), ~leased]
+            leased = exists().where(*self._lent_of_group(other, columns), other.c.id != columns.id)
+            group = select(other.c.id).where(*self._of_group(other, columns)).correlate(self.message)
+            free = [self.dialect.none_below(group, other.c.id, columns.id), ~leased]
         due = select(*self._record).where(*self._due_rows(grouped, False), *free)
         return Statement(due.order_by(columns.due_at, columns.id).limit(self._bound("limit_in", Integer())))
 
@@ -194,7 +205,7 @@ class Reading(Core):
         """Count a queue's rows by status: those in line, those behind others, those at rest, each by its own index."""
         columns = self.message.c
         in_line = columns.due_at.is_not(None)
-        behind = (columns.due_at.is_(None), columns.behind_at.is_not(None), columns.group.is_not(None), self._live)
+        behind = (columns.due_at.is_(None), columns.behind_at.is_not(None), *self._in_live_group)
         kinds: list[tuple[ColumnElement[bool], ...]] = [
             (in_line, self._in_group(False)),
             (in_line, self._in_group(True)),
@@ -230,10 +241,10 @@ class Reading(Core):
         """Count the rows of a queue that are in no line, by what they wait for, each up to a number."""
         columns = self.message.c
         limit = self._bound("limit_in", Integer())
-        behind = (columns.group.is_not(None), self._live, columns.due_at.is_(None), columns.behind_at.is_not(None))
+        behind = (*self._in_live_group, columns.due_at.is_(None), columns.behind_at.is_not(None))
         kinds = {
             "dead": (*self._resting, ~self._live),
-            "stopped": (*self._resting, columns.status != const("dead")),
+            "stopped": self.dialect.stopped(self.message),
             "waiting": behind,
         }
         parts = []
@@ -247,9 +258,10 @@ class Reading(Core):
         """Read the message that has to leave a group before the given one: the one that is lent, else the first."""
         other = self.message.alias("other")
         columns, id = other.c, self._bound("id_in", BigInteger())
-        group = (columns.queue == self._bound("queue_in", Text()), columns.group == self._bound("group_in", Text()))
-        lent = select(columns.id).where(*group, columns.leased_by.is_not(None), columns.id != id).limit(const(1))
-        before = select(columns.id).where(*group, live(other), columns.id < id).order_by(columns.id).limit(const(1))
+        asked = _Asked(self._bound("queue_in", Text()), self._bound("group_in", Text()))
+        lent = select(columns.id).where(*self._lent_of_group(other, asked), columns.id != id).limit(const(1))
+        before = select(columns.id).where(*self._of_group(other, asked), columns.id < id)
+        before = before.order_by(columns.id).limit(const(1))
         found = func.coalesce(lent.scalar_subquery(), before.scalar_subquery())
         return Statement(select(*self._record).where(self.message.c.id == found))
 

@@ -15,7 +15,6 @@ from sqlalchemy import (
     Text,
     and_,
     case,
-    delete,
     func,
     literal,
     null,
@@ -172,7 +171,7 @@ class Recalling(Core):
         history = self.tables.history
 
         def build(given: Any) -> Executable:
-            return delete(history).where(*self.dialect.delete_matches(history, given)).returning(history.c.id)
+            return self.dialect.remove(history, given, RECEIPT, returning=[history.c.id])
 
         return self._over(RECEIPT, build)
 
@@ -185,7 +184,8 @@ class Recalling(Core):
 
         def build(given: Any) -> Executable:
             rows = select(columns.queue, columns.key, columns.id, self._keys_until)
-            owned = rows.join_from(given, self.message, self._owned_by(given)).where(columns.key.is_not(None))
+            owned = self.dialect.joined(rows, given, self.message, self._owned_by(given))
+            owned = owned.where(columns.key.is_not(None))
             return self._remembering(owned.order_by(columns.queue, columns.key).with_for_update(of=self.message))
 
         return self._over(RECEIPT, build)
@@ -212,9 +212,8 @@ class Recalling(Core):
             before_all = self._bound("over", self.dialect.moment)
             rows = select(given.c.queue, given.c.key, given.c.id, before_all).where(const(1) == const(1))
             over = columns.until <= self.now
-            return self._remembering(rows.order_by(given.c.queue, given.c.key), over).returning(
-                columns.queue, columns.key
-            )
+            put = self._remembering(rows.order_by(given.c.queue, given.c.key), over)
+            return self.dialect.answer_put(put, (columns.queue, columns.key), columns.until == before_all)
 
         return self._over(("queue", "key", "id"), build)
 
@@ -223,7 +222,7 @@ class Recalling(Core):
         """Read who held the given keys, and whether they are still remembered."""
         columns = self.tables.remembered.c
         shown = [columns.queue, columns.key, columns.id, (columns.until > self.now).label("still")]
-        place = (columns.queue, columns.key)
+        place = {"queue": columns.queue, "key": columns.key}
         return self._over(("queue", "key"), lambda given: self.dialect.look_up(shown, given, (), place, locked=False))
 
     @cached_property
@@ -239,8 +238,7 @@ class Recalling(Core):
         columns = remembered.c
 
         def build(given: Any) -> Executable:
-            these = tuple_(columns.queue, columns.key).in_(select(given.c.queue, given.c.key))
-            return delete(remembered).where(these).returning(columns.id)
+            return self.dialect.remove(remembered, given, ("queue", "key"), returning=[columns.id])
 
         return self._over(("queue", "key"), build)
 
@@ -270,7 +268,8 @@ class Recalling(Core):
             **told,
             "until": self.dialect.later(self.now, self._bound("history", self.dialect.span)),
         }
-        rows = select(*kept.values()).join_from(given, self.message, which).with_for_update(of=self.message)
+        rows = self.dialect.joined(select(*kept.values()), given, self.message, which)
+        rows = rows.with_for_update(of=self.message)
         return self.dialect.insert(self.tables.history).from_select(list(kept), rows)
 
     def _owned_by(self, given: Any) -> ColumnElement[bool]:
@@ -284,9 +283,8 @@ class Recalling(Core):
     def _remembering(self, rows: Select[Any], only: ColumnElement[bool] | None = None) -> Insert:
         columns = self.tables.remembered.c
         added: Any = self.dialect.insert(self.tables.remembered).from_select(["queue", "key", "id", "until"], rows)
-        new = {"id": added.excluded.id, "until": added.excluded.until}
-        remembering: Insert = added.on_conflict_do_update(
-            index_elements=[columns.queue, columns.key], set_=new, where=only
+        remembering: Insert = self.dialect.put(
+            added, [columns.queue, columns.key], lambda new: {"id": new.id, "until": new.until}, only
         )
         return remembering
 

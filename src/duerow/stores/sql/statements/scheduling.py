@@ -13,7 +13,6 @@ from sqlalchemy import (
     delete,
     func,
     select,
-    update,
 )
 
 from duerow.stores.sql.statements.core import (
@@ -49,14 +48,13 @@ class Scheduling(Core):
         """Add a schedule, and return its name; nothing if there is one of that name."""
         columns = self.tables.schedule.c
         values = {"name": self._bound("name_in", Text()), **self._scheduled}
-        added: Any = self.dialect.insert(self.tables.schedule).values(values)
-        return Statement(added.on_conflict_do_nothing(index_elements=[columns.name]).returning(columns.name))
+        return Statement(self.dialect.add_new(self.tables.schedule, values, columns.name))
 
     @cached_property
     def update_schedule(self) -> Statement:
         """Change the schedule that has this name and version, and return its name."""
-        changed = update(self.tables.schedule).where(*self._schedule_as_read).values(self._scheduled)
-        return Statement(changed.returning(self.tables.schedule.c.name))
+        schedule = self.tables.schedule
+        return Statement(self.dialect.change(schedule, self._schedule_as_read, self._scheduled, [schedule.c.name]))
 
     @cached_property
     def delete_schedule(self) -> Statement:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
 from sqlalchemy import (
     ColumnElement,
-    Update,
     and_,
-    delete,
     func,
     null,
     select,
-    update,
 )
 from sqlalchemy.sql.base import Executable
 
@@ -36,8 +34,8 @@ class Settling(Core):
         columns = self.message.c
 
         def build(given: Any) -> Executable:
-            longer = self._settled(given).values(due_at=until, leased_until=until)
-            return longer.returning(columns.id, columns.token, columns.leased_until)
+            values, answer = {"due_at": until, "leased_until": until}, [columns.id, columns.token, columns.leased_until]
+            return self._change(given, values, answer)
 
         return self._over(RECEIPT, build)
 
@@ -46,11 +44,8 @@ class Settling(Core):
         """Take away the rows whose token matches; return their receipts."""
 
         def build(given: Any) -> Executable:
-            return (
-                delete(self.message)
-                .where(*self.dialect.delete_matches(self.message, given))
-                .returning(self.message.c.id, self.message.c.token)
-            )
+            answer = [self.message.c.id, self.message.c.token]
+            return self.dialect.remove(self.message, given, RECEIPT, returning=answer)
 
         return self._over(RECEIPT, build)
 
@@ -117,21 +112,29 @@ class Settling(Core):
 
         def build(given: Any) -> Executable:
             match = and_(self.message.c.id == given.c.id, self._same_token(given))
-            return select(*self._record).join_from(given, self.message, match).with_for_update(of=self.message)
+            found = self.dialect.joined(select(*self._record), given, self.message, match)
+            return found.with_for_update(of=self.message)
 
         return self._over(RECEIPT, build)
 
     def _turn(self, given: Any, **values: Any) -> Executable:
         """End turns: set these values, end the lease, raise the token; return the receipts that matched."""
         columns = self.message.c
-        ended = self._settled(given).values(**values, **self._turned)
-        return ended.returning(columns.id, columns.token - const(1))
+        return self._change(given, {**values, **self._turned}, [columns.id, columns.token - const(1)])
 
     def _kept_error(self, given: Any) -> ColumnElement[Any]:
         return func.coalesce(self._json(given.c.error), self.message.c.last_error)
 
-    def _settled(self, given: Any) -> Update:
-        return update(self.message).where(self.message.c.id == given.c.id, self._same_token(given), *self._untouched)
+    def _change(
+        self,
+        given: Any,
+        values: dict[str, Any],
+        answer: Sequence[ColumnElement[Any]],
+        which: Sequence[ColumnElement[bool]] = (),
+    ) -> Executable:
+        """Change the rows whose token matches, and answer them."""
+        match = [self.message.c.id == given.c.id, self._same_token(given), *self._untouched, *which]
+        return self.dialect.change(self.message, match, values, answer, given)
 
     @property
     def _untouched(self) -> tuple[ColumnElement[bool], ...]:

@@ -12,7 +12,6 @@ from sqlalchemy import (
     Text,
     and_,
     case,
-    delete,
     func,
     null,
     select,
@@ -83,7 +82,7 @@ class Staging(Pushing, Recalling):
             fresh["behind_at"] = case((behind, due), else_=null())
         rows = select(*fresh.values()).where(staged.staging_id == self._bound("staging_in", BigInteger()))
         added = self.dialect.insert(self.message).from_select(list(fresh), rows.order_by(staged.place))
-        return Statement(self._ignoring(added) if keyed else added)
+        return Statement(self._if_free(added, ()) if keyed else added)
 
     @cached_property
     def staged(self) -> Statement:
@@ -105,13 +104,13 @@ class Staging(Pushing, Recalling):
     def forget_staged(self) -> OverRows:
         """Take away the entries that were staged under the given numbers."""
         staged = self.tables.staged
-        return self._over(("id",), lambda given: delete(staged).where(staged.c.staging_id.in_(select(given.c.id))))
+        return self._over(("staging_id",), lambda given: self.dialect.remove(staged, given, ("staging_id",)))
 
     @cached_property
     def forget_stagings(self) -> OverRows:
         """Take away the notes of what was staged under the given numbers."""
         staging = self.tables.staging
-        return self._over(("id",), lambda given: delete(staging).where(staging.c.id.in_(select(given.c.id))))
+        return self._over(("id",), lambda given: self.dialect.remove(staging, given, ("id",)))
 
     @cached_property
     def old_stagings(self) -> Statement:
@@ -125,8 +124,8 @@ class Staging(Pushing, Recalling):
     def note(self) -> Statement:
         """Note a name, and return it; nothing if it is noted already, also by who commits at this moment."""
         noted = self.tables.noted
-        added: Any = self.dialect.insert(noted).values({"name": self._bound("name_in", Text()), "noted_at": self.now})
-        return Statement(added.on_conflict_do_nothing(index_elements=[noted.c.name]).returning(noted.c.name))
+        values = {"name": self._bound("name_in", Text()), "noted_at": self.now}
+        return Statement(self.dialect.add_new(noted, values, noted.c.name))
 
     @cached_property
     def old_notes(self) -> Statement:
@@ -140,9 +139,9 @@ class Staging(Pushing, Recalling):
         noted = self.tables.noted
 
         def build(given: Any) -> Executable:
-            return delete(noted).where(noted.c.name.in_(select(given.c.key))).returning(noted.c.name)
+            return self.dialect.remove(noted, given, ("name",), returning=[noted.c.name])
 
-        return self._over(("key",), build)
+        return self._over(("name",), build)
 
     @property
     def _long_ago(self) -> Any:

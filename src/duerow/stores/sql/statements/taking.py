@@ -12,14 +12,11 @@ from sqlalchemy import (
     Integer,
     Select,
     Text,
-    Update,
     and_,
     case,
-    delete,
     func,
     null,
     select,
-    update,
 )
 from sqlalchemy.sql.base import Executable
 
@@ -28,9 +25,8 @@ from duerow.stores.sql.statements.core import (
     Core,
     OverRows,
     Statement,
-    live,
-    of_group,
 )
+from duerow.stores.sql.statements.parts import ForEach
 
 
 class Taking(Core):
@@ -43,14 +39,18 @@ class Taking(Core):
         With `from_floor` rows due before the bound value `floor` are not looked at. Each row comes with the due time
         of the oldest row that was due when the statement began, lent or not: the floor for the next one.
         """
-        lent = self._lend().where(self.dialect.one_of(self.message.c.id, self._due_ids(from_floor)))
-        return Statement(lent.returning(*self._lent, *self._oldest(False, from_floor)))
+        due = self._due_ids(from_floor)
+        which = [self.dialect.one_of(self.message.c.id, due)]
+        answer = [*self._lent, *self._oldest(False, from_floor)]
+        return Statement(self.dialect.change_picked(self.message, due, which, self._lend, answer))
 
     @lru_cache(maxsize=4)  # noqa: B019 - lives as long as the store
     def lend_unread(self, from_floor: bool) -> Statement:
         """As `reserve`, but return no more than who was lent, and the due time it had; and the floor."""
-        lent = self._lend().where(self.dialect.one_of(self.message.c.id, self._due_ids(from_floor)))
-        return Statement(lent.returning(*self._unread, *self._oldest(False, from_floor)))
+        due = self._due_ids(from_floor)
+        which = [self.dialect.one_of(self.message.c.id, due)]
+        answer = [*self._unread, *self._oldest(False, from_floor)]
+        return Statement(self.dialect.change_picked(self.message, due, which, self._lend, answer))
 
     @cached_property
     def lend_picked_unread(self) -> OverRows:
@@ -58,7 +58,8 @@ class Taking(Core):
         columns = self.message.c
 
         def build(given: Any) -> Executable:
-            return self._lend().where(columns.id == given.c.id).returning(*self._unread, columns.group)
+            answer = [*self._unread, columns.group]
+            return self.dialect.change(self.message, [columns.id == given.c.id], self._lend, answer, given)
 
         return self._over(("id",), build)
 
@@ -74,8 +75,10 @@ class Taking(Core):
     @lru_cache(maxsize=4)  # noqa: B019 - lives as long as the store
     def pop(self, from_floor: bool) -> Statement:
         """Take the oldest due rows of a line without groups away; each with the time, and the floor as in `reserve`."""
-        taken = delete(self.message).where(self.dialect.one_of(self.message.c.id, self._due_ids(from_floor)))
-        return Statement(taken.returning(*self._record, self.now, *self._oldest(False, from_floor)))
+        due = self._due_ids(from_floor)
+        which = [self.dialect.one_of(self.message.c.id, due)]
+        answer = [*self._record, self.now, *self._oldest(False, from_floor)]
+        return Statement(self.dialect.remove_picked(self.message, due, which, answer))
 
     @lru_cache(maxsize=8)  # noqa: B019 - lives as long as the store
     def pick(self, grouped: bool, from_floor: bool) -> Statement:
@@ -90,8 +93,8 @@ class Taking(Core):
         columns = self.message.c
 
         def build(given: Any) -> Executable:
-            lent = self._lend().where(columns.id == given.c.id)
-            return lent.returning(*self._lent, columns.priority, columns.group)
+            answer = [*self._lent, columns.priority, columns.group]
+            return self.dialect.change(self.message, [columns.id == given.c.id], self._lend, answer, given)
 
         return self._over(("id",), build)
 
@@ -100,8 +103,7 @@ class Taking(Core):
         """Take rows that were picked away, as `pop` does."""
 
         def build(given: Any) -> Executable:
-            taken = delete(self.message).where(self.message.c.id.in_(select(given.c.id)))
-            return taken.returning(*self._record, self.now)
+            return self.dialect.remove(self.message, given, ("id",), returning=[*self._record, self.now])
 
         return self._over(("id",), build)
 
@@ -114,15 +116,16 @@ class Taking(Core):
         """
         columns = self.message.c
         other = self.message.alias("other")
-        same, alive = of_group(other, columns), live(other)
-        before = select(other.c.id).where(*same, alive, other.c.id < columns.id).order_by(other.c.id).limit(const(1))
-        leased = select(other.c.id).where(*same, other.c.leased_by.is_not(None), other.c.id != columns.id)
-        blocking = [one.correlate(self.message) for one in (before, leased.limit(const(1)))]
-        held = [one.with_for_update(read=True, skip_locked=True) for one in blocking]
+        id = other.c.id
+        group = select(id).where(*self._of_group(other, columns)).correlate(self.message)
+        before = [self.dialect.below(group, id, columns.id, held) for held in (False, True)]
+        leased = select(id).where(*self._lent_of_group(other, columns), id != columns.id).limit(const(1))
+        leased = leased.correlate(self.message)
+        lent = [one.scalar_subquery() for one in (leased, leased.with_for_update(read=True, skip_locked=True))]
 
         def build(given: Any) -> Executable:
-            shown = [columns.id, columns.leased_by.is_not(None), *(one.scalar_subquery() for one in (*blocking, *held))]
-            return select(*shown).join_from(given, self.message, columns.id == given.c.id)
+            shown = [columns.id, columns.leased_by.is_not(None), before[0], lent[0], before[1], lent[1]]
+            return self.dialect.joined(select(*shown), given, self.message, columns.id == given.c.id)
 
         return self._over(("id",), build)
 
@@ -133,17 +136,14 @@ class Taking(Core):
         error = self.dialect.ended_lease(self.message, self._bound("attempts_in", Integer()))
 
         def build(given: Any) -> Executable:
-            return (
-                update(self.message)
-                .where(columns.id == given.c.id)
-                .values(
-                    due_at=null(),
-                    behind_at=columns.due_at,
-                    last_error=case((columns.leased_until.is_not(None), error), else_=columns.last_error),
-                    leased_by=null(),
-                    leased_until=null(),
-                )
-            )
+            values = {
+                "due_at": null(),
+                "behind_at": columns.due_at,
+                "last_error": case((columns.leased_until.is_not(None), error), else_=columns.last_error),
+                "leased_by": null(),
+                "leased_until": null(),
+            }
+            return self.dialect.change(self.message, [columns.id == given.c.id], values, given=given)
 
         return self._over(("id",), build)
 
@@ -154,32 +154,36 @@ class Taking(Core):
         other = self.message.alias("other")
 
         def build(given: Any) -> Executable:
-            same, alive = of_group(other, given.c), live(other)
-            first = select(other.c.id).where(*same, alive).order_by(other.c.id).limit(const(1))
-            ids = select(first.correlate(given).scalar_subquery()).select_from(given)
+            first = select(other.c.id).where(*self._of_group(other, given.c)).order_by(other.c.id).limit(const(1))
+            ids = select(first.correlate(given).scalar_subquery().label("id")).select_from(given)
             # Not only where it is behind: who puts it there at this moment is waited for, or ends this transaction.
-            moved = update(self.message).where(columns.id.in_(ids), columns.leased_by.is_(None))
+            free = columns.leased_by.is_(None)
+            firsts = ids.subquery("first")
+            match = columns.id == firsts.c.id
+            picked = self.dialect.joined(select(columns.id), firsts, self.message, match).where(free).with_for_update()
             due = func.coalesce(columns.behind_at, columns.due_at, type_=self.dialect.moment)
-            return moved.values(due_at=due, behind_at=null()).returning(columns.queue, columns.due_at)
+            values, answer = {"due_at": due, "behind_at": null()}, [columns.queue, columns.due_at]
+            return self.dialect.change_picked(self.message, picked, [columns.id.in_(ids), free], values, answer)
 
         return self._over(("queue", "group"), build)
 
     @cached_property
     def further_lines(self) -> OverRows:
         """Read the lowest priority in use between the given ones, in groups or not; null: none. And if it is paused."""
-        columns = self.message.c
+        columns, names = self.message.c, ("grouped", "low", "high")
 
-        def build(given: Any) -> Executable:
+        def asked(given: Any) -> Select[Any]:
             def lowest(grouped: bool) -> Any:
-                between = (columns.priority > given.c.low, columns.priority < given.c.high)
+                between = (columns.priority > given.low, columns.priority < given.high)
                 in_line = (columns.due_at.is_not(None), self._in_group(grouped))
-                found = select(func.min(columns.priority)).where(self._of_queue, *between, *in_line)
-                return found.correlate(given).scalar_subquery()
+                found = self.dialect.first(columns.priority, self._of_queue, *between, *in_line)
+                return found.correlate_except(self.message).scalar_subquery()
 
-            found = case((given.c.grouped, lowest(True)), else_=lowest(False))
-            return select(given.c.grouped, found, self._paused).select_from(given)
+            return select(given.grouped, case((given.grouped, lowest(True)), else_=lowest(False)), self._paused)
 
-        return self._over(("grouped", "low", "high"), build)
+        if self.dialect.ranges_by_rows:
+            return self._over(names, lambda given: asked(given.c).select_from(given))
+        return ForEach(self.dialect, names, asked)
 
     @cached_property
     def next_due(self) -> OverRows:
@@ -190,7 +194,7 @@ class Taking(Core):
             def first(grouped: bool) -> Any:
                 in_line = (columns.due_at >= self._bound("floor", self.dialect.moment), self._in_group(grouped))
                 line = (self._of_queue, columns.priority == given.c.priority)
-                return select(func.min(columns.due_at)).where(*line, *in_line).correlate(given).scalar_subquery()
+                return self.dialect.first(columns.due_at, *line, *in_line).correlate(given).scalar_subquery()
 
             found = case((given.c.grouped, first(True)), else_=first(False))
             return select(found, self.now).select_from(given)
@@ -203,24 +207,27 @@ class Taking(Core):
         columns = self.message.c
         return (columns.id, columns.token, columns.status, columns.place_at)
 
-    def _lend(self) -> Update:
+    @cached_property
+    def _lend(self) -> dict[str, Any]:
+        """What every row is given that is lent, or buried since its attempts are used up."""
         columns = self.message.c
         attempts = self._bound("attempts_in", Integer())
         unsettled = self._unsettled
         used_up = and_(unsettled, columns.attempts >= attempts)
         until = self.lease_end
-        return update(self.message).values(
-            status=case((used_up, const("dead")), else_=self._lent_status),
-            due_at=case((used_up, null()), else_=until),
-            place_at=columns.due_at,
-            attempts=columns.attempts + case((used_up, const(0)), else_=const(1)),
-            token=columns.token + const(1),
-            leased_by=case((used_up, null()), else_=self._bound("consumer", Text())),
-            leased_until=case((used_up, null()), else_=until),
-            last_attempt_at=case((used_up, columns.last_attempt_at), else_=self.now),
-            last_error=case((unsettled, self.dialect.ended_lease(self.message, attempts)), else_=columns.last_error),
+        error = self.dialect.ended_lease(self.message, attempts)
+        return {
+            "status": case((used_up, const("dead")), else_=self._lent_status),
+            "due_at": case((used_up, null()), else_=until),
+            "place_at": columns.due_at,
+            "attempts": columns.attempts + case((used_up, const(0)), else_=const(1)),
+            "token": columns.token + const(1),
+            "leased_by": case((used_up, null()), else_=self._bound("consumer", Text())),
+            "leased_until": case((used_up, null()), else_=until),
+            "last_attempt_at": case((used_up, columns.last_attempt_at), else_=self.now),
+            "last_error": case((unsettled, error), else_=columns.last_error),
             **self._finished(case((used_up, self.now), else_=null())),
-        )
+        }
 
     @property
     def _unsettled(self) -> ColumnElement[bool]:
@@ -238,6 +245,7 @@ class Taking(Core):
     def _first_due(self, shown: Sequence[ColumnElement[Any]], grouped: bool, from_floor: bool) -> Select[Any]:
         columns = self.message.c
         due = select(*shown).where(*self._due_rows(grouped, from_floor)).order_by(columns.due_at, columns.id)
+        due = self.dialect.by_line(due, self.message, grouped)
         return due.limit(self._bound("limit_in", Integer())).with_for_update(skip_locked=True, key_share=self.key_share)
 
     def _oldest(self, grouped: bool, from_floor: bool) -> list[Any]:

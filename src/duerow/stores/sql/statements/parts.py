@@ -1,0 +1,158 @@
+"""Statements that a database carries out as several, where writes do not answer the rows that they wrote.
+
+Each is a small plan in a transaction: rows are locked first, and then written by their primary keys, whatever led to
+them; so what a condition said of them when they were locked still holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping, Sequence
+from types import SimpleNamespace
+from typing import Any, Final
+
+import msgspec
+from sqlalchemy import BigInteger, Select, bindparam, union_all
+from sqlalchemy import Dialect as SqlDialect
+from sqlalchemy.sql.base import Executable
+
+from duerow.stores.sql.dialects.base import Dialect
+from duerow.stores.sql.statements.core import OverRows, Statement, Step
+
+_decode = msgspec.json.Decoder().decode
+
+FOUND: Final = "found"
+"""The bound value that holds the primary keys of the locked rows."""
+
+TOLD: Final = "told"
+"""The bound value that holds the time at which they were locked."""
+
+Answer = Generator[Step, Any, list[Any]]
+
+
+class InParts(Executable):
+    """A write in several parts; it takes the place of an SQL statement.
+
+    Attributes:
+        statements: the parts.
+        alone: whether it needs no transaction around it.
+    """
+
+    is_dml = True
+    is_select = False
+    returning_column_descriptions = (True,)
+    alone = False
+
+    def __init__(self, *elements: Any) -> None:
+        self.statements = [Statement(element) for element in elements]
+
+    def parts(self, values: Mapping[str, Any]) -> Answer:
+        """Carry the parts out."""
+        raise NotImplementedError
+
+    def compile(self, dialect: SqlDialect) -> str:
+        """Return the texts of the parts, for people."""
+        return ";\n".join(str(statement.element.compile(dialect=dialect)).strip() for statement in self.statements)
+
+
+class Locked(InParts):
+    """Locks rows and reads what to answer of them, their primary keys and the time; and then writes them.
+
+    Args:
+        lock: what locks and reads; the time is the last column.
+        write: what writes the rows with the primary keys FOUND, as of the time TOLD.
+        keys: how many columns the primary key has.
+        pack: makes the bound value FOUND of these columns.
+    """
+
+    def __init__(self, lock: Any, write: Any, keys: int, pack: Callable[[Sequence[Sequence[Any]]], Any]) -> None:
+        super().__init__(lock, write)
+        self.keys, self.pack = keys, pack
+
+    def parts(self, values: Mapping[str, Any]) -> Answer:
+        """Answer what was read."""
+        lock, write = self.statements
+        rows = yield Step(lock, values)
+        if not rows:
+            return []
+        end = len(rows[0]) - 1
+        begin = end - self.keys
+        found = self.pack([row[begin:end] for row in rows])
+        yield Step(write, {**values, FOUND: found, TOLD: rows[0][end]})
+        return [row[:begin] for row in rows]
+
+
+class Adding(InParts):
+    """Looks whether there is a row, and adds one if there is none; whoever does so at the same time loses."""
+
+    def parts(self, values: Mapping[str, Any]) -> Answer:
+        """Answer the row that was added."""
+        look, add = self.statements
+        if (yield Step(look, values)):
+            return []
+        return list((yield Step(add, values)))
+
+
+class Kept(InParts):
+    """Answers only the rows whose last column is true, and leaves that out."""
+
+    alone = True
+
+    def parts(self, values: Mapping[str, Any]) -> Answer:
+        """Answer them."""
+        (write,) = self.statements
+        return [row[:-1] for row in (yield Step(write, values)) if row[-1]]
+
+
+class ForEach(OverRows):
+    """A query for each given row, all of them as one statement in which the values of rows are constants.
+
+    Args:
+        dialect: whose rows.
+        names: the columns of the rows, which hold numbers.
+        ask: makes the query of one row, given its values by these names.
+    """
+
+    def __init__(self, dialect: Dialect, names: Sequence[str], ask: Callable[[Any], Select[Any]]) -> None:
+        super().__init__(dialect, dict.fromkeys(names, BigInteger()), ask)
+        self._of: dict[int, Statement] = {}
+
+    def alike(self, alike: frozenset[str]) -> Statement:
+        """Return the statement for rows that are alike in these columns."""
+        if alike not in self._statements:
+            self._statements[alike] = Statement(_Each(self, alike))
+        return self._statements[alike]
+
+    def of(self, count: int) -> Statement:
+        """Return the statement for so many rows."""
+        if count not in self._of:
+            asked: list[Any] = []
+            for row in range(count):
+                values = {name: bindparam(f"{name}_{row}", type_=BigInteger()) for name in self.types}
+                asked.append(self.build(SimpleNamespace(**values)))
+            self._of[count] = Statement(union_all(*asked))
+        return self._of[count]
+
+
+class _Each(InParts):
+    is_dml = False
+    alone = True
+
+    def __init__(self, asked: ForEach, alike: frozenset[str]) -> None:
+        super().__init__()
+        self.asked = asked
+        self.differing = [name for name in asked.types if name not in alike]
+        self.same = sorted(alike)
+
+    def parts(self, values: Mapping[str, Any]) -> Answer:
+        """Answer all rows."""
+        rows = _decode(values["given"]) if self.differing else [[]]
+        bound = dict(values)
+        for place, row in enumerate(rows):
+            named = dict(zip(self.differing, row if isinstance(row, list) else [row], strict=True))
+            named |= {name: values[f"given_{name}"] for name in self.same}
+            bound |= {f"{name}_{place}": value for name, value in named.items()}
+        return list((yield Step(self.asked.of(len(rows)), bound)))
+
+    def compile(self, dialect: SqlDialect) -> str:
+        """Return the text for two rows, for people."""
+        return str(self.asked.of(2).element.compile(dialect=dialect))

@@ -1,0 +1,87 @@
+"""On MariaDB no operation reads more rows in a crowd than it does beside few messages."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+
+import pytest
+
+import duerow
+from duerow.testing.conformance.fixtures import Place
+from tests.plans.crowd import FEW, FULL, SMALL, Crowd, insertions
+from tests.plans.examining import OnMariadb
+from tests.plans.history import on_mariadb
+from tests.plans.operations import OPERATIONS, Operation
+from tests.stores.mysql.callers import opened
+
+MARGIN = 150
+"""How many rows more an operation may read in the crowd."""
+
+
+class Mariadb:
+    """How MariaDB writes the crowd."""
+
+    def series(self, count: int) -> str:
+        return f"(SELECT CAST(seq AS SIGNED) AS n FROM seq_1_to_{max(count, 1)} WHERE {count} > 0) AS numbers"
+
+    def moment(self, seconds: str) -> str:
+        return f"TIMESTAMPADD(MICROSECOND, ({seconds}) * 1000000, UTC_TIMESTAMP(6))"
+
+
+@dataclass(frozen=True)
+class Two:
+    """A database with a crowd, and one with few messages."""
+
+    crowded: Place
+    lonely: Place
+
+
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param(SMALL, id="small"),
+        pytest.param(FULL, id="full", marks=[pytest.mark.soak, pytest.mark.timeout(1_800)]),
+    ],
+)
+def databases(request: pytest.FixtureRequest, mariadb_url: str) -> Iterator[Two]:
+    """Both, written."""
+    places = [Place(mariadb_url, {"schema": f"crowd_{uuid.uuid4().hex[:12]}"}) for _ in range(2)]
+    with closing(opened(mariadb_url, autocommit=True)) as connection, connection.cursor() as cursor:
+        cursor.execute("SET sql_mode = 'ANSI_QUOTES,PIPES_AS_CONCAT'")
+        try:
+            for place, crowd in zip(places, (request.param, FEW), strict=True):
+                fill(cursor, place, crowd)
+            yield Two(*places)
+        finally:
+            for place in places:
+                cursor.execute(f"DROP DATABASE IF EXISTS {place.settings['schema']}")
+
+
+def fill(cursor: object, place: Place, crowd: Crowd) -> None:
+    """Make the tables and write the crowd."""
+    duerow.connect(place.url, migrate=True, **place.settings).close()
+    schema = place.settings["schema"]
+    texts = [
+        text.replace(", key, kind", ', "key", kind')
+        for text in insertions(Mariadb(), f"{schema}.duerow_message", crowd)
+    ]
+    for text in [*texts, on_mariadb(schema, crowd.history)]:
+        cursor.execute(text)  # type: ignore[attr-defined]
+    cursor.execute(f"ANALYZE TABLE {schema}.duerow_message, {schema}.duerow_history")  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
+def test_each_operation_reads_no_more_rows_in_a_crowd(databases: Two, operation: Operation) -> None:
+    read = []
+    for place in (databases.lonely, databases.crowded):
+        with duerow.connect(place.url, **place.settings) as database:
+            examining = OnMariadb(database)
+            examined = examining.examine(operation.plan(examining.store, examining.leased()))
+        assert examined.steps
+        read.append(examined)
+    lonely, crowded = read
+    # The crowd has a line more; what is counted of it is read, written to a table and read again.
+    assert crowded.instructions <= lonely.instructions + 3 * operation.count + MARGIN, crowded.busiest

@@ -1,0 +1,13 @@
+-- Hold the given keys unless they are remembered, also by who commits at this moment; return those
+-- held.
+INSERT INTO duerow_remembered (queue, `key`, id, until) SELECT given.queue, given.`key`, given.id, :over AS anon_2
+FROM (SELECT given_rows.`queue`, given_rows.`key`, given_rows.`id`
+FROM JSON_TABLE(:given, '$[*]' COLUMNS (`queue` VARCHAR(255) CHARACTER
+SET utf8mb4 COLLATE utf8mb4_nopad_bin PATH '$[0]', `key` VARCHAR(255) CHARACTER
+SET utf8mb4 COLLATE utf8mb4_nopad_bin PATH '$[1]', `id` BIGINT PATH '$[2]')) AS given_rows) AS given
+WHERE 1 = 1
+ORDER BY given.queue, given.`key` ON DUPLICATE KEY UPDATE id = CASE WHEN (duerow_remembered.until <= UTC_TIMESTAMP(6))
+    THEN
+VALUES(id) ELSE duerow_remembered.id END, until = CASE WHEN (duerow_remembered.until <= UTC_TIMESTAMP(6)) THEN
+VALUES(until) ELSE duerow_remembered.until END
+RETURNING duerow_remembered.queue, duerow_remembered.`key`, duerow_remembered.until = :over AS anon_1

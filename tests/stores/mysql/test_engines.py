@@ -1,0 +1,132 @@
+"""A write of several statements is one transaction at READ COMMITTED, also on an engine of the user's own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import Engine, create_engine, make_url
+from sqlalchemy.ext.asyncio import create_async_engine
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+
+import duerow
+import duerow.aio
+from duerow import Draft
+from duerow.entity import EntityQueue, QueueState, queue_state
+from duerow.errors import ConfigurationError, NotSupported, StoreUnavailable
+from duerow.testing.clock import MovableClock, hours
+from duerow.testing.conformance.fixtures import Place
+from duerow.testing.faces import Face
+
+LEVELS = [None, "AUTOCOMMIT", "READ COMMITTED", "SERIALIZABLE"]
+
+
+def options(level: str | None) -> dict[str, Any]:
+    return {} if level is None else {"isolation_level": level}
+
+
+@pytest.fixture(params=LEVELS)
+def level(request: pytest.FixtureRequest) -> str | None:
+    """How the user's engine ends its transactions; None: as the driver does by default."""
+    found: str | None = request.param
+    return found
+
+
+@pytest.fixture
+def engine(place: Place, level: str | None) -> Iterator[Engine]:
+    """A blocking engine of the user's own, whose sessions live in another time zone."""
+    url = make_url(place.url).set(drivername="mysql+pymysql")
+    made = create_engine(url, connect_args={"init_command": "SET time_zone = '+05:45'"}, **options(level))
+    yield made
+    made.dispose()
+
+
+def seen_by_others(superuser: Any, place: Place) -> list[str]:
+    superuser.execute(f"SELECT status FROM `{place.settings['schema']}`.duerow_message ORDER BY id")
+    return [status for (status,) in superuser.fetchall()]
+
+
+def spoil(superuser: Any, place: Place) -> None:
+    """Give all messages a kind that nobody can read."""
+    superuser.execute(f"UPDATE `{place.settings['schema']}`.duerow_message SET kind = 'odd'")
+
+
+def test_what_was_written_in_several_steps_is_there_for_all(engine: Engine, place: Place, superuser: Any) -> None:
+    clock = MovableClock()
+    db = duerow.connect(engine, clock=clock, **place.settings)
+    queue = db.queue("mail")
+    queue.push_many([Draft(1), Draft(2, key="two")])
+    assert seen_by_others(superuser, place) == ["new", "new"]
+    queue.push(3)
+    reservation = queue.reserve()
+    assert reservation is not None
+    queue.rollback(reservation, delay=hours(1))
+    assert seen_by_others(superuser, place) == ["error", "new", "new"]
+    spoil(superuser, place)
+    assert queue.pop() is None
+    assert seen_by_others(superuser, place) == ["error", "dead", "dead"]
+    first = db.schedule("hourly", every=hours(1), queue="mail", payload={"a": 1})
+    assert db.schedule("hourly", every=hours(1), queue="mail", payload={"a": 1}) == first
+    clock.advance(hours(1))
+    assert (db.maintain().pushed, db.maintain().pushed) == (1, 0)
+    assert db.unschedule("hourly")
+
+
+async def test_so_it_is_through_an_async_engine(place: Place, level: str | None, superuser: Any) -> None:
+    engine = create_async_engine(make_url(place.url).set(drivername="mysql+asyncmy"), **options(level))
+    db = await duerow.aio.connect(engine, **place.settings)
+    queue = db.queue("mail")
+    await queue.push_many([Draft(1), Draft(2, key="two")])
+    assert seen_by_others(superuser, place) == ["new", "new"]
+    reservation = await queue.reserve()
+    assert reservation is not None
+    await queue.rollback(reservation, delay=hours(1))
+    assert seen_by_others(superuser, place) == ["error", "new"]
+    spoil(superuser, place)
+    assert await queue.pop_many(2) == []
+    assert seen_by_others(superuser, place) == ["error", "dead"]
+    await engine.dispose()
+
+
+def test_moments_are_in_utc_whatever_the_session_says(engine: Engine, place: Place) -> None:
+    queue = duerow.connect(engine, **place.settings).queue("mail")
+    with duerow.connect(place.url, **place.settings) as db:
+        pushed = queue.push(1, delay=timedelta(minutes=1))
+        db.queue("mail").push(2)
+        theirs, ours = queue.find()
+        assert ours.payload == 2
+        assert theirs.id == pushed.id
+        assert abs(theirs.created_at - ours.created_at) < timedelta(seconds=30)
+        assert theirs.due_at == theirs.created_at + timedelta(minutes=1)
+
+
+def test_a_server_that_nobody_runs_is_an_error_of_duerows_own(face: Face) -> None:
+    with pytest.raises(StoreUnavailable) as refused:
+        face.connect("mysql://nobody@127.0.0.1:1/none")
+    assert refused.value.outcome == "none"
+
+
+def test_a_setting_that_there_is_none_of_is_refused(place: Place) -> None:
+    with pytest.raises(ConfigurationError, match="has no setting busy_timeout"):
+        duerow.connect(place.url, busy_timeout=5)
+
+
+class Base(DeclarativeBase):
+    """The application's own tables."""
+
+
+class Sms(Base):
+    """A row that would be a message."""
+
+    __tablename__ = "sms"
+    id: Mapped[int] = mapped_column(primary_key=True)
+    sending: Mapped[QueueState] = queue_state("sending")
+
+
+def test_a_queue_state_in_a_table_of_the_users_own_is_refused(place: Place) -> None:
+    engine = create_engine(make_url(place.url).set(drivername="mysql+pymysql"))
+    with pytest.raises(NotSupported, match="cannot be on mysql yet"):
+        EntityQueue(Sms.sending, engine)
+    engine.dispose()

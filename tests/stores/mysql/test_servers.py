@@ -1,0 +1,200 @@
+"""What the server says is told as what it means, and servers that cannot keep the promises are refused."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from datetime import timedelta
+from typing import Any
+
+import pymysql
+import pytest
+from sqlalchemy import make_url
+
+import duerow
+from duerow import Commit, Draft, Rollback
+from duerow.errors import (
+    ConfigurationError,
+    Conflict,
+    DuerowError,
+    SchemaOutdated,
+    StoreRefused,
+    StoreUnavailable,
+)
+from duerow.stores.sql.dialects.mysql import MySQL
+from duerow.testing.conformance.fixtures import Place
+from duerow.testing.faces import Face, unwrapped
+from duerow.testing.faults import at, watch
+from tests.stores.mysql.callers import opened
+
+MEANINGS: list[tuple[list[int], type[DuerowError]]] = [
+    ([1205, 1213, 1062, 1020], Conflict),
+    ([2003, 2006, 2013, 1927, 1040, 1053, 1290, 1114, 1317], StoreUnavailable),
+    ([1044, 1045, 1049, 1142], ConfigurationError),
+    ([1146, 1054], SchemaOutdated),
+    ([1406, 1064, 1153], StoreRefused),
+]
+
+
+@pytest.mark.parametrize(("codes", "meaning"), MEANINGS, ids=[meaning.__name__ for _, meaning in MEANINGS])
+def test_each_number_of_an_error_has_its_meaning(codes: list[int], meaning: type[DuerowError]) -> None:
+    for code in codes:
+        found = MySQL().explain(pymysql.err.OperationalError(code, "as the server says"))
+        assert type(found) is meaning, code
+
+
+def test_servers_that_cannot_keep_the_promises_are_refused() -> None:
+    check = MySQL().check_server
+    check(("10.11.6-MariaDB", 0, "STATEMENT"))
+    check(("5.5.5-10.6.0-MariaDB-log", 1, "MIXED"))
+    check(("11.4.2-MariaDB", 1, "ROW"))
+    for row, why in (
+        (("8.0.36", 0, "ROW"), "MySQL 8.0.36"),
+        (("10.5.22-MariaDB", 0, "ROW"), "10.6 or later"),
+        (("10.11.6-MariaDB", 1, "STATEMENT"), "binlog_format"),
+    ):
+        with pytest.raises(ConfigurationError, match=why):
+            check(row)
+
+
+@pytest.fixture
+def end_sessions(superuser: Any) -> Callable[[], None]:
+    """A function that ends all sessions that this test began, and waits until they are gone."""
+    superuser.execute("SELECT MAX(id) FROM information_schema.processlist")
+    ((last,),) = superuser.fetchall()
+
+    def end() -> None:
+        others = f"SELECT id FROM information_schema.processlist WHERE user = 'root' AND id > {last}"
+        superuser.execute(others)
+        for (id,) in superuser.fetchall():
+            superuser.execute(f"KILL {id}")
+        while superuser.execute(others):
+            time.sleep(0.01)
+
+    return end
+
+
+def test_a_session_that_was_ended_is_not_used_again(face: Face, place: Place, end_sessions: Callable[[], None]) -> None:
+    with face.connect(place.url, **place.settings) as db:
+        queue = db.queue("mail")
+        queue.push(1)
+        end_sessions()
+        with pytest.raises(StoreUnavailable) as broken:
+            queue.push(2)
+        assert broken.value.outcome == "unknown"
+        queue.push(3)
+        assert [message.payload for message in queue.find()] == [1, 3]
+
+
+def test_a_connection_that_drops_in_mid_transaction_leaves_nothing_half_done(
+    face: Face, place: Place, end_sessions: Callable[[], None]
+) -> None:
+    with face.connect(place.url, **place.settings) as db:
+        watch(unwrapped(db), at("reserve: step 1", end_sessions))
+        queue = db.queue("mail")
+        queue.push_many([Draft(number, group="g" if number else None) for number in range(3)])
+        with pytest.raises(StoreUnavailable):
+            queue.reserve_many(3)
+        assert [(message.attempts, message.leased_by) for message in queue.find()] == [(0, None)] * 3
+        assert [one.attempt for one in queue.reserve_many(3)] == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("change", "repair", "why"),
+    [
+        (
+            "ENGINE=MyISAM",
+            "ENGINE=InnoDB",
+            "part is kept by MyISAM, where no transaction can be undone.* ENGINE=InnoDB",
+        ),
+        (
+            "CONVERT TO CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci",
+            "CONVERT TO CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin",
+            "column content of table duerow_part compares text by utf8mb4_general_ci.* COLLATE utf8mb4_nopad_bin",
+        ),
+    ],
+    ids=["engine", "collation"],
+)
+def test_tables_that_cannot_keep_the_promises_are_refused_when_a_handle_is_opened(
+    face: Face, bare_place: Place, superuser: Any, change: str, repair: str, why: str
+) -> None:
+    face.connect(bare_place.url, migrate=True, **bare_place.settings).close()
+    table = f"`{bare_place.settings['schema']}`.duerow_part"
+    superuser.execute(f"ALTER TABLE {table} {change}")
+    for migrate in (False, True):
+        with pytest.raises(ConfigurationError, match=why):
+            face.connect(bare_place.url, migrate=migrate, **bare_place.settings)
+    superuser.execute(f"ALTER TABLE {table} {repair}")
+    face.connect(bare_place.url, **bare_place.settings).close()
+
+
+def test_a_transaction_that_lost_in_a_deadlock_is_carried_out_again(place: Place, superuser: Any) -> None:
+    message = f"`{place.settings['schema']}`.duerow_message"
+    with duerow.connect(place.url, **place.settings) as db, closing(opened(place.url)) as rival:
+        queue = db.queue("mail")
+        queue.push_many([Draft(1), Draft(2)])
+        first, second = queue.reserve_many(2)
+        cursor = rival.cursor()
+        # The one that has written less is the victim: the rival writes more, and holds the second row.
+        cursor.executemany(
+            f"INSERT INTO {message} (queue, kind, payload, priority, status, first_due_at, attempts, token, created_at)"
+            " VALUES ('sms', 'json', %s, 0, 'new', NOW(), 0, 0, NOW())",
+            [[number] for number in range(100)],
+        )
+        cursor.execute(f"UPDATE {message} SET attempts = attempts + 1 WHERE id = %s", [second.message.id])
+        refused: list[Any] = []
+        endings = [(first, Commit()), (second, Rollback(timedelta(minutes=1)))]
+        settling = threading.Thread(target=lambda: refused.append(queue.settle(endings)))
+        settling.start()
+        wait_until_locked(superuser)
+        cursor.execute(f"UPDATE {message} SET attempts = attempts + 1 WHERE id = %s", [first.message.id])
+        rival.commit()
+        settling.join(30)
+        assert refused == [[]]
+        assert [(message.payload, message.status) for message in queue.find()] == [(2, "error")]
+
+
+def wait_until_locked(superuser: Any) -> None:
+    """Return once a transaction waits for a lock."""
+    waiting = "SELECT 1 FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'"
+    for _ in range(100):
+        if superuser.execute(waiting):
+            return
+        time.sleep(0.2)  # the view is made anew only when nobody looked for a tenth of a second
+    raise AssertionError("nobody waits")
+
+
+@pytest.fixture
+def humble(mariadb_url: str, superuser: Any) -> Iterator[str]:
+    """The URL of a user without any rights to create."""
+    superuser.execute("CREATE USER 'humble'@'127.0.0.1' IDENTIFIED BY 'pw'")
+    url = make_url(mariadb_url)
+    superuser.execute(f"GRANT SELECT ON `{url.database}`.* TO 'humble'@'127.0.0.1'")
+    yield url.set(username="humble", password="pw").render_as_string(False)
+    superuser.execute("DROP USER 'humble'@'127.0.0.1'")
+
+
+def test_a_user_without_the_right_to_create_is_told_what_to_hand_to_whom_and_works_on_tables_that_are_there(
+    face: Face, humble: str, bare_place: Place, superuser: Any
+) -> None:
+    schema = bare_place.settings["schema"]
+    with pytest.raises(ConfigurationError, match=r"(?s)not let this user.*Hand this to.*CREATE TABLE"):
+        face.connect(humble, migrate=True, **bare_place.settings)
+    face.connect(bare_place.url, migrate=True, **bare_place.settings).close()
+    superuser.execute(f"GRANT SELECT ON `{schema}`.* TO 'humble'@'127.0.0.1'")
+    with face.connect(humble, **bare_place.settings) as database:
+        with pytest.raises(ConfigurationError, match=r"does not let this user do that \(error 1142\)"):
+            database.queue("mail").push("hello")
+        assert database.queue("mail").count() == 0
+    superuser.execute(f"GRANT SELECT, INSERT, UPDATE, DELETE ON `{schema}`.* TO 'humble'@'127.0.0.1'")
+    with face.connect(humble, migrate=True, **bare_place.settings) as database:
+        queue = database.queue("mail")
+        queue.push("hello", key="m-1")
+        with queue.reserving() as message:
+            assert message is not None
+        assert queue.count() == 0
+        indexed = database.queue("mail", indexed={"to": str})
+        with pytest.raises(ConfigurationError, match=r"(?s)not let this user.*Hand this to.*CREATE INDEX"):
+            indexed.declare()
