@@ -146,7 +146,7 @@ class PostgreSQL:
     """One statement claims: the ids are picked with FOR UPDATE SKIP LOCKED, then updated by primary key."""
 
     name = "postgresql"
-    capabilities = Capabilities()
+    capabilities = Capabilities(receives=True)
     moment: TypeEngine[Any] = DateTime(timezone=True)
     span: TypeEngine[Any] = BigInteger()  # microseconds: the days of an INTERVAL are as long as the session's zone says
     json = JsonText("JSON")

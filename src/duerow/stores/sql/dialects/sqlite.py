@@ -59,7 +59,7 @@ class SQLite:
     """Runs in the process, so its clock is the host's; a transaction that begins by writing has the file for itself."""
 
     name = "sqlite"
-    capabilities = Capabilities(hosts=False, parallel_writes=False)
+    capabilities = Capabilities(hosts=False, parallel_writes=False, receives=True)
     moment: TypeEngine[Any] = BigInteger()
     span: TypeEngine[Any] = BigInteger()
     json = JsonText("TEXT")

@@ -76,6 +76,18 @@ RECORD: Final = (
 """The columns of a record, in the order of its fields."""
 
 
+_MOMENTS: Final = (
+    "due_at",
+    "first_due_at",
+    "created_at",
+    "last_attempt_at",
+    "started_at",
+    "finished_at",
+    "until",
+)
+"""The moments that are given as they are, of messages and turns that come from elsewhere."""
+
+
 class Statement:
     """An SQL statement; compiled once for each driver by whoever executes it, if it is kept for more than one use."""
 
@@ -193,6 +205,12 @@ class Core:
             "remember": self.dialect.span,
             "staging_id": BigInteger(),
             "place": Integer(),
+            "name": Text(),
+            "status": Text(),
+            "attempts": Integer(),
+            "worker": Text(),
+            "last_error": Text(),
+            **dict.fromkeys(_MOMENTS, self.dialect.moment),
         }
         return OverRows(self.dialect, {name: types[name] for name in names}, build)
 
