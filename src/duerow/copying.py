@@ -106,7 +106,7 @@ class Asked:
         routes: the queue, and its queue of dead letters if that goes along.
         move: whether messages leave the source.
         history: how long the target keeps turns, by its queue; none for a queue whose turns are left out.
-        definitions: what is to be declared of queues of the target.
+        definitions: what is declared of queues of the target as it is in the source.
         name: names the copy.
         paused: the queues of the source that hand nothing out, so that groups can leave in their order.
     """

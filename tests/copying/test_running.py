@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -38,6 +39,30 @@ class Site:
         self.worker.stop()
         self.thread.join(PATIENCE)
         assert not self.thread.is_alive()
+
+
+@pytest.mark.parametrize("families", [("memory", "sqlite", "sync"), ("postgresql", "postgresql", "sync")], ids="-".join)
+def test_of_several_who_move_a_queue_at_once_each_message_is_counted_by_one(
+    make_pair: Make, families: tuple[str, str, str]
+):
+    pair = make_pair(*families)
+    source, target = pair.open("source"), pair.open("target")
+    source.queue("mail").push_many([Draft(n) for n in range(700)])
+    start = threading.Barrier(3, timeout=PATIENCE)
+
+    def move(_: int) -> Copied:
+        with (
+            duerow.connect(pair.places["source"].url, **pair.places["source"].settings) as here,
+            duerow.connect(pair.places["target"].url, **pair.places["target"].settings) as there,
+        ):
+            start.wait()
+            return duerow.copy(here, there, "mail", move=True, beside=True)
+
+    with ThreadPoolExecutor(3) as threads:
+        reports = [*threads.map(move, range(3))]
+    assert sum(report.messages for report in reports) == 700
+    assert source.queue("mail").find() == []
+    assert sorted(one.payload for one in target.queue("mail").find(limit=1_000)) == list(range(700))
 
 
 @pytest.mark.parametrize("families", [("sqlite", "memory", "sync"), ("memory", "postgresql", "sync")], ids="-".join)

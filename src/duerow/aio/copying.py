@@ -126,7 +126,7 @@ class _Copying:
                 raise QueueDraining(route.to)
             wanted, found = copying.definition_of(ours, route.queue), copying.definition_of(theirs, route.to)
             copying.check_settings(route, wanted, found, keep_settings)
-            if found is None and wanted is not None:
+            if wanted is not None and found in (None, wanted):
                 self.asked.definitions[route.to] = found = wanted
             await self._set_history(route, found.history if kept is None and found is not None else kept)
             paused = any(one.paused for one in ours if one.queue == route.queue)

@@ -68,9 +68,9 @@ def copy(
 def _tell(done: Copied) -> None:
     """Print what arrived, and what was left with why."""
     verb = "moved" if done.moved else "copied"
-    typer.echo(f"{verb} {done.messages} messages, {done.letters} dead letters and {done.turns} turns of history")
+    typer.echo(f"{verb}: messages {done.messages}, dead letters {done.letters}, turns of history {done.turns}")
     if done.before or done.turns_before:
-        typer.echo(f"there already: {done.before} messages and dead letters, {done.turns_before} turns")
+        typer.echo(f"there already: messages and dead letters {done.before}, turns of history {done.turns_before}")
     if done.leased:
         typer.echo(f"{'left, since they are' if done.moved else 'of them'} leased: {done.leased}")
     if done.taken:
