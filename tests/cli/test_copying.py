@@ -44,7 +44,7 @@ def test_a_queue_is_moved_to_another_database_and_what_is_left_is_exit_code_1(
 
 def test_what_cannot_be_copied_is_a_line(command: Command, database: Database, tmp_path: Path):
     other = f"sqlite:///{tmp_path}/other.db"
-    assert "run migrate" in command("copy", "orders", "--into", other).stderr
+    assert "run `duerow migrate`" in command("copy", "orders", "--into", other).stderr
     duerow.connect(other, migrate=True).close()
     result = command("copy", "orders", "--into", other)
     assert (result.exit_code, result.stdout) == (1, "")

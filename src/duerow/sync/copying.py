@@ -121,7 +121,6 @@ class _Copying:
         theirs = self.target.run(self.target.store.said)
         routes = copying.routes_of(own, there, copying.definition_of(ours, own) if dead_letters else None)
         self.asked = Asked(routes=routes, move=move, name=name)
-        self._require_known(own, bool([one for one in ours if one.queue == own]))
         for route in routes:
             if any(one.draining for one in theirs if one.queue == route.to):
                 raise QueueDraining(route.to)
@@ -132,17 +131,11 @@ class _Copying:
             self._set_history(route, found.history if kept is None and found is not None else kept)
             paused = any(one.paused for one in ours if one.queue == route.queue)
             (self._require_order(route, paused) if move else self._require_whole(route))
-        self.target.run(lambda: self._begin(beside))
+        said = any(one.queue == own for one in ours)
+        known = said or self._some(routes[0], False) or self._some(routes[0], True)
+        queues = self.source.queues()
+        self.target.run(lambda: self._begin(beside, None if known else queues))
         self._have_indexes()
-
-    def _require_known(self, queue: str, said: bool) -> None:
-        route = Route(queue, queue)
-        if said or self._some(route, False) or self._some(route, True):
-            return
-        known = ", ".join(self.source.queues()) or "none"
-        raise ConfigurationError(
-            f"the source has no queue {queue!r}: there are neither messages nor turns; known: {known}"
-        )
 
     def _set_history(self, route: Route, kept: timedelta | None) -> None:
         if kept is None and self._some(route, True):
@@ -180,8 +173,13 @@ class _Copying:
         query = Scan(past=past, queues=(route.queue,), where=where, limit=1)
         return list(self.source.run(lambda: self.source.store.scan(query)))
 
-    def _begin(self, beside: bool) -> Plan[None]:
-        """Note that the copy begins, in one transaction with the look whether the target is empty."""
+    def _begin(self, beside: bool, unlike: list[str] | None) -> Plan[None]:
+        """Note that the copy begins, in one transaction with the look whether the target is empty.
+
+        Args:
+            beside: whether it need not be.
+            unlike: the queues that the source has, if it has not this one; if the copy began before, it had.
+        """
         store, asked = self.target.store, self.asked
         yield BEGIN
         for route in asked.routes:
@@ -191,6 +189,11 @@ class _Copying:
             noted = Arrival(asked.beginning(self.source.connections.place, route), None)
             if (yield from store.receive([noted])) == ["before"]:
                 continue
+            if unlike is not None:
+                raise ConfigurationError(
+                    f"the source has no queue {route.queue!r}: no message, no turn, no word; it has "
+                    f"{', '.join(unlike) or 'none at all'}"
+                )
             if found and not beside:
                 raise ConfigurationError(
                     f"queue {route.to!r} of the target has messages that are not of this copy; say beside=True if they "

@@ -11,10 +11,9 @@ from msgspec.structs import replace
 
 from duerow import Database, Queue
 from duerow.errors import NotSupported
+from duerow.plan import BEGIN, Plan
 from duerow.store import Arrival, Past, Reception, Record, Scan
 from duerow.testing.clock import START, MovableClock, hours, minutes
-from duerow.testing.faces import Face, unwrapped
-from duerow.testing.faults import fail_at, watch
 from duerow.testing.reading import everything
 
 WEEK = timedelta(days=7)
@@ -156,12 +155,17 @@ def test_what_has_a_key_that_is_taken_is_refused_with_its_turns_and_for_good_onl
     assert len(kept(db)) == 2
 
 
-def test_what_fails_while_it_arrives_has_not_come(face: Face, db: Database) -> None:
+def test_what_is_cut_off_while_it_arrives_has_not_come(db: Database) -> None:
     if not db.store.capabilities.receives:
         return
-    watch(unwrapped(db), fail_at("receive: done", OSError("cut off")))
     arrivals = named([*MESSAGES, *TURNS])
+
+    def cut_off() -> Plan[None]:
+        yield BEGIN
+        yield from db.store.receive(arrivals, WEEK)
+        raise OSError("cut off")
+
     with pytest.raises(OSError, match="cut off"):
-        receive(db, arrivals)
+        db.run(cut_off)
     assert everything(db) == kept(db) == []
     assert receive(db, arrivals) == ["arrived"] * 7
