@@ -35,7 +35,7 @@ COPYING_DUE: Final = "copying-due"
 BATCH: Final = 200
 """How many messages go in one transaction; each may have a payload of a mebibyte."""
 
-TURNS: Final = 500
+TURNS: Final = 200
 """How many turns are read at a time."""
 
 
@@ -236,7 +236,7 @@ def check_target(target: Capabilities) -> None:
     if not target.receives:
         raise NotSupported(
             "the target cannot take in messages of another database: its store has no transactions over several "
-            "messages, or does not say receives in its capabilities; SQLite and PostgreSQL can"
+            "messages, or does not say that it receives; copy into SQLite or PostgreSQL"
         )
 
 

@@ -12,7 +12,7 @@ from duerow import copying
 from duerow.aio.database import Database
 from duerow.copying import BATCH, TURNS, Asked, Copied, Count, Route
 from duerow.definition import check_indexed, encoded, indexed_again
-from duerow.errors import ConfigurationError, QueueDraining
+from duerow.errors import ConfigurationError, MessageLeased, QueueDraining
 from duerow.message import LIVE
 from duerow.plan import BEGIN, Plan
 from duerow.store import (
@@ -317,8 +317,10 @@ class _Copying:
     async def _without_leased(self, route: Route, records: list[Record], held: set[str], count: Count) -> list[Record]:
         """Leave out messages that somebody works on; a lease that has ended is none."""
         lent = [copying.set_out(record, "") for record in records if record.leased_by is not None]
-        refused = {one.receipt.id for one in await self._change(route, lent, dry_run=True)}
-        count.leased += len(refused)
+        answers = await self._change(route, lent, dry_run=True)
+        refused = {one.receipt.id for one in answers}
+        leased = sum(isinstance(one.error, MessageLeased) for one in answers)
+        count.leased, count.changed = count.leased + leased, count.changed + len(answers) - leased
         held |= {record.group for record in records if record.id in refused and record.group is not None}
         return [record for record in records if record.id not in refused]
 

@@ -12,7 +12,7 @@ from uuid import uuid4
 from duerow import copying
 from duerow.copying import BATCH, TURNS, Asked, Copied, Count, Route
 from duerow.definition import check_indexed, encoded, indexed_again
-from duerow.errors import ConfigurationError, QueueDraining
+from duerow.errors import ConfigurationError, MessageLeased, QueueDraining
 from duerow.message import LIVE
 from duerow.plan import BEGIN, Plan
 from duerow.store import (
@@ -316,8 +316,10 @@ class _Copying:
     def _without_leased(self, route: Route, records: list[Record], held: set[str], count: Count) -> list[Record]:
         """Leave out messages that somebody works on; a lease that has ended is none."""
         lent = [copying.set_out(record, "") for record in records if record.leased_by is not None]
-        refused = {one.receipt.id for one in self._change(route, lent, dry_run=True)}
-        count.leased += len(refused)
+        answers = self._change(route, lent, dry_run=True)
+        refused = {one.receipt.id for one in answers}
+        leased = sum(isinstance(one.error, MessageLeased) for one in answers)
+        count.leased, count.changed = count.leased + leased, count.changed + len(answers) - leased
         held |= {record.group for record in records if record.id in refused and record.group is not None}
         return [record for record in records if record.id not in refused]
 
