@@ -132,8 +132,8 @@ class _Copying:
             await (self._require_order(route, paused) if move else self._require_whole(route))
         said = any(one.queue == own for one in ours)
         known = said or await self._some(routes[0], False) or await self._some(routes[0], True)
-        queues = await self.source.queues()
-        await self.target.run(lambda: self._begin(beside, None if known else queues))
+        unlike = None if known else await self.source.queues()
+        await self.target.run(lambda: self._begin(beside, unlike))
         await self._have_indexes()
 
     async def _set_history(self, route: Route, kept: timedelta | None) -> None:

@@ -133,8 +133,8 @@ class _Copying:
             (self._require_order(route, paused) if move else self._require_whole(route))
         said = any(one.queue == own for one in ours)
         known = said or self._some(routes[0], False) or self._some(routes[0], True)
-        queues = self.source.queues()
-        self.target.run(lambda: self._begin(beside, None if known else queues))
+        unlike = None if known else self.source.queues()
+        self.target.run(lambda: self._begin(beside, unlike))
         self._have_indexes()
 
     def _set_history(self, route: Route, kept: timedelta | None) -> None:
