@@ -65,7 +65,7 @@ def make_pair(request: pytest.FixtureRequest, tmp_path: Path, clock: MovableCloc
             if family == "memory":
                 return Place(f"memory://{uuid.uuid4().hex}")
             if family == "sqlite":
-                return Place(f"sqlite:///{tmp_path}/{which}.db")
+                return Place(f"sqlite:///{tmp_path}/{which}.db?synchronous=NORMAL")
             return Place(request.getfixturevalue("postgresql_url"), {"prefix": f"copy_{uuid.uuid4().hex[:8]}_"})
 
         def make(source: str, target: str, face: str) -> Pair:
