@@ -52,8 +52,8 @@ def test_a_process_killed_while_it_moves_a_queue_loses_and_doubles_nothing(
     duerow.connect(target, migrate=True).close()
     with duerow.connect(place.url, **place.settings) as database:
         database.queue("work").push_many([Draft(n, key=f"k{n}") for n in range(500)])
-    # The first arrival is the note that it begins; who goes on has fewer messages left to stop.
-    for nth in (2, 1 if point.startswith("change") else 2):
+    # The first arrival is the note that it begins; who goes on has fewer messages left.
+    for nth in (2, 2 if point.startswith("receive") else 1):
         process = start(move, Move(place.url, target, place.settings, point, nth))
         process.join()
         assert process.exitcode == -signal.SIGKILL, f"{point} was not reached"
