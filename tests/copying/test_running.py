@@ -16,6 +16,8 @@ from tests.copying.conftest import Make, Pair
 
 PATIENCE = 60
 
+LOCK = threading.Lock()
+
 
 class Site:
     """A worker on one of the databases, which counts what it handles."""
@@ -29,9 +31,10 @@ class Site:
 
     def handle(self, message: Message) -> None:
         """Count a message; tell when some were."""
-        self._handled[message.payload] += 1
-        self.seen += 1
-        if self.seen == 20:
+        with LOCK:
+            self._handled[message.payload] += 1
+            self.seen += 1
+        if self.seen >= 20:
             self._enough.set()
 
     def stop(self) -> None:
