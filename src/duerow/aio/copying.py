@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from datetime import timedelta
-from typing import Final
+from typing import Any, Final
 from uuid import uuid4
 
 from duerow import copying
@@ -19,6 +19,7 @@ from duerow.store import (
     ALL_IDS,
     Arrival,
     Change,
+    Indexed,
     Past,
     Query,
     Reception,
@@ -169,8 +170,11 @@ class _Copying:
     async def _some(self, route: Route, past: bool, more: str | None = None) -> list[Record | Past]:
         """Return the first message, or turn, that goes a way."""
         where = route.which("turn" if past else "message", more)
-        query = Scan(past=past, queues=(route.queue,), where=where, limit=1)
-        return list(await self.source.run(lambda: self.source.store.scan(query)))
+        return await self._scan(Scan(past=past, queues=(route.queue,), where=where, limit=1))
+
+    async def _scan(self, query: Scan) -> list[Any]:
+        """Return what a scan of the source finds: messages, or turns."""
+        return [*await self.source.run(lambda: self.source.store.scan(query))]
 
     def _begin(self, beside: bool, unlike: list[str] | None) -> Plan[None]:
         """Note that the copy begins, in one transaction with the look whether the target is empty.
@@ -204,11 +208,12 @@ class _Copying:
                 yield from store.say(route.to, definition=encoded(asked.definitions[route.to]))
 
     async def _have_indexes(self) -> None:
-        store = self.target.store
         for queue, definition in self.asked.definitions.items():
-            fields = check_indexed(indexed_again(definition.indexed))
-            if fields:
-                await self.target.run(lambda queue=queue, fields=fields: store.index(queue, fields, False))
+            if definition.indexed:
+                await self._index(queue, check_indexed(indexed_again(definition.indexed)))
+
+    async def _index(self, queue: str, fields: tuple[Indexed, ...]) -> None:
+        await self.target.run(lambda: self.target.store.index(queue, fields, False))
 
     # The work.
 
@@ -233,10 +238,10 @@ class _Copying:
 
     async def _pass(self, route: Route, count: Count) -> None:
         """Go through the queue once, in the order of the ids."""
-        store, after, held = self.source.store, 0, set[str]()
+        after, held = 0, set[str]()
         while True:
             query = Scan(queues=(route.queue,), where=route.which("message"), after=(after, ALL_IDS), limit=BATCH)
-            records: list[Record] = await self.source.run(lambda query=query: store.scan(query))
+            records: list[Record] = await self._scan(query)
             if not records:
                 return
             after = records[-1].id
@@ -388,10 +393,10 @@ class _Copying:
         self, route: Route, more: str | None, after: tuple[int, int], last: int
     ) -> AsyncIterator[list[Past]]:
         """Yield turns in the order of id and token, page by page."""
-        store, where = self.source.store, route.which("turn", more)
+        where = route.which("turn", more)
         while True:
             query = Scan(past=True, queues=(route.queue,), where=where, after=after, last=last, limit=TURNS)
-            page: list[Past] = await self.source.run(lambda query=query: store.scan(query))
+            page: list[Past] = await self._scan(query)
             if page:
                 yield page
             if len(page) < TURNS:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from datetime import timedelta
-from typing import Final
+from typing import Any, Final
 from uuid import uuid4
 
 from duerow import copying
@@ -19,6 +19,7 @@ from duerow.store import (
     ALL_IDS,
     Arrival,
     Change,
+    Indexed,
     Past,
     Query,
     Reception,
@@ -170,8 +171,11 @@ class _Copying:
     def _some(self, route: Route, past: bool, more: str | None = None) -> list[Record | Past]:
         """Return the first message, or turn, that goes a way."""
         where = route.which("turn" if past else "message", more)
-        query = Scan(past=past, queues=(route.queue,), where=where, limit=1)
-        return list(self.source.run(lambda: self.source.store.scan(query)))
+        return self._scan(Scan(past=past, queues=(route.queue,), where=where, limit=1))
+
+    def _scan(self, query: Scan) -> list[Any]:
+        """Return what a scan of the source finds: messages, or turns."""
+        return [*self.source.run(lambda: self.source.store.scan(query))]
 
     def _begin(self, beside: bool, unlike: list[str] | None) -> Plan[None]:
         """Note that the copy begins, in one transaction with the look whether the target is empty.
@@ -205,11 +209,12 @@ class _Copying:
                 yield from store.say(route.to, definition=encoded(asked.definitions[route.to]))
 
     def _have_indexes(self) -> None:
-        store = self.target.store
         for queue, definition in self.asked.definitions.items():
-            fields = check_indexed(indexed_again(definition.indexed))
-            if fields:
-                self.target.run(lambda queue=queue, fields=fields: store.index(queue, fields, False))
+            if definition.indexed:
+                self._index(queue, check_indexed(indexed_again(definition.indexed)))
+
+    def _index(self, queue: str, fields: tuple[Indexed, ...]) -> None:
+        self.target.run(lambda: self.target.store.index(queue, fields, False))
 
     # The work.
 
@@ -234,10 +239,10 @@ class _Copying:
 
     def _pass(self, route: Route, count: Count) -> None:
         """Go through the queue once, in the order of the ids."""
-        store, after, held = self.source.store, 0, set[str]()
+        after, held = 0, set[str]()
         while True:
             query = Scan(queues=(route.queue,), where=route.which("message"), after=(after, ALL_IDS), limit=BATCH)
-            records: list[Record] = self.source.run(lambda query=query: store.scan(query))
+            records: list[Record] = self._scan(query)
             if not records:
                 return
             after = records[-1].id
@@ -383,10 +388,10 @@ class _Copying:
 
     def _turns(self, route: Route, more: str | None, after: tuple[int, int], last: int) -> Iterator[list[Past]]:
         """Yield turns in the order of id and token, page by page."""
-        store, where = self.source.store, route.which("turn", more)
+        where = route.which("turn", more)
         while True:
             query = Scan(past=True, queues=(route.queue,), where=where, after=after, last=last, limit=TURNS)
-            page: list[Past] = self.source.run(lambda query=query: store.scan(query))
+            page: list[Past] = self._scan(query)
             if page:
                 yield page
             if len(page) < TURNS:

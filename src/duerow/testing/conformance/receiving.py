@@ -145,7 +145,7 @@ def test_what_has_a_key_that_is_taken_is_refused_with_its_turns_and_for_good_onl
     if not db.store.capabilities.receives:
         return
     holder = queue.push("mine", key="k")
-    those = [message(5, key="k"), message(6, key="free"), turn(5, 1), turn(6, 1)]
+    those: list[Record | Past] = [message(5, key="k"), message(6, key="free"), turn(5, 1), turn(6, 1)]
     assert receive(db, named(those)) == ["refused", "arrived", "refused", "arrived"]
     assert receive(db, named(those[:1], "for good "), final=True) == ["refused"]
     queue.remove(holder.id)
@@ -167,5 +167,5 @@ def test_what_is_cut_off_while_it_arrives_has_not_come(db: Database) -> None:
 
     with pytest.raises(OSError, match="cut off"):
         db.run(cut_off)
-    assert everything(db) == kept(db) == []
+    assert (everything(db), kept(db)) == ([], [])
     assert receive(db, arrivals) == ["arrived"] * 7

@@ -79,8 +79,8 @@ class Receiving(Pushing):
         if final:
             yield from self._note_all(name + REFUSED for name in refused)
         else:
-            for chunk in self._chunks(refused):
-                yield self._given(self.statements.forget_notes, ("key",), [(name,) for name in chunk])
+            for names in self._chunks(refused):
+                yield self._given(self.statements.forget_notes, ("key",), [(name,) for name in names])
         return {name + REFUSED for name in refused}
 
     def _receive_turns(self, arrivals: Sequence[Arrival], ids: dict[int, int], history: timedelta) -> Plan[set[str]]:
