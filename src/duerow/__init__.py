@@ -8,6 +8,7 @@ from duerow.reservation import Receipt
 from duerow.retry import RetryPolicy, bury, by_error, exponential, fixed, limited, on, snooze
 from duerow.schedule import Maintained, Schedule
 from duerow.settlement import Bury, Commit, Move, Release, Retry, Rollback
+from duerow.sync.copying import copy
 from duerow.sync.database import Database, connect
 from duerow.sync.queue import Queue, Reservation
 from duerow.sync.worker import Worker
@@ -43,6 +44,7 @@ __all__ = [  # noqa: RUF022 - the order of the tutorial, not of the alphabet
     "snooze",
     "Schedule",
     "Maintained",
+    "copy",
     "Pipeline",
     "Relay",
     "Switch",

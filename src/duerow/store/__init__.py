@@ -8,7 +8,7 @@ proven by one conformance suite.
 from __future__ import annotations
 
 from duerow.store.backends import Backend, Settings, find_backend
-from duerow.store.batches import Lent, Published
+from duerow.store.batches import Arrival, Lent, Published, Reception
 from duerow.store.connections import (
     ArrowConnections,
     ArrowReader,
@@ -68,6 +68,7 @@ from duerow.store.turns import (
 
 __all__ = [
     "ALL_IDS",
+    "Arrival",
     "ArrowConnections",
     "ArrowReader",
     "AsyncConnections",
@@ -103,6 +104,7 @@ __all__ = [
     "Planned",
     "Published",
     "Query",
+    "Reception",
     "Record",
     "Refused",
     "Released",

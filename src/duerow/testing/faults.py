@@ -27,6 +27,7 @@ Hook = Callable[[str], None]
 PLANS: Final = frozenset(
     {"push", "reserve", "extend", "settle", "pop", "remove", "find", "count", "queues", "idle"}
     | {"lend", "held", "stage", "publish", "discard"}
+    | {"scan", "change", "say", "receive"}
 )
 
 

@@ -145,6 +145,10 @@ class Dialect(Protocol):
     chunk_bytes: int
     apart: tuple[Executable, Executable] | None
 
+    def __hash__(self) -> int:
+        """Return what tells dialects apart: what is made for one is kept for it."""
+        ...
+
     def plain(self) -> SqlDialect:
         """Return SQLAlchemy's dialect for printing statements without values."""
         ...

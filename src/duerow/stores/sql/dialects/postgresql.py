@@ -148,7 +148,7 @@ class PostgreSQL(WritesReturnRows):
 
     name = "postgresql"
     names = frozenset(("postgresql",))
-    capabilities = Capabilities()
+    capabilities = Capabilities(receives=True)
     moment: TypeEngine[Any] = DateTime(timezone=True)
     span: TypeEngine[Any] = BigInteger()  # microseconds: the days of an INTERVAL are as long as the session's zone says
     json = JsonText("JSON")

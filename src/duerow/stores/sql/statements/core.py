@@ -80,6 +80,17 @@ RECORD: Final = (
 Parts = Callable[[Mapping[str, Any]], Generator["Step", Any, list[Any]]]
 """Makes a plan, given the values of a statement that a database carries out as several: their steps, and the answer."""
 
+_MOMENTS: Final = (
+    "due_at",
+    "first_due_at",
+    "created_at",
+    "last_attempt_at",
+    "started_at",
+    "finished_at",
+    "until",
+)
+"""The moments that are given as they are, of messages and turns that come from elsewhere."""
+
 
 class Statement:
     """An SQL statement.
@@ -217,6 +228,11 @@ class Core:
             "name": Text(),
             "staging_id": BigInteger(),
             "place": Integer(),
+            "status": Text(),
+            "attempts": Integer(),
+            "worker": Text(),
+            "last_error": Text(),
+            **dict.fromkeys(_MOMENTS, self.dialect.moment),
         }
         return OverRows(self.dialect, {name: types[name] for name in names}, build)
 
