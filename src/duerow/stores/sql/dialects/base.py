@@ -143,6 +143,10 @@ class Dialect(Protocol):
     chunk_bytes: int
     apart: tuple[Executable, Executable] | None
 
+    def __hash__(self) -> int:
+        """Return what tells one dialect from another, for what is made once for each."""
+        ...
+
     def plain(self) -> SqlDialect:
         """Return SQLAlchemy's dialect for printing statements without values."""
         ...
