@@ -110,7 +110,6 @@ class Dialect(Protocol):
         asks_for_indexes: whether a statement that an index of a payload field may serve fails where there is none.
         derived: those columns of messages: the type of each, and the expression that it is.
         takes_parts: whether some statements are carried out as several, see `statements.parts`.
-        entities: whether a table of the user's own can carry the state of a queue.
         answers_held: whether an insert that passes over rows whose key is held answers the ids of the holders as well.
         checks_json: whether the table must check that its JSON is JSON.
         keeps_dead_entries: whether rows that were taken stay at the head of the index for a while, so that claims
@@ -133,7 +132,6 @@ class Dialect(Protocol):
     partial_indexes: bool
     derived: Mapping[str, tuple[TypeEngine[Any], str]]
     takes_parts: bool
-    entities: bool
     ranges_by_rows: bool
     asks_for_indexes: bool
     answers_held: bool
@@ -146,7 +144,7 @@ class Dialect(Protocol):
     apart: tuple[Executable, Executable] | None
 
     def __hash__(self) -> int:
-        """Return what tells dialects apart: what is made for one is kept for it."""
+        """Return what tells one dialect from another, for what is made once for each."""
         ...
 
     def plain(self) -> SqlDialect:

@@ -69,7 +69,6 @@ class MySQL(Writes, Server):
     asks_for_indexes = True
     answers_held = True
     takes_parts = True
-    entities = False
     ranges_by_rows = False
     writes_alone = False
     server_clock = True

@@ -41,7 +41,6 @@ class WritesReturnRows(ABC):
     text: TypeEngine[Any] = Text()
     partial_indexes = True
     takes_parts = False
-    entities = True
     ranges_by_rows = True
     asks_for_indexes = False
     answers_held = False

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from duerow.plan import Plan
+from duerow.stores.sql.dialects.base import Dialect
 from duerow.stores.sql.plans.changing import Changing
 from duerow.stores.sql.plans.charting import Charting
 from duerow.stores.sql.plans.counting import Counting
@@ -12,8 +15,17 @@ from duerow.stores.sql.plans.receiving import Receiving
 from duerow.stores.sql.plans.scheduling import Scheduling
 from duerow.stores.sql.plans.staging import Staging
 from duerow.stores.sql.statements import Statement, Step
+from duerow.stores.sql.tables import Tables
 
 __all__ = ["SqlStore", "Step"]
+
+
+@lru_cache(maxsize=32)
+def _questions(dialect: Dialect, tables: Tables, ours: bool) -> tuple[Statement | None, Statement | None]:
+    """Return what is asked of a server, and of tables, before they are used."""
+    asked = dialect.server(), dialect.unfit(list(tables.message.metadata.tables.values()), ours)
+    server, unfit = (None if one is None else Statement(one) for one in asked)
+    return server, unfit
 
 
 class SqlStore(Receiving, Lendings, Staging, Changing, Counting, Scheduling, Indexes, Charting):
@@ -37,12 +49,11 @@ class SqlStore(Receiving, Lendings, Staging, Changing, Counting, Scheduling, Ind
         return (yield from self.migrations.migrate(self._step))
 
     def _check_database(self, ours: bool = True) -> Plan[None]:
-        server = self.dialect.server()
+        server, unfit = _questions(self.dialect, self.tables, ours)
         if server is not None:
-            self.dialect.check_server((yield self._step(Statement(server, kept=False), {}))[0])
-        unfit = self.dialect.unfit(list(self.tables.message.metadata.tables.values()), ours)
+            self.dialect.check_server((yield self._step(server, {}))[0])
         if unfit is not None:
-            self.dialect.check_tables((yield self._step(Statement(unfit, kept=False), {})))
+            self.dialect.check_tables((yield self._step(unfit, {})))
 
     def migration_sql(self) -> str:
         """Return the statements of all migrations; see Store.migration_sql."""

@@ -96,12 +96,12 @@ class Statement:
     """An SQL statement.
 
     Attributes:
-        element: the statement.
+        element: SQLAlchemy's.
         parts: how to carry it out where it takes several.
         kept: whether it is for more than one use.
+        texts: what whoever executes it has compiled it to, for each kind of driver, if it is kept.
         writes: whether it changes anything.
         returns: whether it answers rows.
-        texts: what whoever executes it has compiled it to, for each kind of driver, if it is kept.
     """
 
     __slots__ = ("element", "kept", "parts", "returns", "texts", "writes")
