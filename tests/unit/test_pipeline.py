@@ -118,6 +118,8 @@ def generating(message: Message) -> Iterator[Any]:
         (lambda: Sink("a", same, retry=5), "policy is 5"),
         (lambda: Pipeline("p", []), "no stations"),
         (lambda: Pipeline("p", [same]), "is no station"),
+        (lambda: Pipeline("p", Sink("a", same)), "its stations are a list, not Sink"),
+        (lambda: Pipeline("p", [Sink("a", same)], outputs=None), "outputs is a list of queues, not None"),
         (lambda: Pipeline("p q", [Sink("a", same)]), "'p q'"),
         (lambda: Pipeline("p", [Relay("a", same, to="b")], outputs="b"), r"outputs=\['b'\]"),
         (lambda: Pipeline("p", [Relay("a", same, to="b")], outputs=["b", "c d"]), "'c d'"),
