@@ -132,6 +132,12 @@ MISTAKES: list[tuple[dict[str, Any], Any, str]] = [
     ({"rowwise": True}, lambda frame: frame.drop("_id"), "has no column _id, by which each row"),
     ({}, lambda frame: frame.crossJoin(frame), "has the column '_attempts', .* twice"),
     ({}, lambda frame: frame.withColumn("_due", F.lit("soon")), "has _due as string; it is a column of type timestamp"),
+    ({}, lambda frame: frame.withColumn("_Error", F.lit("x")), "the column '_Error'; .* is written '_error'"),
+    (
+        {},
+        lambda frame: frame.select(F.lit(1).alias("x"), F.lit(2).alias("X")),
+        "cannot be written as messages: .*AMBIGUOUS_REFERENCE",
+    ),
     ({"to": ["b", "c"]}, kept, "has no column _queue, and may go to 'b', 'c'"),
     (
         {"to": "typed"},

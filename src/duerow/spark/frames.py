@@ -28,7 +28,7 @@ from duerow.errors import (
     StoreUnavailable,
 )
 from duerow.pipeline import Frame
-from duerow.pipeline.frame import TAKEN
+from duerow.pipeline.frame import RESERVED, TAKEN
 from duerow.reservation import Reservation
 from duerow.settlement import Bury, Rollback, Settlement
 from duerow.spark import reading, writing
@@ -264,7 +264,7 @@ class FrameJob(Job):
             messages = self._messages(batch)
             result = self._called(with_columns(messages, self._schema))
             try:
-                task, rows = self._outgoing(result, messages, batch, name)
+                task, rows = self._written(result, messages, batch, name)
                 try:
                     written = read_written(rows.mapInArrow(write_task(task), writing.SCHEMA).collect())
                 except PicklingError as error:
@@ -308,6 +308,17 @@ class FrameJob(Job):
             )
         return result
 
+    def _written(self, result: DataFrame, messages: DataFrame, batch: Batch, name: str) -> tuple[Writing, DataFrame]:
+        """Return what `_outgoing` does; raise ConfigurationError if Spark cannot write such columns as messages."""
+        from pyspark.errors import AnalysisException
+
+        try:
+            task, rows = self._outgoing(result, messages, batch, name)
+            rows.schema  # noqa: B018 - which Spark Connect finds out only when it is asked
+        except AnalysisException as error:
+            raise self._unfit(f"cannot be written as messages: {error}") from error
+        return task, rows
+
     def _outgoing(self, result: DataFrame, messages: DataFrame, batch: Batch, name: str) -> tuple[Writing, DataFrame]:
         """Return what to tell the tasks that write, and the result as they are handed it."""
         from pyspark.sql import functions
@@ -337,6 +348,8 @@ class FrameJob(Job):
         names = result.columns
         if twice := sorted({name for name in names if names.count(name) > 1}):
             raise self._unfit(f"has the column {', '.join(map(repr, twice))} twice; drop or rename one")
+        if odd := [name for name in names if name not in RESERVED and name.lower() in RESERVED]:
+            raise self._unfit(f"has the column {odd[0]!r}; the one that frames know is written {odd[0].lower()!r}")
         if self.station.rowwise and "_id" not in names:
             raise self._unfit(
                 "has no column _id, by which each row is known as a message's; keep it, or leave rowwise out"
