@@ -90,8 +90,12 @@ def _look(url: str, settings: Mapping[str, Any], ours: str) -> Callable[[Iterabl
 
 
 def last_line(error: BaseException) -> str:
-    """Return the line of an error of Spark's that says what happened: the last of the Python traceback in it."""
+    """Return what an error of Spark's says: the last line of the Python traceback in it, else what Java says."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     ends = [place for place, line in enumerate(lines) if line.startswith("at ") or "JVM stacktrace" in line]
     lines = lines[: ends[0]] if ends else lines
-    return lines[-1][:500] if lines else type(error).__name__
+    if not lines:
+        return type(error).__name__
+    named = [place for place, line in enumerate(lines) if line.startswith("[")]  # as Spark begins its own errors
+    of_java = named and not any(line.startswith("Traceback") for line in lines)
+    return (" ".join(lines[named[0] :]) if of_java else lines[-1])[:500]
