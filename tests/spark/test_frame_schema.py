@@ -202,7 +202,7 @@ def test_what_no_column_can_hold_is_refused_with_the_path_to_it() -> None:
         with pytest.raises(ConfigurationError, match=why):
             schema_of(of)
     with pytest.raises(ConfigurationError, match="frame 'a': the only field of its payloads is called 'payload'"):
-        frame_schema(Frame("a", print, "b", schema="payload string"))
+        frame_schema(Frame("a", print, "b", schema=T.StructType([T.StructField("payload", T.StringType())])))
 
 
 def test_a_result_that_does_not_fit_the_next_queue_is_told_by_its_columns() -> None:
