@@ -101,9 +101,11 @@ def test_a_setting_out_of_bounds_is_refused(tmp_path: Path, name: str, value: An
         spark.run(PIPELINE, f"sqlite:///{tmp_path}/queues.db", master("nowhere"), **{name: value})
 
 
-def test_only_a_url_is_taken(tmp_path: Path) -> None:
+def test_only_a_pipeline_and_a_url_are_taken() -> None:
     with pytest.raises(ConfigurationError, match="takes the URL"):
         spark.run(PIPELINE, object(), master("nowhere"))  # type: ignore[arg-type]
+    with pytest.raises(ConfigurationError, match="a Pipeline is what runs, not None"):
+        spark.run(None, "sqlite:///queues.db", master("nowhere"))  # type: ignore[arg-type]
 
 
 # Java.
