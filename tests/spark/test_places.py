@@ -74,7 +74,9 @@ def test_an_executor_that_can_work_has_no_problem(tmp_path: Path) -> None:
 
 def test_of_an_error_that_is_told_which_says_what_happened() -> None:
     python = "[UDF_ERROR] It failed.\nTraceback (most recent call last):\n  [1]\nValueError: no twos\n\n\tat org.X"
-    java = "It failed.\n[MALFORMED] A record is malformed: [null].\nParse Mode: FAILFAST.\n\nJVM stacktrace:\norg.X"
+    java = (
+        "It failed.\norg.X: [MALFORMED] A record is malformed: [null].\nParse Mode: FAILFAST.\n\nJVM stacktrace:\norg.X"
+    )
     assert probe.last_line(RuntimeError(python)) == "ValueError: no twos"
     assert probe.last_line(RuntimeError(java)) == "[MALFORMED] A record is malformed: [null]. Parse Mode: FAILFAST."
     assert probe.last_line(RuntimeError("a\nb")) == "b"

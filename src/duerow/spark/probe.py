@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Final
@@ -96,6 +97,12 @@ def last_line(error: BaseException) -> str:
     lines = lines[: ends[0]] if ends else lines
     if not lines:
         return type(error).__name__
-    named = [place for place, line in enumerate(lines) if line.startswith("[")]  # as Spark begins its own errors
-    of_java = named and not any(line.startswith("Traceback") for line in lines)
-    return (" ".join(lines[named[0] :]) if of_java else lines[-1])[:500]
+    of_spark = [place for place, line in enumerate(lines) if _CONDITION.search(line)]
+    if not of_spark or any(line.startswith("Traceback") for line in lines):
+        return lines[-1][:500]
+    said = " ".join(lines[of_spark[-1] :])
+    return said[said.index("[") :][:500]
+
+
+_CONDITION: Final = re.compile(r"\[[A-Z][A-Z0-9_.]+\] ")
+"""How Spark begins its own errors."""

@@ -343,18 +343,22 @@ def _integer_check(bits: int, name: str) -> Check:
 
 def _decimal_check(precision: int, scale: int) -> Check:
     def check(value: Any) -> str | None:
+        if not (_DECIMAL.fullmatch(value) if type(value) is str else isinstance(value, int | Decimal)):
+            return f" is {value!r:.80}, no decimal"
         try:
             _, digits, exponent = Decimal(value).normalize(_EXACT).as_tuple()
-        except (InvalidOperation, TypeError, ValueError):
+        except InvalidOperation:
             return f" is {value!r:.80}, no decimal"
-        if not isinstance(exponent, int):
-            return f" is {value!r:.80}, no finite decimal"
+        assert isinstance(exponent, int)  # noqa: S101 - or it would be none that JSON or the pattern has
         whole = len(digits) + exponent
         if type(value) is bool or -exponent > scale or (whole > precision - scale and any(digits)):
             return f" is {value!r:.80}, no decimal of {precision - scale} digits and {scale} behind the point"
         return None
 
     return check
+
+
+_DECIMAL: Final = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
 def _exact() -> Any:
@@ -379,7 +383,7 @@ def _moment_check(zoned: bool) -> Check:
 def _is_moment(value: Any) -> bool | None:
     """Return whether a time has a zone; None if it is no time."""
     try:
-        return datetime.fromisoformat(value).tzinfo is not None if _DAY.match(value) else None
+        return datetime.fromisoformat(value).tzinfo is not None if _DAY.match(value) and "," not in value else None
     except (TypeError, ValueError):
         return None
 
