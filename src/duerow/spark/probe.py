@@ -101,7 +101,8 @@ def last_line(error: BaseException) -> str:
     if not of_spark or any(line.startswith("Traceback") for line in lines):
         return lines[-1][:500]
     said = " ".join(lines[of_spark[-1] :])
-    return said[said.index("[") :][:500]
+    begin = _CONDITION.search(said)
+    return said[begin.start() if begin else 0 :][:500]
 
 
 _CONDITION: Final = re.compile(r"\[[A-Z][A-Z0-9_.]+\] ")
