@@ -111,9 +111,11 @@ def test_a_loop_through_a_frame_ends_at_max_hops_with_the_reason(
     session: SparkSession, place: Place, db: duerow.Database
 ) -> None:
     db.queue("a").push({"n": 1})
-    station = Frame(
-        "a", lambda frame: frame.groupBy("n").count().withColumn("_queue", F.lit("a")), ["a", "b"], schema="n int"
-    )
+
+    def again(frame: DataFrame) -> DataFrame:
+        return frame.groupBy("n").count().withColumns({"_queue": F.lit("a"), "_headers": F.lit('{"of": "its own"}')})
+
+    station = Frame("a", again, ["a", "b"], schema="n int")
     spark.run(Pipeline("p", [station], outputs=["b"], max_hops=2), place.url, session, **place.settings)
     (dead,) = db.queue("a").find()
     assert (dead.status, dead.headers["hops"]) == ("dead", 2)
@@ -132,6 +134,7 @@ MISTAKES: list[tuple[dict[str, Any], Any, str]] = [
     ({"rowwise": True}, lambda frame: frame.drop("_id"), "has no column _id, by which each row"),
     ({}, lambda frame: frame.crossJoin(frame), "has the column '_attempts', .* twice"),
     ({}, lambda frame: frame.withColumn("_due", F.lit("soon")), "has _due as string; it is a column of type timestamp"),
+    ({}, lambda frame: frame.withColumn("_hops", F.lit(0)), "has a column '_hops'"),
     ({}, lambda frame: frame.withColumn("_Error", F.lit("x")), "the column '_Error'; .* is written '_error'"),
     (
         {},

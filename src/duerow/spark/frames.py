@@ -332,7 +332,7 @@ class FrameJob(Job):
             has.add(PAYLOAD)
             for queue, expected in self._expected.items():
                 check_fits(self.station, queue, expected, written)
-        if self._counts_hops and "_headers" not in has:
+        if self._counts_hops:  # also where the result has headers: they may be none of a message's
             moved = functions.get_json_object("_headers", "$.hops").cast("int")
             result = result.crossJoin(functions.broadcast(messages.agg(functions.max(moved).alias(HOPS_COLUMN))))
             has.add(HOPS_COLUMN)
@@ -348,6 +348,8 @@ class FrameJob(Job):
         names = result.columns
         if twice := sorted({name for name in names if names.count(name) > 1}):
             raise self._unfit(f"has the column {', '.join(map(repr, twice))} twice; drop or rename one")
+        if HOPS_COLUMN in map(str.lower, names):
+            raise self._unfit(f"has a column {HOPS_COLUMN!r}, as frames have themselves on their way; rename it")
         if odd := [name for name in names if name not in RESERVED and name.lower() in RESERVED]:
             raise self._unfit(f"has the column {odd[0]!r}; the one that frames know is written {odd[0].lower()!r}")
         if self.station.rowwise and "_id" not in names:
