@@ -7,6 +7,7 @@ import importlib.util
 import os
 import stat
 import subprocess
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,7 +18,7 @@ from pyspark.sql import SparkSession
 import duerow
 from duerow import Pipeline, Sink, spark
 from duerow.errors import ConfigurationError, NotSupported, SchemaOutdated, StationFailed
-from duerow.spark import java, probe
+from duerow.spark import java, probe, progress
 
 
 def master(address: str) -> Any:
@@ -108,6 +109,20 @@ def test_only_a_pipeline_and_a_url_are_taken() -> None:
         spark.run(PIPELINE, object(), master("nowhere"))  # type: ignore[arg-type]
     with pytest.raises(ConfigurationError, match="a Pipeline is what runs, not None"):
         spark.run(None, "sqlite:///queues.db", master("nowhere"))  # type: ignore[arg-type]
+
+
+def test_bars_that_are_wanted_and_cannot_be_shown_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "rich.console", None)
+    with pytest.raises(ConfigurationError, match="bars need the module rich"), progress.bars(True, len):
+        pass
+    with progress.bars(None, len) as show:
+        show([])
+
+
+@pytest.mark.parametrize("cores", [0, -1, "2"])
+def test_a_session_has_a_number_of_cores_that_can_be(cores: Any) -> None:
+    with pytest.raises(ConfigurationError, match="cores"):
+        spark.session(cores=cores)
 
 
 # Java.
