@@ -383,7 +383,7 @@ def _moment_check(zoned: bool) -> Check:
 def _is_moment(value: Any) -> bool | None:
     """Return whether a time has a zone; None if it is no time."""
     try:
-        return datetime.fromisoformat(value).tzinfo is not None if _DAY.match(value) and "," not in value else None
+        return datetime.fromisoformat(value).tzinfo is not None if _MOMENT.fullmatch(value) else None
     except (TypeError, ValueError):
         return None
 
@@ -396,6 +396,11 @@ def _day(value: str) -> date:
 
 _DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 """The one form of a day that Spark reads as we do: it takes 20260301 for the number of days since 1970."""
+
+_MOMENT: Final = re.compile(
+    _DAY.pattern + r"([T ][0-9]{2}(:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?)?(Z|[+-][0-9]{2}(:?[0-9]{2}(:?[0-9]{2})?)?)?)?"
+)
+"""Of the forms of a moment that Python reads those that Spark reads too."""
 
 
 def _parses(parse: Callable[[str], Any], value: Any) -> bool:
