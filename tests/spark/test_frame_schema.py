@@ -20,15 +20,7 @@ from duerow.errors import ConfigurationError
 from duerow.spark.schema import check_fits, checker, frame_schema, schema_of
 from duerow.testing.conformance.fixtures import Place
 from duerow.testing.reading import everything
-from tests.spark.payloads import Address, Colour, Line, Order, Size
-
-
-@dataclass
-class Counted:
-    """A type whose columns hold whatever fits it, but for integers that are too large."""
-
-    n: int
-    text: str
+from tests.spark.payloads import Address, Colour, Counted, Line, Order, Size
 
 
 ALIKE = 60
