@@ -22,7 +22,6 @@ from duerow.testing.conformance.fixtures import Place
 from duerow.testing.reading import everything
 from tests.spark.payloads import Address, Colour, Counted, Line, Order, Size
 
-
 ALIKE = 60
 """Random values of each type in one batch."""
 

@@ -13,6 +13,7 @@ import duerow
 from duerow import Draft, Frame, Pipeline, Sink, spark
 from duerow.errors import ConfigurationError
 from duerow.retry import fixed, limited
+from duerow.spark.frames import TIME_RULES
 from duerow.testing.conformance.fixtures import Place
 from tests.spark.payloads import Numbered
 from tests.spark.test_stations import found
@@ -168,6 +169,22 @@ def test_a_mistake_in_the_function_is_told_before_anything_is_done(
             ({"n": n}, 0, None) for n in range(3)
         ]
     assert db.queues() == ["a"]
+
+
+@pytest.mark.parametrize("place", ["sqlite"], indirect=True)
+def test_times_are_not_read_or_written_by_old_rules_that_change_them(
+    session: SparkSession, place: Place, db: duerow.Database
+) -> None:
+    db.queue("a").push({"at": "2026-03-01T12:00:00.123456Z"})
+    session.conf.set(TIME_RULES, "LEGACY")
+    try:
+        for schema, function in (("at timestamp", kept), ("n int", lambda f: f.select(F.current_date().alias("day")))):
+            station = Frame("a", function, "b", schema=schema)
+            with pytest.raises(ConfigurationError, match=f"'a': {TIME_RULES} is LEGACY"):
+                spark.step(Pipeline("p", [station], outputs=["b"]), place.url, session, **place.settings)
+    finally:
+        session.conf.unset(TIME_RULES)
+    assert [(m.attempts, m.leased_by) for m in db.queue("a").peek(9)] == [(0, None)]
 
 
 @pytest.mark.parametrize("place", ["sqlite"], indirect=True)

@@ -41,6 +41,7 @@ from duerow.spark.schema import (
     PAYLOAD,
     check_fits,
     frame_schema,
+    has_times,
     payload_columns,
     payload_text,
     schema_of,
@@ -53,6 +54,7 @@ from duerow.working.pace import Backoff
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
+    from pyspark.sql.types import DataType
 
 T = TypeVar("T")
 
@@ -60,6 +62,9 @@ LOG: Final = logging.getLogger("duerow.spark")
 
 SPARE: Final = 3
 """Failures in a row, beyond those that it takes to find one guilty message, after which a batch is put off."""
+
+
+TIME_RULES: Final = "spark.sql.legacy.timeParserPolicy"
 
 
 class BatchFailed(Exception):
@@ -87,6 +92,7 @@ class FrameJob(Job):
         super().__init__(run, station)
         self._queue = station.queue(run.database)
         self._schema = frame_schema(station)
+        self._check_times(self._schema)
         types = {one.name: one.payload for one in run.pipeline.stations}
         self._targets = {queue: types.get(queue) for queue in station.targets}
         self._expected = {queue: schema_of(of) for queue, of in self._targets.items() if of is not None}
@@ -329,6 +335,7 @@ class FrameJob(Job):
         written: Any = None
         if payload_columns(result.schema):
             text, written = payload_text(result)
+            self._check_times(written)
             has.add(PAYLOAD)
             for queue, expected in self._expected.items():
                 check_fits(self.station, queue, expected, written)
@@ -340,6 +347,16 @@ class FrameJob(Job):
         named = [column.cast(_TYPES[name]).alias(name) for name, column in zip(COLUMNS, columns, strict=True)]
         receipts = packed(batch) if self.station.rowwise else b""
         return Writing(self._desk, name, frozenset(has), written, receipts), result.select(*named)
+
+    def _check_times(self, of: DataType | None) -> None:
+        """Raise ConfigurationError if columns hold times, and Spark reads them by rules that change them."""
+        if of is None or not has_times(of):
+            return
+        if (self._run.spark.conf.get(TIME_RULES, "") or "").upper() == "LEGACY":
+            raise ConfigurationError(
+                f"{self.station}: {TIME_RULES} is LEGACY, by which Spark takes 0.123456 s in a payload for 123 s; set it "
+                "to CORRECTED for this session"
+            )
 
     def _check_columns(self, result: DataFrame) -> None:
         """Raise ConfigurationError unless the columns of a result can be messages."""

@@ -226,6 +226,14 @@ def needs_check(schema: StructType) -> bool:
     return any(isinstance(one, types.DecimalType | types.TimestampType) for one in _leaves(schema))
 
 
+def has_times(of: DataType) -> bool:
+    """Return whether columns of a type hold days or moments."""
+    from pyspark.sql import types
+
+    times = (types.DateType, types.TimestampType, types.TimestampNTZType)
+    return any(isinstance(one, times) for one in _leaves(of))
+
+
 def _leaves(of: Any) -> Iterator[Any]:
     from pyspark.sql import types
 
