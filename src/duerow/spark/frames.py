@@ -354,8 +354,8 @@ class FrameJob(Job):
             return
         if (self._run.spark.conf.get(TIME_RULES, "") or "").upper() == "LEGACY":
             raise ConfigurationError(
-                f"{self.station}: {TIME_RULES} is LEGACY, by which Spark takes 0.123456 s in a payload for 123 s; set it "
-                "to CORRECTED for this session"
+                f"{self.station}: {TIME_RULES} is LEGACY, by which Spark takes 0.123456 s in a payload for 123 s; "
+                "set it to CORRECTED for this session"
             )
 
     def _check_columns(self, result: DataFrame) -> None:
