@@ -17,10 +17,10 @@ import duerow
 from duerow import Draft, Frame, Pipeline, Sink, spark
 from duerow.encryption import Encryption
 from duerow.errors import ConfigurationError
-from duerow.spark.schema import check_fits, checker, schema_of
+from duerow.spark.schema import check_fits, checker, frame_schema, schema_of
 from duerow.testing.conformance.fixtures import Place
 from duerow.testing.reading import everything
-from tests.spark.payloads import Address, Colour, Line, Order, Size
+from tests.spark.payloads import Address, Colour, Counted, Line, Order, Size
 
 ALIKE = 60
 """Random values of each type in one batch."""
@@ -125,11 +125,12 @@ def test_a_payload_that_does_not_fit_its_columns_is_buried_alone_with_the_reason
         ({"n": 1, "some": [{"x": True}]}, "payload.some[0].x is True, no number"),
         ({"n": 1, "price": "1.234"}, "payload.price is '1.234', no decimal of 3 digits and 2 behind the point"),
         (b"bytes", "no object"),
+        ({"n": 1, "day": "20260101"}, "payload.day is '20260101', no date such as 2026-03-01"),
     ]
     ids = [db.queue("a").push(payload).id for payload, _ in bad]
     good = [{"n": 5, "at": "2026-01-01T00:00:00Z", "some": [{"x": 1}, None], "price": "1.23", "more": 1}, {"n": None}]
     db.queue("a").push_many([Draft(payload) for payload in good])
-    schema = "n int, at timestamp, some array<struct<x double>>, price decimal(5, 2)"
+    schema = "n int, at timestamp, some array<struct<x double>>, price decimal(5, 2), day date"
     station = Frame("a", lambda frame: frame, "b", schema=schema)
 
     tallies = spark.run(Pipeline("p", [station], outputs=["b"]), place.url, session, **place.settings)
@@ -140,10 +141,25 @@ def test_a_payload_that_does_not_fit_its_columns_is_buried_alone_with_the_reason
         assert reason in str(dead[id])
     some = [{"x": 1.0}, None]
     assert sorted((m.payload for m in db.queue("b").find()), key=str) == [
-        {"n": 5, "at": "2026-01-01T00:00:00.000000Z", "some": some, "price": "1.23"},
-        {"n": None, "at": None, "some": None, "price": None},
+        {"n": 5, "at": "2026-01-01T00:00:00.000000Z", "some": some, "price": "1.23", "day": None},
+        {"n": None, "at": None, "some": None, "price": None, "day": None},
     ]
     assert tallies["a"].settled == 2
+
+
+@pytest.mark.parametrize("place", ["sqlite"], indirect=True)
+def test_a_declared_integer_beyond_64_bits_is_buried_alone_with_the_reason(
+    session: SparkSession, place: Place, db: duerow.Database
+) -> None:
+    counts = db.queue("a", payload=Counted)
+    counts.push_many([Draft(Counted(1, "costs $int")), Draft(Counted(1 << 64, "")), Draft(Counted(2, ""))])
+    station = Frame("a", lambda frame: frame, "b", payload=Counted)
+
+    spark.run(Pipeline("p", [station], outputs=["b"]), place.url, session, **place.settings)
+
+    (dead,) = db.queue("a").find()
+    assert "payload.n is 18446744073709551616, an integer beyond 64 bits" in str(dead.last_error)
+    assert [message.payload["n"] for message in db.queue("b").find()] == [1, 2]
 
 
 # Without Spark at work.
@@ -176,6 +192,8 @@ def test_what_no_column_can_hold_is_refused_with_the_path_to_it() -> None:
     ):
         with pytest.raises(ConfigurationError, match=why):
             schema_of(of)
+    with pytest.raises(ConfigurationError, match="frame 'a': the only field of its payloads is called 'payload'"):
+        frame_schema(Frame("a", print, "b", schema=T.StructType([T.StructField("payload", T.StringType())])))
 
 
 def test_a_result_that_does_not_fit_the_next_queue_is_told_by_its_columns() -> None:
@@ -200,13 +218,18 @@ def test_a_result_that_does_not_fit_the_next_queue_is_told_by_its_columns() -> N
 @pytest.mark.parametrize(
     ("of", "fit", "unfit"),
     [
-        (T.LongType(), [(1 << 63) - 1, -(1 << 63)], [1 << 63, 1.0, True, "1"]),
+        (T.LongType(), [(1 << 63) - 1, -(1 << 63)], [1 << 63, 1.0, True, "1", {"$int": "9223372036854775808"}]),
         (
             T.DecimalType(38, 18),
             ["1e-18", Decimal("-1E+19"), 10**19, "0", "0E+99"],
-            ["1e-19", 10**20, True, "x", "NaN"],
+            ["1e-19", 10**20, True, "x", "NaN", "1_0", " 1", "1,5", [0, [1], 0]],
         ),
-        (T.TimestampType(), ["2026-01-01T00:00:00+02:00"], ["2026-01-01T00:00:00", "x", 1]),
+        (
+            T.TimestampType(),
+            ["2026-01-01T00:00:00+02:00"],
+            ["2026-01-01T00:00:00", "20260101T000000Z", "2026-01-01T00:00:00,5Z", "x", 1],
+        ),
+        (T.DateType(), ["2026-01-01"], ["20260101", "2026-W01-1", "2026-01-01T00:00:00Z", "2026-02-30", "20000", 1]),
         (T.TimestampNTZType(), ["2026-01-01T00:00:00"], ["2026-01-01T00:00:00Z"]),
         (T.MapType(T.StringType(), T.DateType()), [{}, {"a": None}, {"a": "2026-01-01"}], [{"a": "x"}, []]),
         (T.BinaryType(), ["", "YQ=="], ["é", "a"]),

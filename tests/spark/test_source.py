@@ -128,7 +128,9 @@ def test_each_row_is_read_once_however_the_ids_are_dealt_out_and_cut_to_pages(
     assert len({(row["id"], row["token"]) for row in turns}) == len(turns) == 150
 
 
-@pytest.mark.parametrize(("first", "last", "many"), [(1, 1, None), (5, 100_000, 3), (7, 7_000_000, None), (1, 10, 4)])
+@pytest.mark.parametrize(
+    ("first", "last", "many"), [(1, 1, None), (5, 100_000, 3), (7, 7_000_000, None), (1, 10, 4), (1, 9, 10**17)]
+)
 def test_ranges_cover_all_ids_once(first: int, last: int, many: int | None) -> None:
     hands = dealt(first, last, many)
     ranges = sorted(one for hand in hands for one in hand)
@@ -199,6 +201,8 @@ def test_the_url_may_stand_in_the_environment_or_in_a_file_and_shows_in_no_plan(
         ({"table": "history", "where": "status = 'new'"}, InvalidCondition, "has no field 'status'"),
         ({"due_before": "2026-03-01"}, ConfigurationError, "due_before is a time such as"),
         ({"partitions": "0"}, ConfigurationError, "partitions is a number above zero"),
+        ({"limit": "9" * 5_000}, ConfigurationError, "limit is a number above zero, of at most 18 digits"),
+        ({"queue": " , "}, ConfigurationError, "option queue names no queue"),
         ({"partitions": "2", "limit": "5"}, ConfigurationError, "give limit or partitions"),
         ({"columns": "id,nothing"}, ConfigurationError, "no column nothing; there are id, token"),
         ({"columns": "id,id"}, ConfigurationError, "names columns once each"),
@@ -213,12 +217,18 @@ def test_an_option_that_cannot_be_is_said_before_a_database_is_asked(
         Reader(options, schema(options))
 
 
-def test_a_way_to_the_queues_must_be_given_and_be_there(tmp_path: Path) -> None:
+def test_a_way_to_the_queues_must_be_given_and_be_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EMPTY", " ")
+    (tmp_path / "binary").write_bytes(b"\xff\xfe")
     for given, said in (
         ({}, "not by none"),
         ({"urlenv": "NOT_THERE"}, "no environment variable NOT_THERE"),
         ({"urlfile": str(tmp_path / "none")}, "cannot be read: No such file"),
         ({"url": "x", "keysenv": "NOT_THERE"}, "option keysenv: .* no environment variable NOT_THERE"),
+        ({"url": "x", "keysenv": "EMPTY"}, "option keysenv gives no key: it is empty"),
+        ({"url": "x", "keysenv": "EMPTY", "keysfile": "y"}, "one of the options keysenv and keysfile"),
+        ({"urlenv": "EMPTY"}, "option urlenv gives no URL: it is empty"),
+        ({"urlfile": str(tmp_path / "binary")}, "binary is no text"),
     ):
         with pytest.raises(ConfigurationError, match=said):
             Options(given, ()).reach()

@@ -158,13 +158,14 @@ class Frame(Station):
 
     def target(self, row: Row) -> str:
         """Return the queue that a row goes to; raise InvalidOutcome if it names none of the station's."""
-        ways = self.ways
-        way = "" if row.way is None and len(ways) == 1 else row.way
+        ways, way = self.ways, row.way
         if way is not None and way in ways:
             return ways[way]
-        if way is not None and len(ways) == 1 and way in ways.values():
-            return way
-        known = ", ".join(map(repr, ways.values() if "" in ways else ways))
+        if len(ways) == 1:
+            (only,) = ways.values()
+            if way in (None, only):
+                return only
+        known = ", ".join(map(repr, ways.values() if isinstance(self.to, str) else ways))
         of = "a row" if row.id is None else f"the row of message {row.id}"
         raise InvalidOutcome(f"{self}: {of} has the _queue {way!r:.80}, which is none of {known}")
 

@@ -105,6 +105,8 @@ def _runner(
     settings: dict[str, Any],
     rehome: Mapping[str, str] | None = None,
 ) -> Iterator[Runner]:
+    if not isinstance(pipeline, Pipeline):
+        raise ConfigurationError(f"a Pipeline is what runs, not {pipeline!r:.80}")
     check_count("chunk", chunk)
     if parallelism is not None:
         check_count("parallelism", parallelism)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from duerow.errors import ConfigurationError
 from duerow.spark.java import java_home
+from duerow.working.shift import check_count
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -34,8 +35,10 @@ def session(app: str = "duerow", cores: int | None = None, **settings: Any) -> S
         settings: Spark settings, with `__` for each dot: `spark__driver__memory="4g"`.
 
     Raises:
-        ConfigurationError: PySpark is not installed, or there is no Java 17 or later.
+        ConfigurationError: PySpark is not installed, there is no Java 17 or later, or the number of cores cannot be.
     """
+    if cores is not None:
+        check_count("cores", cores)
     try:
         from pyspark.sql import SparkSession
     except ModuleNotFoundError as error:

@@ -155,7 +155,7 @@ def dealt(first: int, last: int, partitions: int | None) -> list[list[tuple[int,
     many = partitions or min(MOST_PARTITIONS, -(-count // IDS))
     width = max(-(-count // (many * RANGES)), min(NARROWEST, -(-count // many))) if many > 1 else count
     ranges = [(start, min(start + width - 1, last)) for start in range(first, last + 1, width)]
-    return [hand for hand in (ranges[place::many] for place in range(many)) if hand]
+    return [ranges[place::many] for place in range(min(many, len(ranges)))]
 
 
 class Pages:

@@ -23,7 +23,8 @@ from duerow.message import Message
 from duerow.pipeline import Station
 from duerow.plan import run
 from duerow.reservation import Reservation
-from duerow.settlement import Bury, Release, Rollback
+from duerow.settlement import Bury, Release, Rollback, Settlement
+from duerow.store import Refused
 from duerow.sync.database import Database, connect
 from duerow.working.attempt import Attempt
 from duerow.working.hand import Ended
@@ -73,6 +74,21 @@ class Tally(msgspec.Struct):
     buried: int = 0
     released: int = 0
     refused: int = 0
+
+    def count(self, pairs: Iterable[tuple[Reservation, Settlement]], refused: Iterable[Refused]) -> None:
+        """Count turns that were ended in one transaction; a refused one that is still ours ends in another."""
+        why = {one.receipt: one.error for one in refused}
+        for reservation, settlement in pairs:
+            if why and (error := why.get(reservation.receipt)) is not None:
+                self.refused += isinstance(error, LeaseLost)
+            elif isinstance(settlement, Rollback):
+                self.failed += 1
+            elif isinstance(settlement, Bury):
+                self.buried += 1
+            elif isinstance(settlement, Release):
+                self.released += 1
+            else:
+                self.settled += 1
 
     def add(self, other: Tally) -> None:
         """Count another task's in."""
@@ -193,19 +209,8 @@ class Settler:
     def settle(self, batch: list[Ended], tally: Tally) -> None:
         """End turns as decided, and count them; what cannot be is a failed attempt of that message alone."""
         self._patient_until = time.monotonic() + OUTAGE
-        run(self._settling.settle(batch), self._act)
         tally.claimed += len(batch)
-        for ended in batch:
-            if isinstance(ended.attempt.error, LeaseLost):
-                tally.refused += 1
-            elif isinstance(ended.settlement, Rollback):
-                tally.failed += 1
-            elif isinstance(ended.settlement, Bury):
-                tally.buried += 1
-            elif isinstance(ended.settlement, Release):
-                tally.released += 1
-            else:
-                tally.settled += 1
+        run(self._settling.settle(batch), lambda step: self._act(step, tally))
 
     def write_counts(self) -> None:
         """Write what was counted for `stats`; what cannot be now is written another time."""
@@ -214,9 +219,12 @@ class Settler:
         except StoreUnavailable as error:
             self._journal.not_counted(error)
 
-    def _act(self, step: Settle | Pause | Freed) -> Any:
+    def _act(self, step: Settle | Pause | Freed, tally: Tally) -> Any:
         if isinstance(step, Settle):
-            return self._queue.settle(step.pairs)
+            pairs = [*step.pairs]
+            refused = self._queue.settle(pairs)
+            tally.count(pairs, refused)
+            return refused
         if isinstance(step, Pause):
             self._pause(step.seconds)
         return None
