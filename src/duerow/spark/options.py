@@ -14,11 +14,14 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from duerow.errors import ConfigurationError, InvalidMessage, NotSupported
 from duerow.message import check_moment, check_queue_name
-from duerow.sync.database import Database, connect
+
+if TYPE_CHECKING:
+    from duerow.payloads import Sealing
+    from duerow.sync.database import Database
 
 REACH: Final = frozenset({"url", "urlenv", "urlfile", "keysenv", "keysfile"})
 SETTINGS: Final = frozenset({"prefix", "schema", "prepare_threshold", "synchronous", "busy_timeout"})
@@ -59,14 +62,21 @@ class Reach:
         """
         return _database(self)
 
+    @property
+    def sealing(self) -> Sealing | None:
+        """What decrypts payloads; None without keys."""
+        if not self.keys:
+            return None
+        from duerow.encryption import Encryption
+
+        return Encryption(self.keys)
+
     def open(self) -> Database:
         """Return a new way to the queues, to be closed."""
-        settings: dict[str, Any] = dict(self.settings)
-        if self.keys:
-            from duerow.encryption import Encryption
+        from duerow.sync.database import connect  # a task that reads as Arrow needs no store
 
-            settings["encryption"] = Encryption(self.keys)
-        database = connect(self.url, **settings)
+        settings: dict[str, Any] = dict(self.settings)
+        database = connect(self.url, encryption=self.sealing, **settings)
         capabilities = database.store.capabilities
         here = socket.gethostname()
         if not capabilities.processes or (not capabilities.hosts and here != self.host):

@@ -11,13 +11,14 @@ from duerow.store.backends import Backend, Settings, find_backend
 from duerow.store.batches import Lent, Published
 from duerow.store.connections import (
     ArrowConnections,
-    ArrowReader,
+    ArrowScan,
     AsyncConnections,
     AsyncListener,
     AsyncOwnTransaction,
     Connections,
     Listener,
     OwnTransaction,
+    ReadPage,
     TransactionState,
 )
 from duerow.store.contract import Capabilities, Store
@@ -69,7 +70,7 @@ from duerow.store.turns import (
 __all__ = [
     "ALL_IDS",
     "ArrowConnections",
-    "ArrowReader",
+    "ArrowScan",
     "AsyncConnections",
     "AsyncListener",
     "AsyncOwnTransaction",
@@ -103,6 +104,7 @@ __all__ = [
     "Planned",
     "Published",
     "Query",
+    "ReadPage",
     "Record",
     "Refused",
     "Released",

@@ -15,8 +15,8 @@ from sqlalchemy import Connection, Engine
 from sqlalchemy.orm import Session
 
 from duerow.plan import BEGIN, Execute
-from duerow.store import Listener, TransactionState
-from duerow.stores.sql.arrow import ArrowScans
+from duerow.store import ArrowScan, Listener, Scan, TransactionState
+from duerow.stores.sql.arrow import adbc_scan
 from duerow.stores.sql.caller import (
     DATABASES,
     check_begun,
@@ -144,10 +144,10 @@ class BlockingConnections:
         """Begin a transaction for a handler; see Connections.begin."""
         return BlockingTransaction(self)
 
-    def arrow_scans(self) -> ArrowScans | None:
-        """Open a way to read rows as Arrow; see ArrowConnections."""
+    def arrow_scan(self, query: Scan, shown: Sequence[str]) -> ArrowScan | None:
+        """Return a scan that gives Arrow; see ArrowConnections."""
         way = self.dialect.arrow(self.engine.url) if self.own else None
-        return None if way is None else ArrowScans(self.store, way)
+        return None if way is None else adbc_scan(self.store, way, query, shown)
 
     def listen(self, queues: Sequence[str]) -> Listener:
         """Hear of pushes; see Connections.listen."""

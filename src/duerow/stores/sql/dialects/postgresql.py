@@ -400,20 +400,13 @@ class PostgreSQL:
         return None
 
     def arrow(self, url: URL) -> ArrowWay | None:
-        """Connect with adbc-driver-postgresql, which takes what libpq does; plan as on duerow's other connections."""
-        try:
-            from adbc_driver_postgresql import dbapi
-        except ModuleNotFoundError:
-            return None
-        address = url.set(drivername="postgresql").render_as_string(hide_password=False)
-        try:
-            connection = dbapi.connect(address, autocommit=True)
-            with connection.cursor() as cursor:
-                for way in (*BLIND_WAYS, "jit"):
-                    cursor.executescript(f"SET {way} = off")
-        except Exception as error:
-            raise (self.explain(error) or error) from error
-        return ArrowWay(connection, postgresql.dialect(paramstyle="numeric_dollar"))  # type: ignore[no-untyped-call]
+        """Return adbc-driver-postgresql, which takes what libpq does; plan as on duerow's other connections."""
+        return ArrowWay(
+            driver="adbc_driver_postgresql",
+            address=url.set(drivername="postgresql").render_as_string(hide_password=False),
+            prepare="SELECT " + ", ".join(f"set_config('{way}', 'off', false)" for way in (*BLIND_WAYS, "jit")),
+            written=postgresql.dialect(paramstyle="numeric_dollar"),  # type: ignore[no-untyped-call]
+        )
 
     def explain(self, error: BaseException) -> DuerowError | None:
         """Return duerow's error for a driver's, by SQLSTATE."""
