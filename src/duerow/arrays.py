@@ -20,6 +20,8 @@ def one(value: object) -> pa.Array:
     """Return an array of one value."""
     if type(value) is int:
         return pa.Array.from_buffers(pa.int64(), 1, [None, pa.py_buffer(struct.pack("=q", value))])
+    if type(value) is float:
+        return pa.Array.from_buffers(pa.float64(), 1, [None, pa.py_buffer(struct.pack("=d", value))])
     if type(value) is str:
         return texts([value])
     return pa.array([value])  # few ask for these: here pandas may come

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
+import sys
 import threading
 import time
 from collections import deque
@@ -12,7 +13,6 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from sqlalchemy import Connection, Engine
-from sqlalchemy.orm import Session
 
 from duerow.plan import BEGIN, Execute
 from duerow.store import ArrowScan, Listener, Scan, TransactionState
@@ -118,7 +118,7 @@ class BlockingConnections:
             raise unusable(self.dialect, error) from error
 
     def _join(self, within: Any) -> Execute:
-        if isinstance(within, Session):
+        if _is_session(within):
             within = within.connection()
         if isinstance(within, Connection):
             return self._join_sqlalchemy(within)
@@ -452,6 +452,12 @@ def _plain_text(raw: Any) -> Iterator[None]:
         yield
     finally:
         raw.text_factory = factory
+
+
+def _is_session(within: Any) -> bool:
+    """Return whether it is a Session of the ORM: it can only be one if somebody has imported that."""
+    orm = sys.modules.get("sqlalchemy.orm")
+    return orm is not None and isinstance(within, orm.Session)
 
 
 def _awaited(raw: Any) -> bool:

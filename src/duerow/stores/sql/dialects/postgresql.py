@@ -10,6 +10,7 @@ from sqlalchemy import (
     ARRAY,
     URL,
     BigInteger,
+    Column,
     ColumnElement,
     Connection,
     DateTime,
@@ -309,8 +310,15 @@ class PostgreSQL:
         return [message.c.id == given.c.id, self.same(message.c.token, given.c.token)]
 
     def among(self, column: ColumnElement[Any], name: str) -> ColumnElement[bool]:
-        """Return `= ANY (array)`: as `IN (SELECT …)` a whole index may be read, and compared with each value."""
-        return column == any_(_array_of(f"{name}_value", column.type))
+        """Return `= ANY (array)`: as `IN (SELECT …)` a whole index may be read, and compared with each value.
+
+        What no index serves is compared with each row: then the array is read once, in a query of its own, and not
+        for each row, which takes as long as to read the row.
+        """
+        values = _array_of(f"{name}_value", column.type)
+        if not isinstance(column, Column):
+            values = cast(select(values).scalar_subquery(), ARRAY(column.type))
+        return column == any_(values)
 
     def look_up(
         self,
