@@ -6,8 +6,9 @@ use it connects as everybody does, which a Python process that has just begun ne
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import nullcontext
+from collections.abc import Generator, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -52,12 +53,20 @@ class Pages:
     arrow: ArrowScan | None
 
     def read(self, ranges: Sequence[tuple[int, int]], most: int | None = None) -> Iterator[Table]:
-        """Read what the scan finds.
+        """Read what the scan finds; while a page is worked on the database is at the next one.
 
         Args:
             ranges: the first and the last id of each range, in the order to read them in.
             most: rows at the most, of each range; None: all.
         """
+        pages = self._in_order(ranges, most)
+        with closing(pages), ThreadPoolExecutor(1, "duerow-pages") as ahead:
+            coming = ahead.submit(next, pages, None)
+            while (page := coming.result()) is not None:
+                coming = ahead.submit(next, pages, None)
+                yield page
+
+    def _in_order(self, ranges: Sequence[tuple[int, int]], most: int | None) -> Generator[Table, None, None]:
         if not ranges:
             return
         with self.arrow.reading() if self.arrow is not None else nullcontext() as by_arrow:
@@ -104,4 +113,4 @@ def pages_of(reach: Reach, database: Database, query: Scan, names: Sequence[str]
 
 def fitting(page: Table, rows: int, largest: int) -> int:
     """Return how many rows like those of a page to read next: as many as fill one, and at most four times as many."""
-    return max(1, min(4 * rows, PAGE_BYTES * page.num_rows // max(page.nbytes, 1), largest))
+    return max(1, min(4 * rows, int(PAGE_BYTES * page.num_rows // max(page.nbytes, 1)), largest))

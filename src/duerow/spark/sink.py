@@ -122,7 +122,8 @@ def pushing(options: Options, schema: StructType) -> Pushing:
     queue, mode = options.queue(), check_on_duplicate(options.one_of("on_duplicate", ON_DUPLICATE))
     check_pushed(schema, queue)
     reach = options.reach()
-    reach.open().close()
+    with reach.planning():
+        pass
     as_text = isinstance(schema["payload"].dataType, StringType)
     return Pushing(reach, tuple(schema.names), as_text, queue, mode, f"spark-{secrets.token_hex(8)}")
 
@@ -192,12 +193,12 @@ class WholeWriter(DataSourceArrowWriter):
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
         """Publish what those tries staged that Spark says have succeeded."""
         told = self._pushing
-        with told.reach.open() as database:
+        with told.reach.planning() as database:
             publish(database, messages, told.on_duplicate, told.batch)
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:
         """Forget what was staged; what a task stages that does not know yet is forgotten within a day."""
-        with self._pushing.reach.open() as database:
+        with self._pushing.reach.planning() as database:
             database.discard(self._pushing.batch)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from msgspec.structs import replace
 from pyspark.sql.datasource import DataSourceReader, InputPartition
@@ -117,7 +117,7 @@ class Reader(DataSourceReader):
 
     def partitions(self) -> Sequence[InputPartition]:
         """Return ranges of ids, dealt out so that each partition has some of everywhere."""
-        with self._reach.open() as database:
+        with self._reach.planning() as database:
             ends = ends_of(database, self._query)
             pages = pages_of(self._reach, database, self._query, needed(self._schema.names, self._query.past))
         hands = [[]] if ends is None else dealt(*ends, 1 if self._limit else self._partitions)
@@ -125,8 +125,8 @@ class Reader(DataSourceReader):
 
     def read(self, partition: InputPartition) -> Iterator[RecordBatch]:
         """Read the ranges of a partition, page by page."""
-        shape = Shape(self._schema, self._reach.sealing, self._as_kept)
-        for page in partition.pages.read(partition.ranges, self._limit):
+        part, shape = cast(Part, partition), Shape(self._schema, self._reach.sealing, self._as_kept)
+        for page in part.pages.read(part.ranges, self._limit):
             yield from shape.batches(page)
 
 

@@ -18,7 +18,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from pyspark.sql.datasource import (
     DataSourceStreamArrowWriter,
@@ -170,8 +170,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Read a range of a batch: what is still lent on its claim."""
-        shape = Shape(self._schema, self._reach.sealing, self._as_kept)
-        for page in partition.pages.read([(partition.first, partition.last)]):
+        part, shape = cast(Part, partition), Shape(self._schema, self._reach.sealing, self._as_kept)
+        for page in part.pages.read([(part.first, part.last)]):
             yield from shape.batches(page)
 
     def _pages(self, claim: str, names: Sequence[str]) -> Pages:
