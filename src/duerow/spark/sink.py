@@ -24,6 +24,7 @@ from pyspark.sql.types import StringType, StructType
 from duerow.errors import ConfigurationError
 from duerow.message import ON_DUPLICATE, OnDuplicate, check_on_duplicate
 from duerow.plan import BEGIN, Plan, run
+from duerow.spark.keeping import keep_what_is_imported
 from duerow.spark.options import Options, Reach
 from duerow.spark.rows import Rows, check_pushed
 from duerow.spark.settling import BatchSettling, asks_to_settle, ending
@@ -123,7 +124,7 @@ def pushing(options: Options, schema: StructType) -> Pushing:
     check_pushed(schema, queue)
     reach = options.reach()
     with reach.planning():
-        pass
+        keep_what_is_imported()
     as_text = isinstance(schema["payload"].dataType, StringType)
     return Pushing(reach, tuple(schema.names), as_text, queue, mode, f"spark-{secrets.token_hex(8)}")
 
@@ -167,7 +168,9 @@ class Writer(DataSourceArrowWriter):
             return push_once(database.store, rows, batches, told.on_duplicate, once)
 
         if is_all:
-            return Pushed(database.run(lambda: plan(gathered)))
+            pushed = Pushed(database.run(lambda: plan(gathered)))
+            keep_what_is_imported()
+            return pushed
         with database.connections.open() as execute:
             return Pushed(run(plan(chain(gathered, iterator)), execute))
 

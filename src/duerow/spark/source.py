@@ -18,6 +18,7 @@ from pyspark.sql.types import StructType
 from duerow.errors import ConfigurationError
 from duerow.message import LIVE
 from duerow.spark.columns import MESSAGE, TURN, Shape, check_schema, needed, schema_of
+from duerow.spark.keeping import keep_what_is_imported
 from duerow.spark.options import Options
 from duerow.spark.pages import Pages, pages_of
 from duerow.store import Scan
@@ -54,6 +55,7 @@ def schema(options: Mapping[str, str]) -> StructType:
         ConfigurationError: the options ask for what there is not.
     """
     asked = Options(options, KNOWN | STREAM_KNOWN)
+    keep_what_is_imported()
     return schema_of(TURN if asked.one_of("table", TABLES) == "history" else MESSAGE, asked.names("columns"))
 
 
@@ -120,6 +122,7 @@ class Reader(DataSourceReader):
         with self._reach.planning() as database:
             ends = ends_of(database, self._query)
             pages = pages_of(self._reach, database, self._query, needed(self._schema.names, self._query.past))
+        keep_what_is_imported()
         hands = [[]] if ends is None else dealt(*ends, 1 if self._limit else self._partitions)
         return [Part(pages, ranges) for ranges in hands]
 
@@ -128,6 +131,7 @@ class Reader(DataSourceReader):
         part, shape = cast(Part, partition), Shape(self._schema, self._reach.sealing, self._as_kept)
         for page in part.pages.read(part.ranges, self._limit):
             yield from shape.batches(page)
+        keep_what_is_imported()
 
 
 def ends_of(database: Database, query: Scan) -> tuple[int, int] | None:
