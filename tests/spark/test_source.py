@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import pickle
 import subprocess
 import sys
@@ -28,6 +29,7 @@ from duerow.errors import (
     NotSupported,
     StoreUnavailable,
 )
+from duerow.spark import options as options_module
 from duerow.spark import pages, source
 from duerow.spark.columns import MESSAGE, TURN
 from duerow.spark.options import Options
@@ -166,10 +168,11 @@ def test_rows_of_postgresql_come_as_arrow_and_not_by_way_of_python(
 
 
 TASK = """
-import pickle, sys
+import gc, pickle, sys
 reader, parts = pickle.load(sys.stdin.buffer)
 print(sum(batch.num_rows for part in parts for batch in reader.read(part)))
 print([name for name in ("sqlalchemy", "psycopg", "pandas", "duerow.pipeline", "duerow.sync") if name in sys.modules])
+print(gc.get_freeze_count() > 0)
 """
 
 
@@ -185,8 +188,12 @@ def test_a_task_that_gets_arrow_begins_to_read_without_a_store_and_without_panda
     options = options_of(place, queue="orders")
     reader = Reader(options, schema(options))
     carried = pickle.dumps((reader, reader.partitions()))
-    task = subprocess.run([sys.executable, "-c", TASK], input=carried, capture_output=True, check=True)
-    assert task.stdout.decode().split("\n") == ["10", "[]", ""]
+    kept = {**os.environ, "SPARK_REUSE_WORKER": "1"}  # as Spark says to a process that it keeps
+    for environment, frozen in ((kept, "True"), (None, "False")):
+        task = subprocess.run(
+            [sys.executable, "-c", TASK], input=carried, env=environment, capture_output=True, check=True
+        )
+        assert task.stdout.decode().splitlines() == ["10", "[]", frozen]
 
 
 @pytest.mark.parametrize("place", ["postgresql"], indirect=True)
@@ -215,6 +222,14 @@ def test_a_connection_that_broke_while_it_was_at_rest_is_noticed_and_the_servers
     break_what_rests()
     monkeypatch.setattr(adbc, "RESTED", 0.0)
     assert len(list(reader.read(part))) == 1
+    assert reader.partitions()  # on the connection of the plan before
+    [planned] = [one for reach, one in options_module._planned.items() if reach == reader._reach]
+    [link] = planned.connections._at_hand
+    process = link.lent.driver_connection.info.backend_pid
+    with psycopg.connect(place.url, autocommit=True) as connection:
+        connection.execute("SELECT pg_terminate_backend(%s, 10000)", [process])
+    assert reader.partitions()  # on a new one
+
     away = dataclasses.replace(arrow, address="postgresql://nobody@127.0.0.1:1/none")
     with pytest.raises(StoreUnavailable), away.reading():
         pass
