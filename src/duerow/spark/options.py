@@ -9,16 +9,20 @@ from __future__ import annotations
 import os
 import re
 import socket
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from duerow.errors import ConfigurationError, InvalidMessage, NotSupported
+from duerow.errors import ConfigurationError, InvalidMessage, NotSupported, StoreUnavailable
 from duerow.message import check_moment, check_queue_name, check_span
-from duerow.sync.database import Database, connect
+
+if TYPE_CHECKING:
+    from duerow.payloads import Sealing
+    from duerow.sync.database import Database
 
 REACH: Final = frozenset({"url", "urlenv", "urlfile", "keysenv", "keysfile"})
 SETTINGS: Final = frozenset({"prefix", "schema", "prepare_threshold", "synchronous", "busy_timeout"})
@@ -64,14 +68,21 @@ class Reach:
         """
         return _database(self)
 
+    @property
+    def sealing(self) -> Sealing | None:
+        """What decrypts payloads; None without keys."""
+        if not self.keys:
+            return None
+        from duerow.encryption import Encryption
+
+        return Encryption(self.keys)
+
     def open(self) -> Database:
         """Return a new way to the queues, to be closed."""
-        settings: dict[str, Any] = dict(self.settings)
-        if self.keys:
-            from duerow.encryption import Encryption
+        from duerow.sync.database import connect  # a task that reads as Arrow needs no store
 
-            settings["encryption"] = Encryption(self.keys)
-        database = connect(self.url, **settings)
+        settings: dict[str, Any] = dict(self.settings)
+        database = connect(self.url, encryption=self.sealing, **settings)
         capabilities = database.store.capabilities
         here = socket.gethostname()
         if not capabilities.processes or (not capabilities.hosts and here != self.host):
@@ -82,8 +93,49 @@ class Reach:
             )
         return database
 
+    @contextmanager
+    def planning(self) -> Iterator[Database]:
+        """Lend a way to the queues whose tables were looked at just now.
 
-@lru_cache(maxsize=4)
+        Spark keeps the process that plans queries for a while, so a server's connections rest there for the next one.
+        A file is opened anew: by now another one may be in its place.
+        """
+        database = self._seen_again() or self.open()
+        try:
+            yield database
+        except BaseException:
+            database.close()
+            raise
+        if not database.store.capabilities.hosts:
+            database.close()
+            return
+        _planned[self] = database
+        while len(_planned) > KEPT:
+            _planned.pop(next(iter(_planned))).close()
+
+    def _seen_again(self) -> Database | None:
+        """Return what the query before was planned with, if the server is still there."""
+        database = _planned.pop(self, None)
+        if database is None:
+            return None
+        try:
+            database.run(database.store.check)
+        except StoreUnavailable:  # it went away in between; a new connection will tell if it has not come back
+            database.close()
+            return None
+        except BaseException:
+            database.close()
+            raise
+        return database
+
+
+KEPT: Final = 4
+"""Databases to which a process keeps its connections."""
+
+_planned: Final[dict[Reach, Database]] = {}
+
+
+@lru_cache(maxsize=KEPT)
 def _database(reach: Reach) -> Database:
     """Return this process's database; Spark keeps its Python processes from task to task."""
     return reach.open()

@@ -11,13 +11,14 @@ from duerow.store.backends import Backend, Settings, find_backend
 from duerow.store.batches import Arrival, Lent, Published, Reception
 from duerow.store.connections import (
     ArrowConnections,
-    ArrowReader,
+    ArrowScan,
     AsyncConnections,
     AsyncListener,
     AsyncOwnTransaction,
     Connections,
     Listener,
     OwnTransaction,
+    ReadPage,
     TransactionState,
 )
 from duerow.store.contract import Capabilities, Store
@@ -70,7 +71,7 @@ __all__ = [
     "ALL_IDS",
     "Arrival",
     "ArrowConnections",
-    "ArrowReader",
+    "ArrowScan",
     "AsyncConnections",
     "AsyncListener",
     "AsyncOwnTransaction",
@@ -104,6 +105,7 @@ __all__ = [
     "Planned",
     "Published",
     "Query",
+    "ReadPage",
     "Reception",
     "Record",
     "Refused",
