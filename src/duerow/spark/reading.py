@@ -20,12 +20,13 @@ from duerow.pipeline import Frame
 from duerow.reservation import Reservation
 from duerow.settlement import Bury, Release, Settlement
 from duerow.spark.batch import Range
+from duerow.spark.glance import glance
 from duerow.spark.schema import check_text, checker, needs_check
-from duerow.spark.task import Access, Settler, Tally, database_of
+from duerow.spark.task import Access, Settler, Tally, database_of, in_one_go
 from duerow.store import Record
 from duerow.sync.database import Database
 from duerow.translation import HOPS
-from duerow.typed import Declared
+from duerow.typed import LARGE, Declared
 from duerow.working.attempt import Attempt
 from duerow.working.hand import Ended
 
@@ -102,15 +103,17 @@ class Reader:
         given = station.schema is not None
         self._check = None
         if schema is not None and (given or needs_check(schema)):
-            self._check = checker(schema, zoned=not given)
+            self._check, self._fits = checker(schema, zoned=not given), glance(schema)
 
     def read(self, claim: str, first: int, last: int) -> Iterator[RecordBatch]:
         """Yield the messages with ids from `first` to `last` that the claim still holds, as columns of SCHEMA."""
         while first <= last:
             start = first
-            records = self._settler.patiently(lambda start=start: self._queue.held(claim, start, last, CHUNK))  # type: ignore[misc]
-            if records:
-                yield self._columns(records)
+            with in_one_go():
+                records = self._settler.patiently(lambda start=start: self._queue.held(claim, start, last, CHUNK))  # type: ignore[misc]
+                columns = self._columns(records) if records else None
+            if columns is not None:
+                yield columns
             if len(records) < CHUNK:
                 return
             first = records[-1].id + 1
@@ -148,7 +151,7 @@ class Reader:
             value = self._declared.decode(kind, text)
             if kind != self._declared.kind:
                 text = self._declared.encode(value).text
-        if self._check is not None:
+        if self._check is not None and (LARGE in text or not self._fits(text)):
             check_text(self._check, text)
         if record.headers is not None and not self._station.rowwise:
             self._check_hops(record)

@@ -7,9 +7,11 @@ due again when its lease ends.
 
 from __future__ import annotations
 
+import gc
 import pickle
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import lru_cache
@@ -27,7 +29,7 @@ from duerow.settlement import Bury, Release, Rollback
 from duerow.sync.database import Database, connect
 from duerow.working.attempt import Attempt
 from duerow.working.hand import Ended
-from duerow.working.pace import Backoff
+from duerow.working.pace import patiently
 from duerow.working.settling import Freed, Pause, Settle, Settling
 from duerow.working.shift import GRACE, Shift, Terms
 
@@ -154,6 +156,35 @@ def _consumer(assignment: Assignment) -> Consumer:
     return Consumer(station, database_of(assignment.access), assignment.max_hops, assignment.chunk)
 
 
+def due_in(database: Database, queues: Sequence[str]) -> timedelta | None:
+    """Return how long until the next message of some queues is due; None: there is none."""
+    return database.run(lambda: database.store.idle(queues, _NOW))
+
+
+def is_due(wait: timedelta | None) -> bool:
+    """Return whether that is over."""
+    return wait is not None and wait <= _NOW
+
+
+_NOW: Final = timedelta(0)
+
+
+@contextmanager
+def in_one_go() -> Iterator[None]:
+    """Keep Python's garbage collection away while a chunk is worked on.
+
+    Thousands of tuples are made for it, none of them in a cycle, at which the collection would look again and again,
+    and at all that the process has imported: that takes as long as the work itself.
+    """
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
 class Settler:
     """What ends turns of a station's messages in one process, for as long as it takes the database to answer.
 
@@ -182,13 +213,7 @@ class Settler:
 
     def patiently(self, ask: Callable[[], T]) -> T:
         """Return the database's answer; wait for it while it is away."""
-        outage = Backoff()
-        self._patient_until = time.monotonic() + OUTAGE
-        while True:
-            try:
-                return ask()
-            except StoreUnavailable:
-                self._pause(outage.next())
+        return patiently(ask, OUTAGE)
 
     def settle(self, batch: list[Ended], tally: Tally) -> None:
         """End turns as decided, and count them; what cannot be is a failed attempt of that message alone."""
@@ -265,12 +290,10 @@ class Consumer(Settler):
 
     def _is_due(self, queues: Sequence[str]) -> bool:
         """Return whether something is due in one of these queues; of a database that does not answer: no."""
-        database = self._queue.database
         try:
-            wait = database.run(lambda: database.store.idle(queues, timedelta(0)))
+            return is_due(due_in(self._queue.database, queues))
         except StoreUnavailable:
             return False  # the next claim waits for it
-        return wait is not None and wait <= timedelta(0)
 
     def _claim(self, limit: int) -> list[Reservation]:
         return self.patiently(lambda: [*self._queue.reserve_many(limit, consumer=new_claim(WORKER))])

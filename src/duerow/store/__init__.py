@@ -8,7 +8,7 @@ proven by one conformance suite.
 from __future__ import annotations
 
 from duerow.store.backends import Backend, Settings, find_backend
-from duerow.store.batches import Lent, Published
+from duerow.store.batches import Lent, Outline, Published
 from duerow.store.connections import (
     ArrowConnections,
     ArrowReader,
@@ -96,6 +96,7 @@ __all__ = [
     "Listener",
     "Moved",
     "Order",
+    "Outline",
     "OwnTransaction",
     "Past",
     "PastQuery",

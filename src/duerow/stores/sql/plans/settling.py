@@ -200,8 +200,11 @@ class Settling(Joining):
 
         Where another live message holds the key in the target, do as the turn says. A free key is held for its move
         by the same INSERT … ON CONFLICT as a push: a row is added and taken away again in this transaction, so that
-        nobody else can add one before the move, and no statement fails.
+        nobody else can add one before the move, and no statement fails. Where none has a key, none needs another.
         """
+        if all(_target(turn).key is None for _, turn in items):
+            yield from self._end(items, kind, refused, keep)
+            return
         pending = sorted(items, key=_by_id)
         while pending:
             now, later = _first_at_each_place(pending)

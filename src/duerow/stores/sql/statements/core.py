@@ -75,6 +75,9 @@ RECORD: Final = (
 )
 """The columns of a record, in the order of its fields."""
 
+OUTLINE: Final = ("id", "key", "headers", "group", "priority")
+"""The columns of an outline, in the order of its fields."""
+
 
 class Statement:
     """An SQL statement; compiled once for each driver by whoever executes it, if it is kept for more than one use."""
