@@ -77,7 +77,7 @@ class Lending:
         store = self.database.store
         return await self.database.run(lambda: store.outlines(self.name, receipts), None, len(receipts))
 
-    async def end(self, turns: list[Turn]) -> list[Refused]:
+    async def end_turns(self, turns: list[Turn]) -> list[Refused]:
         """End turns as encoded, moved on or done, in one transaction; return those that were refused.
 
         Raises:

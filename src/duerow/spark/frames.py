@@ -388,7 +388,7 @@ class FrameJob(Job):
         dropped = batch.of(set(batch.ids).difference(returned))
         for piece in dropped.pieces():
             turns = [Turn(receipt, _DROPPED, self._group(batch, receipt.id)) for receipt in piece]
-            refused = self._patiently(lambda turns=turns: self._queue.end(turns))  # type: ignore[misc]
+            refused = self._patiently(lambda turns=turns: self._queue.end_turns(turns))  # type: ignore[misc]
             self.count(Tally(settled=len(turns) - len(refused)))
         ((most, number),) = Counter(returned).most_common(1) or [(0, 0)]
         if number > 1:

@@ -248,11 +248,12 @@ class Writer:
             if outline is None or move is None:
                 others.append(row)
             else:
-                turns.append(Turn(receipt, move, outline.group and (self.station.name, outline.group)))
+                group = None if outline.group is None else (self.station.name, outline.group)
+                turns.append(Turn(receipt, move, group))
         if not turns:
             return rows
         try:
-            refused = self._settler.patiently(lambda: self._queue.end(turns))
+            refused = self._settler.patiently(lambda: self._queue.end_turns(turns))
         except StoreUnavailable:
             raise
         except Exception:  # one of them is at fault, and none was changed

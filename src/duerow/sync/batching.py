@@ -78,7 +78,7 @@ class Lending:
         store = self.database.store
         return self.database.run(lambda: store.outlines(self.name, receipts), None, len(receipts))
 
-    def end(self, turns: list[Turn]) -> list[Refused]:
+    def end_turns(self, turns: list[Turn]) -> list[Refused]:
         """End turns as encoded, moved on or done, in one transaction; return those that were refused.
 
         Raises:

@@ -94,7 +94,7 @@ def test_what_is_lent_is_read_without_payloads_as_long_as_the_receipts_hold(
     assert (wanted[0].headers, wanted[2].headers) == ('{"a":"ž","t":1.0}', None)
     assert other.outlines(lent) == queue.outlines([]) == []
     ended = [Turn(lent[2], Committed()), Turn(lent[3], Moved("mail", None, None, None, None, None, None, "reject"))]
-    assert queue.end([*ended, Turn(lent[4], Committed()), Turn(Receipt(lent[4].id, 9), Committed())]) == [
+    assert queue.end_turns([*ended, Turn(lent[4], Committed()), Turn(Receipt(lent[4].id, 9), Committed())]) == [
         Refused(Receipt(lent[4].id, 9), ANY)
     ]
     assert queue.outlines([*lent[2:], Receipt(lent[0].id, 9), *lent[:1]]) == wanted[:1]
