@@ -21,8 +21,9 @@ from duerow.reservation import Reservation
 from duerow.settlement import Bury, Release, Settlement
 from duerow.spark.batch import Range
 from duerow.spark.glance import glance
+from duerow.spark.keeping import keep_what_is_imported
 from duerow.spark.schema import check_text, checker, needs_check
-from duerow.spark.task import Access, Settler, Tally, database_of, in_one_go
+from duerow.spark.task import Access, Settler, Tally, database_of
 from duerow.store import Record
 from duerow.sync.database import Database
 from duerow.translation import HOPS
@@ -71,6 +72,7 @@ def read_task(desk: Desk, claim: str, ranges: Sequence[Range]) -> Callable[[Iter
         numbers = [number for batch in batches for number in batch.column(0).to_pylist()]
         for number in numbers:
             yield from reader(desk).read(claim, *ranges[number])
+        keep_what_is_imported()
 
     read.__name__ = desk.name
     return read
@@ -109,11 +111,9 @@ class Reader:
         """Yield the messages with ids from `first` to `last` that the claim still holds, as columns of SCHEMA."""
         while first <= last:
             start = first
-            with in_one_go():
-                records = self._settler.patiently(lambda start=start: self._queue.held(claim, start, last, CHUNK))  # type: ignore[misc]
-                columns = self._columns(records) if records else None
-            if columns is not None:
-                yield columns
+            records = self._settler.patiently(lambda start=start: self._queue.held(claim, start, last, CHUNK))  # type: ignore[misc]
+            if records:
+                yield self._columns(records)
             if len(records) < CHUNK:
                 return
             first = records[-1].id + 1

@@ -7,11 +7,9 @@ due again when its lease ends.
 
 from __future__ import annotations
 
-import gc
 import pickle
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import lru_cache
@@ -26,6 +24,7 @@ from duerow.pipeline import Station
 from duerow.plan import run
 from duerow.reservation import Reservation
 from duerow.settlement import Bury, Release, Rollback
+from duerow.spark.keeping import keep_what_is_imported
 from duerow.sync.database import Database, connect
 from duerow.working.attempt import Attempt
 from duerow.working.hand import Ended
@@ -137,6 +136,7 @@ def task(assignment: Assignment) -> Callable[[Iterable[RecordBatch]], Iterator[R
         for _ in batches:  # the rows only say how many tasks there are
             pass
         tally = _consumer(assignment).work(assignment.seconds, assignment.most, assignment.others)
+        keep_what_is_imported()
         yield RecordBatch.from_pydict({name: [getattr(tally, name)] for name in COUNTS})
 
     work.__name__ = assignment.name
@@ -167,22 +167,6 @@ def is_due(wait: timedelta | None) -> bool:
 
 
 _NOW: Final = timedelta(0)
-
-
-@contextmanager
-def in_one_go() -> Iterator[None]:
-    """Keep Python's garbage collection away while a chunk is worked on.
-
-    Thousands of tuples are made for it, none of them in a cycle, at which the collection would look again and again,
-    and at all that the process has imported: that takes as long as the work itself.
-    """
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 class Settler:

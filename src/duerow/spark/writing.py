@@ -26,9 +26,10 @@ from duerow.pipeline import Frame
 from duerow.pipeline.frame import Row, offspring
 from duerow.reservation import Receipt, Reservation
 from duerow.spark.batch import Batch
+from duerow.spark.keeping import keep_what_is_imported
 from duerow.spark.reading import Desk, reader
 from duerow.spark.schema import check_text, checker, may_be_absent, schema_of, without_absent
-from duerow.spark.task import Settler, Tally, database_of, in_one_go
+from duerow.spark.task import Settler, Tally, database_of
 from duerow.store import Entry, Moved, Outline, Query, Record, Turn
 from duerow.sync.database import Database
 from duerow.typed import Declared
@@ -119,6 +120,7 @@ def _written(batches: Iterable[Any], writing: Writing) -> RecordBatch:
 
     writer = _writer(writing.desk)
     written = (writer.row_by_row if writer.station.rowwise else writer.staged)(_rows(batches, writing), writing)
+    keep_what_is_imported()
     return RecordBatch.from_pydict({"written": [_encode(written).decode()]})
 
 
@@ -217,10 +219,8 @@ class Writer:
         encode = self._encoder(writing)
         for start in range(0, len(each), CHUNK):
             chunk = each[start : start + CHUNK]
-            with in_one_go():
-                others = self._pass_on(chunk, tokens, encode, written.tally)
-                if others:
-                    self._end(others, tokens, encode, written.tally)
+            if others := self._pass_on(chunk, tokens, encode, written.tally):
+                self._end(others, tokens, encode, written.tally)
         self._settler.write_counts()
         return written
 
@@ -329,8 +329,7 @@ class Writer:
 
     def _stage(self, batch: str, written: Written, entries: Sequence[Entry]) -> None:
         if entries:
-            with in_one_go():
-                self._settler.patiently(lambda: self._database.stage(batch, written.part, entries))
+            self._settler.patiently(lambda: self._database.stage(batch, written.part, entries))
             written.entries += len(entries)
 
     def _entry(self, row: Row, encode: Encode) -> Entry:
