@@ -174,6 +174,12 @@ class Settling(Joining):
     def _ended(self, end: End) -> tuple[Any, ...]:
         """Return the values of an end, for the columns named in `_endings`."""
         match end:
+            case Moved():
+                self.floors.lower(end.due)
+                if end.priority or end.group is not None:
+                    self.lines.add(end.to, [Line(end.priority, end.group is not None)])
+                due, delay = self.dialect.write_moment(end.due), self.dialect.write_span(end.delay)
+                return (end.to, end.key, end.kind, end.payload, end.headers, end.group, end.priority, due, delay)
             case RolledBack():
                 return (self.dialect.write_span(end.delay), end.error)
             case Buried():
@@ -181,12 +187,6 @@ class Settling(Joining):
             case Released():
                 self.floors.lower(EPOCH if end.due_at is None else end.due_at)
                 return (self.dialect.write_moment(end.due_at),)
-            case Moved():
-                self.floors.lower(end.due)
-                if end.priority or end.group is not None:
-                    self.lines.add(end.to, [Line(end.priority, end.group is not None)])
-                due, delay = self.dialect.write_moment(end.due), self.dialect.write_span(end.delay)
-                return (end.to, end.key, end.kind, end.payload, end.headers, end.group, end.priority, due, delay)
         return ()
 
     def _move(
@@ -332,8 +332,6 @@ def _turn_size(item: tuple[int, Turn]) -> int:
 
 
 def _end_size(end: End) -> int:
-    if isinstance(end, Committed):
-        return len(end.payload or "") + len(end.headers or "")
-    if isinstance(end, Moved):
+    if isinstance(end, Moved | Committed):
         return len(end.payload or "") + len(end.headers or "")
     return len(end.error or "") if isinstance(end, RolledBack | Buried) else 0
