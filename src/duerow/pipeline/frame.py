@@ -33,6 +33,9 @@ BATCH_LEASE: Final = timedelta(minutes=10)
 GIVEN: Final = ("_id", "_key", "_group", "_priority", "_headers", "_attempts", "_created_at")
 """The columns that a frame of messages has besides those of the payloads."""
 
+SHORT: Final = 100
+"""Characters of headers up to which those of one message are likely to be those of many."""
+
 TAKEN: Final = ("_id", "_key", "_group", "_priority", "_headers", "_due", "_queue", "_error")
 """The columns of a result that say something of its messages; all others but those given are payload."""
 
@@ -222,7 +225,8 @@ class Frame(Station):
         """
         if row.headers is not UNSET and row.headers != outline.headers:
             return None
-        headers = _hops_counted(outline.headers, max_hops)
+        short = outline.headers is None or len(outline.headers) <= SHORT
+        headers = (_hops_of_many if short else _hops_counted)(outline.headers, max_hops)
         if headers is None:
             return None
         return Moved(
@@ -241,7 +245,6 @@ class Frame(Station):
         )
 
 
-@lru_cache(maxsize=1_024)
 def _hops_counted(text: str | None, max_hops: int) -> str | None:
     """Return headers with one move more; None if that is one too many, or they are not what they should be."""
     try:
@@ -252,6 +255,9 @@ def _hops_counted(text: str | None, max_hops: int) -> str | None:
         return encode_headers({**headers, HOPS: count + 1})
     except CodecError:
         return None
+
+
+_hops_of_many = lru_cache(maxsize=256)(_hops_counted)
 
 
 def changes(before: Mapping[str, Any], text: str | None) -> dict[str, Any] | None:
