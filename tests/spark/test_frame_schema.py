@@ -7,6 +7,7 @@ from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
@@ -17,6 +18,7 @@ import duerow
 from duerow import Draft, Frame, Pipeline, Sink, spark
 from duerow.encryption import Encryption
 from duerow.errors import ConfigurationError
+from duerow.spark.glance import glance
 from duerow.spark.schema import check_fits, checker, frame_schema, schema_of
 from duerow.testing.conformance.fixtures import Place
 from duerow.testing.reading import everything
@@ -240,3 +242,40 @@ def test_what_a_column_holds_is_what_spark_reads(of: Any, fit: list[Any], unfit:
     check = checker(of, zoned=True)
     assert [value for value in fit if check(value) is not None] == []
     assert [value for value in unfit if check(value) is None] == []
+
+
+json_values = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.sampled_from([127, 128, -129, 1 << 31, 1 << 63, -(1 << 63), 1.0, 2.5, 1e23, "", "1", "2026-01-01"]),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from(["a", "B c", "n"]), inner, max_size=3),
+    max_leaves=6,
+)
+plain_types = st.recursive(
+    st.sampled_from([T.LongType(), T.IntegerType(), T.ByteType(), T.DoubleType(), T.StringType(), T.BooleanType()]),
+    lambda inner: st.one_of(
+        inner.map(T.ArrayType),
+        inner.map(lambda of: T.MapType(T.StringType(), of)),
+        st.lists(inner, min_size=1, max_size=3).map(
+            lambda all: T.StructType(
+                [T.StructField(name, of) for name, of in zip(["a", "B c", "n"], all, strict=False)]
+            )
+        ),
+    ),
+    max_leaves=4,
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(of=plain_types, value=json_values)
+def test_what_is_seen_to_fit_at_a_glance_fits_when_it_is_looked_at_closely(of: Any, value: Any) -> None:
+    if glance(of)(msgspec.json.encode(value).decode()):
+        assert value is None or checker(of)(value) is None
+
+
+def test_most_payloads_are_seen_to_fit_at_a_glance() -> None:
+    columns = [("n", T.LongType()), ("x", T.DoubleType()), ("a", T.ArrayType(T.StringType())), ("b c", T.ByteType())]
+    of = T.StructType([T.StructField(name, kind) for name, kind in columns])
+    assert all(map(glance(of), ['{"n":-1,"x":2,"a":["x",null,{}],"b c":127}', "{}", '{"n":null,"x":1e23,"y":[{}]}']))
+    assert not any(map(glance(of), ['{"b c":128}', '{"n":1.0}', "[]", '{"a":5}', '{"x":"1"}']))
+    assert not glance(T.StructType([T.StructField("at", T.TimestampType())]))("{}")

@@ -50,7 +50,7 @@ from duerow.spark.schema import (
 from duerow.spark.task import OUTAGE, WORKER, Tally
 from duerow.spark.writing import COLUMNS, Writing, Written, open_task, packed, read_written, write_task
 from duerow.store import Committed, Lent, Query, Turn
-from duerow.working.pace import Backoff
+from duerow.working.pace import patiently
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -420,19 +420,14 @@ class FrameJob(Job):
         dropped = batch.of(set(batch.ids).difference(returned))
         for piece in dropped.pieces():
             turns = [Turn(receipt, _DROPPED, self._group(batch, receipt.id)) for receipt in piece]
-            refused = self._patiently(lambda turns=turns: self._settled(turns))  # type: ignore[misc]
+            refused = self._patiently(lambda turns=turns: self._queue.end_turns(turns))  # type: ignore[misc]
             self.count(Tally(settled=len(turns) - len(refused)))
-            self._run.database.meter.ended(self.station.name, len(turns) - len(refused))
         ((most, number),) = Counter(returned).most_common(1) or [(0, 0)]
         if number > 1:
             raise StationFailed(
                 f"{self.station} of {self._run.pipeline}: two partitions of its result have the _id {most}; the row of "
                 "one went on, that of the other was refused. With rowwise=True a result has each _id once"
             )
-
-    def _settled(self, turns: Sequence[Turn]) -> Any:
-        store, keep = self._run.database.store, self._queue.keeping
-        return self._run.database.run(lambda: store.settle(turns, keep), None, len(turns))
 
     def _publish(self, written: Sequence[Written], batch: Batch, name: str) -> None:
         """End all turns of the batch and push what was staged, in one transaction."""
@@ -466,13 +461,7 @@ class FrameJob(Job):
 
     def _patiently(self, ask: Callable[[], T]) -> T:
         """Return the database's answer; wait for it while it is away, as long as the tasks do."""
-        outage, patient_until = Backoff(), time.monotonic() + OUTAGE
-        while True:
-            try:
-                return ask()
-            except StoreUnavailable:
-                if time.monotonic() > patient_until or self._run.stop.wait(outage.next()):
-                    raise
+        return patiently(ask, OUTAGE, self._run.stop.wait)
 
 
 _DONE: Final = Committed()

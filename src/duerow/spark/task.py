@@ -24,11 +24,12 @@ from duerow.pipeline import Station
 from duerow.plan import run
 from duerow.reservation import Reservation
 from duerow.settlement import Bury, Release, Rollback, Settlement
+from duerow.spark.keeping import keep_what_is_imported
 from duerow.store import Refused
 from duerow.sync.database import Database, connect
 from duerow.working.attempt import Attempt
 from duerow.working.hand import Ended
-from duerow.working.pace import Backoff
+from duerow.working.pace import patiently
 from duerow.working.settling import Freed, Pause, Settle, Settling
 from duerow.working.shift import GRACE, Shift, Terms
 
@@ -151,6 +152,7 @@ def task(assignment: Assignment) -> Callable[[Iterable[RecordBatch]], Iterator[R
         for _ in batches:  # the rows only say how many tasks there are
             pass
         tally = _consumer(assignment).work(assignment.seconds, assignment.most, assignment.others)
+        keep_what_is_imported()
         yield RecordBatch.from_pydict({name: [getattr(tally, name)] for name in COUNTS})
 
     work.__name__ = assignment.name
@@ -168,6 +170,19 @@ def _consumer(assignment: Assignment) -> Consumer:
     """Return this process's consumer of a station."""
     station: Station = pickle.loads(assignment.pickled)  # noqa: S301 - from the driver, as the task itself
     return Consumer(station, database_of(assignment.access), assignment.max_hops, assignment.chunk)
+
+
+def due_in(database: Database, queues: Sequence[str]) -> timedelta | None:
+    """Return how long until the next message of some queues is due; None: there is none."""
+    return database.run(lambda: database.store.idle(queues, _NOW))
+
+
+def is_due(wait: timedelta | None) -> bool:
+    """Return whether that is over."""
+    return wait is not None and wait <= _NOW
+
+
+_NOW: Final = timedelta(0)
 
 
 class Settler:
@@ -198,13 +213,7 @@ class Settler:
 
     def patiently(self, ask: Callable[[], T]) -> T:
         """Return the database's answer; wait for it while it is away."""
-        outage = Backoff()
-        self._patient_until = time.monotonic() + OUTAGE
-        while True:
-            try:
-                return ask()
-            except StoreUnavailable:
-                self._pause(outage.next())
+        return patiently(ask, OUTAGE)
 
     def settle(self, batch: list[Ended], tally: Tally) -> None:
         """End turns as decided, and count them; what cannot be is a failed attempt of that message alone."""
@@ -273,12 +282,10 @@ class Consumer(Settler):
 
     def _is_due(self, queues: Sequence[str]) -> bool:
         """Return whether something is due in one of these queues; of a database that does not answer: no."""
-        database = self._queue.database
         try:
-            wait = database.run(lambda: database.store.idle(queues, timedelta(0)))
+            return is_due(due_in(self._queue.database, queues))
         except StoreUnavailable:
             return False  # the next claim waits for it
-        return wait is not None and wait <= timedelta(0)
 
     def _claim(self, limit: int) -> list[Reservation]:
         return self.patiently(lambda: [*self._queue.reserve_many(limit, consumer=new_claim(WORKER))])

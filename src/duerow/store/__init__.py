@@ -8,7 +8,7 @@ proven by one conformance suite.
 from __future__ import annotations
 
 from duerow.store.backends import Backend, Settings, find_backend
-from duerow.store.batches import Arrival, Lent, Published, Reception
+from duerow.store.batches import Arrival, Lent, Outline, Published, Reception
 from duerow.store.connections import (
     ArrowConnections,
     ArrowScan,
@@ -98,6 +98,7 @@ __all__ = [
     "Listener",
     "Moved",
     "Order",
+    "Outline",
     "OwnTransaction",
     "Past",
     "PastQuery",

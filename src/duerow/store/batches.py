@@ -25,6 +25,16 @@ class Lent(msgspec.Struct, frozen=True, gc=False):
     buried: int
 
 
+class Outline(msgspec.Struct, frozen=True, gc=False):
+    """A message that is lent, without its payload: what it takes along when it moves; fields as in `Record`."""
+
+    id: int
+    key: str | None
+    headers: str | None
+    group: str | None
+    priority: int
+
+
 class Published(msgspec.Struct, frozen=True, gc=False):
     """What became of a batch that was published.
 

@@ -10,7 +10,7 @@ from typing import Protocol
 from duerow.message import OnDuplicate, Pushed, Status
 from duerow.plan import Plan
 from duerow.reservation import Receipt
-from duerow.store.batches import Arrival, Lent, Published, Reception
+from duerow.store.batches import Arrival, Lent, Outline, Published, Reception
 from duerow.store.looking import Change, Inspection, Past, PastQuery, Query, Removal, Scan, Tally
 from duerow.store.queues import (
     Charted,
@@ -283,6 +283,10 @@ class Store(Protocol):
 
         Found by their ids alone, so many can read a batch at the same time, each a range of it.
         """
+        ...
+
+    def outlines(self, queue: str, receipts: Sequence[Receipt]) -> Plan[list[Outline]]:
+        """Read what messages of a queue are, but for their payloads, as long as the receipts hold; in any order."""
         ...
 
     def find(self, query: Query) -> Plan[list[Record]]:

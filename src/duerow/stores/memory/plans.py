@@ -29,6 +29,7 @@ from duerow.store import (
     Joined,
     Keeping,
     Lent,
+    Outline,
     Past,
     PastQuery,
     Published,
@@ -112,6 +113,10 @@ class MemoryStore:
         """Read what a claim holds; see `Store.held`."""
         ids: dict[str, Any] = {"first": first, "last": last, "limit": limit}
         return _alone(partial(batches.held, queue=queue, consumer=consumer, **ids))
+
+    def outlines(self, queue: str, receipts: Sequence[Receipt]) -> Plan[list[Outline]]:
+        """Read what messages are but for their payloads; see `Store.outlines`."""
+        return _alone(partial(batches.outlines, queue=queue, receipts=receipts))
 
     def stage(self, batch: str, part: str, entries: Sequence[Entry]) -> Plan[None]:
         """Keep entries that nobody sees; see `Store.stage`."""

@@ -76,6 +76,9 @@ RECORD: Final = (
 )
 """The columns of a record, in the order of its fields."""
 
+OUTLINE: Final = ("id", "key", "headers", "group", "priority")
+"""The columns of an outline, in the order of its fields."""
+
 
 Parts = Callable[[Mapping[str, Any]], Generator["Step", Any, list[Any]]]
 """Makes a plan, given the values of a statement that a database carries out as several: their steps, and the answer."""
