@@ -158,7 +158,7 @@ def test_when_the_answer_to_a_settlement_is_lost_nothing_is_done_again_and_nothi
         told = writing.Writing(Desk(Access("r", "", {}), "b", b"", 9), "x", frozenset({"_id"}), SCHEMA, packed(batch))
         by_row = writing.Writer(station, db, {"c": None}, 9).row_by_row(map(unset, rows(ids)), told)
         assert "settle: committed" in reached
-        assert (by_row.tally.claimed, by_row.tally.refused, by_row.problem) == (10, 0, None)
+        assert (by_row.tally.settled, by_row.tally.refused, by_row.problem) == (10, 0, None)
         assert sorted(found(db, "c")) == ids
 
 

@@ -5,6 +5,7 @@ What comes back to the driver is counts and ids, and why messages failed; never 
 
 from __future__ import annotations
 
+import logging
 import secrets
 import time
 import zlib
@@ -30,7 +31,7 @@ from duerow.spark.keeping import keep_what_is_imported
 from duerow.spark.reading import Desk, reader
 from duerow.spark.schema import check_text, checker, may_be_absent, schema_of, without_absent
 from duerow.spark.task import Settler, Tally, database_of
-from duerow.store import Entry, Moved, Outline, Query, Record, Turn
+from duerow.store import Entry, Moved, Outline, Query, Record, Refused, Turn
 from duerow.sync.database import Database
 from duerow.typed import Declared
 from duerow.working.attempt import Attempt
@@ -38,6 +39,8 @@ from duerow.working.hand import Ended
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
+
+LOG: Final = logging.getLogger("duerow.spark")
 
 CHUNK: Final = 2_000
 """Turns that are ended, or messages that are staged, in one transaction."""
@@ -253,7 +256,7 @@ class Writer:
         if not turns:
             return rows
         try:
-            refused = self._settler.patiently(lambda: self._queue.end_turns(turns))
+            refused = self._settler.patiently(lambda: self._end_turns(turns))
         except StoreUnavailable:
             raise
         except Exception:  # one of them is at fault, and none was changed
@@ -263,6 +266,16 @@ class Writer:
             lost = {one.receipt.id for one in refused}
             others += [row for row in rows if row.id in lost]
         return others
+
+    def _end_turns(self, turns: list[Turn]) -> Sequence[Refused]:
+        """End turns; where the answer is lost they have most likely ended, and those that have not are due again."""
+        try:
+            return self._queue.end_turns(turns)
+        except StoreUnavailable as error:
+            if error.outcome != "unknown":
+                raise
+            LOG.warning("%s: cannot tell whether %d messages were settled: %s", self.station, len(turns), error)
+            return []
 
     def _moved(self, outline: Outline, row: Row, encode: Encode) -> Moved | None:
         """Return a row's move; None if it takes a closer look, or cannot be."""
