@@ -172,7 +172,7 @@ def test_a_mistake_in_the_function_is_told_before_anything_is_done(
 
 
 @pytest.mark.parametrize("place", ["sqlite"], indirect=True)
-def test_times_are_not_read_or_written_by_old_rules_that_change_them(
+def test_times_keep_their_microseconds_and_old_rules_that_would_change_them_are_refused(
     session: SparkSession, place: Place, db: duerow.Database
 ) -> None:
     db.queue("a").push({"at": "2026-03-01T12:00:00.123456Z"})
@@ -185,6 +185,10 @@ def test_times_are_not_read_or_written_by_old_rules_that_change_them(
     finally:
         session.conf.unset(TIME_RULES)
     assert [(m.attempts, m.leased_by) for m in db.queue("a").peek(9)] == [(0, None)]
+
+    station = Frame("a", kept, "b", schema="at timestamp")
+    spark.step(Pipeline("p", [station], outputs=["b"]), place.url, session, **place.settings)
+    assert [m.payload["at"][:26] for m in db.queue("b").peek(9)] == ["2026-03-01T12:00:00.123456"]
 
 
 @pytest.mark.parametrize("place", ["sqlite"], indirect=True)

@@ -12,6 +12,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import pyspark
 import pytest
 from pyspark.sql import SparkSession
 
@@ -19,6 +20,7 @@ import duerow
 from duerow import Pipeline, Sink, spark
 from duerow.errors import ConfigurationError, NotSupported, SchemaOutdated, StationFailed
 from duerow.spark import java, probe, progress
+from duerow.spark.java import java_home
 
 
 def master(address: str) -> Any:
@@ -126,6 +128,28 @@ def test_a_session_has_a_number_of_cores_that_can_be(cores: Any) -> None:
 
 
 # Java.
+
+
+def test_in_a_program_of_spark_submit_the_session_runs_where_that_says(tmp_path: Path) -> None:
+    program = tmp_path / "main.py"
+    program.write_text(
+        "import duerow.spark\n"
+        "spark = duerow.spark.session(cores=1, spark__sql__shuffle__partitions=5)\n"
+        "names = 'spark.master', 'spark.app.name', 'spark.sql.shuffle.partitions'\n"
+        "print(*map(spark.conf.get, names))\n"
+    )
+    submit = Path(pyspark.__file__).with_name("bin") / "spark-submit"
+    environment = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
+    if home := java_home():
+        environment["JAVA_HOME"] = home
+    done = subprocess.run(
+        [submit, "--master", "local[3,2]", "--name", "shop", "--conf", "spark.ui.enabled=false", program],
+        capture_output=True,
+        text=True,
+        env=environment,
+        check=True,
+    )
+    assert done.stdout.splitlines()[-1] == "local[3,2] shop 5"
 
 
 def fake_java(folder: Path, version: str) -> Path:

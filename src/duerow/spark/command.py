@@ -46,8 +46,8 @@ def run(
 ) -> None:
     """Run a pipeline on Spark; print what has happened in its queues, by the database's own counts.
 
-    The session is the active one, as spark-submit makes it, else one on this machine. SIGTERM ends it once what is
-    begun is done.
+    The session is the one of spark-submit or of the server that SPARK_REMOTE names, else one on this machine.
+    SIGTERM ends it once what is begun is done.
     """
     log_to_stderr(as_json, verbose)
     pipeline, moves = find_pipeline(named), moves_of(rehome or ())

@@ -352,7 +352,8 @@ class FrameJob(Job):
         """Raise ConfigurationError if columns hold times, and Spark reads them by rules that change them."""
         if of is None or not has_times(of):
             return
-        if (self._run.spark.conf.get(TIME_RULES, "") or "").upper() == "LEGACY":
+        rules = self._run.spark.conf.get(TIME_RULES, "CORRECTED")  # Spark refuses a default that is no such rule
+        if rules.upper() == "LEGACY":
             raise ConfigurationError(
                 f"{self.station}: {TIME_RULES} is LEGACY, by which Spark takes 0.123456 s in a payload for 123 s; "
                 "set it to CORRECTED for this session"

@@ -56,7 +56,7 @@ def run(
         pipeline: what to run.
         url: the database, as `duerow.connect` takes it; the executors must reach it too. It travels inside the
             pickled task and is in no plan and no setting of Spark's.
-        spark: a session, also one of Spark Connect; default: the active one, else one on this machine.
+        spark: a session, also one of Spark Connect; default: that of `duerow.spark.session()`.
         until: "empty" returns when no message with a due time is left in the stations' queues, which waits for
             delayed ones and for those of others; "idle" when nothing is due now; None runs until it is stopped.
         chunk: messages that a task claims and settles at once, at most.

@@ -26,11 +26,14 @@ _LOGGING: Final = Path(__file__).with_name("log4j2.properties")
 def session(app: str = "duerow", cores: int | None = None, **settings: Any) -> SparkSession:
     """Return a session that runs on this machine: quiet, reachable from nowhere else, retrying failed tasks.
 
-    Starts Java if Spark does not run yet in this process; else the running session is returned, as it is.
+    Starts Java if Spark does not run yet in this process; else the running session is returned, as it is. In a program
+    of `spark-submit`, and where `SPARK_REMOTE` names a server of Spark Connect, the session is theirs: it runs where
+    they say, with their settings and those given here.
 
     Args:
         app: the application's name.
-        cores: how many tasks run at once; default: as many as the machine has cores.
+        cores: how many tasks run at once; default: as many as the machine has cores. Passed over where the session is
+            another's.
         settings: Spark settings, with `__` for each dot: `spark__driver__memory="4g"`.
 
     Raises:
@@ -46,13 +49,19 @@ def session(app: str = "duerow", cores: int | None = None, **settings: Any) -> S
         raise ConfigurationError(f"Spark needs the module {error.name}: pip install 'duerow[spark]'") from error
     if (active := SparkSession.getActiveSession()) is not None:
         return active
-    _prepare_environment()
-    builder = SparkSession.builder.master(f"local[{cores or '*'},{TASK_ATTEMPTS}]").appName(app)
-    for name, value in (
-        _settings(cores) | {name.replace("__", "."): value for name, value in settings.items()}
-    ).items():
+    builder, wanted = SparkSession.builder, {name.replace("__", "."): value for name, value in settings.items()}
+    if not _is_told_where():
+        _prepare_environment()
+        builder = builder.master(f"local[{cores or '*'},{TASK_ATTEMPTS}]").appName(app)
+        wanted = _settings(cores) | wanted
+    for name, value in wanted.items():
         builder = builder.config(name, str(value))
     return builder.getOrCreate()
+
+
+def _is_told_where() -> bool:
+    """Whether spark-submit has started Spark for this program, or its environment names a server to connect to."""
+    return any(os.environ.get(name) for name in ("PYSPARK_GATEWAY_PORT", "SPARK_REMOTE"))
 
 
 def _prepare_environment() -> None:
