@@ -9,6 +9,7 @@ import time
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from typing import Any, Final
 
 from sqlalchemy import Connection, Engine
@@ -33,7 +34,13 @@ from duerow.stores.sql.listening import DataVersionListener, NotifyListener, Sil
 from duerow.stores.sql.place import place_of
 from duerow.stores.sql.plans import SqlStore
 from duerow.stores.sql.texts import Texts, driver_texts
-from duerow.stores.sql.transactions import INSIDE, HandlersTransaction, begin_postgresql, waits_for_itself
+from duerow.stores.sql.transactions import (
+    INSIDE,
+    HandlersTransaction,
+    begin_postgresql,
+    engine_for_handlers,
+    waits_for_itself,
+)
 
 AT_HAND: Final = 4
 """How many connections are kept at hand, besides those that rest in the pool."""
@@ -54,6 +61,7 @@ class BlockingConnections:
         self.place = place_of(engine, store)
         self._texts = Texts(engine.dialect, raw=True)
         self._callers_texts: dict[str, Texts] = {}
+        self.of_handlers: set[Connection] = set()
         self.on_sqlite = self.dialect.name == "sqlite"
         self._begin_anew()
         prepare_for_forks(self)
@@ -132,6 +140,10 @@ class BlockingConnections:
         return Joined(Raw(raw, self.dialect, self._callers_texts[driver]), self.store)
 
     def _join_sqlalchemy(self, connection: Connection) -> Execute:
+        if connection in self.of_handlers:  # begun by us, so that its driver can be asked itself, at half the price
+            raw = Raw(connection.connection.driver_connection, self.dialect, self._texts)
+            raw.begun = True
+            return Joined(raw, self.store)
         if connection.dialect.name != self.dialect.name:
             raise not_ours(connection, self.dialect.name, "blocking")
         check_begun(connection.connection)
@@ -143,6 +155,11 @@ class BlockingConnections:
     def begin(self) -> BlockingTransaction:
         """Begin a transaction for a handler; see Connections.begin."""
         return BlockingTransaction(self)
+
+    @cached_property
+    def engine_for_handlers(self) -> Engine:
+        """The engine on which handlers' transactions are begun."""
+        return engine_for_handlers(self.engine)
 
     def arrow_scans(self) -> ArrowScans | None:
         """Open a way to read rows as Arrow; see ArrowConnections."""
@@ -254,6 +271,7 @@ class BlockingTransaction:
     """A transaction that a handler writes in; see OwnTransaction."""
 
     def __init__(self, connections: BlockingConnections) -> None:
+        self._of_handlers = connections.of_handlers
         self._inside = GATE.enter() if connections.on_sqlite else None
         self._writing = connections.writing
         if self._writing is not None:
@@ -261,11 +279,12 @@ class BlockingTransaction:
         try:
             connections.check_usable()
             try:
-                self.connection = connections.engine.connect()
+                self.connection = connections.engine_for_handlers.connect()
             except Exception as error:
                 raise (explained(connections.dialect, error) or error) from error
             self._transaction = HandlersTransaction(self.connection, connections.store, connections.own)
             self._transaction.begin()
+            self._of_handlers.add(self.connection)
         except BaseException:
             self._let_others_write()
             raise
@@ -277,6 +296,7 @@ class BlockingTransaction:
 
     def commit(self) -> None:
         """See OwnTransaction.commit."""
+        self._of_handlers.discard(self.connection)
         try:
             self._transaction.commit()
         finally:
@@ -285,6 +305,7 @@ class BlockingTransaction:
     def roll_back(self) -> None:
         """See OwnTransaction.roll_back."""
         if not self._transaction.ended:
+            self._of_handlers.discard(self.connection)
             try:
                 self._transaction.roll_back()
             finally:
