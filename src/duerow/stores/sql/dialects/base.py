@@ -206,8 +206,12 @@ class Dialect(Protocol):
         """Return that a column is one of those that a subquery finds, evaluated once."""
         ...
 
+    def one_of_rows(self, columns: Sequence[ColumnElement[Any]], found: Select[Any]) -> list[ColumnElement[bool]]:
+        """Return that several columns together are one of the rows that a subquery finds, evaluated once."""
+        ...
+
     def delete_matches(self, message: Table, given: FromClause) -> list[ColumnElement[bool]]:
-        """Return that a row to be deleted has the id and the token of one of the given receipts."""
+        """Return that a row to be deleted equals one of the given, its token among them, in the columns of both."""
         ...
 
     def among(self, column: ColumnElement[Any], name: str) -> ColumnElement[bool]:

@@ -200,9 +200,14 @@ class SQLite:
         """Return `IN (SELECT …)`, which SQLite evaluates once."""
         return column.in_(ids)
 
+    def one_of_rows(self, columns: Sequence[ColumnElement[Any]], found: Select[Any]) -> list[ColumnElement[bool]]:
+        """Return that the row value is one of the found, which SQLite evaluates once."""
+        return [tuple_(*columns).in_(found)]
+
     def delete_matches(self, message: Table, given: FromClause) -> list[ColumnElement[bool]]:
-        """Return that the pair is one of the given, since a DELETE cannot join."""
-        return [tuple_(message.c.id, message.c.token).in_(select(given.c.id, given.c.token))]
+        """Return that the row value is one of the given, since a DELETE cannot join."""
+        shared = [(column, given.c[name]) for name, column in message.c.items() if name in given.c]
+        return [tuple_(*(ours for ours, _ in shared)).in_(select(*(theirs for _, theirs in shared)))]
 
     def among(self, column: ColumnElement[Any], name: str) -> ColumnElement[bool]:
         """Return `IN (SELECT …)`, of the members of a JSON array."""

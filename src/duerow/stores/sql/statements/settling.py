@@ -37,7 +37,7 @@ class Settling(Core):
 
         def build(given: Any) -> Executable:
             longer = self._settled(given).values(due_at=until, leased_until=until)
-            return longer.returning(columns.id, columns.token, columns.leased_until)
+            return longer.returning(*self._ids, columns.token, columns.leased_until)
 
         return self._over(RECEIPT, build)
 
@@ -49,7 +49,7 @@ class Settling(Core):
             return (
                 delete(self.message)
                 .where(*self.dialect.delete_matches(self.message, given))
-                .returning(self.message.c.id, self.message.c.token)
+                .returning(*self._ids, self.message.c.token)
             )
 
         return self._over(RECEIPT, build)
@@ -125,18 +125,22 @@ class Settling(Core):
         """End turns: set these values, end the lease, raise the token; return the receipts that matched."""
         columns = self.message.c
         ended = self._settled(given).values(**values, **self._turned)
-        return ended.returning(columns.id, columns.token - const(1))
+        return ended.returning(*self._ids, columns.token - const(1))
 
     def _kept_error(self, given: Any) -> ColumnElement[Any]:
         return func.coalesce(self._json(given.c.error), self.message.c.last_error)
 
     def _settled(self, given: Any) -> Update:
-        return update(self.message).where(self.message.c.id == given.c.id, self._same_token(given), *self._untouched)
+        return update(self.message).where(*self._same_row(given), self._same_token(given), *self._untouched)
 
     @property
     def _untouched(self) -> tuple[ColumnElement[bool], ...]:
         """What must hold of a row besides its token, so that a turn is still its holder's: nothing."""
         return ()
+
+    def _same_row(self, given: Any) -> tuple[ColumnElement[bool], ...]:
+        """Return that a row is the given one, whatever its token is."""
+        return (self.message.c.id == given.c.id,)
 
     def _same_token(self, given: Any) -> ColumnElement[bool]:
         return self.dialect.same(self.message.c.token, given.c.token)

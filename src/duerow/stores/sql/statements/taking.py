@@ -43,7 +43,7 @@ class Taking(Core):
         With `from_floor` rows due before the bound value `floor` are not looked at. Each row comes with the due time
         of the oldest row that was due when the statement began, lent or not: the floor for the next one.
         """
-        lent = self._lend().where(self.dialect.one_of(self.message.c.id, self._due_ids(from_floor)))
+        lent = self._lend().where(*self._among_due(from_floor))
         return Statement(lent.returning(*self._lent, *self._oldest(False, from_floor)))
 
     @lru_cache(maxsize=4)  # noqa: B019 - lives as long as the store
@@ -232,12 +232,16 @@ class Taking(Core):
         """The status of a row that is handed out."""
         return self.message.c.status
 
+    def _among_due(self, from_floor: bool) -> tuple[ColumnElement[bool], ...]:
+        """Return that a row is one of the oldest due ones."""
+        return (self.dialect.one_of(self.message.c.id, self._due_ids(from_floor)),)
+
     def _due_ids(self, from_floor: bool) -> Select[Any]:
         return self._first_due((self.message.c.id,), False, from_floor)
 
     def _first_due(self, shown: Sequence[ColumnElement[Any]], grouped: bool, from_floor: bool) -> Select[Any]:
         columns = self.message.c
-        due = select(*shown).where(*self._due_rows(grouped, from_floor)).order_by(columns.due_at, columns.id)
+        due = select(*shown).where(*self._due_rows(grouped, from_floor)).order_by(columns.due_at, *self._ids)
         return due.limit(self._bound("limit_in", Integer())).with_for_update(skip_locked=True, key_share=self.key_share)
 
     def _oldest(self, grouped: bool, from_floor: bool) -> list[Any]:
