@@ -131,22 +131,21 @@ def objects_singly(url: str) -> Prepared[list[int]]:
     return run
 
 
-def objects_ahead(url: str) -> Prepared[list[int]]:
-    """By hand with the ORM, each row loaded and handled in a session of its own, and many marked as done together."""
+def objects_apart(url: str) -> Prepared[list[int]]:
+    """By hand with the ORM, each row loaded and handled in a session of its own, and marked as done after it."""
     engine = create_engine(_named(url))
 
     def run() -> list[int]:
         seen: list[int] = []
         while claimed := _claimed(engine):
-            for id, _ in claimed:
+            for id, token in claimed:
                 with Session(engine, expire_on_commit=False) as session:
                     row = session.get(Item, id)
                     session.commit()
                     _handle(row)
                     session.commit()
-            with engine.begin() as connection:
-                receipts = tuple(map(list, zip(*claimed, strict=True)))
-                seen += connection.exec_driver_sql(DONE.replace("%b", "%s"), receipts).scalars()
+                with engine.begin() as connection:
+                    seen += connection.exec_driver_sql(DONE.replace("%b", "%s"), ([id], [token])).scalars()
         return seen
 
     return run
@@ -198,8 +197,8 @@ def ours_singly(url: str) -> Prepared[list[int]]:
     return lambda: _worked(worker, seen)
 
 
-def ours_ahead(url: str) -> Prepared[list[int]]:
-    """Duerow's worker, at least once: each row in a session of its own, many turns ended together."""
+def ours_apart(url: str) -> Prepared[list[int]]:
+    """Duerow's worker, at least once: each row in a session of its own, and its turn ended when that is over."""
     seen: list[int] = []
 
     def handle(row: Item, session: Any) -> None:
