@@ -65,7 +65,7 @@ class HandlersTransaction:
     def __init__(self, connection: Connection, store: SqlStore, own: bool) -> None:
         self.connection, self.dialect, self._own = connection, store.dialect, own
         self._hold, self._marks = store.hold, store.marks_transactions
-        self._mark = secrets.token_hex(8)
+        self._mark = secrets.token_hex(8) if self._marks else ""
         self._root: RootTransaction | None = None
         self.committed = self.ended = False
 
