@@ -1,8 +1,12 @@
 """A wide table of a user's own as a queue: by hand as plain SQL, and by duerow's entity queue.
 
 The table has 40 columns of the user's and rows of 2 kB. By hand a claim, the reading of the rows and the end of their
-turns are the statements that a careful engineer would write on the same columns; both hand each whole row to a function
-that does nothing.
+turns are the statements that a careful engineer would write on the same columns: as many, in the same transactions.
+
+One by one there are two of these engineers. What duerow promises is that the handler is given the row as an object of
+its model, in a session; so the one that the bar is about writes the same with SQLAlchemy's ORM. The other one reads
+tuples with the bare driver. Both know the server as a user's engine does. All hand each whole row to a function that
+does nothing.
 """
 
 from __future__ import annotations
@@ -11,8 +15,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any, LiteralString
 
 import psycopg
-from sqlalchemy import Text, create_engine
-from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+from sqlalchemy import Engine, Text, create_engine
+from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
 
 from bench.processes import Prepared
 from duerow import Worker
@@ -110,8 +114,50 @@ def by_hand_together(url: str) -> Prepared[list[int]]:
     return run
 
 
-def by_hand_singly(url: str) -> Prepared[list[int]]:
-    """By hand, each row read, handled and marked as done in a transaction of its own."""
+def objects_singly(url: str) -> Prepared[list[int]]:
+    """By hand with the ORM, each row loaded, handled and marked as done in a transaction of its own."""
+    engine = create_engine(_named(url))
+
+    def run() -> list[int]:
+        seen: list[int] = []
+        while claimed := _claimed(engine):
+            for id, token in claimed:
+                with Session(engine) as session, session.begin():
+                    _handle(session.get(Item, id, with_for_update={"key_share": True, "of": Item}))
+                    done = session.connection().exec_driver_sql(DONE.replace("%b", "%s"), ([id], [token]))
+                    seen += done.scalars()
+        return seen
+
+    return run
+
+
+def objects_apart(url: str) -> Prepared[list[int]]:
+    """By hand with the ORM, each row loaded and handled in a session of its own, and marked as done after it."""
+    engine = create_engine(_named(url))
+
+    def run() -> list[int]:
+        seen: list[int] = []
+        while claimed := _claimed(engine):
+            for id, token in claimed:
+                with Session(engine, expire_on_commit=False) as session:
+                    row = session.get(Item, id)
+                    session.commit()
+                    _handle(row)
+                    session.commit()
+                with engine.begin() as connection:
+                    seen += connection.exec_driver_sql(DONE.replace("%b", "%s"), ([id], [token])).scalars()
+        return seen
+
+    return run
+
+
+def _claimed(engine: Engine) -> list[tuple[int, int]]:
+    with engine.begin() as connection:
+        return [(id, token) for id, token in connection.exec_driver_sql(CLAIM, (AHEAD,))]
+
+
+def tuples_singly(url: str) -> Prepared[list[int]]:
+    """By hand with the driver, each row read, handled and marked as done in a transaction of its own."""
     cursor = _cursor(url)
 
     def run() -> list[int]:
@@ -148,6 +194,18 @@ def ours_singly(url: str) -> Prepared[list[int]]:
         seen.append(row.id)
 
     worker = Worker(_queue(url), handle, transactional=True, batch=AHEAD)
+    return lambda: _worked(worker, seen)
+
+
+def ours_apart(url: str) -> Prepared[list[int]]:
+    """Duerow's worker, at least once: each row in a session of its own, and its turn ended when that is over."""
+    seen: list[int] = []
+
+    def handle(row: Item, session: Any) -> None:
+        _handle(row)
+        seen.append(row.id)
+
+    worker = Worker(_queue(url), handle, batch=AHEAD)
     return lambda: _worked(worker, seen)
 
 

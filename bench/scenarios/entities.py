@@ -34,8 +34,13 @@ def own_table(context: Context) -> list[Result]:
         return run
 
     singly = {
-        "by hand": emptied(rows.by_hand_singly, size.singly),
+        "by hand": emptied(rows.objects_singly, size.singly),
+        "tuples by hand": emptied(rows.tuples_singly, size.singly),
         "duerow": emptied(rows.ours_singly, size.singly),
+    }
+    apart = {
+        "by hand": emptied(rows.objects_apart, size.singly),
+        "duerow": emptied(rows.ours_apart, size.singly),
     }
     batches = {
         "by hand": emptied(rows.by_hand_together, size.singly * 4),
@@ -47,14 +52,31 @@ def own_table(context: Context) -> list[Result]:
         "duerow": emptied(rows.claim_and_settle, pending, size.backlog),
     }
     title = f"wide rows of a table, claims beside {size.backlog:,} finished ones"
+    one_by_one = interleave(singly, size.rounds)
     return [
         against(
             "wide rows of a table, one transaction each",
-            interleave(singly, size.rounds),
+            one_by_one,
             "by hand",
             SINGLY_BAR,
             unit="rows/s",
-            note=KNOWN,
+            note=f"by hand with the ORM, which loads the same object in the same transaction; {KNOWN}",
+        ),
+        against(
+            "the same, by hand without objects",
+            one_by_one,
+            "tuples by hand",
+            None,
+            unit="rows/s",
+            note="by hand with the driver alone, which reads the row as a tuple",
+        ),
+        against(
+            "wide rows of a table, at least once",
+            interleave(apart, size.rounds),
+            "by hand",
+            SINGLY_BAR,
+            unit="rows/s",
+            note="by hand with the ORM; each row in a session of its own, and marked as done when that is over",
         ),
         against(
             "wide rows of a table, in batches",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -9,12 +10,18 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, delete
 from sqlalchemy.engine import make_url
+from sqlalchemy.ext.asyncio import create_async_engine
 from sqlalchemy.orm import Session
 
+from duerow import Worker, aio
+from duerow.aio.entity import EntityQueue as AwaitedEntityQueue
+from duerow.entity import EntityQueue
 from duerow.testing.clock import MovableClock
 from duerow.testing.faces import AwaitedFace, Face
+from duerow.testing.workshop import blocking
 from tests.entity.faces import engine_of_face, queue_of_face
-from tests.entity.models import MODELS, Base, Mail, engine_of
+from tests.entity.models import Base, Mail, engine_of
+from tests.entity.modes import AT_ONCE, Handler
 
 
 @pytest.fixture(params=["sqlite", "postgresql", "mariadb"])
@@ -43,8 +50,8 @@ def engine(
         Base.metadata.create_all(prepared[store])
     engine = prepared[store]
     with engine.begin() as connection:
-        for model in MODELS.values():
-            connection.execute(delete(model))
+        for table in reversed(Base.metadata.sorted_tables):
+            connection.execute(delete(table))
     return engine
 
 
@@ -104,6 +111,29 @@ def look(engine: Engine) -> Callable[[int], Any]:
             return session.get(model, id)
 
     return look
+
+
+@pytest.fixture
+def work(face: Face, engine: Engine, url: str) -> Callable[..., None]:
+    """Lets a worker over a state work until nothing is due, by the database's own clock."""
+
+    def work(
+        handler: Handler, retry: Any = AT_ONCE, on_done: Any = "keep", state: Any = Mail.sending, **terms: Any
+    ) -> None:
+        if not isinstance(face, AwaitedFace):
+            queue: EntityQueue[Any] = EntityQueue(state, engine, retry=retry, on_done=on_done)
+            Worker(queue, blocking(handler), **terms).run(until="idle")
+            return
+
+        async def run() -> None:
+            own = create_async_engine(url)
+            queue: AwaitedEntityQueue[Any] = AwaitedEntityQueue(state, own, retry=retry, on_done=on_done)
+            await aio.Worker(queue, handler, **terms).run(until="idle")
+            await own.dispose()
+
+        asyncio.run(run())
+
+    return work
 
 
 def _url(store: str, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> str:

@@ -14,7 +14,7 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
 
 from duerow.entity import QueueState, queue_state
 from duerow.entity.operations import AddQueueState
-from duerow.errors import SchemaOutdated
+from duerow.errors import ConfigurationError, SchemaOutdated
 
 OPERATIONS: Any = AddQueueState  # imported for what it registers
 
@@ -71,10 +71,22 @@ def test_a_state_is_added_to_a_table_with_rows_and_taken_away_again(
         row.mailing.schedule()
     assert queue.reserve().message.id == 7
     (due,) = [index for index in Invoice.metadata.tables["invoice"].indexes if index.name == "ix_invoice_mailing_due"]
-    due.drop(engine)
-    with pytest.raises(SchemaOutdated, match="lacks ix_invoice_mailing_due in the database"):
+    with engine.begin() as connection:  # as after one that broke off
+        due.drop(connection)
+        connection.execute(text("ALTER TABLE invoice DROP COLUMN mailing_last_error"))
+        if connection.dialect.name == "postgresql":
+            spoilt = "UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'ix_invoice_mailing_dead'::regclass"
+            connection.execute(text(spoilt))
+    with pytest.raises(SchemaOutdated, match=r"lacks mailing_last_error, ix_invoice_mailing_due.* in the database"):
         queue.check()
-    due.create(engine)
+    with context.begin_transaction():
+        Operations(context).add_queue_state("invoice", "mailing", id="number")  # type: ignore[attr-defined]
+    old.commit()
+    queue.check()
+    assert differences(old) == []
+    with pytest.raises(ConfigurationError, match="there is no table parcel to have a queue state"):
+        Operations(context).add_queue_state("parcel", "mailing")  # type: ignore[attr-defined]
+    old.rollback()
     with context.begin_transaction():
         Operations(context).drop_queue_state("invoice", "mailing", id="number")  # type: ignore[attr-defined]
     old.commit()

@@ -19,7 +19,7 @@ from duerow.testing.clock import MovableClock, hours, minutes, seconds
 from duerow.testing.faces import AwaitedFace, Face, another
 from duerow.testing.faults import fail_at, watch
 from tests.entity.faces import engine_of_face, queue_of_face
-from tests.entity.models import Billing, Mail
+from tests.entity.models import Bill, Billing, Document, Letter, Mail
 
 ENDINGS: dict[str, Callable[[Any, Any], object]] = {
     "commit": lambda queue, mine: queue.commit(mine),
@@ -229,17 +229,23 @@ class Odd(DeclarativeBase):
 
 
 class Keyed(Odd):
-    """By text."""
+    """By bytes."""
 
     __tablename__ = "keyed"
-    name: Mapped[str] = mapped_column(primary_key=True)
+    name: Mapped[bytes] = mapped_column(primary_key=True)
     sending: Mapped[QueueState] = queue_state("sending")
 
 
 def test_what_cannot_be_a_queue_is_refused_with_what_to_do() -> None:
     blocking, awaited = create_engine("sqlite://"), create_async_engine("sqlite+aiosqlite://")
-    with pytest.raises(ConfigurationError, match=r"Keyed\.sending: the primary key of keyed must be one integer"):
+    with pytest.raises(ConfigurationError, match=r"Keyed\.sending: the column name of the primary key is LargeBinary"):
         EntityQueue(Keyed.sending, blocking)
+    for heir in (Letter, Bill):
+        with pytest.raises(ConfigurationError, match=r"declared in Document, .*: take Document\.sending, "):
+            EntityQueue(heir.sending, blocking)
+    for joined in (Document.sending, Letter.posting, Bill.collecting):
+        with pytest.raises(ConfigurationError, match=r"kept in several that are joined; give a function"):
+            EntityQueue(joined, blocking, on_done="delete")
     with pytest.raises(ConfigurationError, match=r"as in SmsMessage\.sending"):
         EntityQueue(Billing.key, blocking)  # type: ignore[arg-type]
     with pytest.raises(ConfigurationError, match=r"goes with duerow\.aio\.entity"):

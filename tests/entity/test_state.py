@@ -8,7 +8,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine, inspect, select, update
+from sqlalchemy import Engine, insert, inspect, select, update
+from sqlalchemy.exc import StatementError
 from sqlalchemy.orm import Session
 
 from duerow.entity import EntityQueue, QueueState
@@ -74,6 +75,54 @@ def test_a_transaction_that_is_rolled_back_schedules_nothing(engine: Engine, loo
         session.flush()
         session.rollback()
     assert (look(id).sending.due_at, look(id).sending.token) == (None, 0)
+
+
+def test_what_is_merged_into_a_session_undoes_no_turn_and_schedules_what_was_scheduled(
+    engine: Engine, add: Callable[..., list[int]], look: Any, clock: MovableClock
+) -> None:
+    queue, later = EntityQueue(Mail.sending, engine, clock=clock), clock.now() + timedelta(hours=1)
+    (id,) = add("old")
+    stale = look(id)
+    lent = queue.reserve()
+    assert lent is not None
+    for made in (stale, Mail(id=id, payload="new", headers={})):  # read before the turn, or of one's own making
+        made.payload = "new"
+        with Session(engine) as session, session.begin():
+            assert session.merge(made).sending.token == 1
+    queue.commit(lent)
+    assert (look(id).payload, look(id).sending.status, look(id).sending.token) == ("new", "done", 2)
+    for token, made in enumerate((look(id), Mail(id=id, payload="again", headers={})), 3):
+        made.sending.schedule(later)
+        made.billing.stop()
+        with Session(engine) as session, session.begin():
+            assert session.merge(made).sending.due_at == later
+        state = look(id).sending
+        assert (state.status, state.due_at, state.attempts, state.token) == ("new", later, 0, token)
+    with Session(engine) as session, session.begin():
+        merged = session.merge(Mail(id=id, payload="again", headers={}))
+        merged.sending.stop()
+    assert (look(id).sending.due_at, look(id).sending.token) == (None, 5)
+    with Session(engine) as session, session.begin():
+        other = Mail(payload="first", headers={})
+        other.sending.schedule(later)
+        session.merge(other)
+    assert queue.count(Mail.sending.due_at == later) == 1
+
+
+def test_rows_of_bulk_inserts_are_due_if_they_are_given_a_time(engine: Engine, clock: MovableClock) -> None:
+    queue = EntityQueue(Mail.sending, engine, clock=clock)
+    with Session(engine) as session, session.begin():
+        session.execute(insert(Mail), [{"payload": 1, "headers": {}}, {"payload": 2, "headers": {}}])
+        session.execute(insert(Mail), [{"payload": 3, "headers": {}, "sending_due_at": clock.now()}])
+        rows = [Mail(payload=4, headers={}), Mail(payload=5, headers={})]
+        rows[0].sending.schedule(clock.now())
+        session.bulk_save_objects(rows)
+    with Session(engine) as session:
+        due = [session.get_one(Mail, one.message.id).payload for one in queue.reserve_many(9)]
+    assert sorted(due) == [3, 4]
+    rows[1].sending.schedule()
+    with Session(engine) as session, pytest.raises(StatementError, match=r"schedule\(datetime\.now\(UTC\)\)"):
+        session.bulk_save_objects(rows[1:])
 
 
 def test_a_state_is_read_in_conditions_and_written_by_its_methods_alone(engine: Engine, add: Any) -> None:

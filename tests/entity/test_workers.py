@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import threading
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
+from inspect import isawaitable
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine, create_engine, text
+from sqlalchemy import Engine, create_engine, delete, text, update
 from sqlalchemy.ext.asyncio import create_async_engine
 from sqlalchemy.orm import Session, object_session
 
@@ -20,56 +20,11 @@ from duerow.aio.entity import EntityQueue as AwaitedEntityQueue
 from duerow.entity import EntityQueue
 from duerow.errors import ConfigurationError
 from duerow.testing.faces import AwaitedFace, Face
-from duerow.testing.workshop import blocking, eventually
+from duerow.testing.workshop import eventually
 from tests.entity.models import Mail
+from tests.entity.modes import MODES, of_each
 
-Handler = Callable[..., Coroutine[Any, Any, Any]]
-AT_ONCE = limited(2, fixed(timedelta(0)))
-MODES: dict[str, dict[str, Any]] = {
-    "one by one": {"batch": 1},
-    "at least once": {"batch": 10, "concurrency": 2},
-    "transactional": {"transactional": True},
-    "batch": {"whole_batch": True, "batch": 10},
-}
 LATER = datetime(2100, 1, 1, tzinfo=UTC)
-
-
-@pytest.fixture
-def work(face: Face, engine: Engine, url: str) -> Callable[..., None]:
-    """Lets a worker over `Mail.sending` work until nothing is due, by the database's own clock."""
-
-    def work(handler: Handler, retry: Any = AT_ONCE, on_done: Any = "keep", **terms: Any) -> None:
-        if not isinstance(face, AwaitedFace):
-            queue: EntityQueue[Mail] = EntityQueue(Mail.sending, engine, retry=retry, on_done=on_done)
-            Worker(queue, blocking(handler), **terms).run(until="idle")
-            return
-
-        async def run() -> None:
-            own = create_async_engine(url)
-            queue: AwaitedEntityQueue[Mail] = AwaitedEntityQueue(Mail.sending, own, retry=retry, on_done=on_done)
-            await aio.Worker(queue, handler, **terms).run(until="idle")
-            await own.dispose()
-
-        asyncio.run(run())
-
-    return work
-
-
-def of_each(handler: Handler, mode: str) -> Handler:
-    """Return the handler of one row as the mode takes it; of a batch each row has an outcome of its own."""
-    if mode != "batch":
-        return handler
-
-    async def handle_all(rows: list[Any], session: Any) -> list[Any]:
-        outcomes = []
-        for row in rows:
-            try:
-                outcomes.append(await handler(row, session))
-            except Exception as error:
-                outcomes.append(error)
-        return outcomes
-
-    return handle_all
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -113,6 +68,49 @@ def test_a_row_ends_as_its_handler_says_and_stays_as_its_handler_set_it(
     assert found[failing].sending.failure.message == "ValueError: no line"
     assert "nor push messages when it is settled" in found[pushing].sending.failure.message
     assert not [line for line in caplog.messages if "lease lost" in line]
+
+
+async def done(work: Any) -> Any:
+    """Return what a session's method returns, on either face."""
+    return await work if isawaitable(work) else work
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_what_a_handler_does_to_its_own_row_stands_and_what_it_has_undone_does_not(
+    work: Any, add: Any, look: Any, mode: str
+) -> None:
+    by_sql, deleted, undone, begun_anew = ids = add(*"sdur")
+    seen: list[int] = []
+    here = Mail.__table__.c
+
+    async def handle(row: Mail, session: Any) -> None:
+        id = row.id
+        seen.append(id)
+        row.payload = "handled"
+        await done(session.flush())
+        if id == by_sql:
+            await done(session.execute(update(Mail.__table__).where(here.id == id).values(sending_due_at=LATER)))
+        if id == deleted:
+            await done(session.execute(delete(Mail.__table__).where(here.id == id)))
+        if id == undone:
+            savepoint = await done(session.begin_nested())
+            row.sending.schedule(LATER)
+            await done(session.flush())
+            await done(savepoint.rollback())
+        if id == begun_anew:
+            row.sending.stop()
+            row.sending.schedule(LATER)
+
+    work(of_each(handle, mode), **MODES[mode])
+    assert sorted(seen) == ids
+    rows = {id: look(id) for id in ids}
+    assert rows.pop(deleted) is None
+    assert {row.payload for row in rows.values()} == {"handled"}
+    assert {id: (row.sending.status, row.sending.due_at) for id, row in rows.items()} == {
+        by_sql: ("new", LATER),
+        undone: ("done", None),
+        begun_anew: ("new", LATER),
+    }
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -10,10 +10,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Dialect
+from sqlalchemy import BigInteger, Column, Dialect, Integer, MetaData, Table, Uuid
 from sqlalchemy.dialects import mysql, postgresql, sqlite
 
-from duerow.entity.columns import StateTable
+from duerow.entity.columns import StateTable, add_indexes, state_columns
+from duerow.entity.keys import Key, keys_of
 from duerow.store import Indexed, Order, PastQuery
 from duerow.stores.sql.dialects.mysql import MySQL
 from duerow.stores.sql.dialects.postgresql import PostgreSQL
@@ -53,6 +54,17 @@ WITH_PARAMETER = {
     "find": [("ids", "statuses"), ("by_id", "after_id")],
 }
 
+SHIPMENT = Table(
+    "shipment",
+    MetaData(),
+    Column("tenant", Uuid, primary_key=True),
+    Column("number", Integer, primary_key=True),
+    *state_columns("sending"),
+)
+"""A table of a user's own with a primary key of two columns."""
+
+add_indexes(SHIPMENT, "sending")
+
 FLAGS = {"pick": ("grouped", "from_floor"), "publish": ("keyed", "grouped")}
 """What the parameters of a statement that takes several say when they are true."""
 
@@ -65,20 +77,28 @@ def wanted() -> dict[str, str]:
         for verb, statement in statements(store.statements).items():
             texts[f"{name}/{verb}.sql"] = text(getattr(Statements, verb.partition("-")[0]), statement, dialect)
         texts[f"{name}/migrations.sql"] = store.migration_sql()
-        for verb, statement in of_rows(ours).items():
+        for verb, statement in of_rows(ours, dialect).items():
             member = getattr(EntityStatements, verb.partition("-")[0])
             texts[f"{name}/entity-{verb}.sql"] = text(member, statement, dialect)
     return texts
 
 
-def of_rows(ours: Any) -> dict[str, Statement]:
+def of_rows(ours: Any, dialect: Dialect) -> dict[str, Statement]:
     """Return the statements over a table of a user's own that differ from those over messages, by their names."""
-    state = StateTable("sms_message", None, "id", "sending")
-    keeps, deletes = (EntityStore(ours, state, deletes, None).statements for deletes in (False, True))
-    over_rows = ("commit", "roll_back", "bury", "release", "extend", "kept", "next_due")
+
+    def over(table: str, *keys: Key, deletes: bool = False) -> EntityStatements:
+        return EntityStore(ours, dialect, StateTable(table, None, keys, "sending"), deletes, None).statements
+
+    of_one = ("sms_message", Key("id", BigInteger()))
+    of_two = (SHIPMENT.name, *keys_of("shipment", SHIPMENT.primary_key))
+    keeps, deletes = over(*of_one), over(*of_one, deletes=True)
+    over_rows = ("commit", "roll_back", "bury", "release", "extend", "kept", "next_due", "named")
     found = {name: getattr(keeps, name).alike(frozenset()) for name in over_rows}
     found["commit-deletes"] = deletes.commit.alike(frozenset())
-    return {**found, "reserve": keeps.reserve(False), "reserve-from_floor": keeps.reserve(True), "find": keeps.find(())}
+    found["commit-deletes-key_of_two"] = over(*of_two, deletes=True).commit.alike(frozenset())
+    found["extend-key_of_two"] = over(*of_two).extend.alike(frozenset())
+    found["reserve-key_of_two"] = over(*of_two).reserve(False)
+    return {**found, "reserve": keeps.reserve(False), "reserve-from_floor": keeps.reserve(True)}
 
 
 def statements(of: Statements) -> dict[str, Statement]:

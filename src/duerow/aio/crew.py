@@ -363,7 +363,8 @@ class Office:
         self._note_freed(step)
 
     def _note_freed(self, step: Freed) -> None:
-        self._freed.set()
+        if self._shift.hand.room():  # else whoever claims would wake up for nothing, once for each message
+            self._freed.set()
         if step.wake:
             self._wakeup.wake()
 

@@ -24,6 +24,7 @@ __all__ = [
     "Session",
     "called",
     "engine_here",
+    "first_read_alone",
     "looked",
     "new_session",
     "open_entities",
@@ -58,6 +59,12 @@ def engine_here(connections: Any) -> Engine:
 def new_session(connections: Any) -> Session:
     """Return a session on the engine of the running loop; what it has loaded stays readable after a commit."""
     return Session(engine_here(connections), expire_on_commit=False)
+
+
+async def first_read_alone(session: Session) -> None:
+    """Have what a session reads until its first commit need no transaction, which takes two more round trips."""
+    if session.get_bind().dialect.name != "sqlite":  # there a read begins none
+        await session.connection(execution_options={"isolation_level": "AUTOCOMMIT"})
 
 
 def session_within(within: Any) -> AbstractAsyncContextManager[Session]:

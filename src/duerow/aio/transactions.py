@@ -10,7 +10,7 @@ from duerow.aio.crew import Handlers
 from duerow.aio.queue import Queue
 from duerow.aio.queues import Queues
 from duerow.errors import LeaseLost, StoreUnavailable
-from duerow.settlement import Release, Settlement
+from duerow.settlement import LEFT, Release, Settlement
 from duerow.store import AsyncOwnTransaction
 from duerow.working.attempt import CURRENT, Attempt
 from duerow.working.hand import Slot
@@ -84,9 +84,11 @@ class TransactionalHandlers(Handlers):
             if refused:
                 raise refused[0].error
         except LeaseLost as error:
-            await own.roll_back()
-            self._office.tell_freed(self._settling.lost(attempt, error))
-            return None
+            if not self._queue.locked_while_handled:
+                await own.roll_back()
+                self._office.tell_freed(self._settling.lost(attempt, error))
+                return None
+            settlement = LEFT  # what has changed the row is the handler itself, and that stands
         except Exception as error:
             return self._shift.conclude(attempt, error)
         try:

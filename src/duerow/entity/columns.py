@@ -31,7 +31,8 @@ from sqlalchemy.sql.functions import FunctionElement
 from sqlalchemy.types import TypeEngine
 
 from duerow.clock import micros, moment, span
-from duerow.errors import ConfigurationError
+from duerow.entity.keys import Key
+from duerow.errors import ConfigurationError, InvalidMessage
 from duerow.message import check_moment
 
 PARTS: Final = (
@@ -53,6 +54,7 @@ MARIADB: Final = ("mysql", "mariadb")
 """What SQLAlchemy calls it, after the engine's URL."""
 
 _PREFIX = re.compile(r"[a-z][a-z0-9_]{0,39}")
+_UNFIT = re.compile(r"[^A-Za-z0-9_.:/-]")
 
 
 class Moment(TypeDecorator[datetime]):
@@ -69,6 +71,11 @@ class Moment(TypeDecorator[datetime]):
 
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> Any:
         """Return the moment as the database takes it; raise InvalidMessage for one without a time zone."""
+        if isinstance(value, DatabaseTime):
+            raise InvalidMessage(
+                "the database's clock cannot be told in a bulk insert, which takes values alone: say a time, as in "
+                "schedule(datetime.now(UTC)), or add the rows to the session"
+            )
         checked = check_moment("a moment of a queue state", value)
         if checked is None:
             return None
@@ -141,19 +148,19 @@ class StateTable:
     Attributes:
         name: the table.
         schema: the database schema that holds it; None: the connection's default.
-        id: its primary key, one integer column.
+        keys: the columns of its primary key.
         prefix: what the names of the state's columns begin with, before an underscore.
     """
 
     name: str
     schema: str | None
-    id: str
+    keys: tuple[Key, ...]
     prefix: str
 
     @property
     def queue(self) -> str:
-        """What the queue is called."""
-        return f"{self.name}.{self.prefix}"
+        """What the queue is called: the table and the state, with _ for what queues cannot be called."""
+        return _UNFIT.sub("_", f"{self.name}.{self.prefix}")[:100]
 
     def column(self, part: str) -> str:
         """Return the name of a column."""
@@ -224,6 +231,12 @@ def add_indexes(table: Table, prefix: str) -> list[Index]:
     ]
 
 
+def _quoted(state: StateTable) -> str:
+    """Return the table's name as PostgreSQL reads it in a text."""
+    parts = (state.name,) if state.schema is None else (state.schema, state.name)
+    return ".".join('"' + part.replace('"', '""') + '"' for part in parts)
+
+
 def missing(connection: Connection, state: StateTable) -> list[str]:
     """Return the names of the columns and indexes of a state that its table lacks; the table's own if it is not there.
 
@@ -237,9 +250,9 @@ def missing(connection: Connection, state: StateTable) -> list[str]:
     if inspector.dialect.name == "postgresql":
         usable = text(
             "SELECT relname FROM pg_catalog.pg_index JOIN pg_catalog.pg_class ON pg_class.oid = indexrelid "
-            "WHERE indisvalid AND relname = ANY (:names)"
+            "WHERE indisvalid AND indrelid = to_regclass(:table)"
         )
-        indexes = set(connection.execute(usable, {"names": sorted(indexes)}).scalars())
+        indexes = set(connection.execute(usable, {"table": _quoted(state)}).scalars())
     wanted = [state.column(part) for part in PARTS]
     wanted_indexes = [index_name(state.name, state.prefix, kind) for kind in INDEXES]
     return [name for name in wanted if name not in columns] + [name for name in wanted_indexes if name not in indexes]

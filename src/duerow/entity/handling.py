@@ -52,7 +52,7 @@ def fails(outcome: object) -> bool:
     return isinstance(outcome, BaseException | Rollback | Release)
 
 
-def conclude(messages: Sequence[Message], rows: Mapping[int, Any], outcome: Any, left: Collection[int]) -> Any:
+def conclude(messages: Sequence[Message], rows: Mapping[Any, Any], outcome: Any, left: Collection[Any]) -> Any:
     """Return the outcome of a batch for all of its messages, given that for the rows that the handler was given.
 
     Args:

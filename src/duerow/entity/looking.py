@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import cached_property
 from typing import Any, Final, Generic, TypeVar
 
 import msgspec
@@ -16,6 +17,7 @@ from sqlalchemy import (
     Select,
     Update,
     any_,
+    bindparam,
     case,
     func,
     literal,
@@ -23,6 +25,7 @@ from sqlalchemy import (
     null,
     or_,
     select,
+    tuple_,
     update,
 )
 from sqlalchemy.orm import Mapper
@@ -30,6 +33,7 @@ from sqlalchemy.orm import Mapper
 from duerow.clock import Clock
 from duerow.entity.columns import PARTS, DatabaseTime, LaterTime, Moment, StateTable
 from duerow.entity.handling import is_ours
+from duerow.entity.keys import parts_of
 from duerow.errors import ConfigurationError
 from duerow.message import LIVE, Message, check_due
 
@@ -67,6 +71,12 @@ class Standing(msgspec.Struct, frozen=True):
         return f"{getattr(self, name)}{'+' if name in self.capped else ''}"
 
 
+def id_of(entity: Any) -> Any:
+    """Return what a message of a row has as `id`: its primary key, a tuple if that is of several columns."""
+    parts = entity.__mapper__.primary_key_from_instance(entity)
+    return parts[0] if len(parts) == 1 else tuple(parts)
+
+
 class Looking(Generic[E]):
     """The statements of one state.
 
@@ -79,27 +89,47 @@ class Looking(Generic[E]):
     def __init__(self, mapper: Mapper[E], table: StateTable, clock: Clock | None) -> None:
         self._model, self._clock, self._queue = mapper.class_, clock, table.queue
         self._rows: Any = mapper.local_table
+        self._inherits = mapper.inherits is not None
         columns = self._rows.c
-        self._id: ColumnElement[Any] = columns[table.id]
+        self._keys = table.keys
+        self._ids: tuple[ColumnElement[Any], ...] = tuple(columns[key.name] for key in table.keys)
         self._of: dict[str, ColumnElement[Any]] = {part: columns[table.column(part)] for part in PARTS}
 
     # Read.
 
-    def by_ids(self, ids: Sequence[int], dialect: str) -> Select[Any]:
-        """Read rows by their primary keys; to PostgreSQL all of them are one value."""
-        if dialect == "postgresql":
-            return select(self._model).where(self._id == any_(literal(ids, ARRAY(BigInteger))))
-        return select(self._model).where(self._id.in_(ids))
+    @cached_property
+    def one(self) -> Select[Any]:
+        """Read a row by its primary key, bound as `of_id` says; kept, so that it is not made anew for each row."""
+        names = (bindparam(f"key_{place}", type_=column.type) for place, column in enumerate(self._ids))
+        return select(self._model).where(*(column == name for column, name in zip(self._ids, names, strict=True)))
 
-    def in_line(self, found: Iterable[E], messages: Sequence[Message], key: str) -> dict[int, E]:
+    @cached_property
+    def one_locked(self) -> Select[Any]:
+        """As `one`; nobody else can write the row until the transaction ends, but others may refer to it."""
+        return self.one.with_for_update(key_share=True, of=self._rows)
+
+    def of_id(self, id: Any) -> dict[str, Any]:
+        """Return the bound values of `one` for an id."""
+        return {f"key_{place}": value for place, value in enumerate(parts_of(self._keys, id))}
+
+    def by_ids(self, ids: Sequence[Any], dialect: str) -> Select[Any]:
+        """Read rows by their primary keys; to PostgreSQL all of them are one value where they are integers."""
+        return select(self._model).where(self._is_among(ids, dialect))
+
+    def _is_among(self, ids: Sequence[Any], dialect: str) -> ColumnElement[bool]:
+        if len(self._ids) > 1:
+            return tuple_(*self._ids).in_(ids)
+        if dialect == "postgresql" and self._keys[0].is_integer:
+            return self._ids[0] == any_(literal(ids, ARRAY(BigInteger)))
+        return self._ids[0].in_(ids)
+
+    def in_line(self, found: Iterable[E], messages: Sequence[Message], key: str) -> dict[Any, E]:
         """Return the rows of messages, in their order, that are still those of their turns; by id."""
-        by_id = {entity.__mapper__.primary_key_from_instance(entity)[0]: entity for entity in found}  # type: ignore[attr-defined]
+        by_id = {id_of(entity): entity for entity in found}
         ours = [message.id for message in messages if is_ours(by_id.get(message.id), key, message)]
         return {id: by_id[id] for id in ours}
 
-    def find(
-        self, where: Sequence[Any], status: str | None, order_by: Any, limit: int, after: int | None
-    ) -> Select[Any]:
+    def find(self, where: Sequence[Any], status: str | None, order_by: Any, limit: int, after: Any) -> Select[Any]:
         """Read rows of which conditions hold, a page at a time.
 
         Raises:
@@ -107,15 +137,21 @@ class Looking(Generic[E]):
         """
         if after is not None and order_by is not None:
             raise ConfigurationError("after= goes on behind an id, in the order of ids; leave order_by= or after= out")
-        behind = () if after is None else (self._id > after,)
-        order = self._id if order_by is None else order_by
+        behind = () if after is None else (self._is_behind(after),)
+        order = self._ids if order_by is None else order_by
         found = select(self._model).where(*where, *self._of_status(status), *behind)
         return found.order_by(*(order if isinstance(order, list | tuple) else (order,))).limit(limit)
+
+    def _is_behind(self, id: Any) -> ColumnElement[bool]:
+        parts = parts_of(self._keys, id)
+        if len(parts) == 1:
+            return self._ids[0] > literal(parts[0], self._ids[0].type)
+        return tuple_(*self._ids) > tuple_(*map(literal, parts, (column.type for column in self._ids)))
 
     def count(self, where: Sequence[Any], status: str | None, by: Any, limit: int | None) -> Select[Any]:
         """Count rows by a value, of the first so many and one more."""
         value: Any = literal_column("0") if by is None else by
-        found = select(value.label("value")).select_from(self._rows).where(*where, *self._of_status(status))
+        found = select(value.label("value")).select_from(self._model).where(*where, *self._of_status(status))
         some = found.limit(None if limit is None else limit + 1).subquery("found")
         return select(some.c.value, func.count()).group_by(some.c.value)
 
@@ -125,7 +161,7 @@ class Looking(Generic[E]):
         ready = select(due.label("due")).where(due <= self._now).order_by(due).limit(limit).subquery("ready")
         lent = case((due == self._of["leased_until"], 1)).label("lent")
         later = select(due.label("due"), lent).where(due > self._now).order_by(due).limit(limit).subquery("later")
-        dead = select(self._id).where(self._of["status"] == literal_column("'dead'")).limit(limit).subquery("dead")
+        dead = select(self._ids[0]).where(self._of["status"] == literal_column("'dead'")).limit(limit).subquery("dead")
 
         def of(part: FromClause, number: Any) -> Any:
             return select(number).select_from(part).scalar_subquery()
@@ -181,7 +217,7 @@ class Looking(Generic[E]):
         anew: dict[str, Any] = {"status": literal_column("'new'"), "attempts": literal_column("0")}
         return {"due_at": self._now, **anew, "last_attempt_at": null(), "last_error": null()}
 
-    def meant(self, where: Sequence[Any], id: int | None, stops: bool) -> tuple[ColumnElement[bool], ...]:
+    def meant(self, where: Sequence[Any], id: Any, stops: bool) -> tuple[ColumnElement[bool], ...]:
         """Return which rows are meant: one by its id, or those of which conditions hold; none that are done.
 
         Raises:
@@ -190,13 +226,14 @@ class Looking(Generic[E]):
         if (id is None) == (not where):
             raise ConfigurationError("say which rows: by id=, or by conditions on their columns, one of them")
         statuses = LIVE if stops else (*LIVE, "dead")
-        which = where if id is None else (self._id == id,)
+        parts = () if id is None else parts_of(self._keys, id)
+        which = where if id is None else [column == part for column, part in zip(self._ids, parts, strict=True)]
         return (*which, self._of["status"].in_([literal_column(f"'{one}'") for one in statuses]))
 
     def numbers(self, meant: Sequence[Any]) -> Select[Any]:
         """Count the rows that are free, and those on which a lease runs, of those that are meant; and who has one."""
         free: ColumnElement[Any] = func.count(case((self._free, 1)))
-        return select(free, func.count() - free, func.max(self._of["leased_by"])).select_from(self._rows).where(*meant)
+        return select(free, func.count() - free, func.max(self._of["leased_by"])).select_from(self._model).where(*meant)
 
     def change(self, meant: Sequence[Any], values: Mapping[str, Any], even_if_leased: bool) -> Update:
         """Change rows; whoever has one of them is refused from now on."""
@@ -204,7 +241,14 @@ class Looking(Generic[E]):
         after = {self._of[part]: value for part, value in {**turned, **values}.items()}
         after[self._of["token"]] = self._of["token"] + 1
         which = meant if even_if_leased else (*meant, self._free)
-        return update(self._rows).where(*which).values(after)
+        return update(self._rows).where(*self._of_model(which)).values(after)
+
+    def _of_model(self, which: Sequence[Any]) -> Sequence[Any]:
+        """Return conditions for the table that hold of rows of the model alone, and may speak of what it inherits."""
+        if not self._inherits:
+            return which
+        found = select(*self._ids).select_from(self._model).where(*which).correlate(None)
+        return ((tuple_(*self._ids) if len(self._ids) > 1 else self._ids[0]).in_(found),)
 
     @property
     def _free(self) -> ColumnElement[bool]:

@@ -1,12 +1,12 @@
 """Operations for Alembic: `op.add_queue_state("sms_message", "sending")`; import this module in your `env.py`.
 
 On PostgreSQL nobody waits: the columns are added without a rewrite of the table, and the indexes are made beside
-whoever writes. On SQLite an index is made at once.
+whoever writes. On SQLite an index is made at once. An operation that broke off half-way can be repeated.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -14,7 +14,9 @@ from alembic.operations import MigrateOperation, Operations
 from alembic.operations.ops import CreateIndexOp
 from sqlalchemy import BigInteger, Column, Index, MetaData, Table
 
-from duerow.entity.columns import add_indexes, check_prefix, state_columns
+from duerow.entity.columns import StateTable, add_indexes, check_prefix, missing, state_columns
+from duerow.entity.keys import Key
+from duerow.errors import ConfigurationError
 
 
 class _OfState(MigrateOperation):
@@ -23,12 +25,13 @@ class _OfState(MigrateOperation):
     Args:
         table: the table.
         prefix: what the state's columns begin with.
-        id: the table's primary key.
+        id: the table's primary key; of several columns, their names.
         schema: the database schema that holds the table.
     """
 
-    def __init__(self, table: str, prefix: str, id: str = "id", schema: str | None = None) -> None:
-        self.table, self.prefix, self.id, self.schema = table, check_prefix(prefix), id, schema
+    def __init__(self, table: str, prefix: str, id: str | Sequence[str] = "id", schema: str | None = None) -> None:
+        self.table, self.prefix, self.schema = table, check_prefix(prefix), schema
+        self.id = (id,) if isinstance(id, str) else tuple(id)
 
 
 @Operations.register_operation("add_queue_state")
@@ -37,7 +40,13 @@ class AddQueueState(_OfState):
 
     @classmethod
     def add_queue_state(
-        cls, operations: Operations, table: str, prefix: str, *, id: str = "id", schema: str | None = None
+        cls,
+        operations: Operations,
+        table: str,
+        prefix: str,
+        *,
+        id: str | Sequence[str] = "id",
+        schema: str | None = None,
     ) -> None:
         """Give a table a queue state; its rows are new and not due."""
         operations.invoke(cls(table, prefix, id, schema))
@@ -53,7 +62,13 @@ class DropQueueState(_OfState):
 
     @classmethod
     def drop_queue_state(
-        cls, operations: Operations, table: str, prefix: str, *, id: str = "id", schema: str | None = None
+        cls,
+        operations: Operations,
+        table: str,
+        prefix: str,
+        *,
+        id: str | Sequence[str] = "id",
+        schema: str | None = None,
     ) -> None:
         """Take a table's queue state away, with all that it says."""
         operations.invoke(cls(table, prefix, id, schema))
@@ -65,10 +80,17 @@ class DropQueueState(_OfState):
 
 @Operations.implementation_for(AddQueueState)
 def _add(operations: Operations, wanted: AddQueueState) -> None:
-    for column in state_columns(wanted.prefix):
-        operations.add_column(wanted.table, column, schema=wanted.schema)
+    columns, indexes = state_columns(wanted.prefix), _indexes(wanted)
+    lacking = _lacking(operations, wanted, [*columns, *indexes])
+    for column in columns:
+        if column.name in lacking:
+            operations.add_column(wanted.table, column, schema=wanted.schema)
     with _beside_others(operations) as concurrently:
-        for index in _indexes(wanted):
+        for index in indexes:
+            if index.name not in lacking:
+                continue
+            if concurrently:  # one whose making broke off is there, and of no use
+                _drop_index(operations, wanted, index, concurrently)
             creation = CreateIndexOp.from_index(index)
             creation.kw["postgresql_concurrently"] = concurrently
             operations.invoke(creation)
@@ -78,17 +100,41 @@ def _add(operations: Operations, wanted: AddQueueState) -> None:
 def _drop(operations: Operations, wanted: DropQueueState) -> None:
     with _beside_others(operations) as concurrently:
         for index in _indexes(wanted):
-            named: dict[str, Any] = {"table_name": wanted.table, "schema": wanted.schema}
-            operations.drop_index(str(index.name), **named, postgresql_concurrently=concurrently)
-    for column in reversed(state_columns(wanted.prefix)):
-        operations.drop_column(wanted.table, column.name, schema=wanted.schema)
+            _drop_index(operations, wanted, index, concurrently)
+    columns = state_columns(wanted.prefix)
+    lacking = _lacking(operations, wanted, columns) if not operations.get_context().as_sql else set()
+    for column in reversed(columns):
+        if column.name not in lacking:
+            operations.drop_column(wanted.table, column.name, schema=wanted.schema)
+
+
+def _drop_index(operations: Operations, wanted: _OfState, index: Index, concurrently: bool) -> None:
+    named: dict[str, Any] = {"table_name": wanted.table, "schema": wanted.schema, "if_exists": True}
+    operations.drop_index(str(index.name), **named, postgresql_concurrently=concurrently)
+
+
+def _lacking(operations: Operations, wanted: _OfState, parts: Iterable[Column[Any] | Index]) -> set[str]:
+    """Return the names of those parts that are not there: an operation that broke off half-way can be repeated.
+
+    Of a migration that is only printed, all of them.
+
+    Raises:
+        ConfigurationError: there is no such table.
+    """
+    if operations.get_context().as_sql:
+        return {str(part.name) for part in parts}
+    keys = tuple(Key(name, BigInteger()) for name in wanted.id)
+    lacking = missing(operations.get_bind(), StateTable(wanted.table, wanted.schema, keys, wanted.prefix))
+    if lacking == [wanted.table]:
+        raise ConfigurationError(f"there is no table {wanted.table} to have a queue state; create it first")
+    return set(lacking)
 
 
 def _indexes(wanted: _OfState) -> list[Index]:
     """Return the indexes of a state, over a table of which nothing else need be known."""
-    identity: Column[Any] = Column(wanted.id, BigInteger, primary_key=True)
+    ids: list[Column[Any]] = [Column(name, BigInteger, primary_key=True) for name in wanted.id]
     columns = state_columns(wanted.prefix)
-    return add_indexes(Table(wanted.table, MetaData(schema=wanted.schema), identity, *columns), wanted.prefix)
+    return add_indexes(Table(wanted.table, MetaData(schema=wanted.schema), *ids, *columns), wanted.prefix)
 
 
 @contextmanager

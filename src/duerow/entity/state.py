@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+import weakref
+from collections.abc import Callable, Hashable
 from datetime import datetime
 from typing import Any, Final
 
 import msgspec
-from sqlalchemy import Table, event
+from sqlalchemy import ClauseElement, Table, event
 from sqlalchemy.ext.mutable import MutableComposite
-from sqlalchemy.orm import Composite, InstanceState, Mapper, QueryableAttribute, mapped_column
+from sqlalchemy.orm import (
+    Composite,
+    InstanceState,
+    LoaderCallableStatus,
+    Mapper,
+    QueryableAttribute,
+    Session,
+    mapped_column,
+)
 from sqlalchemy.orm.attributes import flag_modified
 
 from duerow.entity.columns import PARTS, DatabaseTime, StateTable, add_indexes, check_prefix, state_columns
+from duerow.entity.keys import keys_of
 from duerow.errors import ConfigurationError
 from duerow.message import Failure, Status, check_moment
 
@@ -109,7 +119,7 @@ class QueueState(MutableComposite):
         for state, key in list(self._parents.items()):
             _set(state, key, after)
         shown = {part: None if isinstance(value, DatabaseTime) else value for part, value in after.items()}
-        self.__dict__.update(shown, token=self.token)
+        self.__dict__.update({**shown, "token": self.token})
 
     @classmethod
     def coerce(cls, key: str, value: Any) -> QueueState:
@@ -127,6 +137,7 @@ _KEPT_BY_STOP: Final = ("status", "first_due_at", "attempts", "last_attempt_at",
 def _set(state: InstanceState[Any], key: str, values: dict[str, Any]) -> None:
     """Set a state's columns on the object that it is part of."""
     entity, inserted = state.obj(), state.key is None
+    _MERGED.get(state, set()).discard(key)
     prop = state.mapper.get_property(key)
     assert isinstance(prop, QueueStateProperty)  # noqa: S101 - only such have QueueStates
     for part, attribute in zip(PARTS, prop.props, strict=True):
@@ -145,6 +156,20 @@ def changed_here(entity: object, key: str, info: dict[Any, Any]) -> bool:
     state: InstanceState[Any] = entity._sa_instance_state  # type: ignore[attr-defined]
     changed: set[Hashable] = info.get(_CHANGED, set())
     return (state.key, key) in changed
+
+
+_MERGED: Final[weakref.WeakKeyDictionary[InstanceState[Any], set[str]]] = weakref.WeakKeyDictionary()
+"""Of which rows which states are not to be overwritten by what `Session.merge` copies: the database knows better."""
+
+
+def _kept(key: str) -> Callable[[InstanceState[Any], Any, Any, Any], Any]:
+    """Return what decides what a column of a state is to be when something sets it."""
+
+    def keep(entity: InstanceState[Any], value: Any, before: Any, initiator: Any) -> Any:
+        is_known = before is not LoaderCallableStatus.NO_VALUE and before is not LoaderCallableStatus.NEVER_SET
+        return before if is_known and key in _MERGED.get(entity, ()) else value
+
+    return keep
 
 
 class _Comparator(Composite.Comparator[QueueState]):
@@ -174,6 +199,8 @@ class QueueStateProperty(Composite[QueueState]):
     def instrument_class(self, mapper: Mapper[Any]) -> None:
         """Give the table its indexes, and new objects their state."""
         super().instrument_class(mapper)
+        if mapper is not self.parent:  # one that inherits it: the table is not its own, and it is told of all events
+            return
         if isinstance(table := mapper.local_table, Table):
             add_indexes(table, self.prefix)
         key = self.key
@@ -191,6 +218,36 @@ class QueueStateProperty(Composite[QueueState]):
 
         event.listen(mapper.class_, "init", begin, propagate=True)
         event.listen(getattr(mapper.class_, key), "set", guard, propagate=True)
+
+    def do_init(self) -> None:
+        """Watch over the columns once they are attributes of the model."""
+        super().do_init()
+        for column in self.props:
+            attribute = getattr(self.parent.class_, column.key)
+            event.listen(attribute, "set", _kept(self.key), raw=True, retval=True, propagate=True)
+
+    def merge(
+        self,
+        session: Session,
+        source_state: InstanceState[Any],
+        source_dict: Any,
+        dest_state: InstanceState[Any],
+        dest_dict: Any,
+        load: bool,
+        _recursive: Any,
+        _resolve_conflict_map: Any,
+    ) -> None:
+        """Have `Session.merge` schedule a row that was scheduled meanwhile, and else leave its state as it is.
+
+        What is merged may have been read long ago, or made up: to write its state would undo turns, and their tokens.
+        """
+        if not load or dest_state.key is None:
+            return
+        parts = {part: source_dict.get(column.key) for part, column in zip(PARTS, self.props, strict=True)}
+        is_new = source_state.key is None
+        if parts["first_due_at"] is not None if is_new else isinstance(parts["token"], ClauseElement):
+            getattr(dest_state.obj(), self.key)._begin(parts)
+        _MERGED.setdefault(dest_state, set()).add(self.key)
 
 
 def queue_state(prefix: str) -> QueueStateProperty:
@@ -215,27 +272,43 @@ def state_of(attribute: object) -> tuple[type[Any], str, StateTable]:
     """Return the model of an attribute such as `SmsMessage.sending`, the attribute's name, and where it is kept.
 
     Raises:
-        ConfigurationError: it is no queue state, or one of a model that has no single integer as its primary key.
+        ConfigurationError: it is no queue state, or one of a model whose rows cannot be told apart by it.
     """
     prop = attribute.property if isinstance(attribute, QueryableAttribute) else None
-    if not isinstance(prop, QueueStateProperty):
+    if not isinstance(prop, QueueStateProperty) or not isinstance(attribute, QueryableAttribute):
         raise ConfigurationError(
             f"an EntityQueue takes a queue state of a model, as in SmsMessage.sending, not {attribute!r:.120}"
         )
     mapper, model = prop.parent, prop.parent.class_
-    if mapper.inherits is not None or not isinstance(mapper.local_table, Table):
+    what, asked = f"{model.__name__}.{prop.key}", attribute.comparator._parentmapper
+    if asked is not mapper:
+        heir = asked.class_.__name__
         raise ConfigurationError(
-            f"{model.__name__}.{prop.key}: a queue state belongs to a model with a table of its own; declare it in the "
-            "model at the root of the inheritance"
-        )
-    keys = mapper.primary_key
-    if len(keys) != 1 or keys[0].type.python_type is not int:
-        raise ConfigurationError(
-            f"{model.__name__}.{prop.key}: the primary key of {mapper.local_table.name} must be one integer column; "
-            f"it is ({', '.join(f'{key.name} {key.type}' for key in keys)})"
+            f"{heir}.{prop.key} is declared in {model.__name__}, whose rows are all in one queue: take {what}, of "
+            f"which the handler gets each row as an object of its own class, or declare a state in {heir}"
         )
     table = mapper.local_table
-    return model, prop.key, StateTable(table.name, table.schema, keys[0].name, prop.prefix)
+    if not isinstance(table, Table) or mapper.concrete:
+        raise ConfigurationError(f"{what}: a queue state belongs to a model with a table of its own")
+    columns: list[Any] = list(table.primary_key.columns)
+    if mapper.inherits is None:
+        columns = list(mapper.primary_key)  # the model may say another one than its table does
+    elif table is not mapper.inherits.local_table and len(columns) > 1:
+        raise ConfigurationError(
+            f"{what}: a joined table with a primary key of several columns cannot hold a queue state; declare it in "
+            f"{mapper.base_mapper.class_.__name__}"
+        )
+    return model, prop.key, StateTable(table.name, table.schema, keys_of(what, columns), prop.prefix)
+
+
+def check_deletes(model: type[Any], key: str) -> None:
+    """Raise ConfigurationError if a row is more than one row of one table, so that a DELETE of ours would not do."""
+    mapper = mapper_of(model)
+    if len({one.local_table for one in mapper.base_mapper.self_and_descendants}) > 1:
+        raise ConfigurationError(
+            f'{model.__name__}.{key}: on_done="delete" takes rows of one table away, and these are kept in several '
+            "that are joined; give a function: on_done=lambda row, session: session.delete(row)"
+        )
 
 
 def mapper_of(model: type[Any]) -> Mapper[Any]:

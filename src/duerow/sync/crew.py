@@ -212,7 +212,8 @@ class Crew:
             self._work.notify(step.count)
 
     def _tell_freed(self, step: Freed) -> None:
-        self._freed.set()
+        if self._hand.room():  # else whoever claims would wake up for nothing, once for each message
+            self._freed.set()
         if step.wake:
             self._wakeup.wake()
 

@@ -14,13 +14,14 @@ from sqlalchemy.orm import Mapped
 from typing_extensions import TypeVar
 
 from duerow import reservation as core
-from duerow.changing import Changed, how_many, one_id
+from duerow.changing import Changed, how_many
 from duerow.clock import Clock
 from duerow.counting import CAP, Count, Counts, counted, counted_by
 from duerow.entity.columns import missing
 from duerow.entity.handling import check_attempt, check_on_done, check_worker, conclude, fails, is_ours
+from duerow.entity.keys import parts_of
 from duerow.entity.looking import Looking, Standing
-from duerow.entity.state import QueueState, changed_here, mapper_of, state_of
+from duerow.entity.state import QueueState, changed_here, check_deletes, mapper_of, state_of
 from duerow.errors import InvalidMessage, LeaseLost, MessageLeased, SchemaOutdated
 from duerow.message import Failure, Message, Status
 from duerow.retry import RetryFunction, RetryPolicy
@@ -34,6 +35,7 @@ from duerow.sync.sessions import (
     Session,
     called,
     engine_here,
+    first_read_alone,
     looked,
     new_session,
     open_entities,
@@ -50,7 +52,7 @@ class EntityQueue(Generic[E]):
     """The rows of a table as a queue, by one of their queue states; its words are those of `duerow.Queue`.
 
     It has no table of its own, so nothing has to be created or closed. A reservation's message has the primary key of
-    its row as `id`, and no payload: `load` gives the row.
+    its row as `id` (of several columns: a tuple), and no payload: `load` gives the row.
 
     Args:
         state: the state, as in `SmsMessage.sending`.
@@ -67,8 +69,8 @@ class EntityQueue(Generic[E]):
         name: the table and the state, as in `sms_message.sending`.
 
     Raises:
-        ConfigurationError: that is no queue state of a model with one integer as its primary key, no engine of this
-            face, or something else cannot be (InvalidMessage: the lease).
+        ConfigurationError: that is no queue state of a model with a table of its own, no engine of this face, or
+            something else cannot be (InvalidMessage: the lease).
     """
 
     def __init__(
@@ -86,6 +88,8 @@ class EntityQueue(Generic[E]):
         self.model, self.key, self.table = state_of(state)
         self.name = self.table.queue
         self.on_done = check_on_done(on_done)
+        if on_done == "delete":
+            check_deletes(self.model, self.key)
         store, connections = open_entities(engine, self.table, on_done == "delete", clock)
         database = Database(store, connections, clock)
         self.dialect = engine.dialect.name
@@ -137,8 +141,23 @@ class EntityQueue(Generic[E]):
 
     def load(self, session: Session, reservation: core.Reservation) -> E | None:
         """Return the row of a reservation in a session of yours; None if it is gone, or no longer this turn's."""
-        entity = session.get(self.model, reservation.message.id, populate_existing=True)
+        entity = self.row(session, reservation.message.id, populate_existing=True)
         return entity if is_ours(entity, self.key, reservation.message) else None
+
+    def row(self, session: Session, id: Any, locked: bool = False, **options: Any) -> E | None:
+        """Return the row with a primary key, `id` of its messages, in a session; None if there is none.
+
+        Args:
+            session: where it is loaded.
+            id: the primary key; of several columns a tuple.
+            locked: nobody else can write it then until the transaction ends.
+            options: execution options of SQLAlchemy's, such as `populate_existing`.
+        """
+        looking = self._looking
+        statement = looking.one_locked if locked else looking.one
+        found = session.scalars(statement, looking.of_id(id), execution_options=options)
+        row: E | None = found.unique().one_or_none()
+        return row
 
     @contextmanager
     def reserving(self, *, lease: timedelta | None = None) -> Iterator[tuple[E, Session] | None]:
@@ -160,7 +179,7 @@ class EntityQueue(Generic[E]):
                     return
                 yield entity, session
                 session.commit()
-                if self._is_left(entity, session):
+                if self._is_left(entity, session, reservation.message):
                     return
         except (Retry, Bury) as wish:
             self.line.end(reservation, decide(reservation.message, wish, self.retry))
@@ -248,7 +267,7 @@ class EntityQueue(Generic[E]):
         status: Status | None = None,
         order_by: Any = None,
         limit: int = 100,
-        after: int | None = None,
+        after: Any = None,
     ) -> list[E]:
         """Return rows of which conditions hold, a page at a time.
 
@@ -264,7 +283,7 @@ class EntityQueue(Generic[E]):
         """
         statement = self._looking.find(where, status, order_by, how_many(limit), after)
         with self.session() as session:
-            return list(session.scalars(statement))
+            return list((session.scalars(statement)).unique())
 
     @overload
     def count(
@@ -317,13 +336,14 @@ class EntityQueue(Generic[E]):
             row = (session.execute(self._looking.standing(cap))).one()
         return self._looking.stands(row, cap)
 
-    def why(self, id: int) -> list[Reason]:
+    def why(self, id: Any) -> list[Reason]:
         """Return why a row is not running, as codes and sentences: ready, not-due, stopped, leased, limit, done, dead.
 
         Raises:
-            InvalidMessage: there is no such row.
+            InvalidMessage: there is no such row, or that is no primary key of its table.
         """
-        database, name, wanted = self.line.database, self.name, one_id(id)
+        parts_of(self.table.keys, id)
+        database, name, wanted = self.line.database, self.name, id
         seen = database.run(lambda: database.store.inspect(name, wanted, None))
         if seen is None:
             raise InvalidMessage(f"{name} has no row with id {id}; it may have been deleted")
@@ -332,7 +352,7 @@ class EntityQueue(Generic[E]):
     def reschedule(
         self,
         *where: ColumnElement[bool],
-        id: int | None = None,
+        id: Any = None,
         due: datetime | None = UNSET,  # type: ignore[assignment]
         delay: timedelta | None = None,
         dry_run: bool = False,
@@ -362,7 +382,7 @@ class EntityQueue(Generic[E]):
     def requeue(
         self,
         *where: ColumnElement[bool],
-        id: int | None = None,
+        id: Any = None,
         dry_run: bool = False,
         even_if_leased: bool = False,
         within: Any = None,
@@ -374,7 +394,7 @@ class EntityQueue(Generic[E]):
     def _change(
         self,
         meant: Sequence[Any],
-        id: int | None,
+        id: Any,
         values: Mapping[str, Any],
         dry_run: bool,
         even_if_leased: bool,
@@ -412,10 +432,15 @@ class EntityQueue(Generic[E]):
         kind = HandlingOfBatches if whole_batch else HandlingWithin if transactional else Handling
         return kind(self, handler)
 
-    def _is_left(self, entity: Any, session: Session) -> bool:
+    def _is_left(self, entity: Any, session: Session, message: Message) -> bool:
         """Return whether a handler has itself deleted its row, or scheduled it anew: then it stays like that."""
         state = entity._sa_instance_state
-        return state.was_deleted or state.deleted or changed_here(entity, self.key, session.info)
+        if state.was_deleted or state.deleted:
+            return True
+        if not changed_here(entity, self.key, session.info):
+            return False
+        # It may have been undone since, by a rollback of the session or to a savepoint: the row itself knows.
+        return not is_ours(self.row(session, message.id, populate_existing=True), self.key, message)
 
 
 class EntityLine(Queue):
@@ -427,6 +452,8 @@ class EntityLine(Queue):
         lease, retry: as in `Queue`.
         permits: where workers of it keep their permits.
     """
+
+    locked_while_handled = True
 
     def __init__(
         self,
@@ -485,7 +512,7 @@ class EntityLine(Queue):
         lost = {one.receipt for one in refused}
         for reservation in done:
             if reservation.receipt not in lost:
-                entity = session.get(self._entities.model, reservation.message.id, populate_existing=True)
+                entity = self._entities.row(session, reservation.message.id, populate_existing=True)
                 if entity is not None:
                     called(function, entity, session)
         session.flush()
@@ -506,7 +533,8 @@ class Handling:
         """Return how the turn ends."""
         queue = self.queue
         with queue.session() as session:
-            entity = session.get(queue.model, message.id)
+            first_read_alone(session)
+            entity = queue.row(session, message.id)
             if not is_ours(entity, queue.key, message):
                 return LEFT
             session.commit()  # no transaction is open while the handler does its work elsewhere
@@ -515,7 +543,7 @@ class Handling:
                 return outcome
             check_attempt(message)
             session.commit()
-            return LEFT if queue._is_left(entity, session) else outcome
+            return LEFT if queue._is_left(entity, session, message) else outcome
 
 
 class HandlingWithin(Handling):
@@ -525,15 +553,14 @@ class HandlingWithin(Handling):
         """Return how the turn ends."""
         queue = self.queue
         with session_within(connection) as session:
-            lock = {"key_share": True, "of": queue.model}
-            entity = session.get(queue.model, message.id, with_for_update=lock)
+            entity = queue.row(session, message.id, locked=True)
             if not is_ours(entity, queue.key, message):
                 return LEFT
             outcome = called(self.handler, entity, session)
             if fails(outcome):
                 return outcome
             session.flush()
-            return LEFT if queue._is_left(entity, session) else outcome
+            return LEFT if queue._is_left(entity, session, message) else outcome
 
 
 class HandlingOfBatches(Handling):
@@ -544,7 +571,7 @@ class HandlingOfBatches(Handling):
         queue = self.queue
         with queue.session() as session:
             found = session.scalars(queue._looking.by_ids([message.id for message in messages], queue.dialect))
-            rows = queue._looking.in_line(found, messages, queue.key)
+            rows = queue._looking.in_line(found.unique(), messages, queue.key)
             session.commit()
             if not rows:
                 return [LEFT] * len(messages)
@@ -552,5 +579,6 @@ class HandlingOfBatches(Handling):
             if fails(outcome):
                 return conclude(messages, rows, outcome, set())
             session.commit()
-            left = {id for id, entity in rows.items() if queue._is_left(entity, session)}
+            by_id = {message.id: message for message in messages}
+            left = {id for id, entity in rows.items() if queue._is_left(entity, session, by_id[id])}
             return conclude(messages, rows, outcome, left)

@@ -123,7 +123,10 @@ class Queue(Looking[P], Recalling[P], Operating, Defining, Lending):
         indexed: the payload fields that have an index once this is declared.
         keeping: how long its turns are kept in its history, and the keys of messages that left are remembered; None:
             neither is.
+        locked_while_handled: whether nobody but a transactional handler itself can end its turn: its message is locked.
     """
+
+    locked_while_handled = False
 
     def __init__(
         self,

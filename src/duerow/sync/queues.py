@@ -17,6 +17,8 @@ from duerow.working.queues import Round
 class Queues:
     """What a worker asks of a queue, of several at once."""
 
+    locked_while_handled = False
+
     def __init__(self, queues: Sequence[Queue], mixed: bool) -> None:
         self.database = queues[0].database
         self.name = ", ".join(queue.name for queue in queues)

@@ -21,6 +21,7 @@ __all__ = [
     "Session",
     "called",
     "engine_here",
+    "first_read_alone",
     "looked",
     "new_session",
     "open_entities",
@@ -53,6 +54,12 @@ def engine_here(connections: Any) -> Engine:
 def new_session(connections: Any) -> Session:
     """Return a session on the engine; what it has loaded stays readable after a commit."""
     return Session(engine_here(connections), expire_on_commit=False)
+
+
+def first_read_alone(session: Session) -> None:
+    """Have what a session reads until its first commit need no transaction, which takes two more round trips."""
+    if session.get_bind().dialect.name != "sqlite":  # there a read begins none
+        session.connection(execution_options={"isolation_level": "AUTOCOMMIT"})
 
 
 def session_within(within: Any) -> AbstractContextManager[Session]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from duerow.errors import LeaseLost, StoreUnavailable
 from duerow.message import Message
-from duerow.settlement import Release, Settlement
+from duerow.settlement import LEFT, Release, Settlement
 from duerow.store import OwnTransaction
 from duerow.sync.crew import Crew
 from duerow.working.attempt import CURRENT, Attempt
@@ -82,9 +82,11 @@ class TransactionalCrew(Crew):
             if refused:
                 raise refused[0].error
         except LeaseLost as error:
-            own.roll_back()
-            self._tell_freed(self._settling.lost(attempt, error))
-            return None
+            if not self._queue.locked_while_handled:
+                own.roll_back()
+                self._tell_freed(self._settling.lost(attempt, error))
+                return None
+            settlement = LEFT  # what has changed the row is the handler itself, and that stands
         except Exception as error:
             return self._shift.conclude(attempt, error)
         try:

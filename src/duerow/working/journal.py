@@ -52,16 +52,16 @@ class Journal:
     def lost(self, attempt: Attempt) -> None:
         """A message is no longer ours."""
         self._one(
-            logging.WARNING, "lease lost on message %d of %s, attempt %d; what its handler did is dropped", attempt
+            logging.WARNING, "lease lost on message %s of %s, attempt %d; what its handler did is dropped", attempt
         )
 
     def unsettled(self, attempt: Attempt, error: BaseException) -> None:
         """A turn could not even be ended as failed."""
-        self._one(logging.ERROR, "cannot settle message %d of %s, attempt %d: %s", attempt, _line(error))
+        self._one(logging.ERROR, "cannot settle message %s of %s, attempt %d: %s", attempt, _line(error))
 
     def broken_policy(self, attempt: Attempt, error: BaseException) -> None:
         """A retry policy raised, or gave what is no delay."""
-        text = "the retry policy failed for message %d of %s, attempt %d: %s; the default one is used"
+        text = "the retry policy failed for message %s of %s, attempt %d: %s; the default one is used"
         self._one(logging.ERROR, text, attempt, _line(error))
 
     def unknown(self, attempts: Sequence[Attempt], error: BaseException) -> None:
@@ -111,7 +111,7 @@ class Journal:
     def _failed(self, attempt: Attempt, settlement: Rollback) -> None:
         delay = settlement.delay or timedelta(0)
         retry_at = _server_time(attempt) + delay
-        text = "message %d of %s failed at attempt %d: %s; retry at %s UTC"
+        text = "message %s of %s failed at attempt %d: %s; retry at %s UTC"
         cause = _line(settlement.error)
         self._one(
             logging.WARNING, text, attempt, cause, f"{retry_at:%Y-%m-%d %H:%M:%S}", cause=cause, retry_at=retry_at
@@ -119,7 +119,7 @@ class Journal:
 
     def _buried(self, attempt: Attempt, settlement: Bury) -> None:
         cause = _line(settlement)
-        self._one(logging.ERROR, "message %d of %s is buried after attempt %d: %s", attempt, cause, cause=cause)
+        self._one(logging.ERROR, "message %s of %s is buried after attempt %d: %s", attempt, cause, cause=cause)
 
     def _one(self, level: int, text: str, attempt: Attempt, *values: Any, **more: Any) -> None:
         if LOG.isEnabledFor(level):

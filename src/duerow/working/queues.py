@@ -66,7 +66,8 @@ def as_queues(queues: object, kind: type[Q], elsewhere: str) -> list[Q]:
     for queue in given:
         if isinstance(queue, Entities):
             raise ConfigurationError(
-                f"{queue!r:.120} is of rows of a table: a worker takes one such alone, not in a list"
+                f"{queue!r:.120} is of rows of a table: a worker takes one such alone, not in a list; make a worker "
+                "for each, in a thread or a process of its own"
             )
         if not isinstance(queue, kind):
             raise ConfigurationError(elsewhere.format(f"{type(queue).__module__}.{type(queue).__qualname__}"))

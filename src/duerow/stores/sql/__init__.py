@@ -55,7 +55,7 @@ class Family:
         self, engine: Engine, state: StateTable, deletes: bool, clock: Clock | None
     ) -> tuple[Store, Connections]:
         """Open the queue of a state in a table of the user's, by the user's Engine; see `duerow.entity`."""
-        store = self._entities(state, deletes, clock)
+        store = self._entities(engine, state, deletes, clock)
         return store, BlockingConnections(engine, store, own=False)
 
     def aopen_entities(
@@ -64,13 +64,15 @@ class Family:
         """As `open_entities`, by the user's AsyncEngine."""
         from duerow.stores.sql.awaited import AwaitedConnections
 
-        store = self._entities(state, deletes, clock)
+        store = self._entities(engine, state, deletes, clock)
         return store, AwaitedConnections(engine, store, own=False)
 
-    def _entities(self, state: StateTable, deletes: bool, clock: Clock | None) -> SqlStore:
+    def _entities(
+        self, engine: Engine | AsyncEngine, state: StateTable, deletes: bool, clock: Clock | None
+    ) -> SqlStore:
         from duerow.stores.sql.plans.entities import EntityStore  # few need it, and the ORM takes long to import
 
-        return EntityStore(self.dialect, state, deletes, clock)
+        return EntityStore(self.dialect, engine.dialect, state, deletes, clock)
 
     def _store(self, settings: Settings) -> SqlStore:
         store = SqlStore(self.dialect, settings.prefix, settings.schema, settings.clock)

@@ -28,7 +28,13 @@ from duerow.stores.sql.loops import EngineOfLoop
 from duerow.stores.sql.place import place_of
 from duerow.stores.sql.plans import SqlStore
 from duerow.stores.sql.texts import Texts, driver_texts
-from duerow.stores.sql.transactions import INSIDE, HandlersTransaction, begin_postgresql, waits_for_itself
+from duerow.stores.sql.transactions import (
+    INSIDE,
+    HandlersTransaction,
+    begin_postgresql,
+    engine_for_handlers,
+    waits_for_itself,
+)
 
 T = TypeVar("T")
 
@@ -45,6 +51,8 @@ class AwaitedConnections:
         self.in_parts = self.dialect.takes_parts
         self._texts = Texts(engine.dialect, raw=self._raw)
         self._callers_texts: dict[str, Texts] = {}
+        self.of_handlers: set[Any] = set()
+        self._for_handlers: weakref.WeakKeyDictionary[Any, AsyncEngine] = weakref.WeakKeyDictionary()
         self.on_sqlite = self.dialect.name == "sqlite"
         self._opened: weakref.WeakSet[Any] = weakref.WeakSet()  # SQLite's, of an engine that is duerow's own
         if own and self.on_sqlite:
@@ -134,10 +142,10 @@ class AwaitedConnections:
         check_open(within)
         if driver not in self._callers_texts:
             self._callers_texts[driver] = driver_texts(driver)
-        texts = self._callers_texts[driver]
-        if self.in_parts:
-            return Joined(RawInParts(within, self.dialect, texts, "joined"), self.store)
-        return Joined(Raw(within, self.dialect, texts), self.store)
+        return Joined(self._raw_joined(within, self._callers_texts[driver]), self.store)
+
+    def _raw_joined(self, raw: Any, texts: Texts) -> Raw:
+        return RawInParts(raw, self.dialect, texts, "joined") if self.in_parts else Raw(raw, self.dialect, texts)
 
     def callers_texts(self, connection: AsyncConnection) -> Texts:
         """Return the texts for the caller's SQLAlchemy driver."""
@@ -151,13 +159,31 @@ class AwaitedConnections:
         inside = await GATE.aenter() if self.on_sqlite else None
         try:
             self._check_usable()
-            own = AwaitedTransaction(self, self._engines.here().connect(), inside)
+            own = AwaitedTransaction(self, self._engine_for_handlers().connect(), inside)
             await own.begin()
         except BaseException:
             if inside is not None:
                 GATE.leave(inside)
             raise
         return own
+
+    def _engine_for_handlers(self) -> AsyncEngine:
+        """Return the running loop's engine on which handlers' transactions are begun."""
+        loop = asyncio.get_running_loop()
+        if loop not in self._for_handlers:
+            self._for_handlers[loop] = AsyncEngine(engine_for_handlers(self._engines.here().sync_engine))
+        return self._for_handlers[loop]
+
+    async def execute_of(self, connection: AsyncConnection) -> Raw | ThroughSqlalchemy:
+        """Return what hands steps to a connection of SQLAlchemy's; to the driver's own where a handler has ours."""
+        pooled = await connection.get_raw_connection()
+        if self._raw and connection.sync_connection in self.of_handlers:
+            raw = self._raw_joined(pooled.driver_connection, self._texts)
+            raw.begun = True
+            return raw
+        check_begun(pooled)
+        through = InPartsThroughSqlalchemy if self.in_parts else ThroughSqlalchemy
+        return through(connection, self.dialect, self.callers_texts(connection))
 
     async def listen(self, queues: Sequence[str]) -> AsyncListener:
         """Hear of pushes; see Connections.listen."""
@@ -452,6 +478,7 @@ class AwaitedTransaction:
         except asyncio.CancelledError:
             await self._do(HandlersTransaction.roll_back)
             raise
+        connections.of_handlers.add(sync_connection)
         if connections.dialect.writes_alone:
             INSIDE.set(connections)
 
@@ -482,6 +509,7 @@ class AwaitedTransaction:
         return await self.connection.run_sync(lambda _: act(transaction))
 
     def _leave(self) -> None:
+        self._connections.of_handlers.discard(self.connection.sync_connection)
         if INSIDE.get() is self._connections:
             INSIDE.set(None)
 
@@ -540,7 +568,4 @@ class JoinedSqlalchemy:
         connection = await within.connection() if isinstance(within, AsyncSession) else within
         if connection.dialect.name not in connections.dialect.names:
             raise not_ours(within, connections.dialect.name, "async")
-        check_begun(await connection.get_raw_connection())
-        through = InPartsThroughSqlalchemy if connections.in_parts else ThroughSqlalchemy
-        execute = through(connection, connections.dialect, connections.callers_texts(connection))
-        return Joined(execute, connections.store)
+        return Joined(await connections.execute_of(connection), connections.store)

@@ -10,6 +10,7 @@ import time
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from typing import Any, Final, Literal
 
 from sqlalchemy import Connection, Engine
@@ -33,7 +34,13 @@ from duerow.stores.sql.listening import DataVersionListener, NotifyListener, Sil
 from duerow.stores.sql.place import place_of
 from duerow.stores.sql.plans import SqlStore
 from duerow.stores.sql.texts import Texts, driver_texts
-from duerow.stores.sql.transactions import INSIDE, HandlersTransaction, begin_postgresql, waits_for_itself
+from duerow.stores.sql.transactions import (
+    INSIDE,
+    HandlersTransaction,
+    begin_postgresql,
+    engine_for_handlers,
+    waits_for_itself,
+)
 
 AT_HAND: Final = 4
 """How many connections are kept at hand, besides those that rest in the pool."""
@@ -54,6 +61,7 @@ class BlockingConnections:
         self.place = place_of(engine, store)
         self._texts = Texts(engine.dialect, raw=True)
         self._callers_texts: dict[str, Texts] = {}
+        self.of_handlers: set[Connection] = set()
         self.on_sqlite = self.dialect.name == "sqlite"
         self.in_parts = self.dialect.takes_parts
         self._begin_anew()
@@ -133,12 +141,16 @@ class BlockingConnections:
         check_open(raw)
         if driver not in self._callers_texts:
             self._callers_texts[driver] = driver_texts(driver)
-        texts = self._callers_texts[driver]
-        if self.in_parts:
-            return Joined(RawInParts(raw, self.dialect, texts, "joined"), self.store)
-        return Joined(Raw(raw, self.dialect, texts), self.store)
+        return Joined(self._raw_joined(raw, self._callers_texts[driver]), self.store)
+
+    def _raw_joined(self, raw: Any, texts: Texts) -> Raw:
+        return RawInParts(raw, self.dialect, texts, "joined") if self.in_parts else Raw(raw, self.dialect, texts)
 
     def _join_sqlalchemy(self, connection: Connection) -> Execute:
+        if connection in self.of_handlers:  # begun by us, so that its driver can be asked itself, at half the price
+            raw = self._raw_joined(connection.connection.driver_connection, self._texts)
+            raw.begun = True
+            return Joined(raw, self.store)
         if connection.dialect.name not in self.dialect.names:
             raise not_ours(connection, self.dialect.name, "blocking")
         check_begun(connection.connection)
@@ -151,6 +163,11 @@ class BlockingConnections:
     def begin(self) -> BlockingTransaction:
         """Begin a transaction for a handler; see Connections.begin."""
         return BlockingTransaction(self)
+
+    @cached_property
+    def engine_for_handlers(self) -> Engine:
+        """The engine on which handlers' transactions are begun."""
+        return engine_for_handlers(self.engine)
 
     def arrow_scan(self, query: Scan, shown: Sequence[str]) -> ArrowScan | None:
         """Return a scan that gives Arrow; see ArrowConnections."""
@@ -262,6 +279,7 @@ class BlockingTransaction:
     """A transaction that a handler writes in; see OwnTransaction."""
 
     def __init__(self, connections: BlockingConnections) -> None:
+        self._of_handlers = connections.of_handlers
         self._inside = GATE.enter() if connections.on_sqlite else None
         self._writing = connections.writing
         if self._writing is not None:
@@ -269,11 +287,12 @@ class BlockingTransaction:
         try:
             connections.check_usable()
             try:
-                self.connection = connections.engine.connect()
+                self.connection = connections.engine_for_handlers.connect()
             except Exception as error:
                 raise (explained(connections.dialect, error) or error) from error
             self._transaction = HandlersTransaction(self.connection, connections.store, connections.own)
             self._transaction.begin()
+            self._of_handlers.add(self.connection)
         except BaseException:
             self._let_others_write()
             raise
@@ -285,6 +304,7 @@ class BlockingTransaction:
 
     def commit(self) -> None:
         """See OwnTransaction.commit."""
+        self._of_handlers.discard(self.connection)
         try:
             self._transaction.commit()
         finally:
@@ -293,6 +313,7 @@ class BlockingTransaction:
     def roll_back(self) -> None:
         """See OwnTransaction.roll_back."""
         if not self._transaction.ended:
+            self._of_handlers.discard(self.connection)
             try:
                 self._transaction.roll_back()
             finally:

@@ -7,7 +7,7 @@ from contextlib import suppress
 from contextvars import ContextVar
 from typing import Any, Final
 
-from sqlalchemy import Connection, RootTransaction, event
+from sqlalchemy import Connection, Engine, RootTransaction, event
 
 from duerow.errors import ConfigurationError
 from duerow.store import TransactionState
@@ -36,22 +36,38 @@ def waits_for_itself() -> ConfigurationError:
     )
 
 
+def engine_for_handlers(engine: Engine) -> Engine:
+    """Return the engine under another name, with the same pool, that notes commits: to ask each connection is slow."""
+    twin = engine.execution_options()
+    event.listen(twin, "commit", _note_commit)
+    return twin
+
+
+def _note_commit(connection: Connection) -> None:
+    transaction = _OPEN.get(connection)
+    if transaction is not None:
+        transaction.committed = True
+
+
 class HandlersTransaction:
     """A transaction on a connection that was just opened; the same for both faces.
 
     Args:
-        connection: the connection, on which nothing was done yet.
+        connection: a connection of `engine_for_handlers`, on which nothing was done yet.
         store: whose database it is.
         own: whether the engine is duerow's own.
+
+    Attributes:
+        committed: whether its handler committed it.
+        ended: whether it has ended, in whatever way.
     """
 
     def __init__(self, connection: Connection, store: SqlStore, own: bool) -> None:
         self.connection, self.dialect, self._own = connection, store.dialect, own
         self._hold, self._marks = store.hold, store.marks_transactions
-        self._mark = secrets.token_hex(8)
+        self._mark = secrets.token_hex(8) if self._marks else ""
         self._root: RootTransaction | None = None
-        self._committed = False
-        self.ended = False
+        self.committed = self.ended = False
 
     def begin(self) -> None:
         """Begin, so that nobody else can stand in the way later, and leave a mark that ends with the transaction."""
@@ -63,7 +79,7 @@ class HandlersTransaction:
             self._hold_all()
             if self._marks:
                 self.dialect.mark(connection, self._mark, self._own)
-            event.listen(connection, "commit", self._note_commit)
+            _OPEN[connection] = self
         except Exception as error:
             self.roll_back()
             raise (explained(self.dialect, error) or error) from error
@@ -80,7 +96,7 @@ class HandlersTransaction:
 
     def look(self) -> TransactionState:
         """See OwnTransaction.look."""
-        if self._committed:
+        if self.committed:
             return "committed"
         if self._root is None or not self._root.is_active:
             return "rolled back"
@@ -110,6 +126,7 @@ class HandlersTransaction:
 
     def _undo(self, broken: bool) -> None:
         self.ended = True
+        _OPEN.pop(self.connection, None)
         with suppress(Exception):  # it broke: the server rolls back, and the connection is thrown away
             if not broken:
                 self.connection.rollback()
@@ -122,11 +139,9 @@ class HandlersTransaction:
 
     def _close(self) -> None:
         self.ended = True
+        _OPEN.pop(self.connection, None)
         self.dialect.restore(self.connection, self._own)
         self.connection.close()
-
-    def _note_commit(self, connection: Connection) -> None:
-        self._committed = True
 
 
 def _commits_alone(connection: Connection) -> bool:
@@ -135,3 +150,7 @@ def _commits_alone(connection: Connection) -> bool:
     if hasattr(driver, "get_autocommit"):  # MariaDB's drivers
         return bool(driver.get_autocommit())
     return getattr(driver, "autocommit", False) is True
+
+
+_OPEN: Final[dict[Connection, HandlersTransaction]] = {}
+"""The handlers' transactions that are open, by their connections."""

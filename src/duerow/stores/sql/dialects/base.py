@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any, Final, Protocol
+from uuid import UUID
 
 import msgspec
 from sqlalchemy import URL, Column, ColumnElement, Connection, FromClause, Insert, Select, Table, literal_column
@@ -33,6 +34,10 @@ def decode_json(text: str) -> Any:
 
 LONGEST_KEY: Final = 200
 """How many characters of a text an index of a payload field holds: databases bound the size of what they index."""
+
+
+KEYS: Final[tuple[type, ...]] = (int, str, UUID, date)
+"""Of which types, or of types derived from them, columns of a primary key of a user's table can be in Python."""
 
 
 LINE: Final = "duerow_line"
@@ -115,6 +120,7 @@ class Dialect(Protocol):
         derived: those columns of messages: the type of each, and the expression that it is.
         takes_parts: whether some statements are carried out as several, see `statements.parts`.
         answers_held: whether an insert that passes over rows whose key is held answers the ids of the holders as well.
+        keys: of which of KEYS a primary key of a user's table can be here.
         checks_json: whether the table must check that its JSON is JSON.
         keeps_dead_entries: whether rows that were taken stay at the head of the index for a while, so that claims
             must start behind them.
@@ -139,6 +145,7 @@ class Dialect(Protocol):
     ranges_by_rows: bool
     asks_for_indexes: bool
     answers_held: bool
+    keys: tuple[type, ...]
     checks_json: bool
     writes_alone: bool
     server_clock: bool
@@ -269,6 +276,10 @@ class Dialect(Protocol):
 
     def one_of(self, column: ColumnElement[Any], ids: Select[Any]) -> ColumnElement[bool]:
         """Return that a column is one of those that a subquery finds, evaluated once."""
+        ...
+
+    def one_of_rows(self, columns: Sequence[ColumnElement[Any]], found: Select[Any]) -> list[ColumnElement[bool]]:
+        """Return that several columns together are one of the rows that a subquery finds, evaluated once."""
         ...
 
     def told(self, moment: ColumnElement[Any]) -> ColumnElement[Any]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import date
 from typing import Any, Final
+from uuid import UUID
 
 from sqlalchemy import (
     URL,
@@ -68,6 +70,7 @@ class MySQL(Writes, Server):
     }
     asks_for_indexes = True
     answers_held = True
+    keys: tuple[type, ...] = (int, UUID, date)  # whether an index finds text depends on collations
     takes_parts = True
     ranges_by_rows = False
     writes_alone = False

@@ -10,11 +10,14 @@ import msgspec
 from sqlalchemy import (
     BigInteger,
     ColumnElement,
+    Date,
+    DateTime,
     Double,
     FromClause,
     Numeric,
     Select,
     Text,
+    Uuid,
     and_,
     bindparam,
     case,
@@ -29,11 +32,12 @@ from sqlalchemy import (
     or_,
     select,
     text,
+    tuple_,
 )
 from sqlalchemy.dialects.mysql import DATETIME, VARCHAR
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
-from sqlalchemy.types import TypeEngine
+from sqlalchemy.types import NullType, TypeDecorator, TypeEngine
 
 from duerow.clock import span
 from duerow.store import IndexKind, Record
@@ -177,8 +181,9 @@ class Values:
 
     def record(self, row: Sequence[Any]) -> Record:
         """Return the row as a record, its moments in UTC."""
-        values: list[Any] = [_in_utc(value) if isinstance(value, datetime) else value for value in row]
-        return Record(*values)
+        id, *others = row
+        values: list[Any] = [_in_utc(value) if isinstance(value, datetime) else value for value in others]
+        return Record(id, *values)
 
     # Given rows.
 
@@ -188,7 +193,7 @@ class Values:
         shown = [f"{name}_rows.`{label}`" for label in differing]
         shown += [f"{_cast(f':{name}_{label}', columns[label])} AS `{label}`" for label in columns if label in alike]
         rows = f" FROM {_json_table(name, {label: columns[label] for label in differing})}" if differing else ""
-        binds = [bindparam(f"{name}_{label}", type_=columns[label]) for label in columns if label in alike]
+        binds = [bindparam(f"{name}_{label}", type_=_of_bound(columns[label])) for label in columns if label in alike]
         if differing:
             binds.append(bindparam(name, type_=Text()))
         typed = [column(label, columns[label]) for label in [*differing, *(each for each in columns if each in alike)]]
@@ -208,9 +213,13 @@ class Values:
         """Return a condition that nobody executes: see `change_picked`."""
         return column.in_(ids)
 
+    def one_of_rows(self, columns: Sequence[ColumnElement[Any]], found: Select[Any]) -> list[ColumnElement[bool]]:
+        """Return a condition that nobody executes: see `change_picked`."""
+        return [tuple_(*columns).in_(found)]
+
     def among(self, column: ColumnElement[Any], name: str) -> ColumnElement[bool]:
         """Return `IN` of a list that the driver writes out."""
-        return in_list(column, f"{name}_value")
+        return in_list([column], f"{name}_value")
 
     def look_up(
         self,
@@ -247,9 +256,10 @@ def _in_utc(value: datetime) -> datetime:
     return value.replace(tzinfo=UTC)
 
 
-def in_list(column: ColumnElement[Any], name: str) -> ColumnElement[bool]:
-    """Return that a column is one of a tuple of values, which the driver writes out with its parentheses."""
-    return column.op("IN", is_comparison=True)(bindparam(name, type_=column.type, required=True))
+def in_list(columns: Sequence[ColumnElement[Any]], name: str) -> ColumnElement[bool]:
+    """Return that columns are one of a tuple of values, or of rows, which the driver writes out with parentheses."""
+    whole: ColumnElement[Any] = columns[0] if len(columns) == 1 else tuple_(*columns)
+    return whole.op("IN", is_comparison=True)(bindparam(name, type_=NullType(), required=True))
 
 
 def step(name: str) -> str:
@@ -266,18 +276,40 @@ def _json_table(name: str, columns: Mapping[str, TypeEngine[Any]]) -> str:
     return f"JSON_TABLE(:{name}, '$[*]' COLUMNS ({typed})) AS {name}_rows"
 
 
+def _plain(kind: TypeEngine[Any]) -> TypeEngine[Any]:
+    """Return what a type of the user's, of a column of a primary key, is kept as."""
+    while isinstance(kind, TypeDecorator):
+        kind = kind.impl_instance
+    return kind
+
+
+def _of_bound(kind: TypeEngine[Any]) -> TypeEngine[Any]:
+    """Return the type of a value that is as the database takes it already."""
+    return Text() if isinstance(kind, TypeDecorator | Uuid) else kind
+
+
 def _type(label: str, kind: TypeEngine[Any]) -> str:
     """Return a type for a column of JSON_TABLE, which would cut a text that is longer."""
+    kind = _plain(kind)
+    if isinstance(kind, Uuid):
+        return "VARCHAR(36) CHARACTER SET ascii"  # gives way to whatever the column is that it is compared with
+    if isinstance(kind, Date):
+        return "DATE"
     if isinstance(kind, Text | VARCHAR):
         size = f"VARCHAR({LONGEST_WORD})" if label in _WORDS else "LONGTEXT"
         return f"{size} CHARACTER SET utf8mb4 COLLATE {BYTEWISE}"
-    if isinstance(kind, DATETIME):
+    if isinstance(kind, DateTime):
         return "DATETIME(6)"
     return "BIGINT"
 
 
 def _cast(bound: str, kind: TypeEngine[Any]) -> str:
     """Return a bound value as a column of its type."""
+    kind = _plain(kind)
+    if isinstance(kind, Uuid):
+        return f"CONVERT({bound} USING ascii)"
     if isinstance(kind, Text | VARCHAR):
         return f"CONVERT({bound} USING utf8mb4) COLLATE {BYTEWISE}"
-    return f"CAST({bound} AS {'DATETIME(6)' if isinstance(kind, DATETIME) else 'SIGNED'})"
+    if isinstance(kind, Date):
+        return f"CAST({bound} AS DATE)"
+    return f"CAST({bound} AS {'DATETIME(6)' if isinstance(kind, DateTime) else 'SIGNED'})"

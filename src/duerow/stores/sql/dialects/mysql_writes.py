@@ -117,7 +117,7 @@ class Writes(Values):
         again = (
             [*which, self._is_found(table)] if given is not None and _refers_to(list(values.values()), given) else []
         )
-        write = self._write(table, values, given if again else None, [_bound(each) for each in again])
+        write = self._write(table, values, given, [_bound(each) for each in again])
         return self._locked(table, found.with_for_update(), write)
 
     def change_picked(
@@ -181,19 +181,29 @@ class Writes(Values):
         self, table: Table, values: Mapping[str, Any], given: FromClause | None, which: Sequence[ColumnElement[bool]]
     ) -> Change:
         told = {name: _bound(value) for name, value in values.items()}
-        return Change(table, given, and_(*(which or [self._is_found(table)])), told)
+        if which:
+            return Change(table, given, and_(*which), told)
+        if len(table.primary_key) == 1:
+            return Change(table, None, self._is_found(table), told)
+        found = self._found(table)
+        return Change(table, found, self._is_one(table, found), told)
 
     def _taken_away(self, table: Table) -> Remove:
-        keys = list(table.primary_key)
-        found = self.given(FOUND, {key.name: key.type for key in keys}, frozenset())
-        return Remove(table, found, and_(*(key == found.c[key.name] for key in keys)))
+        found = self._found(table)
+        return Remove(table, found, self._is_one(table, found))
+
+    def _found(self, table: Table) -> Any:
+        return self.given(FOUND, {key.name: key.type for key in table.primary_key}, frozenset())
+
+    def _is_one(self, table: Table, found: FromClause) -> ColumnElement[bool]:
+        return and_(*(key == found.c[key.name] for key in table.primary_key))
 
     def _is_found(self, table: Table) -> ColumnElement[bool]:
-        (key,) = table.primary_key
-        return in_list(key, FOUND)
+        return in_list(list(table.primary_key), FOUND)
 
-    def _locked(self, table: Table, lock: Select[Any], write: Any) -> Locked:
-        return Locked(lock, write, len(table.primary_key), _listed if isinstance(write, Change) else _packed)
+    def _locked(self, table: Table, lock: Select[Any], write: Change | Remove) -> Locked:
+        is_joined = isinstance(write, Remove) or (write.given is not None and write.given.name == FOUND)
+        return Locked(lock, write, len(table.primary_key), _packed if is_joined else _listed)
 
     def add_free(
         self,
@@ -254,8 +264,8 @@ def _refers_to(values: Sequence[Any], given: FromClause) -> bool:
 
 
 def _listed(keys: Sequence[Sequence[Any]]) -> tuple[Any, ...]:
-    """Return single keys as the driver writes them out: IN of a list is read by the index that is named."""
-    return tuple(key for (key,) in keys)
+    """Return keys as the driver writes them out: IN of a list is read by the index that is named."""
+    return tuple(key[0] if len(key) == 1 else tuple(key) for key in keys)
 
 
 def _packed(keys: Sequence[Sequence[Any]]) -> str:

@@ -307,9 +307,14 @@ class PostgreSQL(WritesReturnRows):
         """Return `= ANY (ARRAY(…))`: evaluated once, so its limit holds, and always served by the column's index."""
         return column == any_(func.array(ids.scalar_subquery(), type_=ARRAY(BigInteger)))
 
-    def delete_matches(self, message: Table, given: FromClause) -> list[ColumnElement[bool]]:
+    def one_of_rows(self, columns: Sequence[ColumnElement[Any]], found: Select[Any]) -> list[ColumnElement[bool]]:
+        """Return a join with a WITH query, which is evaluated once since it locks, and looked up by primary key."""
+        due = found.cte("due")
+        return [column == picked for column, picked in zip(columns, due.c, strict=True)]
+
+    def delete_matches(self, message: Table, given: FromClause, ids: Sequence[str]) -> list[ColumnElement[bool]]:
         """Return a join, which is looked up by primary key from the given rows."""
-        return [message.c.id == given.c.id, self.same(message.c.token, given.c.token)]
+        return [*(message.c[id] == given.c[id] for id in ids), self.same(message.c.token, given.c.token)]
 
     def among(self, column: ColumnElement[Any], name: str) -> ColumnElement[bool]:
         """Return `= ANY (array)`: as `IN (SELECT …)` a whole index may be read, and compared with each value.

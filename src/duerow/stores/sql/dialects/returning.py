@@ -30,9 +30,7 @@ from sqlalchemy.sql.elements import Grouping
 from sqlalchemy.types import TypeEngine
 
 from duerow.store import IndexKind
-from duerow.stores.sql.dialects.base import Keyed, const
-
-RECEIPT = ("id", "token")
+from duerow.stores.sql.dialects.base import KEYS, Keyed, const
 
 
 class WritesReturnRows(ABC):
@@ -44,6 +42,7 @@ class WritesReturnRows(ABC):
     ranges_by_rows = True
     asks_for_indexes = False
     answers_held = False
+    keys = KEYS
     derived: Mapping[str, tuple[TypeEngine[Any], str]] = {}
     chunk = 5_000
     chunk_bytes = 8 << 20
@@ -53,8 +52,8 @@ class WritesReturnRows(ABC):
         """Return that a column is one of those that a subquery finds, evaluated once."""
 
     @abstractmethod
-    def delete_matches(self, message: Table, given: FromClause) -> list[ColumnElement[bool]]:
-        """Return that a row to be deleted has the id and the token of one of the given receipts."""
+    def delete_matches(self, message: Table, given: FromClause, ids: Sequence[str]) -> list[ColumnElement[bool]]:
+        """Return that a row to be deleted has the token and the id, of these columns, of one of the given receipts."""
 
     @abstractmethod
     def key(self, document: ColumnElement[Any], names: Sequence[str], kind: IndexKind) -> ColumnElement[Any]:
@@ -100,8 +99,8 @@ class WritesReturnRows(ABC):
         returning: Sequence[ColumnElement[Any]] = (),
     ) -> Executable:
         """Return a DELETE."""
-        if tuple(names) == RECEIPT:
-            match = self.delete_matches(table, given)
+        if names[-1] == "token":
+            match = self.delete_matches(table, given, names[:-1])
         elif len(names) == 1:
             match = [table.c[names[0]].in_(select(given.c[names[0]]))]
         else:

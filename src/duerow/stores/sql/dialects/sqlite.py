@@ -202,9 +202,14 @@ class SQLite(WritesReturnRows):
         """Return `IN (SELECT …)`, which SQLite evaluates once."""
         return column.in_(ids)
 
-    def delete_matches(self, message: Table, given: FromClause) -> list[ColumnElement[bool]]:
-        """Return that the pair is one of the given, since a DELETE cannot join."""
-        return [tuple_(message.c.id, message.c.token).in_(select(given.c.id, given.c.token))]
+    def one_of_rows(self, columns: Sequence[ColumnElement[Any]], found: Select[Any]) -> list[ColumnElement[bool]]:
+        """Return that the row value is one of the found, which SQLite evaluates once."""
+        return [tuple_(*columns).in_(found)]
+
+    def delete_matches(self, message: Table, given: FromClause, ids: Sequence[str]) -> list[ColumnElement[bool]]:
+        """Return that the row value is one of the given, since a DELETE cannot join."""
+        names = (*ids, "token")
+        return [tuple_(*(message.c[name] for name in names)).in_(select(*(given.c[name] for name in names)))]
 
     def among(self, column: ColumnElement[Any], name: str) -> ColumnElement[bool]:
         """Return `IN (SELECT …)`, of the members of a JSON array."""

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Any
+from operator import attrgetter
+from typing import Any, TypeVar
+
+from sqlalchemy import Dialect as SqlDialect
 
 from duerow.clock import Clock, HostClock
 from duerow.entity.columns import StateTable
-from duerow.errors import DuerowError, NotSupported
-from duerow.plan import Plan
+from duerow.entity.keys import Identity
+from duerow.errors import ConfigurationError, DuerowError, NotSupported
+from duerow.plan import BEGIN, Plan
 from duerow.reservation import Receipt
 from duerow.store import (
     Buried,
@@ -22,6 +26,7 @@ from duerow.store import (
     Record,
     Refused,
     Released,
+    Reserved,
     RolledBack,
     Said,
     SchedulesFound,
@@ -30,9 +35,21 @@ from duerow.store import (
 from duerow.stores.sql.dialects.base import Dialect
 from duerow.stores.sql.floor import Floors
 from duerow.stores.sql.lines import Doors, Lines
-from duerow.stores.sql.plans import SqlStore
-from duerow.stores.sql.statements import RECEIPT
+from duerow.stores.sql.plans import SqlStore, Step
+from duerow.stores.sql.statements import RECEIPT, OverRows
 from duerow.stores.sql.statements.entities import EntityStatements, EntityTables
+
+T = TypeVar("T")
+
+
+def _check_keys(dialect: Dialect, state: StateTable) -> None:
+    for key in state.keys:
+        if not key.is_of(dialect.keys):
+            known = ", ".join(kind.__name__ for kind in dialect.keys)
+            raise ConfigurationError(
+                f"{state.queue}: the column {key.name} of the primary key is {key.kind!r:.80}, of which duerow cannot "
+                f"find the rows on this database by an index; the columns of a primary key can be {known} here"
+            )
 
 
 class EntityStore(SqlStore):
@@ -42,16 +59,20 @@ class EntityStore(SqlStore):
 
     Args:
         dialect: which database.
+        driver: SQLAlchemy's dialect of the user's engine.
         state: where the state is.
         deletes: whether a row that is done is deleted.
         clock: tells the time instead of the database.
     """
 
-    def __init__(self, dialect: Dialect, state: StateTable, deletes: bool, clock: Clock | None) -> None:
-        self.dialect = dialect
+    def __init__(
+        self, dialect: Dialect, driver: SqlDialect, state: StateTable, deletes: bool, clock: Clock | None
+    ) -> None:
+        _check_keys(dialect, state)
+        self.dialect, self.identity = dialect, Identity(state.keys, driver)
         # PostgreSQL wakes those who were noted as sleeping; on SQLite whoever sleeps sees each change of the file.
         self.capabilities = replace(dialect.capabilities, wakes_consumers=dialect.writes_alone)
-        self.tables = EntityTables(dialect, state)
+        self.tables = EntityTables(dialect, state, self.identity)
         self.clock = clock or (None if dialect.server_clock else HostClock())
         timed = self.clock is not None
         self.statements: EntityStatements = EntityStatements(self.tables, dialect, timed, deletes)
@@ -69,13 +90,50 @@ class EntityStore(SqlStore):
         """Ask whether the server and the table can keep the promises; of duerow's own tables none is needed."""
         yield from self._check_database(ours=False)
 
+    def reserve(
+        self,
+        queue: str,
+        limit: int,
+        lease: timedelta,
+        attempts: int | None,
+        consumer: str,
+        dead_letter: str | None = None,
+        keep: Keeping | None = None,
+    ) -> Plan[Reserved]:
+        """Lend due rows; see Store.reserve."""
+        return self._by_key(super().reserve(queue, limit, lease, attempts, consumer, dead_letter, keep))
+
+    def _columns(
+        self, statement: OverRows, values: Mapping[str, Sequence[Any]], more: Mapping[str, Any] | None = None
+    ) -> Step:
+        """Return a step over rows, of which the ids are written as the columns of the primary key."""
+        return super()._columns(statement, self.identity.written(values), more)
+
+    def _by_key(self, plan: Plan[T]) -> Plan[T]:
+        """Return a plan all of whose answers begin with an id, as one that is answered with the columns of the key."""
+        return plan if self.identity.is_plain else self._answered(plan)
+
+    def _answered(self, plan: Plan[T]) -> Plan[T]:
+        try:
+            step = next(plan)
+            while True:
+                try:
+                    answer = yield step
+                except Exception as error:
+                    step = plan.throw(error)
+                else:
+                    step = plan.send(answer if step is BEGIN else self.identity.read(answer))
+        except StopIteration as finished:
+            result: T = finished.value
+            return result
+
     def settle(self, turns: Sequence[Turn], keep: Keeping | None = None) -> Plan[list[Refused]]:
         """End turns; those that would send a message anywhere are refused. See Store.settle."""
         refused = [Refused(turn.receipt, error) for turn in turns if (error := self._cannot(turn)) is not None]
         if refused:
             named = {one.receipt for one in refused}
             turns = [turn for turn in turns if turn.receipt not in named]
-        return refused + ((yield from super().settle(turns, keep)) if turns else [])
+        return refused + ((yield from self._by_key(super().settle(turns, keep))) if turns else [])
 
     def _cannot(self, turn: Turn) -> DuerowError | None:
         end = turn.end
@@ -89,9 +147,14 @@ class EntityStore(SqlStore):
 
     def extend(self, receipts: Sequence[Receipt], lease: timedelta) -> Plan[dict[Receipt, datetime]]:
         """Let leases run longer; those of rows that are locked are still theirs, and end when they do."""
-        ends = yield from super().extend(receipts, lease)
+        ends = yield from self._by_key(super().extend(receipts, lease))
         left = sorted({(one.id, one.token) for one in receipts if one not in ends})
-        for chunk in self._chunks(left):
+        return ends | (yield from self._by_key(self._kept(left)))
+
+    def _kept(self, receipts: Sequence[tuple[Any, int]]) -> Plan[dict[Receipt, datetime]]:
+        """Return when the leases end that still go on."""
+        ends: dict[Receipt, datetime] = {}
+        for chunk in self._chunks(receipts):
             for id, token, until in (yield self._given(self.statements.kept, RECEIPT, chunk)):
                 end = self.dialect.read_moment(until)
                 if end is not None:
@@ -100,9 +163,11 @@ class EntityStore(SqlStore):
 
     def find(self, query: Query) -> Plan[list[Record]]:
         """Read rows by their ids; see Store.find."""
-        values: dict[str, Any] = {**self.dialect.pack("ids", {"value": query.ids or ()}), "limit_in": query.limit}
-        rows = yield self._step(self.statements.find(("ids",)), values)
-        return [self.dialect.record(row) for row in rows]
+        found: list[Record] = []
+        for chunk in self._chunks(sorted(set(query.ids or ()))):
+            step = self._given(self.statements.named, ("id",), [(id,) for id in chunk])
+            found += [self.dialect.record(row) for row in self.identity.read((yield step))]
+        return sorted(found, key=attrgetter("id"))[: query.limit]
 
     def inspect(self, queue: str, id: int | None, key: str | None) -> Plan[Inspection | None]:
         """Read a row by its id; see Store.inspect."""

@@ -202,6 +202,11 @@ class Core:
         return dict(zip(ENTRY, kinds, strict=True))
 
     @property
+    def _ids(self) -> tuple[ColumnElement[Any], ...]:
+        """What tells a row from all others: the columns of its primary key."""
+        return (self.message.c.id,)
+
+    @property
     def _turned(self) -> dict[str, Any]:
         """What every write that ends a lease sets."""
         return {"token": self.message.c.token + const(1), "leased_by": null(), "leased_until": null()}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from functools import cached_property, lru_cache
+from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any
 
 from sqlalchemy import (
@@ -12,6 +13,7 @@ from sqlalchemy import (
     FromClause,
     Integer,
     MetaData,
+    Select,
     Table,
     Text,
     and_,
@@ -23,8 +25,9 @@ from sqlalchemy import (
 from sqlalchemy.sql.base import Executable
 
 from duerow.entity.columns import StateTable, index_name
+from duerow.entity.keys import Identity
 from duerow.stores.sql.dialects.base import LINE, Dialect, const
-from duerow.stores.sql.statements import LENT, RECEIPT, RECORD, OverRows, Statement, Statements
+from duerow.stores.sql.statements import LENT, RECEIPT, RECORD, OverRows, Statements
 from duerow.stores.sql.tables import Tables
 
 
@@ -34,10 +37,11 @@ class EntityTables(Tables):
     Args:
         dialect: its database.
         state: where the state is.
+        identity: what its rows' primary keys are in statements.
     """
 
-    def __init__(self, dialect: Dialect, state: StateTable) -> None:
-        self.prefix, self.schema, self.state = "", state.schema, state
+    def __init__(self, dialect: Dialect, state: StateTable, identity: Identity) -> None:
+        self.prefix, self.schema, self.state, self.identity = "", state.schema, state, identity
         kinds: dict[str, Any] = {
             "status": Text(),
             "due_at": dialect.moment,
@@ -51,10 +55,13 @@ class EntityTables(Tables):
             "last_error": dialect.json,
             "finished_at": dialect.moment,
         }
+        ids: list[Column[Any]] = [
+            Column(key.name, kind, key=name, primary_key=True)
+            for key, (name, kind) in zip(state.keys, identity.kinds.items(), strict=True)
+        ]
         columns: list[Column[Any]] = [Column(state.column(part), kind, key=part) for part, kind in kinds.items()]
-        identity: Column[Any] = Column(state.id, BigInteger, key="id", primary_key=True)
         indexes = {LINE: index_name(state.name, state.prefix, "due")}
-        self.message = Table(state.name, MetaData(schema=state.schema), identity, *columns, info=indexes)
+        self.message = Table(state.name, MetaData(schema=state.schema), *ids, *columns, info=indexes)
 
 
 class EntityStatements(Statements):
@@ -73,7 +80,7 @@ class EntityStatements(Statements):
     key_share = True
 
     def __init__(self, tables: EntityTables, dialect: Dialect, timed: bool, deletes: bool) -> None:
-        self.queue, self.deletes = tables.state.queue, deletes
+        self.queue, self.deletes, self.identity = tables.state.queue, deletes, tables.identity
         super().__init__(tables, dialect, timed)
 
     def _describe(self) -> None:
@@ -94,14 +101,38 @@ class EntityStatements(Statements):
             "leased_by": case((self._unsettled, columns.leased_by)),
             "leased_until": case((self._unsettled, columns.leased_until)),
         }
-        self._record = [by_name[name] if name in by_name else columns[name] for name in RECORD]
+        ids = [columns[name] for name in self.identity.names]
+        self._record = [*ids, *(by_name[name] if name in by_name else columns[name] for name in RECORD if name != "id")]
         lent = {
             **by_name,
             "created_at": func.coalesce(columns.first_due_at, columns.place_at, type_=dialect.moment),
             "first_due_at": null(),
             "leased_until": dialect.microseconds(self.lease_end),
         }
-        self._lent = [lent[name] if name in lent else columns[name] for name in LENT]
+        self._lent = [*ids, *(lent[name] if name in lent else columns[name] for name in LENT if name != "id")]
+
+    @property
+    def _ids(self) -> tuple[ColumnElement[Any], ...]:
+        """The columns of the primary key."""
+        return tuple(self.message.c[name] for name in self.identity.names)
+
+    def _same_row(self, given: Any) -> tuple[ColumnElement[bool], ...]:
+        """All columns of the primary key are those of the given row."""
+        return tuple(self.message.c[name] == given.c[name] for name in self.identity.names)
+
+    def _is_among(self, found: Select[Any]) -> Sequence[ColumnElement[bool]]:
+        """A key of one column is looked up as that of messages, one of several as a row."""
+        if len(self._ids) == 1:
+            return (self.dialect.one_of(*self._ids, found),)
+        return self.dialect.one_of_rows(self._ids, found)
+
+    def _over(self, names: Sequence[str], build: Callable[[Any], Executable]) -> OverRows:
+        """Rows that are told by their ids are told by the columns of their primary keys."""
+        if self.identity.is_plain or "id" not in names:
+            return super()._over(names, build)
+        others = [name for name in names if name != "id"]
+        types = super()._over(others, build).types if others else {}
+        return OverRows(self.dialect, {**self.identity.kinds, **types}, build)
 
     @property
     def _unsettled(self) -> ColumnElement[bool]:
@@ -136,7 +167,8 @@ class EntityStatements(Statements):
 
         def build(given: Any) -> Executable:
             if self.deletes:
-                return self.dialect.remove(self.message, given, RECEIPT, self._untouched, [columns.id, columns.token])
+                names = (*self.identity.names, "token")
+                return self.dialect.remove(self.message, given, names, self._untouched, [*self._ids, columns.token])
             return self._turn(given, status=const("done"), due_at=null(), **self._finished(self.now))
 
         return self._over(RECEIPT, build)
@@ -151,10 +183,10 @@ class EntityStatements(Statements):
         columns, until = self.message.c, self.lease_end
 
         def build(given: Any) -> Executable:
-            found = self.dialect.joined(select(columns.id), given, self.message, self._held_by(given))
+            found = self.dialect.joined(select(*self._ids), given, self.message, self._held_by(given))
             free = found.with_for_update(of=self.message, skip_locked=True, key_share=True)
-            which = [columns.id == free.cte("free").c.id]
-            values, answer = {"due_at": until, "leased_until": until}, [columns.id, columns.token, columns.leased_until]
+            values, answer = {"due_at": until, "leased_until": until}, [*self._ids, columns.token, columns.leased_until]
+            which = self._same_row(free.cte("free"))
             return self.dialect.change_picked(self.message, free, which, values, answer)
 
         return self._over(RECEIPT, build)
@@ -165,13 +197,13 @@ class EntityStatements(Statements):
         columns = self.message.c
 
         def build(given: Any) -> Executable:
-            shown = (columns.id, columns.token, columns.leased_until)
+            shown = (*self._ids, columns.token, columns.leased_until)
             return self.dialect.joined(select(*shown), given, self.message, self._held_by(given))
 
         return self._over(RECEIPT, build)
 
     def _held_by(self, given: FromClause) -> ColumnElement[bool]:
-        return and_(self.message.c.id == given.c.id, self._same_token(given), *self._untouched)
+        return and_(*self._same_row(given), self._same_token(given), *self._untouched)
 
     @cached_property
     def next_due(self) -> OverRows:
@@ -185,12 +217,14 @@ class EntityStatements(Statements):
 
         return self._over(("grouped", "priority"), build)
 
-    @lru_cache(maxsize=4)  # noqa: B019 - lives as long as the store
-    def find(self, by: tuple[str, ...]) -> Statement:
+    @cached_property
+    def named(self) -> OverRows:
         """Read rows by their ids."""
-        columns = self.message.c
-        found = select(*self._record).where(self.dialect.among(columns.id, "ids"))
-        return Statement(found.order_by(columns.id).limit(self._bound("limit_in", Integer())))
+
+        def build(given: Any) -> Executable:
+            return self.dialect.joined(select(*self._record), given, self.message, and_(*self._same_row(given)))
+
+        return self._over(("id",), build)
 
     @property
     def wake(self) -> None:

@@ -34,7 +34,7 @@ class Settling(Core):
         columns = self.message.c
 
         def build(given: Any) -> Executable:
-            values, answer = {"due_at": until, "leased_until": until}, [columns.id, columns.token, columns.leased_until]
+            values, answer = {"due_at": until, "leased_until": until}, [*self._ids, columns.token, columns.leased_until]
             return self._change(given, values, answer)
 
         return self._over(RECEIPT, build)
@@ -120,7 +120,7 @@ class Settling(Core):
     def _turn(self, given: Any, **values: Any) -> Executable:
         """End turns: set these values, end the lease, raise the token; return the receipts that matched."""
         columns = self.message.c
-        return self._change(given, {**values, **self._turned}, [columns.id, columns.token - const(1)])
+        return self._change(given, {**values, **self._turned}, [*self._ids, columns.token - const(1)])
 
     def _kept_error(self, given: Any) -> ColumnElement[Any]:
         return func.coalesce(self._json(given.c.error), self.message.c.last_error)
@@ -133,13 +133,17 @@ class Settling(Core):
         which: Sequence[ColumnElement[bool]] = (),
     ) -> Executable:
         """Change the rows whose token matches, and answer them."""
-        match = [self.message.c.id == given.c.id, self._same_token(given), *self._untouched, *which]
+        match = [*self._same_row(given), self._same_token(given), *self._untouched, *which]
         return self.dialect.change(self.message, match, values, answer, given)
 
     @property
     def _untouched(self) -> tuple[ColumnElement[bool], ...]:
         """What must hold of a row besides its token, so that a turn is still its holder's: nothing."""
         return ()
+
+    def _same_row(self, given: Any) -> tuple[ColumnElement[bool], ...]:
+        """Return that a row is the given one, whatever its token is."""
+        return (self.message.c.id == given.c.id,)
 
     def _same_token(self, given: Any) -> ColumnElement[bool]:
         return self.dialect.same(self.message.c.token, given.c.token)

@@ -43,7 +43,7 @@ class Taking(Core):
         of the oldest row that was due when the statement began, lent or not: the floor for the next one.
         """
         due = self._due_ids(from_floor)
-        which = [self.dialect.one_of(self.message.c.id, due)]
+        which = self._is_among(due)
         answer = [*self._lent, *self._oldest(False, from_floor)]
         return Statement(self.dialect.change_picked(self.message, due, which, self._lend, answer))
 
@@ -254,12 +254,16 @@ class Taking(Core):
         """The status of a row that is handed out."""
         return self.message.c.status
 
+    def _is_among(self, found: Select[Any]) -> Sequence[ColumnElement[bool]]:
+        """Return that a row is one of those whose ids a query finds."""
+        return (self.dialect.one_of(self.message.c.id, found),)
+
     def _due_ids(self, from_floor: bool) -> Select[Any]:
-        return self._first_due((self.message.c.id,), False, from_floor)
+        return self._first_due(self._ids, False, from_floor)
 
     def _first_due(self, shown: Sequence[ColumnElement[Any]], grouped: bool, from_floor: bool) -> Select[Any]:
         columns = self.message.c
-        due = select(*shown).where(*self._due_rows(grouped, from_floor)).order_by(columns.due_at, columns.id)
+        due = select(*shown).where(*self._due_rows(grouped, from_floor)).order_by(columns.due_at, *self._ids)
         due = self.dialect.by_line(due, self.message, grouped)
         return due.limit(self._bound("limit_in", Integer())).with_for_update(skip_locked=True, key_share=self.key_share)
 

@@ -7,9 +7,6 @@ SELECT sms_message.id, 'sms_message.sending', 'null', 'json', NULL AS anon_1, NU
     sms_message.sending_leased_until) THEN sms_message.sending_leased_until END AS anon_3,
     coalesce(sms_message.sending_first_due_at, sms_message.sending_due_at, sms_message.sending_place_at, :now) AS
     coalesce__1, sms_message.sending_last_attempt_at, sms_message.sending_last_error
-FROM sms_message
-WHERE sms_message.id IN (SELECT ids.value
-FROM (SELECT ids_rows.value AS value
-FROM json_each(:ids) AS ids_rows) AS ids)
-ORDER BY sms_message.id
-LIMIT :limit_in OFFSET :param_1
+FROM (SELECT given_rows.value AS id
+FROM json_each(:given) AS given_rows) AS given
+JOIN sms_message ON sms_message.id = given.id

@@ -8,7 +8,5 @@ SELECT sms_message.id, 'sms_message.sending', 'null', 'json', NULL AS anon_1, NU
     anon_3, coalesce(sms_message.sending_first_due_at, sms_message.sending_due_at, sms_message.sending_place_at,
     statement_timestamp()) AS coalesce__1, sms_message.sending_last_attempt_at, CAST(sms_message.sending_last_error AS
     TEXT) AS sending_last_error
-FROM sms_message
-WHERE sms_message.id = ANY (CAST(CAST(:ids_value::VARCHAR AS TEXT) AS BIGINT[]))
-ORDER BY sms_message.id
-LIMIT :limit_in::INTEGER
+FROM unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS given(id)
+JOIN sms_message ON sms_message.id = given.id

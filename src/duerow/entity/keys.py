@@ -1,0 +1,159 @@
+"""The primary key of a user's table, of whatever type and number of columns: the `id` of its rows' messages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import BigInteger, Column, Dialect
+from sqlalchemy.types import TypeDecorator, TypeEngine
+
+from duerow.errors import ConfigurationError, InvalidMessage
+from duerow.stores.sql.dialects.base import KEYS
+
+Way = Callable[[Any], Any] | None
+"""What turns a value into another; None: it stays as it is."""
+
+
+@dataclass(frozen=True)
+class Key:
+    """One column of a primary key.
+
+    Attributes:
+        name: what it is called in the database.
+        kind: its type.
+    """
+
+    name: str
+    kind: TypeEngine[Any]
+
+    @property
+    def is_integer(self) -> bool:
+        """Whether its values are plain integers, which need no turning."""
+        return not isinstance(self.kind, TypeDecorator) and self.kind.python_type is int
+
+    def is_of(self, kinds: tuple[type, ...]) -> bool:
+        """Return whether its values are of one of these types in Python, or what a type of the user's makes of them."""
+        kind = self.kind
+        while isinstance(kind, TypeDecorator):
+            kind = kind.impl_instance
+        try:
+            python = kind.python_type
+        except NotImplementedError:
+            return False
+        return issubclass(python, kinds) and python is not bool
+
+    def takes(self, value: object) -> bool:
+        """Return whether it can have a value; of a type of the user's own that is only known of nothing."""
+        if isinstance(self.kind, TypeDecorator):
+            return value is not None and not isinstance(value, tuple)
+        return isinstance(value, self.kind.python_type) and not isinstance(value, bool)
+
+
+def keys_of(what: str, columns: Iterable[Column[Any]]) -> tuple[Key, ...]:
+    """Return the columns of a primary key; `what` says whose, in errors.
+
+    Raises:
+        ConfigurationError: one is of a type whose values have no order, or cannot be told to every driver.
+    """
+    keys = tuple(Key(column.name, column.type) for column in columns)
+    for key in keys:
+        if not key.is_of(KEYS):
+            raise ConfigurationError(
+                f"{what}: the column {key.name} of the primary key is {key.kind!r:.80}; the columns of a primary key "
+                "can be integers, text, UUIDs, dates or moments"
+            )
+    return keys
+
+
+class Identity:
+    """How primary keys are written and read on one database.
+
+    A single column's value is an id as it is; those of several columns are a tuple. In statements the former is the
+    column `id`, the latter are `id_1`, `id_2` and so on, so that none of them is ever taken for the whole.
+
+    Args:
+        keys: the columns.
+        dialect: SQLAlchemy's, of the driver.
+
+    Attributes:
+        names: what the columns are called in statements.
+        is_plain: whether an id is one integer, as that of a message.
+    """
+
+    def __init__(self, keys: Sequence[Key], dialect: Dialect) -> None:
+        self.keys = keys
+        self.names = ("id",) if len(keys) == 1 else tuple(f"id_{place}" for place in range(1, len(keys) + 1))
+        self.is_plain = len(keys) == 1 and keys[0].is_integer
+        self._dialect = dialect
+
+    @cached_property
+    def _kinds(self) -> list[TypeEngine[Any]]:
+        """The types on this database; asked once there is a connection, since before it SQLAlchemy knows no MariaDB."""
+        return [key.kind.dialect_impl(self._dialect) for key in self.keys]
+
+    @cached_property
+    def _write(self) -> list[Way]:
+        return [_written_as_text(kind.bind_processor(self._dialect)) for kind in self._kinds]
+
+    @cached_property
+    def _read(self) -> list[Way]:
+        return [kind.result_processor(self._dialect, None) for kind in self._kinds]
+
+    @property
+    def kinds(self) -> dict[str, TypeEngine[Any]]:
+        """The types of the columns by their names in statements."""
+        if self.is_plain:
+            return {"id": BigInteger()}
+        return dict(zip(self.names, (key.kind for key in self.keys), strict=True))
+
+    def written(self, values: Mapping[str, Sequence[Any]]) -> Mapping[str, Sequence[Any]]:
+        """Return the columns of bound rows, with those of the key in place of `id`."""
+        if self.is_plain or "id" not in values:
+            return values
+        ids = values["id"]
+        parts = [ids] if len(self.keys) == 1 else zip(*ids, strict=True)
+        columns = [list(part if way is None else map(way, part)) for way, part in zip(self._write, parts, strict=True)]
+        return {**dict(zip(self.names, columns, strict=True)), **{k: v for k, v in values.items() if k != "id"}}
+
+    def read(self, rows: Sequence[Sequence[Any]]) -> Sequence[Sequence[Any]]:
+        """Return rows that begin with the columns of the key, as rows that begin with the id."""
+        if self.is_plain:
+            return rows
+        number = len(self.keys)
+        return [(self._id(row[:number]), *row[number:]) for row in rows]
+
+    def _id(self, parts: Sequence[Any]) -> Any:
+        values = tuple(value if way is None else way(value) for way, value in zip(self._read, parts, strict=True))
+        return values if len(values) > 1 else values[0]
+
+
+def _written_as_text(way: Way) -> Way:
+    """Have UUIDs told as text, which every driver takes, also one that nobody has told of UUIDs."""
+
+    def write(value: Any) -> Any:
+        told = value if way is None else way(value)
+        return str(told) if isinstance(told, UUID) else told
+
+    return write
+
+
+def parts_of(keys: Sequence[Key], id: Any) -> tuple[Any, ...]:
+    """Return the values of an id, one for each column.
+
+    Raises:
+        InvalidMessage: it is none of this key.
+    """
+    if len(keys) == 1:
+        wrong = not keys[0].takes(id)
+        parts: tuple[Any, ...] = (id,)
+    else:
+        wrong = not isinstance(id, tuple) or len(id) != len(keys) or not all(map(Key.takes, keys, id))
+        parts = () if wrong else id
+    if wrong:
+        shape = ", ".join(key.name for key in keys)
+        raise InvalidMessage(f"{id!r:.80} is no primary key here: that is {shape if len(keys) == 1 else f'({shape})'}")
+    return parts
