@@ -15,7 +15,7 @@ from duerow.stores.sql.dialects.base import Dialect
 from duerow.stores.sql.dialects.mysql import MySQL
 from duerow.stores.sql.dialects.postgresql import PostgreSQL
 from duerow.stores.sql.dialects.sqlite import SQLite
-from duerow.stores.sql.engines import own_async_engine, own_engine
+from duerow.stores.sql.engines import Driving, own_async_engine, own_engine
 from duerow.stores.sql.plans import SqlStore
 
 if TYPE_CHECKING:
@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 class Family:
     """Opens stores on one SQL database; see `duerow.store.Backend`."""
 
+    blocking: type[BlockingConnections] = BlockingConnections
+    awaited: type[AwaitedConnections] = AwaitedConnections
+    driving: Driving | None = None
+
     def __init__(self, dialect: Dialect) -> None:
         self.dialect = dialect
 
@@ -34,18 +38,18 @@ class Family:
         if isinstance(target, AsyncEngine):
             raise ConfigurationError("an AsyncEngine goes with duerow.aio.connect(); here give an Engine or a URL")
         own = isinstance(target, str)
-        engine: Engine = own_engine(target, settings.options) if own else target
+        engine: Engine = own_engine(target, settings.options, self.driving) if own else target
         store = self._store(settings)
-        return store, BlockingConnections(engine, store, own)
+        return store, self.blocking(engine, store, own)
 
     def aopen(self, target: Any, settings: Settings) -> tuple[Store, AsyncConnections]:
         """Open by URL or by the user's AsyncEngine."""
         if isinstance(target, Engine):
             raise ConfigurationError("an Engine goes with duerow.connect(); here give an AsyncEngine or a URL")
         own = isinstance(target, str)
-        engine: AsyncEngine = own_async_engine(target, settings.options) if own else target
+        engine: AsyncEngine = own_async_engine(target, settings.options, self.driving) if own else target
         store = self._store(settings)
-        return store, AwaitedConnections(engine, store, own)
+        return store, self.awaited(engine, store, own)
 
     def open_entities(
         self, engine: Engine, state: StateTable, deletes: bool, clock: Clock | None

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Literal, TypeVar
 
+from sqlalchemy import Dialect as SqlDialect
 from sqlalchemy import event
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, AsyncSession
 from sqlalchemy.pool import AsyncAdaptedQueuePool
@@ -43,7 +44,7 @@ class AwaitedConnections:
         self._engines = EngineOfLoop(engine)
         self._raw = engine.dialect.driver in ("psycopg", "psycopg_async", "aiosqlite", "asyncmy")
         self.in_parts = self.dialect.takes_parts
-        self._texts = Texts(engine.dialect, raw=self._raw)
+        self._texts = self.texts_of(engine.dialect, raw=self._raw)
         self._callers_texts: dict[str, Texts] = {}
         self.on_sqlite = self.dialect.name == "sqlite"
         self._opened: weakref.WeakSet[Any] = weakref.WeakSet()  # SQLite's, of an engine that is duerow's own
@@ -90,7 +91,7 @@ class AwaitedConnections:
         pooled = await connection.get_raw_connection()
         if not self._raw:
             alone = getattr(pooled.dbapi_connection, "autocommit", False) is True
-            return ThroughSqlalchemy(connection, self.dialect, self._texts, alone)
+            return self.steps_through(connection, self._texts, alone)
         if self.in_parts:
             whose: Whose = "own" if self.own else "lent"
             return RawInParts(pooled.driver_connection, self.dialect, self._texts, whose)
@@ -143,8 +144,19 @@ class AwaitedConnections:
         """Return the texts for the caller's SQLAlchemy driver."""
         key = f"sqlalchemy+{connection.dialect.driver}"
         if key not in self._callers_texts:
-            self._callers_texts[key] = Texts(connection.dialect, raw=False)
+            self._callers_texts[key] = self.texts_of(connection.dialect, raw=False)
         return self._callers_texts[key]
+
+    # What a family whose drivers differ overrides.
+
+    def texts_of(self, dialect: SqlDialect, raw: bool) -> Texts:
+        """Return the statements as a driver takes them."""
+        return Texts(dialect, raw)
+
+    def steps_through(self, connection: AsyncConnection, texts: Texts, alone: bool = False) -> ThroughSqlalchemy:
+        """Return what hands steps to an SQLAlchemy connection, which may commit each statement by itself."""
+        through = InPartsThroughSqlalchemy if self.in_parts else ThroughSqlalchemy
+        return through(connection, self.dialect, texts, alone)
 
     async def begin(self) -> AwaitedTransaction:
         """Begin a transaction for a handler; see Connections.begin."""
@@ -541,6 +553,4 @@ class JoinedSqlalchemy:
         if connection.dialect.name not in connections.dialect.names:
             raise not_ours(within, connections.dialect.name, "async")
         check_begun(await connection.get_raw_connection())
-        through = InPartsThroughSqlalchemy if connections.in_parts else ThroughSqlalchemy
-        execute = through(connection, connections.dialect, connections.callers_texts(connection))
-        return Joined(execute, connections.store)
+        return Joined(connections.steps_through(connection, connections.callers_texts(connection)), connections.store)

@@ -39,6 +39,7 @@ class WritesReturnRows(ABC):
     """The half of `Dialect` for databases with RETURNING, ON CONFLICT and partial indexes."""
 
     text: TypeEngine[Any] = Text()
+    told_word: TypeEngine[Any] = Text()
     partial_indexes = True
     takes_parts = False
     entities = True
