@@ -1,6 +1,5 @@
 -- Take away the rows whose token matches; return their receipts.
-DELETE
-FROM duerow_message
+DELETE duerow_message
 OUTPUT deleted.id, deleted.token
 FROM (SELECT CAST(line.[key] AS INT) AS nth, cell.[id] AS [id], cell.[token] AS [token]
 FROM OPENJSON(:given) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([id] BIGINT '$[0]', [token] BIGINT '$[1]') AS

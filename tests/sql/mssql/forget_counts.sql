@@ -1,6 +1,5 @@
 -- Take some rows of long ago away, those of lifetimes excepted; return their queues and numbers.
-DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); DELETE
-FROM duerow_counter
+DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); DELETE duerow_counter
 OUTPUT deleted.queue, deleted.done, deleted.failed, deleted.dead, deleted.moved
 FROM (SELECT TOP (CAST(:limit_in AS INT)) old.queue AS queue, old.minute AS minute, old.process AS process
 FROM duerow_counter AS old WITH (ROWLOCK, UPDLOCK, READPAST)

@@ -1,6 +1,5 @@
 -- Take remembered keys away; return the ids of those who held them.
-DELETE
-FROM duerow_remembered
+DELETE duerow_remembered
 OUTPUT deleted.id
 FROM (SELECT CAST(line.[key] AS INT) AS nth, CAST(CAST(cell.[queue] AS NVARCHAR(4000)) AS VARBINARY(8000)) AS [queue],
     CAST(CAST(cell.[key] AS NVARCHAR(4000)) AS VARBINARY(8000)) AS [key]

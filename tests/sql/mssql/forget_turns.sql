@@ -1,6 +1,5 @@
 -- Take turns away; return their ids.
-DELETE
-FROM duerow_history
+DELETE duerow_history
 OUTPUT deleted.id
 FROM (SELECT CAST(line.[key] AS INT) AS nth, cell.[id] AS [id], cell.[token] AS [token]
 FROM OPENJSON(:given) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([id] BIGINT '$[0]', [token] BIGINT '$[1]') AS

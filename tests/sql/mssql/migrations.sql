@@ -53,7 +53,7 @@ CREATE TABLE duerow_queue (
 	name VARBINARY(700) NOT NULL, 
 	paused BIT NOT NULL, 
 	draining BIT NOT NULL, 
-	definition NVARCHAR(MAX) COLLATE Latin1_General_100_BIN2 NULL, 
+	[definition] NVARCHAR(MAX) COLLATE Latin1_General_100_BIN2 NULL, 
 	PRIMARY KEY (name)
 );
 
@@ -68,7 +68,7 @@ INSERT INTO duerow_schema (version, name) VALUES (CAST(2 AS INT), '0002 queues')
 
 CREATE TABLE duerow_schedule (
 	name VARBINARY(700) NOT NULL, 
-	definition NVARCHAR(MAX) COLLATE Latin1_General_100_BIN2 NOT NULL, 
+	[definition] NVARCHAR(MAX) COLLATE Latin1_General_100_BIN2 NOT NULL, 
 	next_at DATETIME2(6) NULL, 
 	last_at DATETIME2(6) NULL, 
 	version BIGINT NOT NULL, 
@@ -158,7 +158,7 @@ CREATE TABLE duerow_part (
 
 CREATE TABLE duerow_pipeline (
 	name VARBINARY(700) NOT NULL, 
-	definition NVARCHAR(MAX) COLLATE Latin1_General_100_BIN2 NOT NULL, 
+	[definition] NVARCHAR(MAX) COLLATE Latin1_General_100_BIN2 NOT NULL, 
 	version BIGINT NOT NULL, 
 	PRIMARY KEY (name)
 );

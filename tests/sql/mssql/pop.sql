@@ -1,7 +1,6 @@
 -- Take the oldest due rows of a line without groups away; each with the time, and the floor as in
 -- `reserve`.
-DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); DELETE
-FROM duerow_message
+DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); DELETE duerow_message
 OUTPUT deleted.id, deleted.queue, deleted.payload, deleted.kind, deleted.[key], deleted.headers, deleted.[group],
     deleted.priority, deleted.status, COALESCE(deleted.due_at, deleted.behind_at), deleted.first_due_at,
     deleted.attempts, deleted.token, deleted.leased_by, deleted.leased_until, deleted.created_at,

@@ -1,6 +1,5 @@
 -- Take rows of sets away that were complete so long ago that it need not be known any more.
-DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); DELETE
-FROM duerow_set
+DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); DELETE duerow_set
 FROM (SELECT TOP (CAST(:limit_in AS INT)) duerow_set.queue AS queue, duerow_set.correlation AS correlation
 FROM duerow_set WITH (ROWLOCK, UPDLOCK, READPAST)
 WHERE duerow_set.closed_until <= @now

@@ -1,6 +1,5 @@
 -- Take some messages of a queue away, whatever they are, each kind by its own index; return their ids.
-DELETE
-FROM duerow_message
+DELETE duerow_message
 OUTPUT deleted.id
 FROM (SELECT TOP (CAST(:limit_in AS INT)) [some].id AS id
 FROM (SELECT anon_1.id AS id

@@ -1,7 +1,6 @@
 -- Take the given rows away unless a lease on them runs and `even_if_leased` is false; return their
 -- ids.
-DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); DELETE
-FROM duerow_message
+DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); DELETE duerow_message
 OUTPUT deleted.id
 FROM (SELECT CAST(line.[key] AS INT) AS nth, cell.[id] AS [id]
 FROM OPENJSON(:given) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([id] BIGINT '$[0]') AS cell) AS given

@@ -1,5 +1,5 @@
 -- Read schedules: all, by `name`, or those `due` until a bound moment.
-SELECT TOP (CAST(:limit_in AS INT)) duerow_schedule.name, duerow_schedule.definition AS definition,
+SELECT TOP (CAST(:limit_in AS INT)) duerow_schedule.name, duerow_schedule.[definition] AS [definition],
     duerow_schedule.next_at, duerow_schedule.last_at, duerow_schedule.version
 FROM duerow_schedule
 WHERE duerow_schedule.next_at <= CAST(:until AS DATETIME2(6))

@@ -30,7 +30,7 @@ from sqlalchemy import (
 )
 from sqlalchemy import select as select
 from sqlalchemy.dialects.mssql import DATETIME2
-from sqlalchemy.dialects.mssql.base import MSDialect, MSSQLCompiler, MSTypeCompiler
+from sqlalchemy.dialects.mssql.base import MSDialect, MSIdentifierPreparer, MSSQLCompiler, MSTypeCompiler
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql import operators
 from sqlalchemy.sql.elements import (
@@ -251,11 +251,18 @@ class Types(MSTypeCompiler):
         return "NVARCHAR(MAX)"
 
 
+class Names(MSIdentifierPreparer):
+    """Writes names: those in brackets, too, that only some readers take for T-SQL's own words."""
+
+    reserved_words = MSIdentifierPreparer.reserved_words | {"definition"}
+
+
 class TSql(MSDialect):
     """SQLAlchemy's dialect of SQL Server, with the compiler above and placeholders as ODBC takes them."""
 
     statement_compiler = Compiler
     type_compiler_cls = Types
+    preparer = Names
     supports_statement_cache = False
     supports_native_boolean = False
     _supports_offset_fetch = True

@@ -76,7 +76,7 @@ class Change(Writing):
 def _write_change(element: Change, compiler: Any, **kw: Any) -> str:
     name = compiler.process(element.table, asfrom=True)
     with compiler.within(element.table, *([] if element.source is None else [element.source])):
-        verb = f"DELETE FROM {name}"  # noqa: S608 - made of what SQLAlchemy wrote
+        verb = f"DELETE {name}"  # noqa: S608 - made of what SQLAlchemy wrote
         if element.values is not None:
             sets = ", ".join(
                 f"{compiler.preparer.format_column(element.table.c[label])} = {compiler.value(value)}"

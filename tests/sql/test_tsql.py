@@ -1,0 +1,45 @@
+"""What SQL Server is sent is T-SQL, as far as that can be told without a server."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.sql.texts import FOLDER
+from tests.sql.tsql import complaints
+
+TEXTS = sorted((FOLDER / "mssql").glob("*.sql"))
+
+
+@pytest.mark.parametrize("path", TEXTS, ids=[path.stem for path in TEXTS])
+def test_each_statement_for_sql_server_is_tsql(path) -> None:  # type: ignore[no-untyped-def]
+    assert complaints(path.read_text()) == []
+
+
+MISTAKES = {
+    "limit": ("SELECT TOP (1) other.id", "SELECT other.id", "ORDER BY other.id)", "ORDER BY other.id LIMIT 1)"),
+    "a lock of other databases": ("ORDER BY other.id)", "ORDER BY other.id FOR UPDATE SKIP LOCKED)"),
+    "nulls last": ("ORDER BY other.id)", "ORDER BY other.id NULLS LAST)"),
+    "returning": ("OUTPUT inserted.queue, inserted.due_at", "", "leased_by IS NULL\n", "leased_by IS NULL RETURNING id\n"),
+    "a condition as a value": ("due_at = COALESCE(", "due_at = (leased_by IS NULL), place_at = COALESCE("),
+    "a condition to be read": ("SELECT duerow_message.id AS id", "SELECT duerow_message.id IS NULL AS id"),
+    "a value as a condition": ("WHERE duerow_message.leased_by IS NULL", "WHERE duerow_message.leased_by"),
+    "true": ("WHERE duerow_message.leased_by IS NULL", "WHERE duerow_message.leased_by IS TRUE"),
+    "rows compared": ("WHERE duerow_message.leased_by IS NULL", "WHERE (duerow_message.id, queue) > (1, 'a')"),
+    "an unknown hint": ("ROWLOCK, UPDLOCK)", "ROWLOK, UPDLOCK)"),
+    "a hint without brackets": ("WITH (FORCESEEK, ROWLOCK, UPDLOCK)", "WITH FORCESEEK"),
+    "a missing bracket": ("ORDER BY other.id)", "ORDER BY other.id"),
+    "a missing comma": ("inserted.queue, inserted.due_at", "inserted.queue inserted.due_at +"),
+    "a reserved word": ("other.[group]", "other.group"),
+    "an output that comes late": ("OUTPUT inserted.queue, inserted.due_at", "", "AS picked", "AS picked OUTPUT inserted.id"),
+}
+"""What may slip in from other databases, or by hand: what to replace by what in the text of a statement."""
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_in_a_statement_would_be_noticed(mistake: str) -> None:
+    text = (FOLDER / "mssql/call_up.sql").read_text()
+    replaced = MISTAKES[mistake]
+    for old, new in zip(replaced[::2], replaced[1::2], strict=True):
+        assert old in text
+        text = text.replace(old, new)
+    assert complaints(text) != []
