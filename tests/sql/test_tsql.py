@@ -19,7 +19,12 @@ MISTAKES = {
     "limit": ("SELECT TOP (1) other.id", "SELECT other.id", "ORDER BY other.id)", "ORDER BY other.id LIMIT 1)"),
     "a lock of other databases": ("ORDER BY other.id)", "ORDER BY other.id FOR UPDATE SKIP LOCKED)"),
     "nulls last": ("ORDER BY other.id)", "ORDER BY other.id NULLS LAST)"),
-    "returning": ("OUTPUT inserted.queue, inserted.due_at", "", "leased_by IS NULL\n", "leased_by IS NULL RETURNING id\n"),
+    "returning": (
+        "OUTPUT inserted.queue, inserted.due_at",
+        "",
+        "leased_by IS NULL\n",
+        "leased_by IS NULL RETURNING id\n",
+    ),
     "a condition as a value": ("due_at = COALESCE(", "due_at = (leased_by IS NULL), place_at = COALESCE("),
     "a condition to be read": ("SELECT duerow_message.id AS id", "SELECT duerow_message.id IS NULL AS id"),
     "a value as a condition": ("WHERE duerow_message.leased_by IS NULL", "WHERE duerow_message.leased_by"),
@@ -30,7 +35,12 @@ MISTAKES = {
     "a missing bracket": ("ORDER BY other.id)", "ORDER BY other.id"),
     "a missing comma": ("inserted.queue, inserted.due_at", "inserted.queue inserted.due_at +"),
     "a reserved word": ("other.[group]", "other.group"),
-    "an output that comes late": ("OUTPUT inserted.queue, inserted.due_at", "", "AS picked", "AS picked OUTPUT inserted.id"),
+    "an output that comes late": (
+        "OUTPUT inserted.queue, inserted.due_at",
+        "",
+        "AS picked",
+        "AS picked OUTPUT inserted.id",
+    ),
 }
 """What may slip in from other databases, or by hand: what to replace by what in the text of a statement."""
 

@@ -13,7 +13,7 @@ GRAMMAR = Linter(config=FluffConfig(overrides={"dialect": "tsql"}))
 UNKNOWN = "ALTER TABLE duerow_message SET (LOCK_ESCALATION = DISABLE);"
 """What Microsoft's documentation has of T-SQL, and the grammar has not."""
 
-CONDITIONS = (exp.Predicate, exp.Connector, exp.Not, exp.Exists)
+CONDITIONS = (exp.Predicate, exp.Connector, exp.Not, exp.Exists, exp.Escape)
 
 NOT_TSQL = (exp.Boolean, exp.Offset, exp.Fetch, exp.Lock, exp.OnConflict)
 

@@ -7,9 +7,9 @@ FROM (SELECT given.queue AS queue, given.minute AS minute, given.process AS proc
 FROM (SELECT CAST(line.[key] AS INT) AS nth, CAST(CAST(cell.[queue] AS NVARCHAR(4000)) AS VARBINARY(8000)) AS [queue],
     cell.[minute] AS [minute], CAST(CAST(cell.[process] AS NVARCHAR(4000)) AS VARBINARY(8000)) AS [process],
     cell.[done] AS [done], cell.[failed] AS [failed], cell.[dead] AS [dead], cell.[moved] AS [moved]
-FROM OPENJSON(:given) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([queue] NVARCHAR(4000) '$[0]', [minute]
-    DATETIME2(6) '$[1]', [process] NVARCHAR(4000) '$[2]', [done] BIGINT '$[3]', [failed] BIGINT '$[4]', [dead] BIGINT
-    '$[5]', [moved] BIGINT '$[6]') AS cell) AS given
+FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([queue] NVARCHAR(4000)
+    '$[0]', [minute] DATETIME2(6) '$[1]', [process] NVARCHAR(4000) '$[2]', [done] BIGINT '$[3]', [failed] BIGINT
+    '$[4]', [dead] BIGINT '$[5]', [moved] BIGINT '$[6]') AS cell) AS given
 WHERE 1 = 1) AS fresh
 JOIN duerow_counter WITH (ROWLOCK, UPDLOCK, HOLDLOCK, FORCESEEK) ON duerow_counter.queue = fresh.queue AND
     duerow_counter.minute = fresh.minute AND duerow_counter.process = fresh.process; INSERT INTO duerow_counter
@@ -20,9 +20,9 @@ FROM (SELECT given.queue AS queue, given.minute AS minute, given.process AS proc
 FROM (SELECT CAST(line.[key] AS INT) AS nth, CAST(CAST(cell.[queue] AS NVARCHAR(4000)) AS VARBINARY(8000)) AS [queue],
     cell.[minute] AS [minute], CAST(CAST(cell.[process] AS NVARCHAR(4000)) AS VARBINARY(8000)) AS [process],
     cell.[done] AS [done], cell.[failed] AS [failed], cell.[dead] AS [dead], cell.[moved] AS [moved]
-FROM OPENJSON(:given) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([queue] NVARCHAR(4000) '$[0]', [minute]
-    DATETIME2(6) '$[1]', [process] NVARCHAR(4000) '$[2]', [done] BIGINT '$[3]', [failed] BIGINT '$[4]', [dead] BIGINT
-    '$[5]', [moved] BIGINT '$[6]') AS cell) AS given
+FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([queue] NVARCHAR(4000)
+    '$[0]', [minute] DATETIME2(6) '$[1]', [process] NVARCHAR(4000) '$[2]', [done] BIGINT '$[3]', [failed] BIGINT
+    '$[4]', [dead] BIGINT '$[5]', [moved] BIGINT '$[6]') AS cell) AS given
 WHERE 1 = 1) AS fresh
 WHERE NOT EXISTS (SELECT 1
 FROM duerow_counter AS held WITH (ROWLOCK, UPDLOCK, HOLDLOCK, FORCESEEK)

@@ -16,5 +16,6 @@ FROM duerow_message AS other WITH (ROWLOCK, REPEATABLEREAD, READPAST)
 WHERE other.queue = duerow_message.queue AND other.[group] = duerow_message.[group] AND other.leased_by IS NOT NULL
     AND other.id != duerow_message.id) AS anon_5
 FROM (SELECT CAST(line.[key] AS INT) AS nth, cell.[id] AS [id]
-FROM OPENJSON(:given) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([id] BIGINT '$[0]') AS cell) AS given
+FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([id] BIGINT '$[0]') AS
+    cell) AS given
 JOIN duerow_message WITH (FORCESEEK) ON duerow_message.id = given.id

@@ -10,8 +10,9 @@ FROM duerow_message
 WHERE duerow_message.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000)) AND duerow_message.id IN
     (SELECT ids_listed.value
 FROM (SELECT CAST([value] AS BIGINT) AS [value]
-FROM OPENJSON(:ids_value)) AS ids_listed) AND duerow_message.status IN (SELECT statuses_listed.value
+FROM OPENJSON(CAST(:ids_value AS NVARCHAR(MAX)))) AS ids_listed) AND duerow_message.status IN (SELECT
+    statuses_listed.value
 FROM (SELECT [value] COLLATE Latin1_General_100_BIN2 AS [value]
-FROM OPENJSON(:statuses_value)) AS statuses_listed)
+FROM OPENJSON(CAST(:statuses_value AS NVARCHAR(MAX)))) AS statuses_listed)
 ORDER BY duerow_message.priority, CASE WHEN (COALESCE(duerow_message.due_at, duerow_message.behind_at) IS NULL) THEN 1
     ELSE 0 END, COALESCE(duerow_message.due_at, duerow_message.behind_at), duerow_message.id

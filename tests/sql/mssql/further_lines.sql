@@ -13,5 +13,5 @@ FROM duerow_queue
 WHERE duerow_queue.name = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000))), CASE WHEN 1 = 0 THEN 1 ELSE 0
     END) AS coalesce_1
 FROM (SELECT CAST(line.[key] AS INT) AS nth, cell.[grouped] AS [grouped], cell.[low] AS [low], cell.[high] AS [high]
-FROM OPENJSON(:given) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([grouped] BIT '$[0]', [low] INT '$[1]', [high]
-    INT '$[2]') AS cell) AS given
+FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([grouped] BIT '$[0]',
+    [low] INT '$[1]', [high] INT '$[2]') AS cell) AS given

@@ -6,8 +6,8 @@ OUTPUT inserted.queue, inserted.[key]
 FROM (SELECT given.queue AS queue, given.[key] AS [key], given.id AS id, CAST(:over AS DATETIME2(6)) AS until
 FROM (SELECT CAST(line.[key] AS INT) AS nth, CAST(CAST(cell.[queue] AS NVARCHAR(4000)) AS VARBINARY(8000)) AS [queue],
     CAST(CAST(cell.[key] AS NVARCHAR(4000)) AS VARBINARY(8000)) AS [key], cell.[id] AS [id]
-FROM OPENJSON(:given) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([queue] NVARCHAR(4000) '$[0]', [key]
-    NVARCHAR(4000) '$[1]', [id] BIGINT '$[2]') AS cell) AS given
+FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([queue] NVARCHAR(4000)
+    '$[0]', [key] NVARCHAR(4000) '$[1]', [id] BIGINT '$[2]') AS cell) AS given
 WHERE 1 = 1) AS fresh
 JOIN duerow_remembered WITH (ROWLOCK, UPDLOCK, HOLDLOCK, FORCESEEK) ON duerow_remembered.queue = fresh.queue AND
     duerow_remembered.[key] = fresh.[key] AND duerow_remembered.until <= @now; INSERT INTO duerow_remembered (queue,
@@ -17,8 +17,8 @@ FROM (SELECT given.queue AS queue, given.[key] AS [key], given.id AS id, CAST(:o
     row_number() OVER (ORDER BY given.queue, given.[key]) AS line_number
 FROM (SELECT CAST(line.[key] AS INT) AS nth, CAST(CAST(cell.[queue] AS NVARCHAR(4000)) AS VARBINARY(8000)) AS [queue],
     CAST(CAST(cell.[key] AS NVARCHAR(4000)) AS VARBINARY(8000)) AS [key], cell.[id] AS [id]
-FROM OPENJSON(:given) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([queue] NVARCHAR(4000) '$[0]', [key]
-    NVARCHAR(4000) '$[1]', [id] BIGINT '$[2]') AS cell) AS given
+FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([queue] NVARCHAR(4000)
+    '$[0]', [key] NVARCHAR(4000) '$[1]', [id] BIGINT '$[2]') AS cell) AS given
 WHERE 1 = 1) AS fresh
 WHERE NOT EXISTS (SELECT 1
 FROM duerow_remembered AS held WITH (ROWLOCK, UPDLOCK, HOLDLOCK, FORCESEEK)

@@ -15,10 +15,11 @@ FROM (SELECT given.queue AS queue, given.[key] AS [key], given.kind AS kind, giv
     (given.delay / 1000000) % 86400, dateadd(DAY, (given.delay / 1000000) / 86400, @now))), @now) ELSE NULL END AS
     behind_at, row_number() OVER (ORDER BY given.nth) AS line_number
 FROM (SELECT CAST(line.[key] AS INT) AS nth, CAST(CAST(cell.[queue] AS NVARCHAR(4000)) AS VARBINARY(8000)) AS [queue],
-    CAST(CAST(cell.[key] AS NVARCHAR(4000)) AS VARBINARY(8000)) AS [key], cell.[kind] AS [kind], cell.[payload] AS
-    [payload], cell.[headers] AS [headers], CAST(CAST(cell.[group] AS NVARCHAR(4000)) AS VARBINARY(8000)) AS [group],
+    CAST(CAST(cell.[key] AS NVARCHAR(4000)) AS VARBINARY(8000)) AS [key], cell.[kind] COLLATE Latin1_General_100_BIN2
+    AS [kind], cell.[payload] COLLATE Latin1_General_100_BIN2 AS [payload], cell.[headers] COLLATE
+    Latin1_General_100_BIN2 AS [headers], CAST(CAST(cell.[group] AS NVARCHAR(4000)) AS VARBINARY(8000)) AS [group],
     cell.[priority] AS [priority], cell.[due] AS [due], cell.[delay] AS [delay], cell.[behind] AS [behind]
-FROM OPENJSON(:given) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([queue] NVARCHAR(4000) '$[0]', [key]
-    NVARCHAR(4000) '$[1]', [kind] NVARCHAR(MAX) '$[2]', [payload] NVARCHAR(MAX) '$[3]', [headers] NVARCHAR(MAX)
-    '$[4]', [group] NVARCHAR(4000) '$[5]', [priority] INT '$[6]', [due] DATETIME2(6) '$[7]', [delay] BIGINT '$[8]',
-    [behind] BIT '$[9]') AS cell) AS given) AS fresh
+FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([queue] NVARCHAR(4000)
+    '$[0]', [key] NVARCHAR(4000) '$[1]', [kind] NVARCHAR(MAX) '$[2]', [payload] NVARCHAR(MAX) '$[3]', [headers]
+    NVARCHAR(MAX) '$[4]', [group] NVARCHAR(4000) '$[5]', [priority] INT '$[6]', [due] DATETIME2(6) '$[7]', [delay]
+    BIGINT '$[8]', [behind] BIT '$[9]') AS cell) AS given) AS fresh

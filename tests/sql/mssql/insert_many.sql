@@ -12,13 +12,14 @@ FROM (SELECT given.id AS id, given.queue AS queue, given.[key] AS [key], given.k
     86400, @now))), @now) AS first_due_at, 0 AS attempts, 0 AS token, @now AS created_at, row_number() OVER (ORDER BY
     given.queue, given.[key], given.id) AS line_number
 FROM (SELECT CAST(line.[key] AS INT) AS nth, cell.[id] AS [id], CAST(CAST(cell.[queue] AS NVARCHAR(4000)) AS
-    VARBINARY(8000)) AS [queue], CAST(CAST(cell.[key] AS NVARCHAR(4000)) AS VARBINARY(8000)) AS [key], cell.[kind] AS
-    [kind], cell.[payload] AS [payload], cell.[headers] AS [headers], CAST(CAST(cell.[group] AS NVARCHAR(4000)) AS
+    VARBINARY(8000)) AS [queue], CAST(CAST(cell.[key] AS NVARCHAR(4000)) AS VARBINARY(8000)) AS [key], cell.[kind]
+    COLLATE Latin1_General_100_BIN2 AS [kind], cell.[payload] COLLATE Latin1_General_100_BIN2 AS [payload],
+    cell.[headers] COLLATE Latin1_General_100_BIN2 AS [headers], CAST(CAST(cell.[group] AS NVARCHAR(4000)) AS
     VARBINARY(8000)) AS [group], cell.[priority] AS [priority], cell.[due] AS [due], cell.[delay] AS [delay]
-FROM OPENJSON(:given) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([id] BIGINT '$[0]', [queue] NVARCHAR(4000)
-    '$[1]', [key] NVARCHAR(4000) '$[2]', [kind] NVARCHAR(MAX) '$[3]', [payload] NVARCHAR(MAX) '$[4]', [headers]
-    NVARCHAR(MAX) '$[5]', [group] NVARCHAR(4000) '$[6]', [priority] INT '$[7]', [due] DATETIME2(6) '$[8]', [delay]
-    BIGINT '$[9]') AS cell) AS given
+FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([id] BIGINT '$[0]',
+    [queue] NVARCHAR(4000) '$[1]', [key] NVARCHAR(4000) '$[2]', [kind] NVARCHAR(MAX) '$[3]', [payload] NVARCHAR(MAX)
+    '$[4]', [headers] NVARCHAR(MAX) '$[5]', [group] NVARCHAR(4000) '$[6]', [priority] INT '$[7]', [due] DATETIME2(6)
+    '$[8]', [delay] BIGINT '$[9]') AS cell) AS given
 WHERE 1 = 1) AS fresh
 WHERE NOT EXISTS (SELECT 1
 FROM duerow_message AS held WITH (ROWLOCK, UPDLOCK, HOLDLOCK, FORCESEEK, INDEX(duerow_message_key))

@@ -15,6 +15,7 @@ DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); INSERT INTO duerow_history (id, to
     dateadd(SECOND, (CAST(:history AS BIGINT) / 1000000) % 86400, dateadd(DAY, (CAST(:history AS BIGINT) / 1000000) /
     86400, @now))) AS dateadd_1
 FROM (SELECT CAST(line.[key] AS INT) AS nth, cell.[id] AS [id]
-FROM OPENJSON(:given) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([id] BIGINT '$[0]') AS cell) AS given
+FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([id] BIGINT '$[0]') AS
+    cell) AS given
 JOIN duerow_message WITH (FORCESEEK, ROWLOCK, UPDLOCK) ON duerow_message.id = given.id AND duerow_message.leased_until
     IS NOT NULL

@@ -9,11 +9,14 @@ DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); INSERT INTO duerow_history (id, to
     coalesce_4, @now AS anon_1, duerow_message.leased_by, given.error, given.outcome, dateadd(MICROSECOND,
     CAST(:history AS BIGINT) % 1000000, dateadd(SECOND, (CAST(:history AS BIGINT) / 1000000) % 86400, dateadd(DAY,
     (CAST(:history AS BIGINT) / 1000000) / 86400, @now))) AS dateadd_1
-FROM (SELECT CAST(line.[key] AS INT) AS nth, cell.[id] AS [id], cell.[token] AS [token], cell.[outcome] AS [outcome],
-    CAST(CAST(cell.[moved_to] AS NVARCHAR(4000)) AS VARBINARY(8000)) AS [moved_to], cell.[kind] AS [kind],
-    cell.[payload] AS [payload], cell.[error] AS [error], cell.[headers] AS [headers]
-FROM OPENJSON(:given) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([id] BIGINT '$[0]', [token] BIGINT '$[1]',
-    [outcome] NVARCHAR(MAX) '$[2]', [moved_to] NVARCHAR(4000) '$[3]', [kind] NVARCHAR(MAX) '$[4]', [payload]
-    NVARCHAR(MAX) '$[5]', [error] NVARCHAR(MAX) '$[6]', [headers] NVARCHAR(MAX) '$[7]') AS cell) AS given
+FROM (SELECT CAST(line.[key] AS INT) AS nth, cell.[id] AS [id], cell.[token] AS [token], cell.[outcome] COLLATE
+    Latin1_General_100_BIN2 AS [outcome], CAST(CAST(cell.[moved_to] AS NVARCHAR(4000)) AS VARBINARY(8000)) AS
+    [moved_to], cell.[kind] COLLATE Latin1_General_100_BIN2 AS [kind], cell.[payload] COLLATE Latin1_General_100_BIN2
+    AS [payload], cell.[error] COLLATE Latin1_General_100_BIN2 AS [error], cell.[headers] COLLATE
+    Latin1_General_100_BIN2 AS [headers]
+FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([id] BIGINT '$[0]',
+    [token] BIGINT '$[1]', [outcome] NVARCHAR(MAX) '$[2]', [moved_to] NVARCHAR(4000) '$[3]', [kind] NVARCHAR(MAX)
+    '$[4]', [payload] NVARCHAR(MAX) '$[5]', [error] NVARCHAR(MAX) '$[6]', [headers] NVARCHAR(MAX) '$[7]') AS cell) AS
+    given
 JOIN duerow_message WITH (FORCESEEK, ROWLOCK, UPDLOCK) ON duerow_message.id = given.id AND duerow_message.token =
     given.token

@@ -24,5 +24,6 @@ OUTPUT inserted.id, inserted.payload, inserted.kind, inserted.[key], inserted.he
     1000000) % 86400, dateadd(DAY, (CAST(:lease AS BIGINT) / 1000000) / 86400, @now)))), inserted.last_error,
     inserted.priority, inserted.[group]
 FROM (SELECT CAST(line.[key] AS INT) AS nth, cell.[id] AS [id]
-FROM OPENJSON(:given) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([id] BIGINT '$[0]') AS cell) AS given
+FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([id] BIGINT '$[0]') AS
+    cell) AS given
 JOIN duerow_message WITH (INDEX(1), ROWLOCK, UPDLOCK, FORCESEEK) ON duerow_message.id = given.id

@@ -19,5 +19,6 @@ SET status = CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_messa
     '","traceback":null,"type":"LeaseEnded"}') ELSE duerow_message.last_error END
 OUTPUT inserted.id, inserted.token, inserted.status, inserted.place_at, inserted.[group]
 FROM (SELECT CAST(line.[key] AS INT) AS nth, cell.[id] AS [id]
-FROM OPENJSON(:given) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([id] BIGINT '$[0]') AS cell) AS given
+FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([id] BIGINT '$[0]') AS
+    cell) AS given
 JOIN duerow_message WITH (INDEX(1), ROWLOCK, UPDLOCK, FORCESEEK) ON duerow_message.id = given.id

@@ -7,8 +7,8 @@ OUTPUT inserted.queue, inserted.correlation, inserted.set_id, inserted.parts, CA
 FROM (SELECT given.queue AS queue, given.correlation AS correlation, 0 AS parts
 FROM (SELECT CAST(line.[key] AS INT) AS nth, CAST(CAST(cell.[queue] AS NVARCHAR(4000)) AS VARBINARY(8000)) AS [queue],
     CAST(CAST(cell.[correlation] AS NVARCHAR(4000)) AS VARBINARY(8000)) AS [correlation]
-FROM OPENJSON(:given) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([queue] NVARCHAR(4000) '$[0]', [correlation]
-    NVARCHAR(4000) '$[1]') AS cell) AS given
+FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([queue] NVARCHAR(4000)
+    '$[0]', [correlation] NVARCHAR(4000) '$[1]') AS cell) AS given
 WHERE 1 = 1) AS fresh
 JOIN duerow_set WITH (ROWLOCK, UPDLOCK, HOLDLOCK, FORCESEEK) ON duerow_set.queue = fresh.queue AND
     duerow_set.correlation = fresh.correlation; DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); INSERT INTO duerow_set
@@ -19,8 +19,8 @@ FROM (SELECT given.queue AS queue, given.correlation AS correlation, 0 AS parts,
     given.queue, given.correlation) AS line_number
 FROM (SELECT CAST(line.[key] AS INT) AS nth, CAST(CAST(cell.[queue] AS NVARCHAR(4000)) AS VARBINARY(8000)) AS [queue],
     CAST(CAST(cell.[correlation] AS NVARCHAR(4000)) AS VARBINARY(8000)) AS [correlation]
-FROM OPENJSON(:given) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([queue] NVARCHAR(4000) '$[0]', [correlation]
-    NVARCHAR(4000) '$[1]') AS cell) AS given
+FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([queue] NVARCHAR(4000)
+    '$[0]', [correlation] NVARCHAR(4000) '$[1]') AS cell) AS given
 WHERE 1 = 1) AS fresh
 WHERE NOT EXISTS (SELECT 1
 FROM duerow_set AS held WITH (ROWLOCK, UPDLOCK, HOLDLOCK, FORCESEEK)

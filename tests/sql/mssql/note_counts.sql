@@ -7,10 +7,11 @@ FROM (SELECT given.queue AS queue, given.minute AS minute, given.process AS proc
 FROM (SELECT CAST(line.[key] AS INT) AS nth, CAST(CAST(cell.[queue] AS NVARCHAR(4000)) AS VARBINARY(8000)) AS [queue],
     cell.[minute] AS [minute], CAST(CAST(cell.[process] AS NVARCHAR(4000)) AS VARBINARY(8000)) AS [process],
     cell.[done] AS [done], cell.[failed] AS [failed], cell.[dead] AS [dead], cell.[moved] AS [moved], cell.[waiting]
-    AS [waiting], cell.[handling] AS [handling]
-FROM OPENJSON(:given) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([queue] NVARCHAR(4000) '$[0]', [minute]
-    DATETIME2(6) '$[1]', [process] NVARCHAR(4000) '$[2]', [done] BIGINT '$[3]', [failed] BIGINT '$[4]', [dead] BIGINT
-    '$[5]', [moved] BIGINT '$[6]', [waiting] NVARCHAR(MAX) '$[7]', [handling] NVARCHAR(MAX) '$[8]') AS cell) AS given
+    COLLATE Latin1_General_100_BIN2 AS [waiting], cell.[handling] COLLATE Latin1_General_100_BIN2 AS [handling]
+FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([queue] NVARCHAR(4000)
+    '$[0]', [minute] DATETIME2(6) '$[1]', [process] NVARCHAR(4000) '$[2]', [done] BIGINT '$[3]', [failed] BIGINT
+    '$[4]', [dead] BIGINT '$[5]', [moved] BIGINT '$[6]', [waiting] NVARCHAR(MAX) '$[7]', [handling] NVARCHAR(MAX)
+    '$[8]') AS cell) AS given
 WHERE 1 = 1) AS fresh
 JOIN duerow_counter WITH (ROWLOCK, UPDLOCK, HOLDLOCK, FORCESEEK) ON duerow_counter.queue = fresh.queue AND
     duerow_counter.minute = fresh.minute AND duerow_counter.process = fresh.process; INSERT INTO duerow_counter
@@ -21,10 +22,11 @@ FROM (SELECT given.queue AS queue, given.minute AS minute, given.process AS proc
 FROM (SELECT CAST(line.[key] AS INT) AS nth, CAST(CAST(cell.[queue] AS NVARCHAR(4000)) AS VARBINARY(8000)) AS [queue],
     cell.[minute] AS [minute], CAST(CAST(cell.[process] AS NVARCHAR(4000)) AS VARBINARY(8000)) AS [process],
     cell.[done] AS [done], cell.[failed] AS [failed], cell.[dead] AS [dead], cell.[moved] AS [moved], cell.[waiting]
-    AS [waiting], cell.[handling] AS [handling]
-FROM OPENJSON(:given) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([queue] NVARCHAR(4000) '$[0]', [minute]
-    DATETIME2(6) '$[1]', [process] NVARCHAR(4000) '$[2]', [done] BIGINT '$[3]', [failed] BIGINT '$[4]', [dead] BIGINT
-    '$[5]', [moved] BIGINT '$[6]', [waiting] NVARCHAR(MAX) '$[7]', [handling] NVARCHAR(MAX) '$[8]') AS cell) AS given
+    COLLATE Latin1_General_100_BIN2 AS [waiting], cell.[handling] COLLATE Latin1_General_100_BIN2 AS [handling]
+FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([queue] NVARCHAR(4000)
+    '$[0]', [minute] DATETIME2(6) '$[1]', [process] NVARCHAR(4000) '$[2]', [done] BIGINT '$[3]', [failed] BIGINT
+    '$[4]', [dead] BIGINT '$[5]', [moved] BIGINT '$[6]', [waiting] NVARCHAR(MAX) '$[7]', [handling] NVARCHAR(MAX)
+    '$[8]') AS cell) AS given
 WHERE 1 = 1) AS fresh
 WHERE NOT EXISTS (SELECT 1
 FROM duerow_counter AS held WITH (ROWLOCK, UPDLOCK, HOLDLOCK, FORCESEEK)

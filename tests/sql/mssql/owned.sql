@@ -6,7 +6,7 @@ SELECT duerow_message.id, duerow_message.queue, duerow_message.payload AS payloa
     duerow_message.leased_until, duerow_message.created_at, duerow_message.last_attempt_at, duerow_message.last_error
     AS last_error
 FROM (SELECT CAST(line.[key] AS INT) AS nth, cell.[id] AS [id], cell.[token] AS [token]
-FROM OPENJSON(:given) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([id] BIGINT '$[0]', [token] BIGINT '$[1]') AS
-    cell) AS given
+FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([id] BIGINT '$[0]',
+    [token] BIGINT '$[1]') AS cell) AS given
 JOIN duerow_message WITH (FORCESEEK, ROWLOCK, UPDLOCK) ON duerow_message.id = given.id AND duerow_message.token =
     given.token

@@ -7,5 +7,6 @@ SET due_at = NULL, behind_at = duerow_message.due_at, last_error = CASE WHEN (du
     '","traceback":null,"type":"LeaseEnded"}') ELSE duerow_message.last_error END, leased_by = NULL, leased_until =
     NULL
 FROM (SELECT CAST(line.[key] AS INT) AS nth, cell.[id] AS [id]
-FROM OPENJSON(:given) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([id] BIGINT '$[0]') AS cell) AS given
+FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([id] BIGINT '$[0]') AS
+    cell) AS given
 JOIN duerow_message WITH (INDEX(1), ROWLOCK, UPDLOCK, FORCESEEK) ON duerow_message.id = given.id

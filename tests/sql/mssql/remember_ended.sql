@@ -5,8 +5,8 @@ FROM (SELECT duerow_message.queue AS queue, duerow_message.[key] AS [key], duero
     dateadd(MICROSECOND, CAST(:keys AS BIGINT) % 1000000, dateadd(SECOND, (CAST(:keys AS BIGINT) / 1000000) % 86400,
     dateadd(DAY, (CAST(:keys AS BIGINT) / 1000000) / 86400, @now))) AS until
 FROM (SELECT CAST(line.[key] AS INT) AS nth, cell.[id] AS [id], cell.[token] AS [token]
-FROM OPENJSON(:given) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([id] BIGINT '$[0]', [token] BIGINT '$[1]') AS
-    cell) AS given
+FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([id] BIGINT '$[0]',
+    [token] BIGINT '$[1]') AS cell) AS given
 JOIN duerow_message WITH (FORCESEEK, ROWLOCK, UPDLOCK) ON duerow_message.id = given.id AND duerow_message.token =
     given.token
 WHERE duerow_message.[key] IS NOT NULL) AS fresh
@@ -18,8 +18,8 @@ FROM (SELECT duerow_message.queue AS queue, duerow_message.[key] AS [key], duero
     dateadd(DAY, (CAST(:keys AS BIGINT) / 1000000) / 86400, @now))) AS until, row_number() OVER (ORDER BY
     duerow_message.queue, duerow_message.[key]) AS line_number
 FROM (SELECT CAST(line.[key] AS INT) AS nth, cell.[id] AS [id], cell.[token] AS [token]
-FROM OPENJSON(:given) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([id] BIGINT '$[0]', [token] BIGINT '$[1]') AS
-    cell) AS given
+FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([id] BIGINT '$[0]',
+    [token] BIGINT '$[1]') AS cell) AS given
 JOIN duerow_message WITH (FORCESEEK, ROWLOCK, UPDLOCK) ON duerow_message.id = given.id AND duerow_message.token =
     given.token
 WHERE duerow_message.[key] IS NOT NULL) AS fresh

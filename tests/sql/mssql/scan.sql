@@ -8,10 +8,11 @@ SELECT TOP (CAST(:limit_in AS INT)) duerow_message.id, duerow_message.queue, due
 FROM duerow_message
 WHERE COALESCE(duerow_message.queue, CAST(N'' AS VARBINARY(8000))) IN (SELECT queues_listed.value
 FROM (SELECT CAST(CAST([value] AS NVARCHAR(4000)) AS VARBINARY(8000)) AS [value]
-FROM OPENJSON(:queues_value)) AS queues_listed) AND COALESCE(duerow_message.status, '') IN (SELECT
-    statuses_listed.value
+FROM OPENJSON(CAST(:queues_value AS NVARCHAR(MAX)))) AS queues_listed) AND COALESCE(duerow_message.status, '') IN
+    (SELECT statuses_listed.value
 FROM (SELECT [value] COLLATE Latin1_General_100_BIN2 AS [value]
-FROM OPENJSON(:statuses_value)) AS statuses_listed) AND ((CASE WHEN ((SELECT TOP (1) member.type
+FROM OPENJSON(CAST(:statuses_value AS NVARCHAR(MAX)))) AS statuses_listed) AND ((CASE WHEN ((SELECT TOP (1)
+    member.type
 FROM openjson(CASE WHEN (isjson(concat(N'[', duerow_message.payload, N']')) = 1) THEN concat(N'[',
     duerow_message.payload, N']') ELSE N'[]' END, :param_1) AS member
 WHERE member.[key] = :param_2) = 2 AND (SELECT TOP (1) member.value

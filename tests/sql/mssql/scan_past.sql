@@ -9,8 +9,8 @@ FROM duerow_history
 WHERE duerow_history.id <= CAST(:last AS BIGINT) AND COALESCE(duerow_history.queue, CAST(N'' AS VARBINARY(8000))) IN
     (SELECT queues_listed.value
 FROM (SELECT CAST(CAST([value] AS NVARCHAR(4000)) AS VARBINARY(8000)) AS [value]
-FROM OPENJSON(:queues_value)) AS queues_listed) AND duerow_history.outcome = :param_1 AND (CASE WHEN ((SELECT TOP (1)
-    member.type
+FROM OPENJSON(CAST(:queues_value AS NVARCHAR(MAX)))) AS queues_listed) AND duerow_history.outcome = :param_1 AND (CASE
+    WHEN ((SELECT TOP (1) member.type
 FROM openjson(CASE WHEN (isjson(concat(N'[', duerow_history.payload, N']')) = 1) THEN concat(N'[',
     duerow_history.payload, N']') ELSE N'[]' END, :param_2) AS member
 WHERE member.[key] = :param_3) = 2 AND (SELECT TOP (1) member.value

@@ -5,5 +5,6 @@ OUTPUT deleted.id, deleted.queue, deleted.payload, deleted.kind, deleted.[key], 
     deleted.attempts, deleted.token, deleted.leased_by, deleted.leased_until, deleted.created_at,
     deleted.last_attempt_at, deleted.last_error, @now
 FROM (SELECT CAST(line.[key] AS INT) AS nth, cell.[id] AS [id]
-FROM OPENJSON(:given) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([id] BIGINT '$[0]') AS cell) AS given
+FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([id] BIGINT '$[0]') AS
+    cell) AS given
 JOIN duerow_message WITH (INDEX(1), ROWLOCK, UPDLOCK, FORCESEEK) ON duerow_message.id = given.id

@@ -1,4 +1,4 @@
-"""How an application may hold a transaction on SQL Server: pyodbc and aioodbc, the isolation levels that can skip rows."""
+"""How an application may hold a transaction on SQL Server: two drivers, levels at which rows can be passed over."""
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager

@@ -151,7 +151,7 @@ def test_large_batches_are_cut_below_the_number_of_locks_that_would_lock_a_table
 
 def test_a_connection_that_commits_each_statement_is_refused_as_a_transaction() -> None:
     module = SimpleNamespace(paramstyle="qmark", version="5.2.0", Cursor=Connection, Error=Exception)
-    engine = create_engine("mssql+pyodbc://nobody@nowhere/none", module=module)
+    engine = create_engine("mssql+pyodbc://nobody@nowhere/none?driver=any", module=module)
     connections = SqlServerConnections(engine, store(), own=False)
     with pytest.raises(ConfigurationError, match="commits each statement by itself"):
         connections.join(Connection(autocommit=True))

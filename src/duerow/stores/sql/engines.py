@@ -63,7 +63,7 @@ def own_engine(url: str, options: Mapping[str, Any], driving: Driving | None = N
         "mysql": "mysql+pymysql",
         "mariadb": "mysql+pymysql",
     }
-    full = _driven(parsed, known, driving, driving and driving.blocking)
+    full = _driven(parsed, known, driving, None if driving is None else driving.blocking)
     try:
         engine = create_engine(full, poolclass=QueuePool, **_arguments(parsed))
     except ImportError as error:
@@ -82,7 +82,7 @@ def own_async_engine(url: str, options: Mapping[str, Any], driving: Driving | No
         "mysql": "mysql+asyncmy",
         "mariadb": "mysql+asyncmy",
     }
-    full = _driven(parsed, known, driving, driving and driving.awaited)
+    full = _driven(parsed, known, driving, None if driving is None else driving.awaited)
     try:
         engine = create_async_engine(
             full,

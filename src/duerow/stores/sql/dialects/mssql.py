@@ -57,6 +57,7 @@ from duerow.stores.sql.dialects.mssql_json import member, read_json
 from duerow.stores.sql.dialects.mssql_text import (
     BYTEWISE,
     CODE_POINTS,
+    MOMENT,
     NTH,
     Now,
     Word,
@@ -85,7 +86,7 @@ AZURE: Final = frozenset((5, 8))
 LOCK_WAIT: Final = 30_000
 """Milliseconds for which duerow's own connections wait for a lock before the transaction is carried out again."""
 
-_MOMENT: Final = DATETIME2(precision=6)
+_MOMENT: Final = MOMENT
 _LIST: Final = Text()
 
 _FOUND: Final = "ROWLOCK, UPDLOCK, FORCESEEK"
@@ -151,7 +152,7 @@ class SqlServer(WritesReturnRows):
 
     def microseconds(self, moment: ColumnElement[Any]) -> ColumnElement[Any]:
         """Return how long it is since 1970."""
-        epoch = literal_column("CAST('1970-01-01' AS DATETIME2(6))")
+        epoch: ColumnElement[Any] = literal_column("CAST('1970-01-01' AS DATETIME2(6))")
         return func.datediff_big(literal_column("MICROSECOND"), epoch, moment, type_=BigInteger())
 
     def from_text(self, text: ColumnElement[Any]) -> ColumnElement[Any]:
@@ -233,7 +234,8 @@ class SqlServer(WritesReturnRows):
 
     def record(self, row: Sequence[Any]) -> Record:
         """Return the row as a record, its moments in UTC."""
-        return Record(*(_in_utc(value) if isinstance(value, datetime) else value for value in row))
+        values: list[Any] = [_in_utc(value) if isinstance(value, datetime) else value for value in row]
+        return Record(*values)
 
     # Given rows.
 
@@ -268,8 +270,8 @@ class SqlServer(WritesReturnRows):
     def among(self, column: ColumnElement[Any], name: str) -> ColumnElement[bool]:
         """Return `IN` of the values of a bound array."""
         value = _given("[value]", "value", column.type)
-        query = text(f"SELECT {value} FROM OPENJSON(:{name}_value)")  # noqa: S608 - of names of ours
-        listed = query.bindparams(bindparam(f"{name}_value", type_=_LIST)).columns(_column("value", column.type))
+        query = text(f"SELECT {value} FROM OPENJSON(CAST(:{name}_value AS NVARCHAR(MAX)))")  # noqa: S608 - of names of ours
+        listed = query.bindparams(bindparam(f"{name}_value", type_=_LIST)).columns(literal_column("value", column.type))
         return column.in_(select(listed.subquery(f"{name}_listed").c.value))
 
     def joined(
@@ -483,7 +485,7 @@ class SqlServer(WritesReturnRows):
             said = f"CREATE SCHEMA {name}".replace("'", "''")
             first = [text(f"IF SCHEMA_ID(N'{escaped(schema)}') IS NULL EXEC(N'{_colons(said)}')")]
         create = f"CREATE SEQUENCE {ids} AS BIGINT START WITH 1 INCREMENT BY 1 CACHE 1000"
-        return [*first, text(_colons(f"IF OBJECT_ID(N'{escaped(ids)}', N'SO') IS NULL {create}"))]  # type: ignore[list-item]
+        return [*first, text(_colons(f"IF OBJECT_ID(N'{escaped(ids)}', N'SO') IS NULL {create}"))]
 
     def server(self) -> Executable:
         """Ask for the version, for the edition, and for what JSON needs."""
@@ -546,7 +548,7 @@ def _read(picked: Select[Any]) -> str:
 def _json_rows(name: str, columns: Mapping[str, TypeEngine[Any]]) -> str:
     """Return the rows of a bound JSON array, each an array of cells, with their numbers."""
     typed = ", ".join(f"[{label}] {_read_as(kind)} '$[{place}]'" for place, (label, kind) in enumerate(columns.items()))
-    return f"OPENJSON(:{name}) AS line CROSS APPLY OPENJSON(line.[value]) WITH ({typed}) AS cell"
+    return f"OPENJSON(CAST(:{name} AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[value]) WITH ({typed}) AS cell"
 
 
 def _read_as(kind: TypeEngine[Any]) -> str:
@@ -569,15 +571,11 @@ def _given(cell: str, label: str, kind: TypeEngine[Any]) -> str:
     """Return a cell as a column of its type."""
     if isinstance(kind, Word):
         return f"CAST(CAST({cell} AS NVARCHAR(4000)) AS VARBINARY(8000)) AS [{label}]"
-    if label == "value" and isinstance(kind, BigInteger):
-        return f"CAST({cell} AS BIGINT) AS [{label}]"
-    if label == "value":
+    if label == "value" and isinstance(kind, Integer):
+        return f"CAST({cell} AS {_read_as(kind)}) AS [{label}]"
+    if isinstance(kind, Text | NVARCHAR | JsonText):  # else two collations meet, of which neither wins
         return f"{cell} COLLATE {BYTEWISE} AS [{label}]"
     return f"{cell} AS [{label}]"
-
-
-def _column(name: str, kind: TypeEngine[Any]) -> Any:
-    return column(name, kind)
 
 
 def _filter(where: str) -> str:

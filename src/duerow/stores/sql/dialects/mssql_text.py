@@ -71,8 +71,14 @@ _PREDICATES: Final = frozenset(
         *(operators.like_op, operators.not_like_op, operators.between_op, operators.not_between_op),
     )
 )
-_ORDERS: Final = {operators.lt: operators.lt, operators.le: operators.lt, operators.gt: operators.gt}
-_ORDERS |= {operators.ge: operators.gt}
+_STRICTLY: Final[dict[Any, Any]] = {
+    **{operators.lt: operators.lt, operators.le: operators.lt},
+    **{operators.gt: operators.gt, operators.ge: operators.gt},
+}
+"""The comparison of the first values of two rows that tells how they compare, unless these are equal."""
+
+_Compiling: Final[Any] = MSSQLCompiler
+MOMENT: Final[Any] = DATETIME2(precision=6)  # type: ignore[no-untyped-call]
 
 
 class Word(UserDefinedType[str]):
@@ -91,7 +97,7 @@ class Word(UserDefinedType[str]):
 class Now(FunctionElement[datetime]):
     """The server's time, read once before the statement."""
 
-    type = DATETIME2(precision=6)
+    type = MOMENT
     inherit_cache = True
 
 
@@ -132,7 +138,7 @@ class Compiler(MSSQLCompiler):
     reads_time = False
 
     def __init__(self, *args: Any, **kw: Any) -> None:
-        super().__init__(*args, **kw)
+        _Compiling.__init__(self, *args, **kw)
         if self.reads_time and isinstance(getattr(self, "string", None), str):
             self.string = f"DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); {self.string}"
 
@@ -159,14 +165,14 @@ class Compiler(MSSQLCompiler):
     def visit_clauselist(self, clauselist: Any, **kw: Any) -> str:
         """Write a list; what AND and OR join are conditions."""
         if not isinstance(clauselist, BooleanClauseList):
-            return str(super().visit_clauselist(clauselist, **kw))
+            return str(_Compiling.visit_clauselist(self, clauselist, **kw))
         word = " AND " if clauselist.operator is operators.and_ else " OR "
         return word.join(self.condition(each, **kw) for each in clauselist.clauses)
 
     def visit_expression_clauselist(self, clauselist: Any, **kw: Any) -> str:
         """As `visit_clauselist`."""
         if not isinstance(clauselist, BooleanClauseList):
-            return str(super().visit_expression_clauselist(clauselist, **kw))
+            return str(_Compiling.visit_expression_clauselist(self, clauselist, **kw))
         return self.visit_clauselist(clauselist, **kw)
 
     def function_argspec(self, func: Any, **kw: Any) -> str:
@@ -182,7 +188,7 @@ class Compiler(MSSQLCompiler):
 
     # Comparisons.
 
-    def visit_binary(self, binary: Any, **kw: Any) -> str:
+    def visit_binary(self, binary: Any, *args: Any, **kw: Any) -> str:
         """Write a comparison: of rows value by value, of a word with text as words, by code point as bytes."""
         left, right, operator = binary.left, binary.right, binary.operator
         if isinstance(bare(left), Tuple):
@@ -193,24 +199,24 @@ class Compiler(MSSQLCompiler):
             alike = _alike(left, right)
             if alike is not None:
                 binary = BinaryExpression(*alike, operator, type_=binary.type, modifiers=binary.modifiers)
-        return str(super().visit_binary(binary, **kw))
+        return str(_Compiling.visit_binary(self, binary, *args, **kw))
 
     def visit_bindparam(self, bindparam: Any, *args: Any, **kw: Any) -> str:
         """Write a placeholder with the type that it has, which drivers tell by the value alone."""
-        written = str(super().visit_bindparam(bindparam, *args, **kw))
+        written = str(_Compiling.visit_bindparam(self, bindparam, *args, **kw))
         return _cast(written, bindparam.type)
 
     def visit_cast(self, cast: Any, **kw: Any) -> str:
         """Write CAST, but of a word, which a cast would cut."""
         if isinstance(cast.clause.type, Word) and isinstance(cast.type, Word):
             return str(self.process(cast.clause, **kw))
-        return str(super().visit_cast(cast, **kw))
+        return str(_Compiling.visit_cast(self, cast, **kw))
 
     # Rows.
 
     def visit_select(self, select_stmt: Any, *args: Any, **kw: Any) -> str:
         """Write SELECT: with hints instead of FOR UPDATE, and no condition among its columns."""
-        return str(super().visit_select(_selectable(select_stmt), *args, **kw))
+        return str(_Compiling.visit_select(self, _selectable(select_stmt), *args, **kw))
 
     def get_select_precolumns(self, select: Any, **kw: Any) -> str:
         """Write TOP with its number in parentheses, so that it may be any expression."""
@@ -221,7 +227,7 @@ class Compiler(MSSQLCompiler):
     def _use_top(self, select: Any) -> bool:
         return select._offset_clause is None and select._limit_clause is not None
 
-    def get_from_hint_text(self, table: Any, text: str) -> str:
+    def get_from_hint_text(self, table: Any, text: str | None) -> str:
         """Write the hints of a table."""
         return f"WITH ({text})"
 
@@ -270,7 +276,7 @@ class TSql(MSDialect):
 
 def written(paramstyle: Any = "qmark") -> TSql:
     """Return the dialect in which statements are written."""
-    return TSql(paramstyle=paramstyle)
+    return TSql(paramstyle=paramstyle)  # type: ignore[no-untyped-call]
 
 
 def is_predicate(element: Any) -> bool:
@@ -348,7 +354,7 @@ def _by_columns(left: Any, right: Any, operator: Any) -> ColumnElement[bool]:
         return and_(*(mine == their for mine, their in zip(ours, theirs, strict=True)))
     last = operator(ours[-1], theirs[-1])
     for mine, their in reversed(list(zip(ours, theirs, strict=True))[:-1]):
-        last = or_(_ORDERS[operator](mine, their), and_(mine == their, last))
+        last = or_(_STRICTLY[operator](mine, their), and_(mine == their, last))
     return last  # type: ignore[no-any-return]
 
 

@@ -76,7 +76,7 @@ class Change(Writing):
 def _write_change(element: Change, compiler: Any, **kw: Any) -> str:
     name = compiler.process(element.table, asfrom=True)
     with compiler.within(element.table, *([] if element.source is None else [element.source])):
-        verb = f"DELETE {name}"  # noqa: S608 - made of what SQLAlchemy wrote
+        verb = f"DELETE {name}"
         if element.values is not None:
             sets = ", ".join(
                 f"{compiler.preparer.format_column(element.table.c[label])} = {compiler.value(value)}"
@@ -178,7 +178,7 @@ class NumberedInsert(Insert):
     told: tuple[list[str], Select[Any]] | None = None
     order: Sequence[Any] = ()
 
-    def from_select(self, names: Any, rows: Any, include_defaults: bool = True) -> Any:  # type: ignore[override]
+    def from_select(self, names: Any, rows: Any, include_defaults: bool = True) -> Any:
         """Insert what a query reads; with ids in its order, or in that of given rows."""
         self.told = list(names), rows
         if self.sequence is None or "id" in names:
@@ -186,8 +186,8 @@ class NumberedInsert(Insert):
         self.order = list(rows._order_by_clauses)
         if not self.order:
             self.order = [each.c[NTH] for each in rows.get_final_froms() if NTH in each.c]
-        fresh = labelled(rows.order_by(None), names, self.table)
-        fresh = fresh.add_columns(func.row_number().over(order_by=self.order).label("line_number")).subquery("fresh")
+        number = func.row_number().over(order_by=self.order).label("line_number")
+        fresh = labelled(rows.order_by(None), names, self.table).add_columns(number).subquery("fresh")
         # A sequence gives its numbers in an order only to the outermost query.
         numbered = select(NextId(self.sequence, [fresh.c.line_number]), *(fresh.c[name] for name in names))
         return super().from_select(["id", *names], numbered, include_defaults)
@@ -246,7 +246,7 @@ class Put(InParts):
         change = Change(added.table, fresh, match, dict(new(fresh.c)), returning, hints)
         super().__init__(change, Add(added.table, rows, names, keys, None, returning))
         self._made = (added, keys, new, only)
-        self.returning_column_descriptions = tuple(returning)
+        self.returning_column_descriptions: Any = tuple(returning)
 
     def returning(self, *columns: ColumnElement[Any]) -> Put:
         """Return the same, answering these."""
