@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from bench.databases import PostgresqlDatabase, Server, SqliteDatabase, postgresql
+from bench.databases import MariadbDatabase, PostgresqlDatabase, Server, SqliteDatabase, postgresql
 from bench.results import Result
 from bench.sizes import Size
 
@@ -36,6 +36,13 @@ class Context:
     def sqlite(self) -> SqliteDatabase:
         """The file that duerow and the floor take turns on."""
         return SqliteDatabase(self.folder)
+
+    @cached_property
+    def mariadb(self) -> MariadbDatabase:
+        """The database of a MariaDB server, or the one that DUEROW_TEST_MARIADB_URL names."""
+        from tests.servers.mariadb import running
+
+        return MariadbDatabase(self.stack.enter_context(running(durable=True)))
 
     @cached_property
     def folder(self) -> Path:

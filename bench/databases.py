@@ -13,6 +13,7 @@ from psycopg import sql
 
 from bench import ours
 from bench.floor import TABLE, open_floor
+from bench.floor_mariadb import connected
 from bench.messages import QUEUE
 
 
@@ -110,6 +111,33 @@ class PostgresqlDatabase:
         with psycopg.connect(self.url, autocommit=True) as connection:
             cursor = connection.execute(statement.encode(), values or None)
             return cursor.fetchall() if cursor.description else []
+
+
+class MariadbDatabase:
+    """A database of a MariaDB server that writes each commit to the disk, with duerow's tables."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        (self.version, flushes), *_ = self._run("SELECT VERSION(), @@innodb_flush_log_at_trx_commit")
+        if flushes != 1:
+            raise RuntimeError(f"innodb_flush_log_at_trx_commit is {flushes}: the bars are stated for a durable server")
+        ours.migrate(url)
+
+    def fill(self, count: int) -> list[int]:
+        """Start anew with `count` due messages, analyzed."""
+        self._run(f"TRUNCATE TABLE {TABLE}")
+        ids = ours.fill(self.url, count)
+        self._run(f"ANALYZE TABLE {TABLE}")
+        return ids
+
+    def waiting(self, queue: str = QUEUE) -> list[int]:
+        """Return the ids of a queue's messages."""
+        return [row[0] for row in self._run(f"SELECT id FROM {TABLE} WHERE queue = %s", queue)]
+
+    def _run(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
+        with connected(self.url) as connection, connection.cursor() as cursor:
+            cursor.execute(statement, values)
+            return list(cursor.fetchall())
 
 
 class SqliteDatabase:

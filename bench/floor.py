@@ -13,21 +13,14 @@ import sqlite3
 import time
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
-from typing import LiteralString, NamedTuple
+from typing import LiteralString
 
 import psycopg
 
+from bench.floor_mariadb import LEASE_SECONDS, Leased, MariadbFloor
+
 TABLE = "duerow_message"
 BATCH = 1_000
-LEASE_SECONDS = 60
-
-
-class Leased(NamedTuple):
-    """A row that the floor holds: enough to handle it and to settle it."""
-
-    id: int
-    token: int
-    payload: str
 
 
 # --- PostgreSQL -----------------------------------------------------------------------------------------------------
@@ -216,13 +209,15 @@ def _microseconds() -> int:
 
 # --- What the floors are made to do ---------------------------------------------------------------------------------
 
-Floor = PostgresqlFloor | SqliteFloor
+Floor = PostgresqlFloor | SqliteFloor | MariadbFloor
 
 
 def open_floor(url: str) -> Floor:
     """Connect to the database that a duerow URL names."""
     if url.startswith("sqlite:///"):
         return SqliteFloor(url.removeprefix("sqlite:///"))
+    if url.startswith("mysql://"):
+        return MariadbFloor(url)
     return PostgresqlFloor(url)
 
 
@@ -249,7 +244,7 @@ def drain_one_by_one(floor: Floor, queue: str) -> list[int]:
     return seen
 
 
-def pass_on(floor: Floor, queue: str, to: str, chunk: int) -> list[int]:
+def pass_on(floor: PostgresqlFloor | SqliteFloor, queue: str, to: str, chunk: int) -> list[int]:
     """Lease and move in chunks until nothing is due, the payloads as they are; return the ids."""
     seen: list[int] = []
     while leased := floor.lease(queue, chunk):

@@ -35,6 +35,7 @@ SCENARIOS: dict[str, Scenario] = {
     "spark-read": spark_source.read,
     "spark-write": spark_source.write,
     "sqlite": drain.sqlite,
+    "mariadb": drain.mariadb,
     "memory": memory.worker,
     "features": features.own_costs,
     "stats": stats.percentiles,

@@ -10,7 +10,7 @@ import psycopg
 
 from bench import by_hand, ours, side_by_side
 from bench.context import Context
-from bench.databases import PostgresqlDatabase, SqliteDatabase
+from bench.databases import MariadbDatabase, PostgresqlDatabase, SqliteDatabase
 from bench.floor import open_floor
 from bench.messages import payload_text
 from bench.peers import REQUIRED, Peer, peers
@@ -20,7 +20,9 @@ from bench.rounds import Contestant, check_ids, interleave
 
 BATCH_BARS = {1: 0.5, 2: 0.6}
 SINGLY_BAR = 0.7
-SQLITE_BAR = 0.4
+SHARED_BAR = 0.4
+"""Of databases other than PostgreSQL."""
+
 FLOORS_QUEUE = "bench-floor"
 
 Prepare = Callable[..., Prepared[list[int]]]
@@ -89,29 +91,40 @@ def _settled_by_turns(context: Context) -> dict[str, list[float]]:
 
 def sqlite(context: Context) -> list[Result]:
     """SQLite, synchronous=FULL on both sides."""
+    return _beside_floor("SQLite", context.sqlite, context)
+
+
+def mariadb(context: Context) -> list[Result]:
+    """MariaDB, innodb_flush_log_at_trx_commit=1 on both sides."""
+    return _beside_floor("MariaDB", context.mariadb, context, note=context.mariadb.version)
+
+
+def _beside_floor(
+    family: str, database: SqliteDatabase | MariadbDatabase, context: Context, note: str = ""
+) -> list[Result]:
     size = context.size
     lines = []
     for processes in (1, 2):
         contestants = {
-            "floor": drained(context.sqlite, by_hand.drain, size.drain, processes),
-            "duerow": drained(context.sqlite, ours.drain, size.drain, processes),
+            "floor": drained(database, by_hand.drain, size.drain, processes),
+            "duerow": drained(database, ours.drain, size.drain, processes),
         }
         samples = interleave(contestants, size.rounds)
         title = (
-            f"SQLite: drain of {size.drain:,} in batches, {processes} {'process' if processes == 1 else 'processes'}"
+            f"{family}: drain of {size.drain:,} in batches, {processes} {'process' if processes == 1 else 'processes'}"
         )
-        lines.append(against(title, samples, "floor", SQLITE_BAR if processes == 1 else None))
+        lines.append(against(title, samples, "floor", SHARED_BAR if processes == 1 else None, note=note))
     contestants = {
-        "floor": drained(context.sqlite, by_hand.drain_singly, size.singly),
-        "duerow": drained(context.sqlite, ours.drain_singly, size.singly),
+        "floor": drained(database, by_hand.drain_singly, size.singly),
+        "duerow": drained(database, ours.drain_singly, size.singly),
     }
     samples = interleave(contestants, size.rounds)
-    lines.append(against("SQLite: one transaction per message, worker", samples, "floor", None, note="batch=1"))
+    lines.append(against(f"{family}: one transaction per message, worker", samples, "floor", None, note="batch=1"))
     return lines
 
 
 def drained(
-    database: PostgresqlDatabase | SqliteDatabase, prepare: Prepare, count: int, processes: int = 1
+    database: PostgresqlDatabase | SqliteDatabase | MariadbDatabase, prepare: Prepare, count: int, processes: int = 1
 ) -> Contestant:
     """A contestant that drains `count` fresh messages; its figure is messages/s."""
 

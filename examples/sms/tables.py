@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from sqlalchemy import DateTime, func
+from sqlalchemy import DateTime, String, Text, func
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 from duerow.entity import QueueState, queue_state
@@ -19,8 +19,8 @@ class SmsMessage(Base):
 
     __tablename__ = "sms_message"
     id: Mapped[int] = mapped_column(primary_key=True)
-    sender: Mapped[str]
-    receiver: Mapped[str]
-    text: Mapped[str]
+    sender: Mapped[str] = mapped_column(String(100))
+    receiver: Mapped[str] = mapped_column(String(30))
+    text: Mapped[str] = mapped_column(Text)
     created_at: Mapped[datetime] = mapped_column(DateTime(timezone=True), server_default=func.now())
     sending: Mapped[QueueState] = queue_state("sending")

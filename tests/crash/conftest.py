@@ -15,13 +15,13 @@ KILLED = pytest.StashKey[Counter[str]]()
 Start = Callable[..., multiprocessing.Process]
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=["sqlite", "postgresql", "mariadb"])
 def place(request: pytest.FixtureRequest, tmp_path: Any) -> Iterator[Place]:
     """A migrated database for one test, on each server that processes can share."""
     if request.param == "sqlite":
         place = Place(f"sqlite:///{tmp_path}/queues.db")
     else:
-        place = Place(request.getfixturevalue("postgresql_url"), {"prefix": f"crash_{id(request):x}_"})
+        place = Place(request.getfixturevalue(f"{request.param}_url"), {"prefix": f"crash_{id(request):x}_"})
     duerow.connect(place.url, migrate=True, **place.settings).close()
     return place
 

@@ -27,6 +27,7 @@ LATEST = 1.5
 SHARES = {
     "postgresql": {"workers": 0.5, "drivers": 0.1, "connections": 0.4},
     "sqlite": {"workers": 0.88, "drivers": 0.12},
+    "mysql": {"workers": 0.88, "drivers": 0.12},
 }
 
 
@@ -50,7 +51,7 @@ def test_whatever_is_killed_each_number_comes_out_once_with_every_mark(
     place: Place, program: Program, chance: random.Random, count_killed: Callable[[int], None]
 ) -> None:
     began = time.monotonic()
-    shares = SHARES["sqlite" if place.url.startswith("sqlite") else "postgresql"]
+    shares = SHARES[place.url.partition(":")[0]]
     plan = [kind for kind, share in shares.items() for _ in range(round(share * KILLS))]
     chance.shuffle(plan)
     kinds: dict[str, Counter[str]] = {kind: Counter() for kind in shares}

@@ -17,7 +17,7 @@ from tests.entity.faces import engine_of_face, queue_of_face
 from tests.entity.models import MODELS, Base, Mail, engine_of
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=["sqlite", "postgresql", "mariadb"])
 def store(request: pytest.FixtureRequest) -> str:
     """The family of databases."""
     name: str = request.param
@@ -54,6 +54,8 @@ def url(engine: Engine, face: Face) -> str:
     url = make_url(engine.url)
     if url.get_backend_name() == "sqlite":
         return f"sqlite+aiosqlite:///{url.database}" if face.name == "async" else f"sqlite:///{url.database}"
+    if url.get_backend_name() == "mysql" and face.name == "async":
+        url = url.set(drivername="mysql+asyncmy")
     return url.render_as_string(hide_password=False)
 
 
@@ -108,5 +110,5 @@ def _url(store: str, request: pytest.FixtureRequest, tmp_path_factory: pytest.Te
     if store == "sqlite":
         file: Path = tmp_path_factory.mktemp("entity") / "app.db"
         return f"sqlite:///{file}"
-    url: str = request.getfixturevalue("postgresql_url")
-    return url.replace("postgresql://", "postgresql+psycopg://")
+    url: str = request.getfixturevalue(f"{store}_url")
+    return url.replace("postgresql://", "postgresql+psycopg://").replace("mysql://", "mysql+pymysql://")

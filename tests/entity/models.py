@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import JSON, Engine, create_engine, event
+from sqlalchemy import JSON, Engine, String, create_engine, event
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 from duerow.entity import QueueState, queue_state
@@ -19,7 +19,7 @@ class Mail(Base):
 
     __tablename__ = "mail"
     id: Mapped[int] = mapped_column(primary_key=True)
-    key: Mapped[str | None]
+    key: Mapped[str | None] = mapped_column(String(255))
     payload: Mapped[Any] = mapped_column(JSON)
     headers: Mapped[Any] = mapped_column(JSON)
     sending: Mapped[QueueState] = queue_state("sending")
@@ -31,7 +31,7 @@ class Billing(Base):
 
     __tablename__ = "billing"
     id: Mapped[int] = mapped_column(primary_key=True)
-    key: Mapped[str | None]
+    key: Mapped[str | None] = mapped_column(String(255))
     payload: Mapped[Any] = mapped_column(JSON)
     headers: Mapped[Any] = mapped_column(JSON)
     sending: Mapped[QueueState] = queue_state("sending")

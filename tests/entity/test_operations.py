@@ -70,12 +70,11 @@ def test_a_state_is_added_to_a_table_with_rows_and_taken_away_again(
         row = session.get_one(Invoice, 7)
         row.mailing.schedule()
     assert queue.reserve().message.id == 7
-    with engine.begin() as connection:
-        connection.execute(text("DROP INDEX ix_invoice_mailing_due"))
+    (due,) = [index for index in Invoice.metadata.tables["invoice"].indexes if index.name == "ix_invoice_mailing_due"]
+    due.drop(engine)
     with pytest.raises(SchemaOutdated, match="lacks ix_invoice_mailing_due in the database"):
         queue.check()
-    with engine.begin() as connection:
-        connection.execute(text("CREATE INDEX ix_invoice_mailing_due ON invoice (mailing_due_at)"))
+    due.create(engine)
     with context.begin_transaction():
         Operations(context).drop_queue_state("invoice", "mailing", id="number")  # type: ignore[attr-defined]
     old.commit()

@@ -24,14 +24,14 @@ BLOCK = re.compile(r"^<!-- (?P<name>[^>]*) -->\n```sql\n(?P<sql>.*?)^```$", re.D
 STATEMENTS = {found["name"]: found["sql"].strip().removesuffix(";") for found in BLOCK.finditer(PAGE.read_text())}
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=["sqlite", "postgresql", "mariadb"])
 def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
     """The application's database."""
     if request.param == "sqlite":
         engine = create_engine(f"sqlite:///{tmp_path}/sms.db")
     else:
-        url: str = request.getfixturevalue("postgresql_url")
-        engine = create_engine(url.replace("postgresql://", "postgresql+psycopg://"))
+        url: str = request.getfixturevalue(f"{request.param}_url")
+        engine = create_engine(url.replace("postgresql:", "postgresql+psycopg:").replace("mysql:", "mysql+pymysql:"))
     yield engine
     Base.metadata.drop_all(engine)
     engine.dispose()
@@ -101,7 +101,8 @@ def test_messages_are_sent_tried_again_and_given_up_and_looked_after_by_ordinary
 
 def test_every_statement_of_the_page_is_tried() -> None:
     shared = {"count pending", "count by sender", "delete by attempts", "delete one"}
-    apart = {f"{name}, {dialect}" for name in ("failures since", "revive") for dialect in ("sqlite", "postgresql")}
+    dialects = ("sqlite", "postgresql", "mysql")
+    apart = {f"{name}, {dialect}" for name in ("failures since", "revive") for dialect in dialects}
     assert STATEMENTS.keys() == shared | apart
     assert PAGE.read_text().count("```sql") == len(STATEMENTS)
 

@@ -117,4 +117,4 @@ def test_the_table_has_the_columns_and_an_index_without_the_finished_rows(engine
     ]
     indexes = {one["name"]: one["column_names"] for one in inspect(engine).get_indexes("mail")}
     assert indexes["ix_mail_sending_due"] == ["sending_due_at", "id"]
-    assert indexes["ix_mail_sending_dead"] == ["id"]
+    assert indexes["ix_mail_sending_dead"] == ["sending_status", "id"]

@@ -15,7 +15,7 @@ def main() -> None:
     """Run the command line."""
     parser = argparse.ArgumentParser(prog="python -m tests.servers", description="Start a database server for tests.")
     parser.add_argument("family", choices=[*FAMILIES, "prepare"], help="a server to run, or fetch what is missing")
-    parser.add_argument("--durable", action="store_true", help="postgresql: keep fsync on")
+    parser.add_argument("--durable", action="store_true", help="postgresql and mariadb: keep fsync on")
     chosen = parser.parse_args()
     if chosen.family == "prepare":
         prepare()
@@ -34,7 +34,7 @@ def prepare() -> None:
 
 def serve(family: str, durable: bool) -> None:
     """Print the URL on a line of its own and run until Ctrl-C or SIGTERM."""
-    options = {"durable": durable} if family == "postgresql" else {}
+    options = {} if family == "mongodb" else {"durable": durable}
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with contextlib.suppress(KeyboardInterrupt), FAMILIES[family].running(**options) as url:
         print(url, flush=True)

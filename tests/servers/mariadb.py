@@ -58,8 +58,12 @@ class Installation:
 
 
 @contextmanager
-def running() -> Iterator[str]:
-    """A server's URL, `mysql://root@127.0.0.1:PORT/duerow`, for as long as the block runs."""
+def running(durable: bool = False) -> Iterator[str]:
+    """A server's URL, `mysql://root@127.0.0.1:PORT/duerow`, for as long as the block runs.
+
+    Args:
+        durable: Write each commit to the disk, as in production.
+    """
     if url := given_url("mariadb"):
         yield url
         return
@@ -71,7 +75,8 @@ def running() -> Iterator[str]:
         # Two that are made at once would meet in the machine's folder of temporary files.
         environment = {**mariadb.environment, "TMPDIR": str(home)}
         run(owner, [mariadb.installer, "--no-defaults", base, f"--datadir={data}", *INSTALL], environment)
-        server = [mariadb.server, "--no-defaults", base, f"--datadir={data}", f"--port={port}", *SETTINGS]
+        settings = [*SETTINGS, *([] if durable else FORGETFUL)]
+        server = [mariadb.server, "--no-defaults", base, f"--datadir={data}", f"--port={port}", *settings]
         url = f"mysql://{USER}@127.0.0.1:{port}/{DATABASE}"
         with serving(server, home, lambda: create_database(port), owner, env=environment):
             yield url
@@ -84,8 +89,9 @@ SETTINGS = [
     "--pid-file=server.pid",
     "--skip-name-resolve",
     "--character-set-server=utf8mb4",
-    "--innodb-flush-log-at-trx-commit=2",
 ]
+FORGETFUL = ["--innodb-flush-log-at-trx-commit=0", "--innodb-flush-method=nosync", "--skip-innodb-doublewrite"]
+"""Nothing is waited for that only a power cut would show."""
 
 
 def prepare() -> str:

@@ -70,7 +70,7 @@ def wanted() -> dict[str, str]:
         for verb, statement in statements(store.statements).items():
             texts[f"{name}/{verb}.sql"] = text(getattr(Statements, verb.partition("-")[0]), statement, dialect)
         texts[f"{name}/migrations.sql"] = store.migration_sql()
-        for verb, statement in (of_rows(ours) if ours.entities else {}).items():
+        for verb, statement in of_rows(ours).items():
             member = getattr(EntityStatements, verb.partition("-")[0])
             texts[f"{name}/entity-{verb}.sql"] = text(member, statement, dialect)
     return texts

@@ -109,7 +109,11 @@ class EntityQueue(Generic[E]):
         return new_session(self.line.database.connections)
 
     async def check(self) -> None:
-        """Raise SchemaOutdated unless the table has all columns and indexes of the state; it says which are missing."""
+        """Raise SchemaOutdated unless the table has all columns and indexes of the state; it says which are missing.
+
+        Raises:
+            ConfigurationError: this server, or this kind of table, cannot keep the promises.
+        """
         async with self.session() as session:
             lacking = await looked(session, lambda connection: missing(connection, self.table))
         if lacking:
@@ -117,6 +121,8 @@ class EntityQueue(Generic[E]):
                 f"{self.name} lacks {', '.join(lacking)} in the database; create the table from its model, or add the "
                 f"state to it, with Alembic: op.add_queue_state({self.table.name!r}, {self.table.prefix!r})"
             )
+        database = self.line.database
+        await database.run(database.store.check)
 
     # Reserve.
 

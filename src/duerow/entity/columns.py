@@ -25,6 +25,7 @@ from sqlalchemy import (
     literal_column,
     text,
 )
+from sqlalchemy.dialects.mysql import DATETIME
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 from sqlalchemy.types import TypeEngine
@@ -48,23 +49,32 @@ PARTS: Final = (
 )
 """What a state consists of, in the order of `QueueState`; each is a column of this name behind the prefix."""
 
+MARIADB: Final = ("mysql", "mariadb")
+"""What SQLAlchemy calls it, after the engine's URL."""
+
 _PREFIX = re.compile(r"[a-z][a-z0-9_]{0,39}")
 
 
 class Moment(TypeDecorator[datetime]):
-    """An aware UTC datetime; on SQLite an integer of microseconds since 1970, as duerow keeps time there."""
+    """An aware UTC datetime; kept as duerow keeps time: on SQLite in microseconds since 1970, on MariaDB in UTC."""
 
     impl = DateTime(timezone=True)
     cache_ok = True
 
     def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
         """Return the type of the database."""
+        if dialect.name in MARIADB:
+            return dialect.type_descriptor(DATETIME(fsp=6))
         return dialect.type_descriptor(BigInteger() if dialect.name == "sqlite" else DateTime(timezone=True))
 
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> Any:
         """Return the moment as the database takes it; raise InvalidMessage for one without a time zone."""
         checked = check_moment("a moment of a queue state", value)
-        return checked if checked is None or dialect.name != "sqlite" else micros(checked)
+        if checked is None:
+            return None
+        if dialect.name in MARIADB:
+            return checked.astimezone(UTC).replace(tzinfo=None)
+        return micros(checked) if dialect.name == "sqlite" else checked
 
     def process_result_value(self, value: Any, dialect: Dialect) -> datetime | None:
         """Return what the database gave as a moment in UTC."""
@@ -72,6 +82,9 @@ class Moment(TypeDecorator[datetime]):
             return None
         if dialect.name == "sqlite":
             return moment(value)
+        if dialect.name in MARIADB:
+            kept: datetime = value.replace(tzinfo=UTC)
+            return kept
         known: datetime = value if value.tzinfo is UTC else value.astimezone(UTC)
         return known
 
@@ -99,12 +112,19 @@ def _later_time(element: LaterTime, compiler: Any, **named: Any) -> str:
     microseconds = str(element.later)
     if compiler.dialect.name == "sqlite":
         return f"({now} + {microseconds})"
+    if compiler.dialect.name in MARIADB:
+        return f"({now} + INTERVAL {microseconds} MICROSECOND)"
     return f"({now} + {microseconds} * INTERVAL '1 microsecond')"
 
 
 @compiles(DatabaseTime, "postgresql")
 def _postgresql_time(element: DatabaseTime, compiler: Any, **_: Any) -> str:
     return "statement_timestamp()"
+
+
+@compiles(DatabaseTime, *MARIADB)
+def _mariadb_time(element: DatabaseTime, compiler: Any, **_: Any) -> str:
+    return "UTC_TIMESTAMP(6)"
 
 
 @compiles(DatabaseTime, "sqlite")
@@ -188,12 +208,13 @@ def index_name(table: str, prefix: str, kind: str) -> str:
 def add_indexes(table: Table, prefix: str) -> list[Index]:
     """Add the indexes of a state to a table that has its columns; return those that it did not have yet.
 
-    One by which rows are claimed, without the finished ones; and one of the dead, which people look for.
+    One by which rows are claimed, without the finished ones; and one of the dead, which people look for. On MariaDB,
+    where an index is of all rows, the finished ones stand apart in both.
     """
     due, status, ids = table.c[f"{prefix}_due_at"], table.c[f"{prefix}_status"], list(table.primary_key.columns)
     parts: dict[str, tuple[list[Any], ColumnElement[bool]]] = {
         "due": ([due, *ids], due.is_not(None)),
-        "dead": (ids, status == literal_column("'dead'")),
+        "dead": ([status, *ids], status == literal_column("'dead'")),
     }
     known = {index.name for index in table.indexes}
     return [

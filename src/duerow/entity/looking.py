@@ -123,14 +123,14 @@ class Looking(Generic[E]):
         """Count what is due, what is not yet, what is lent of that, and what is dead; each by its own index."""
         due, limit = self._of["due_at"], None if cap is None else cap + 1
         ready = select(due.label("due")).where(due <= self._now).order_by(due).limit(limit).subquery("ready")
-        lent = case((due == self._of["leased_until"], 1), else_=0).label("lent")
+        lent = case((due == self._of["leased_until"], 1)).label("lent")
         later = select(due.label("due"), lent).where(due > self._now).order_by(due).limit(limit).subquery("later")
         dead = select(self._id).where(self._of["status"] == literal_column("'dead'")).limit(limit).subquery("dead")
 
         def of(part: FromClause, number: Any) -> Any:
             return select(number).select_from(part).scalar_subquery()
 
-        lent_of_later = func.coalesce(func.sum(later.c.lent), 0)
+        lent_of_later = func.count(later.c.lent)  # a sum would be no integer on MariaDB
         return select(
             of(ready, func.count()),
             of(later, func.count() - lent_of_later),
@@ -195,7 +195,7 @@ class Looking(Generic[E]):
 
     def numbers(self, meant: Sequence[Any]) -> Select[Any]:
         """Count the rows that are free, and those on which a lease runs, of those that are meant; and who has one."""
-        free = func.coalesce(func.sum(case((self._free, 1), else_=0)), 0)
+        free: ColumnElement[Any] = func.count(case((self._free, 1)))
         return select(free, func.count() - free, func.max(self._of["leased_by"])).select_from(self._rows).where(*meant)
 
     def change(self, meant: Sequence[Any], values: Mapping[str, Any], even_if_leased: bool) -> Update:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import timedelta
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from sqlalchemy import Engine, create_engine, make_url
@@ -15,7 +15,7 @@ import duerow
 import duerow.aio
 from duerow import Draft
 from duerow.entity import EntityQueue, QueueState, queue_state
-from duerow.errors import ConfigurationError, NotSupported, StoreUnavailable
+from duerow.errors import ConfigurationError, StoreUnavailable
 from duerow.testing.clock import MovableClock, hours
 from duerow.testing.conformance.fixtures import Place
 from duerow.testing.faces import Face
@@ -121,12 +121,17 @@ class Sms(Base):
     """A row that would be a message."""
 
     __tablename__ = "sms"
+    __table_args__: ClassVar = {"mysql_engine": "MyISAM"}
     id: Mapped[int] = mapped_column(primary_key=True)
     sending: Mapped[QueueState] = queue_state("sending")
 
 
-def test_a_queue_state_in_a_table_of_the_users_own_is_refused(place: Place) -> None:
+def test_a_table_of_the_users_own_without_transactions_is_refused_as_a_queue(place: Place) -> None:
     engine = create_engine(make_url(place.url).set(drivername="mysql+pymysql"))
-    with pytest.raises(NotSupported, match="cannot be on mysql yet"):
-        EntityQueue(Sms.sending, engine)
-    engine.dispose()
+    Base.metadata.create_all(engine)
+    try:
+        with pytest.raises(ConfigurationError, match=r"table sms is kept by MyISAM.* ENGINE=InnoDB"):
+            EntityQueue(Sms.sending, engine).check()
+    finally:
+        Base.metadata.drop_all(engine)
+        engine.dispose()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from datetime import timedelta
 from typing import Any
@@ -25,7 +25,8 @@ from duerow.errors import (
 )
 from duerow.stores.sql.dialects.mysql import MySQL
 from duerow.testing.conformance.fixtures import Place
-from duerow.testing.faces import Face
+from duerow.testing.faces import Face, unwrapped
+from duerow.testing.faults import at, watch
 from tests.stores.mysql.callers import opened
 
 MEANINGS: list[tuple[list[int], type[DuerowError]]] = [
@@ -58,20 +59,75 @@ def test_servers_that_cannot_keep_the_promises_are_refused() -> None:
             check(row)
 
 
-def test_a_session_that_was_ended_is_not_used_again(face: Face, place: Place, superuser: Any) -> None:
-    superuser.execute("SELECT CONNECTION_ID()")
-    ((me,),) = superuser.fetchall()
+@pytest.fixture
+def end_sessions(superuser: Any) -> Callable[[], None]:
+    """A function that ends all sessions that this test began, and waits until they are gone."""
+    superuser.execute("SELECT MAX(id) FROM information_schema.processlist")
+    ((last,),) = superuser.fetchall()
+
+    def end() -> None:
+        others = f"SELECT id FROM information_schema.processlist WHERE user = 'root' AND id > {last}"
+        superuser.execute(others)
+        for (id,) in superuser.fetchall():
+            superuser.execute(f"KILL {id}")
+        while superuser.execute(others):
+            time.sleep(0.01)
+
+    return end
+
+
+def test_a_session_that_was_ended_is_not_used_again(face: Face, place: Place, end_sessions: Callable[[], None]) -> None:
     with face.connect(place.url, **place.settings) as db:
         queue = db.queue("mail")
         queue.push(1)
-        superuser.execute("SELECT id FROM information_schema.processlist WHERE user = 'root' AND id <> %s", [me])
-        for (id,) in superuser.fetchall():
-            superuser.execute(f"KILL {id}")
+        end_sessions()
         with pytest.raises(StoreUnavailable) as broken:
             queue.push(2)
         assert broken.value.outcome == "unknown"
         queue.push(3)
         assert [message.payload for message in queue.find()] == [1, 3]
+
+
+def test_a_connection_that_drops_in_mid_transaction_leaves_nothing_half_done(
+    face: Face, place: Place, end_sessions: Callable[[], None]
+) -> None:
+    with face.connect(place.url, **place.settings) as db:
+        watch(unwrapped(db), at("reserve: step 1", end_sessions))
+        queue = db.queue("mail")
+        queue.push_many([Draft(number, group="g" if number else None) for number in range(3)])
+        with pytest.raises(StoreUnavailable):
+            queue.reserve_many(3)
+        assert [(message.attempts, message.leased_by) for message in queue.find()] == [(0, None)] * 3
+        assert [one.attempt for one in queue.reserve_many(3)] == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("change", "repair", "why"),
+    [
+        (
+            "ENGINE=MyISAM",
+            "ENGINE=InnoDB",
+            "part is kept by MyISAM, where no transaction can be undone.* ENGINE=InnoDB",
+        ),
+        (
+            "CONVERT TO CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci",
+            "CONVERT TO CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin",
+            "column content of table duerow_part compares text by utf8mb4_general_ci.* COLLATE utf8mb4_nopad_bin",
+        ),
+    ],
+    ids=["engine", "collation"],
+)
+def test_tables_that_cannot_keep_the_promises_are_refused_when_a_handle_is_opened(
+    face: Face, bare_place: Place, superuser: Any, change: str, repair: str, why: str
+) -> None:
+    face.connect(bare_place.url, migrate=True, **bare_place.settings).close()
+    table = f"`{bare_place.settings['schema']}`.duerow_part"
+    superuser.execute(f"ALTER TABLE {table} {change}")
+    for migrate in (False, True):
+        with pytest.raises(ConfigurationError, match=why):
+            face.connect(bare_place.url, migrate=migrate, **bare_place.settings)
+    superuser.execute(f"ALTER TABLE {table} {repair}")
+    face.connect(bare_place.url, **bare_place.settings).close()
 
 
 def test_a_transaction_that_lost_in_a_deadlock_is_carried_out_again(place: Place, superuser: Any) -> None:
@@ -127,6 +183,11 @@ def test_a_user_without_the_right_to_create_is_told_what_to_hand_to_whom_and_wor
     with pytest.raises(ConfigurationError, match=r"(?s)not let this user.*Hand this to.*CREATE TABLE"):
         face.connect(humble, migrate=True, **bare_place.settings)
     face.connect(bare_place.url, migrate=True, **bare_place.settings).close()
+    superuser.execute(f"GRANT SELECT ON `{schema}`.* TO 'humble'@'127.0.0.1'")
+    with face.connect(humble, **bare_place.settings) as database:
+        with pytest.raises(ConfigurationError, match=r"does not let this user do that \(error 1142\)"):
+            database.queue("mail").push("hello")
+        assert database.queue("mail").count() == 0
     superuser.execute(f"GRANT SELECT, INSERT, UPDATE, DELETE ON `{schema}`.* TO 'humble'@'127.0.0.1'")
     with face.connect(humble, migrate=True, **bare_place.settings) as database:
         queue = database.queue("mail")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Engine
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from duerow.errors import ConfigurationError, NotSupported
+from duerow.errors import ConfigurationError
 from duerow.store import AsyncConnections, Connections, Settings, Store
 from duerow.stores.sql.awaited import AwaitedConnections
 from duerow.stores.sql.blocking import BlockingConnections
@@ -66,8 +66,6 @@ class Family:
         return store, AwaitedConnections(engine, store, own=False)
 
     def _entities(self, state: StateTable, deletes: bool, clock: Clock | None) -> SqlStore:
-        if not self.dialect.entities:
-            raise NotSupported(f"a queue state in a table of your own cannot be on {self.dialect.name} yet")
         from duerow.stores.sql.plans.entities import EntityStore  # few need it, and the ORM takes long to import
 
         return EntityStore(self.dialect, state, deletes, clock)

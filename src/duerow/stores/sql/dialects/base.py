@@ -35,6 +35,10 @@ LONGEST_KEY: Final = 200
 """How many characters of a text an index of a payload field holds: databases bound the size of what they index."""
 
 
+LINE: Final = "duerow_line"
+"""Under which name `Table.info` says by which index due rows are found, unless that is named after the table."""
+
+
 class JsonText(UserDefinedType[str]):
     """JSON that is written and read as the codec's own text; no driver may parse it on the way."""
 
@@ -107,7 +111,6 @@ class Dialect(Protocol):
         asks_for_indexes: whether a statement that an index of a payload field may serve fails where there is none.
         derived: those columns of messages: the type of each, and the expression that it is.
         takes_parts: whether some statements are carried out as several, see `statements.parts`.
-        entities: whether a table of the user's own can carry the state of a queue.
         answers_held: whether an insert that passes over rows whose key is held answers the ids of the holders as well.
         checks_json: whether the table must check that its JSON is JSON.
         keeps_dead_entries: whether rows that were taken stay at the head of the index for a while, so that claims
@@ -131,7 +134,6 @@ class Dialect(Protocol):
     partial_indexes: bool
     derived: Mapping[str, tuple[TypeEngine[Any], str]]
     takes_parts: bool
-    entities: bool
     ranges_by_rows: bool
     asks_for_indexes: bool
     answers_held: bool
@@ -142,6 +144,10 @@ class Dialect(Protocol):
     chunk: int
     chunk_bytes: int
     apart: tuple[Executable, Executable] | None
+
+    def __hash__(self) -> int:
+        """Return what tells one dialect from another, for what is made once for each."""
+        ...
 
     def plain(self) -> SqlDialect:
         """Return SQLAlchemy's dialect for printing statements without values."""
@@ -500,6 +506,19 @@ class Dialect(Protocol):
 
     def check_server(self, row: Sequence[Any]) -> None:
         """Raise ConfigurationError if this server cannot keep the promises."""
+        ...
+
+    def unfit(self, tables: Sequence[Table], ours: bool) -> Executable | None:
+        """Return a query for what `check_tables` judges of tables that exist; None if any will do.
+
+        Args:
+            tables: which.
+            ours: whether they are duerow's own, which look rows up by text.
+        """
+        ...
+
+    def check_tables(self, rows: Sequence[Sequence[Any]]) -> None:
+        """Raise ConfigurationError if the tables were changed so that they cannot keep the promises."""
         ...
 
     def index_lock(self, prefix: str) -> tuple[Executable, Executable]:

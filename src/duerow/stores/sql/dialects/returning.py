@@ -42,7 +42,6 @@ class WritesReturnRows(ABC):
     told_word: TypeEngine[Any] = Text()
     partial_indexes = True
     takes_parts = False
-    entities = True
     ranges_by_rows = True
     asks_for_indexes = False
     answers_held = False
@@ -257,4 +256,11 @@ class WritesReturnRows(ABC):
         return None
 
     def check_server(self, row: Sequence[Any]) -> None:  # noqa: B027 - whoever has something to check overrides it
+        """Any will do."""
+
+    def unfit(self, tables: Sequence[Table], ours: bool) -> Executable | None:
+        """Return nothing: there is one kind of table, and text is compared byte for byte unless a column says so."""
+        return None
+
+    def check_tables(self, rows: Sequence[Sequence[Any]]) -> None:  # noqa: B027 - whoever has something to check overrides it
         """Any will do."""

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from duerow.plan import Plan
+from duerow.stores.sql.dialects.base import Dialect
 from duerow.stores.sql.plans.changing import Changing
 from duerow.stores.sql.plans.charting import Charting
 from duerow.stores.sql.plans.counting import Counting
@@ -11,8 +14,17 @@ from duerow.stores.sql.plans.lending import Lendings
 from duerow.stores.sql.plans.scheduling import Scheduling
 from duerow.stores.sql.plans.staging import Staging
 from duerow.stores.sql.statements import Statement, Step
+from duerow.stores.sql.tables import Tables
 
 __all__ = ["SqlStore", "Step"]
+
+
+@lru_cache(maxsize=32)
+def _questions(dialect: Dialect, tables: Tables, ours: bool) -> tuple[Statement | None, Statement | None]:
+    """Return what is asked of a server, and of tables, before they are used."""
+    asked = dialect.server(), dialect.unfit(list(tables.message.metadata.tables.values()), ours)
+    server, unfit = (None if one is None else Statement(one) for one in asked)
+    return server, unfit
 
 
 class SqlStore(Lendings, Staging, Changing, Counting, Scheduling, Indexes, Charting):
@@ -27,18 +39,20 @@ class SqlStore(Lendings, Staging, Changing, Counting, Scheduling, Indexes, Chart
 
     def check(self) -> Plan[None]:
         """Compare the tables with this version; see Store.check."""
-        yield from self._check_server()
+        yield from self._check_database()
         yield from self.migrations.check(self._step)
 
     def migrate(self) -> Plan[list[str]]:
         """Bring the tables up to this version; see Store.migrate."""
-        yield from self._check_server()
+        yield from self._check_database()
         return (yield from self.migrations.migrate(self._step))
 
-    def _check_server(self) -> Plan[None]:
-        server = self.dialect.server()
+    def _check_database(self, ours: bool = True) -> Plan[None]:
+        server, unfit = _questions(self.dialect, self.tables, ours)
         if server is not None:
-            self.dialect.check_server((yield self._step(Statement(server, kept=False), {}))[0])
+            self.dialect.check_server((yield self._step(server, {}))[0])
+        if unfit is not None:
+            self.dialect.check_tables((yield self._step(unfit, {})))
 
     def migration_sql(self) -> str:
         """Return the statements of all migrations; see Store.migration_sql."""

@@ -65,6 +65,10 @@ class EntityStore(SqlStore):
         self.lines.looked(queue, paused=False)
         yield from ()
 
+    def check(self) -> Plan[None]:
+        """Ask whether the server and the table can keep the promises; of duerow's own tables none is needed."""
+        yield from self._check_database(ours=False)
+
     def settle(self, turns: Sequence[Turn], keep: Keeping | None = None) -> Plan[list[Refused]]:
         """End turns; those that would send a message anywhere are refused. See Store.settle."""
         refused = [Refused(turn.receipt, error) for turn in turns if (error := self._cannot(turn)) is not None]

@@ -85,22 +85,24 @@ Parts = Callable[[Mapping[str, Any]], Generator["Step", Any, list[Any]]]
 
 
 class Statement:
-    """An SQL statement; compiled once for each driver by whoever executes it, if it is kept for more than one use.
+    """An SQL statement.
 
     Attributes:
-        element: the statement.
+        element: SQLAlchemy's.
         parts: how to carry it out where it takes several.
         kept: whether it is for more than one use.
+        texts: what whoever executes it has compiled it to, for each kind of driver, if it is kept.
         writes: whether it changes anything.
         returns: whether it answers rows.
     """
 
-    __slots__ = ("element", "kept", "parts", "returns", "writes")
+    __slots__ = ("element", "kept", "parts", "returns", "texts", "writes")
 
     def __init__(self, element: Any, kept: bool = True) -> None:
         self.element = element
         self.parts: Parts | None = getattr(element, "parts", None)
         self.kept = kept
+        self.texts: dict[Any, Any] = {}
         self.writes = bool(element.is_dml)
         self.returns = element.is_select or bool(self.writes and element.returning_column_descriptions)
 

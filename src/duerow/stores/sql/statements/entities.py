@@ -19,12 +19,11 @@ from sqlalchemy import (
     func,
     null,
     select,
-    update,
 )
 from sqlalchemy.sql.base import Executable
 
-from duerow.entity.columns import StateTable
-from duerow.stores.sql.dialects.base import Dialect, const
+from duerow.entity.columns import StateTable, index_name
+from duerow.stores.sql.dialects.base import LINE, Dialect, const
 from duerow.stores.sql.statements import LENT, RECEIPT, RECORD, OverRows, Statement, Statements
 from duerow.stores.sql.tables import Tables
 
@@ -54,7 +53,8 @@ class EntityTables(Tables):
         }
         columns: list[Column[Any]] = [Column(state.column(part), kind, key=part) for part, kind in kinds.items()]
         identity: Column[Any] = Column(state.id, BigInteger, key="id", primary_key=True)
-        self.message = Table(state.name, MetaData(schema=state.schema), identity, *columns)
+        indexes = {LINE: index_name(state.name, state.prefix, "due")}
+        self.message = Table(state.name, MetaData(schema=state.schema), identity, *columns, info=indexes)
 
 
 class EntityStatements(Statements):
@@ -151,10 +151,11 @@ class EntityStatements(Statements):
         columns, until = self.message.c, self.lease_end
 
         def build(given: Any) -> Executable:
-            found = select(columns.id).join_from(given, self.message, self._held_by(given))
-            free = found.with_for_update(of=self.message, skip_locked=True, key_share=True).cte("free")
-            longer = update(self.message).where(columns.id == free.c.id).values(due_at=until, leased_until=until)
-            return longer.returning(columns.id, columns.token, columns.leased_until)
+            found = self.dialect.joined(select(columns.id), given, self.message, self._held_by(given))
+            free = found.with_for_update(of=self.message, skip_locked=True, key_share=True)
+            which = [columns.id == free.cte("free").c.id]
+            values, answer = {"due_at": until, "leased_until": until}, [columns.id, columns.token, columns.leased_until]
+            return self.dialect.change_picked(self.message, free, which, values, answer)
 
         return self._over(RECEIPT, build)
 
@@ -165,7 +166,7 @@ class EntityStatements(Statements):
 
         def build(given: Any) -> Executable:
             shown = (columns.id, columns.token, columns.leased_until)
-            return select(*shown).join_from(given, self.message, self._held_by(given))
+            return self.dialect.joined(select(*shown), given, self.message, self._held_by(given))
 
         return self._over(RECEIPT, build)
 

@@ -1,0 +1,152 @@
+"""What a MariaDB server and its tables must be, and what its errors mean."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any, Final
+
+from sqlalchemy import (
+    ColumnElement,
+    Table,
+    TableClause,
+    Text,
+    column,
+    func,
+    literal,
+    literal_column,
+    null,
+    select,
+    union_all,
+)
+from sqlalchemy.sql.base import Executable
+
+from duerow.errors import (
+    ConfigurationError,
+    Conflict,
+    DuerowError,
+    SchemaOutdated,
+    StoreRefused,
+    StoreUnavailable,
+)
+from duerow.stores.sql.dialects.base import const
+
+BYTEWISE: Final = "utf8mb4_nopad_bin"
+"""Compares text byte for byte, trailing spaces included, and orders it by code points."""
+
+OLDEST: Final = (10, 6)
+"""The first version with SKIP LOCKED and JSON_TABLE."""
+
+CONFLICTS: Final = {1205, 1213, 1062, 1020, 3572}
+"""Lock timeout, deadlock, a duplicate key, which only a race can bring about, and a row changed since it was read."""
+
+UNAVAILABLE: Final = {
+    *(2002, 2003, 2006, 2013, 2014, 2055, 1927, 1152, 1156, 1157, 1158, 1159, 1160, 1161, 1184),
+    *(1040, 1041, 1053, 1203, 1226, 1290, 1836, 1021, 1114, 1317, 1969, 3024, 1028, 1030, 4031),
+}
+"""No connection, or lost; too many of them; the server stops, only reads, is out of memory or disk, or cancels."""
+
+_NO_TABLES: Final = {1146, 1054, 1176, 4091}
+_FORBIDDEN: Final = {1044, 1045, 1049, 1142, 1143, 1227, 1370, 1698, 1251, 1130}
+
+_CLOSED: Final = 0
+_TOO_LARGE: Final = 1153
+
+
+class Server:
+    """The half of the dialect that is about the server rather than about statements."""
+
+    def server(self) -> Executable:
+        """Ask for the version, and for what READ COMMITTED needs."""
+        asked = ("VERSION()", "@@log_bin", "@@binlog_format")
+        return select(*(literal_column(each).label(f"asked_{number}") for number, each in enumerate(asked)))
+
+    def check_server(self, row: Sequence[Any]) -> None:
+        """Raise unless it is MariaDB 10.6 or later that logs rows."""
+        version, logs, log_format = str(row[0]), row[1], str(row[2])
+        numbers = tuple(map(int, re.findall(r"\d+", version.removeprefix("5.5.5-"))[:2]))
+        if "mariadb" not in version.lower():
+            raise ConfigurationError(f"this server is MySQL {version}, for which duerow has no store yet: use MariaDB")
+        if numbers < OLDEST:
+            raise ConfigurationError(f"this server is MariaDB {version}; duerow needs 10.6 or later, for SKIP LOCKED")
+        if logs and log_format.upper() == "STATEMENT":
+            raise ConfigurationError(
+                "this server has binlog_format=STATEMENT, with which InnoDB refuses writes at READ COMMITTED; "
+                "set binlog_format to MIXED or ROW"
+            )
+
+    def unfit(self, tables: Sequence[Table], ours: bool) -> Executable:
+        """Ask for the engine of each table that is none with transactions, and for columns that compare otherwise."""
+        here, names = schema_of(tables[0]), [table.name for table in tables]
+        columns = {column.name for table in tables for column in table.columns}
+        kept = _catalogue("tables", "table_type", "engine")
+        typed = _catalogue("columns", "column_name", "collation_name")
+        engines = select(kept.c.table_name, null().label("column"), kept.c.engine).where(
+            kept.c.table_schema == here,
+            kept.c.table_name.in_([const(name) for table in names for name in (table, f"{table}_id")]),
+            kept.c.table_type != const("VIEW"),
+            kept.c.engine != const("InnoDB"),
+        )
+        collations = select(typed.c.table_name, typed.c.column_name, typed.c.collation_name).where(
+            typed.c.table_schema == here,
+            typed.c.table_name.in_([const(name) for name in names]),
+            typed.c.column_name.in_([const(name) for name in sorted(columns)]),
+            typed.c.collation_name != const(BYTEWISE),
+        )
+        return union_all(engines, collations) if ours else engines
+
+    def check_tables(self, rows: Sequence[Sequence[Any]]) -> None:
+        """Raise if there is any such; say what to do about the first."""
+        for table, name, kind in rows:
+            if name is None:
+                raise ConfigurationError(
+                    f"table {table} is kept by {kind}, where no transaction can be undone: have it kept by InnoDB, "
+                    f"ALTER TABLE {table} ENGINE=InnoDB"
+                )
+            raise ConfigurationError(
+                f"column {name} of table {table} compares text by {kind}, so that keys that differ could be taken for "
+                f"one: have text compared byte for byte, ALTER TABLE {table} CONVERT TO CHARACTER SET utf8mb4 COLLATE "
+                f"{BYTEWISE}"
+            )
+
+    def explain(self, error: BaseException) -> DuerowError | None:
+        """Return duerow's error for a driver's, by its number."""
+        module = type(error).__module__.partition(".")[0]
+        if module not in ("pymysql", "asyncmy", "MySQLdb", "sqlalchemy"):
+            return None
+        code = code_of(error)
+        if code is None:
+            lost = type(error).__name__ in ("InterfaceError", "OperationalError", "InternalError")
+            return StoreUnavailable(f"the connection to MariaDB failed: {error}") if lost else StoreRefused(str(error))
+        if code in CONFLICTS:
+            return Conflict(f"MariaDB ended this transaction in favour of another one (error {code}): {error}")
+        if code == _CLOSED:
+            return StoreUnavailable("the connection to MariaDB was closed")
+        if code in UNAVAILABLE:
+            return StoreUnavailable(f"MariaDB is not available (error {code}): {error}")
+        if code in _NO_TABLES:
+            return SchemaOutdated(
+                f"duerow's tables are not there as this version needs them (error {code}): {error}; run migrate"
+            )
+        if code in _FORBIDDEN:
+            return ConfigurationError(f"MariaDB does not let this user do that (error {code}): {error}")
+        if code == _TOO_LARGE:
+            return StoreRefused(f"a statement is larger than the server's max_allowed_packet (error {code}): {error}")
+        return StoreRefused(f"MariaDB refused a statement (error {code}): {error}")
+
+
+def schema_of(table: Table) -> ColumnElement[Any]:
+    """Return the name of the database that holds a table."""
+    return func.database() if table.schema is None else literal(table.schema, Text())
+
+
+def code_of(error: BaseException | None) -> int | None:
+    """Return the number of a driver's error."""
+    code = error.args[0] if error is not None and error.args else None
+    return code if isinstance(code, int) else None
+
+
+def _catalogue(name: str, *columns: str) -> TableClause:
+    """Return a table that tells of tables."""
+    names = ("table_schema", "table_name", *columns)
+    return TableClause(name, *(column(each) for each in names), schema="information_schema")

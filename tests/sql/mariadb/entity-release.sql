@@ -1,0 +1,18 @@
+-- Give rows whose token matches their place in line and their attempt back; return their receipts.
+SELECT STRAIGHT_JOIN sms_message.id, (sms_message.sending_token + 1) - 1 AS anon_1, sms_message.id AS id__1,
+    UTC_TIMESTAMP(6) AS anon_2
+FROM (SELECT given_rows.`id`, given_rows.`token`, given_rows.`due`
+FROM JSON_TABLE(:given, '$[*]' COLUMNS (`id` BIGINT PATH '$[0]', `token` BIGINT PATH '$[1]', `due` DATETIME(6) PATH
+    '$[2]')) AS given_rows) AS given INNER
+JOIN sms_message ON sms_message.id = given.id AND sms_message.sending_token = given.token AND
+    sms_message.sending_due_at = sms_message.sending_leased_until
+FOR UPDATE;
+SET STATEMENT sql_safe_updates = 0, sql_mode = 'SIMULTANEOUS_ASSIGNMENT,STRICT_ALL_TABLES'
+FOR UPDATE (SELECT given_rows.`id`, given_rows.`token`, given_rows.`due`
+FROM JSON_TABLE(:given, '$[*]' COLUMNS (`id` BIGINT PATH '$[0]', `token` BIGINT PATH '$[1]', `due` DATETIME(6) PATH
+    '$[2]')) AS given_rows) AS given STRAIGHT_JOIN sms_message ON sms_message.id = given.id AND
+    sms_message.sending_token = given.token AND sms_message.sending_due_at = sms_message.sending_leased_until AND
+    (sms_message.id IN :found)
+SET sms_message.sending_due_at = coalesce(given.due, sms_message.sending_place_at, sms_message.sending_first_due_at),
+    sms_message.sending_attempts = sms_message.sending_attempts - 1, sms_message.sending_token =
+    sms_message.sending_token + 1, sms_message.sending_leased_by = NULL, sms_message.sending_leased_until = NULL
