@@ -85,6 +85,12 @@ def test_an_index_of_a_payload_field_is_refused_before_anything_changes() -> Non
     assert [step for step in steps if step is not BEGIN and step.statement.writes] == []
 
 
+def test_a_queue_state_in_a_table_of_the_users_own_is_refused() -> None:
+    state: Any = None
+    with pytest.raises(NotSupported, match="cannot be on SQL Server yet"):
+        mssql.open_entities(state, state, deletes=False, clock=None)
+
+
 def test_without_its_driver_the_family_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in ("pyodbc", "aioodbc"):
         monkeypatch.setitem(sys.modules, module, None)

@@ -113,7 +113,6 @@ class SqlServer(WritesReturnRows):
     bytewise = CODE_POINTS
     checks_json = False
     takes_parts = True
-    entities = False
     asks_for_indexes = True
     writes_alone = False
     server_clock = True
@@ -299,8 +298,12 @@ class SqlServer(WritesReturnRows):
         return ours == theirs
 
     def by_line(self, found: Select[Any], table: Table, grouped: bool) -> Select[Any]:
-        """Name the index: whatever is read in another order has to be sorted, and all of it is locked."""
-        return found.with_hint(table, f"INDEX({table.name}_{'heads' if grouped else 'due'})")
+        """Name the index: whatever is read in another order has to be sorted, and all of it is locked.
+
+        An index of some rows can be named only where the query says in so many words that it is about these.
+        """
+        index = f"INDEX({table.name}_{'heads' if grouped else 'due'})"
+        return found.where(table.c.due_at.is_not(None)).with_hint(table, index)
 
     def nulls_last(self, column: ColumnElement[Any], descending: bool = False) -> Sequence[ColumnElement[Any]]:
         """Order by whether it is null: that comes first by itself, and last only in descending order."""
@@ -513,6 +516,8 @@ class SqlServer(WritesReturnRows):
 
     def mark(self, connection: Connection, mark: str, own: bool) -> None:
         """Take a lock of the application that is gone with its transaction; a savepoint cannot be looked at."""
+        # A driver that begins by itself has the server begin with the first statement that reads a table.
+        connection.exec_driver_sql("SELECT TOP (1) 1 FROM sys.schemas").fetchall()
         connection.exec_driver_sql(
             f"EXEC sp_getapplock @Resource = N'duerow_{mark}', @LockMode = N'Exclusive', @LockOwner = N'Transaction'"
         )

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, Engine, event
 from sqlalchemy import Dialect as SqlDialect
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from duerow.errors import NotSupported
 from duerow.plan import BEGIN, Execute, arun, run
 from duerow.stores.sql import Family
 from duerow.stores.sql.awaited import AwaitedConnections
@@ -20,7 +21,12 @@ from duerow.stores.sql.dialects.mssql import LOCK_WAIT, SqlServer
 from duerow.stores.sql.dialects.mssql_text import WORD_BYTES, written
 from duerow.stores.sql.engines import Driving
 from duerow.stores.sql.errors import unusable
+from duerow.stores.sql.plans import SqlStore
 from duerow.stores.sql.texts import Texts
+
+if TYPE_CHECKING:
+    from duerow.clock import Clock
+    from duerow.entity.columns import StateTable
 
 _BEGIN = "BEGIN TRANSACTION"
 _ROLLBACK = "IF @@TRANCOUNT > 0 ROLLBACK"
@@ -183,7 +189,7 @@ def prepare(engine: Engine) -> None:
 
 
 class SqlServerFamily(Family):
-    """Opens stores on SQL Server."""
+    """Opens stores on SQL Server, whose queues are in duerow's own tables only."""
 
     blocking = SqlServerConnections
     awaited = AwaitedSqlServerConnections
@@ -194,6 +200,9 @@ class SqlServerFamily(Family):
         prepare=prepare,
         needs="unixODBC and Microsoft's ODBC Driver 18 for SQL Server on this machine",
     )
+
+    def _entities(self, state: StateTable, deletes: bool, clock: Clock | None) -> SqlStore:
+        raise NotSupported("a queue state in a table of your own cannot be on SQL Server yet: push messages instead")
 
 
 mssql = SqlServerFamily(SqlServer())
