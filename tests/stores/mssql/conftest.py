@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import duerow
+from duerow.errors import NotSupported
 from duerow.testing.conformance.fixtures import Hold, Place
 from duerow.testing.faces import Face
 from tests.servers.fixtures import MISSING
@@ -34,6 +35,28 @@ def pytest_configure(config: pytest.Config) -> None:
     if URL is None:
         why = "DUEROW_TEST_MSSQL_URL names no server, and none can be started: its statements were only parsed"
         config.stash.setdefault(MISSING, {})["mssql"] = why
+
+
+NEVER = frozenset(
+    (
+        "test_conditions_find_the_same_with_indexes",
+        "test_every_number_is_found_by_its_index_as_without",
+        "test_changes_by_an_indexed_field_change_the_same_messages",
+        "test_no_payload_makes_a_push_into_an_indexed_queue_fail",
+        "test_what_is_declared_is_kept_and_rules_those_who_know_the_name_alone",
+        "test_indexed_fields_have_to_stay_readable",
+    )
+)
+"""Promises that rest on an index of a payload field."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Say of which promises it is known that they are not kept: they must be refused."""
+    why = "never: a computed column cannot call OPENJSON, so a payload field can have no index"
+    mark = pytest.mark.xfail(reason=why, raises=NotSupported, strict=True)
+    for item in items:
+        if item.path.parent == Path(__file__).parent and getattr(item, "originalname", None) in NEVER:
+            item.add_marker(mark)
 
 
 @pytest.hookimpl(tryfirst=True)
