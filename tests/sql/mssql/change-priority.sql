@@ -6,7 +6,7 @@ SET due_at = CASE WHEN (duerow_message.leased_until > @now) THEN @now ELSE duero
 OUTPUT inserted.id
 FROM (SELECT CAST(line.[key] AS INT) AS nth, cell.[id] AS [id], cell.[token] AS [token], cell.[priority] AS [priority]
 FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([id] BIGINT '$[0]',
-    [token] BIGINT '$[1]', [priority] INT '$[2]') AS cell) AS given
+    [token] BIGINT '$[1]', [priority] SMALLINT '$[2]') AS cell) AS given
 JOIN duerow_message WITH (INDEX(1), ROWLOCK, UPDLOCK, FORCESEEK) ON duerow_message.id = given.id AND
     duerow_message.token = given.token AND duerow_message.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS
     VARBINARY(8000)) AND duerow_message.status != 'done' AND (CAST(:even_if_leased AS BIT) = 1 OR

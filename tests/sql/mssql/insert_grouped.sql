@@ -21,5 +21,5 @@ FROM (SELECT CAST(line.[key] AS INT) AS nth, CAST(CAST(cell.[queue] AS NVARCHAR(
     cell.[priority] AS [priority], cell.[due] AS [due], cell.[delay] AS [delay], cell.[behind] AS [behind]
 FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([queue] NVARCHAR(4000)
     '$[0]', [key] NVARCHAR(4000) '$[1]', [kind] NVARCHAR(MAX) '$[2]', [payload] NVARCHAR(MAX) '$[3]', [headers]
-    NVARCHAR(MAX) '$[4]', [group] NVARCHAR(4000) '$[5]', [priority] INT '$[6]', [due] DATETIME2(6) '$[7]', [delay]
-    BIGINT '$[8]', [behind] BIT '$[9]') AS cell) AS given) AS fresh
+    NVARCHAR(MAX) '$[4]', [group] NVARCHAR(4000) '$[5]', [priority] SMALLINT '$[6]', [due] DATETIME2(6) '$[7]',
+    [delay] BIGINT '$[8]', [behind] BIT '$[9]') AS cell) AS given) AS fresh

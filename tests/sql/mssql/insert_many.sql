@@ -18,8 +18,8 @@ FROM (SELECT CAST(line.[key] AS INT) AS nth, cell.[id] AS [id], CAST(CAST(cell.[
     VARBINARY(8000)) AS [group], cell.[priority] AS [priority], cell.[due] AS [due], cell.[delay] AS [delay]
 FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([id] BIGINT '$[0]',
     [queue] NVARCHAR(4000) '$[1]', [key] NVARCHAR(4000) '$[2]', [kind] NVARCHAR(MAX) '$[3]', [payload] NVARCHAR(MAX)
-    '$[4]', [headers] NVARCHAR(MAX) '$[5]', [group] NVARCHAR(4000) '$[6]', [priority] INT '$[7]', [due] DATETIME2(6)
-    '$[8]', [delay] BIGINT '$[9]') AS cell) AS given
+    '$[4]', [headers] NVARCHAR(MAX) '$[5]', [group] NVARCHAR(4000) '$[6]', [priority] SMALLINT '$[7]', [due]
+    DATETIME2(6) '$[8]', [delay] BIGINT '$[9]') AS cell) AS given
 WHERE 1 = 1) AS fresh
 WHERE NOT EXISTS (SELECT 1
 FROM duerow_message AS held WITH (ROWLOCK, UPDLOCK, HOLDLOCK, FORCESEEK, INDEX(duerow_message_key))

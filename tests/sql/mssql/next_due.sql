@@ -11,4 +11,4 @@ WHERE duerow_message.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY
     AS anon_1, @now AS anon_2
 FROM (SELECT CAST(line.[key] AS INT) AS nth, cell.[grouped] AS [grouped], cell.[priority] AS [priority]
 FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([grouped] BIT '$[0]',
-    [priority] INT '$[1]') AS cell) AS given
+    [priority] SMALLINT '$[1]') AS cell) AS given

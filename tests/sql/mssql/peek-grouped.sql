@@ -7,8 +7,8 @@ DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); SELECT TOP (CAST(:limit_in AS INT)
     duerow_message.created_at, duerow_message.last_attempt_at, duerow_message.last_error AS last_error
 FROM duerow_message
 WHERE duerow_message.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000)) AND duerow_message.priority =
-    CAST(:priority_in AS INT) AND duerow_message.due_at <= @now AND duerow_message.[group] IS NOT NULL AND NOT (EXISTS
-    (SELECT other.id
+    CAST(:priority_in AS SMALLINT) AND duerow_message.due_at <= @now AND duerow_message.[group] IS NOT NULL AND NOT
+    (EXISTS (SELECT other.id
 FROM duerow_message AS other
 WHERE other.queue = duerow_message.queue AND other.[group] = duerow_message.[group] AND other.status IN ('new',
     'error') AND other.id < duerow_message.id)) AND NOT (EXISTS (SELECT *

@@ -7,5 +7,5 @@ DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); SELECT TOP (CAST(:limit_in AS INT)
     duerow_message.created_at, duerow_message.last_attempt_at, duerow_message.last_error AS last_error
 FROM duerow_message
 WHERE duerow_message.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000)) AND duerow_message.priority =
-    CAST(:priority_in AS INT) AND duerow_message.due_at <= @now AND duerow_message.[group] IS NULL
+    CAST(:priority_in AS SMALLINT) AND duerow_message.due_at <= @now AND duerow_message.[group] IS NULL
 ORDER BY duerow_message.due_at, duerow_message.id

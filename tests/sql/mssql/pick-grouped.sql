@@ -4,6 +4,6 @@ DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); SELECT TOP (CAST(:limit_in AS INT)
     duerow_message.due_at, duerow_message.[group]
 FROM duerow_message WITH (INDEX(duerow_message_heads), ROWLOCK, UPDLOCK, READPAST)
 WHERE duerow_message.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000)) AND duerow_message.priority =
-    CAST(:priority_in AS INT) AND duerow_message.due_at <= @now AND duerow_message.[group] IS NOT NULL AND
+    CAST(:priority_in AS SMALLINT) AND duerow_message.due_at <= @now AND duerow_message.[group] IS NOT NULL AND
     duerow_message.due_at IS NOT NULL
 ORDER BY duerow_message.due_at, duerow_message.id

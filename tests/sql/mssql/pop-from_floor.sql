@@ -8,10 +8,10 @@ OUTPUT deleted.id, deleted.queue, deleted.payload, deleted.kind, deleted.[key], 
 FROM (SELECT TOP (CAST(:limit_in AS INT)) duerow_message.id AS id
 FROM duerow_message WITH (INDEX(duerow_message_due), ROWLOCK, UPDLOCK, READPAST)
 WHERE duerow_message.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000)) AND duerow_message.priority =
-    CAST(:priority_in AS INT) AND duerow_message.due_at <= @now AND duerow_message.[group] IS NULL AND
+    CAST(:priority_in AS SMALLINT) AND duerow_message.due_at <= @now AND duerow_message.[group] IS NULL AND
     duerow_message.due_at >= CAST(:floor AS DATETIME2(6)) AND duerow_message.due_at IS NOT NULL
 ORDER BY duerow_message.due_at, duerow_message.id) AS picked
 JOIN duerow_message WITH (INDEX(1), ROWLOCK, UPDLOCK, READPAST, FORCESEEK) ON duerow_message.id = picked.id AND
     duerow_message.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000)) AND duerow_message.priority =
-    CAST(:priority_in AS INT) AND duerow_message.due_at <= @now AND duerow_message.[group] IS NULL AND
+    CAST(:priority_in AS SMALLINT) AND duerow_message.due_at <= @now AND duerow_message.[group] IS NULL AND
     duerow_message.due_at >= CAST(:floor AS DATETIME2(6)) AND duerow_message.due_at IS NOT NULL

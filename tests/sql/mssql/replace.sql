@@ -12,5 +12,6 @@ FROM (SELECT CAST(line.[key] AS INT) AS nth, cell.[id] AS [id], cell.[kind] COLL
     [priority], cell.[due] AS [due], cell.[delay] AS [delay]
 FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([id] BIGINT '$[0]',
     [kind] NVARCHAR(MAX) '$[1]', [payload] NVARCHAR(MAX) '$[2]', [headers] NVARCHAR(MAX) '$[3]', [group]
-    NVARCHAR(4000) '$[4]', [priority] INT '$[5]', [due] DATETIME2(6) '$[6]', [delay] BIGINT '$[7]') AS cell) AS given
+    NVARCHAR(4000) '$[4]', [priority] SMALLINT '$[5]', [due] DATETIME2(6) '$[6]', [delay] BIGINT '$[7]') AS cell) AS
+    given
 JOIN duerow_message WITH (INDEX(1), ROWLOCK, UPDLOCK, FORCESEEK) ON duerow_message.id = given.id

@@ -23,6 +23,7 @@ from sqlalchemy import (
     FromClause,
     Integer,
     Select,
+    SmallInteger,
     Table,
     Text,
     and_,
@@ -567,6 +568,8 @@ def _read_as(kind: TypeEngine[Any]) -> str:
             return "BIT"
         case BigInteger():
             return "BIGINT"
+        case SmallInteger():
+            return "SMALLINT"
         case Integer():
             return "INT"
     return "NVARCHAR(MAX)"

@@ -21,6 +21,7 @@ from sqlalchemy import (
     Join,
     Label,
     Select,
+    SmallInteger,
     TableClause,
     Text,
     and_,
@@ -368,7 +369,9 @@ def _cast(placeholder: str, kind: Any) -> str:
             return f"CAST({placeholder} AS BIT)"
         case BigInteger():
             return f"CAST({placeholder} AS BIGINT)"
-        case Integer():  # and SmallInteger
+        case SmallInteger():
+            return f"CAST({placeholder} AS SMALLINT)"
+        case Integer():
             return f"CAST({placeholder} AS INT)"
         case Double():
             return f"CAST({placeholder} AS FLOAT)"
