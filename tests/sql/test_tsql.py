@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from duerow.store import Order
+from duerow.stores.sql.dialects.mssql import SqlServer
+from duerow.stores.sql.dialects.mssql_text import written
+from duerow.stores.sql.plans import SqlStore
+from duerow.where import parse
 from tests.sql.texts import FOLDER
 from tests.sql.tsql import complaints
 
@@ -13,6 +18,27 @@ TEXTS = sorted((FOLDER / "mssql").glob("*.sql"))
 @pytest.mark.parametrize("path", TEXTS, ids=[path.stem for path in TEXTS])
 def test_each_statement_for_sql_server_is_tsql(path) -> None:  # type: ignore[no-untyped-def]
     assert complaints(path.read_text()) == []
+
+
+CONDITIONS = {
+    "key = 'a' or key in ('b', 'c') and not key = 'd'": "= CAST(CAST(:",
+    "key > 'a' and not group <= 'b'": "COLLATE Latin1_General_100_BIN2_UTF8 AS VARCHAR(MAX)) AS VARBINARY(MAX))) >",
+    "key like 'a[b%' or kind like '_\\\\%'": "AS NVARCHAR(350)) + N'.') COLLATE",
+    "payload.a.b > 'x' or payload.a = true or not payload.c is null": "AS VARBINARY(MAX))) >",
+    'payload."0" = 1.5 or payload.n < 7': "json_query",
+    "due_at is null or attempts > 2.5 and not status in ('new', 'dead')": "IS NULL",
+}
+"""Conditions of every kind, and something of what becomes of each."""
+
+
+@pytest.mark.parametrize("condition", CONDITIONS)
+def test_each_kind_of_condition_and_order_becomes_tsql(condition: str) -> None:
+    statements = SqlStore(SqlServer(), "duerow_", None, None).statements
+    for order in (Order("key", after=("a", 7)), Order("due_at", descending=True, after=(None, 7)), Order()):
+        found = statements.search(("live", "keys"), parse(condition), order, locked=True)
+        text = str(found.element.compile(dialect=written("named")))
+        assert complaints(text) == []
+        assert CONDITIONS[condition] in text
 
 
 MISTAKES = {
