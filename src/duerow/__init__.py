@@ -1,17 +1,27 @@
-"""Message queues kept as rows in the database that an application already has."""
+"""Message queues kept as rows in the database that an application already has.
 
-from duerow import errors
-from duerow.errors import DuerowError, DuplicateKey, LeaseLost, MessageLeased, StoreUnavailable, TimedOut
-from duerow.message import Draft, Failure, Message, Pushed
-from duerow.pipeline import Drop, Fork, Frame, Graph, Join, Pipeline, Relay, Sink, Split, Switch
-from duerow.reservation import Receipt
-from duerow.retry import RetryPolicy, bury, by_error, exponential, fixed, limited, on, snooze
-from duerow.schedule import Maintained, Schedule
-from duerow.settlement import Bury, Commit, Move, Release, Retry, Rollback
-from duerow.sync.database import Database, connect
-from duerow.sync.queue import Queue, Reservation
-from duerow.sync.worker import Worker
-from duerow.working.attempt import Attempt, current
+Names are imported when they are first asked for: a process that only reads or looks, such as a task of Spark's, or a
+command, begins in half the time.
+"""
+
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from duerow import errors
+    from duerow.errors import DuerowError, DuplicateKey, LeaseLost, MessageLeased, StoreUnavailable, TimedOut
+    from duerow.message import Draft, Failure, Message, Pushed
+    from duerow.pipeline import Drop, Fork, Frame, Graph, Join, Pipeline, Relay, Sink, Split, Switch
+    from duerow.reservation import Receipt
+    from duerow.retry import RetryPolicy, bury, by_error, exponential, fixed, limited, on, snooze
+    from duerow.schedule import Maintained, Schedule
+    from duerow.settlement import Bury, Commit, Move, Release, Retry, Rollback
+    from duerow.sync.copying import copy
+    from duerow.sync.database import Database, connect
+    from duerow.sync.queue import Queue, Reservation
+    from duerow.sync.worker import Worker
+    from duerow.working.attempt import Attempt, current
 
 # In the order in which a reader meets them.
 __all__ = [  # noqa: RUF022 - the order of the tutorial, not of the alphabet
@@ -43,6 +53,7 @@ __all__ = [  # noqa: RUF022 - the order of the tutorial, not of the alphabet
     "snooze",
     "Schedule",
     "Maintained",
+    "copy",
     "Pipeline",
     "Relay",
     "Switch",
@@ -61,3 +72,38 @@ __all__ = [  # noqa: RUF022 - the order of the tutorial, not of the alphabet
     "TimedOut",
     "errors",
 ]
+
+_HOMES = {
+    "errors": ("DuerowError", "DuplicateKey", "LeaseLost", "MessageLeased", "StoreUnavailable", "TimedOut"),
+    "message": ("Draft", "Failure", "Message", "Pushed"),
+    "pipeline": ("Drop", "Fork", "Frame", "Graph", "Join", "Pipeline", "Relay", "Sink", "Split", "Switch"),
+    "reservation": ("Receipt",),
+    "retry": ("RetryPolicy", "bury", "by_error", "exponential", "fixed", "limited", "on", "snooze"),
+    "schedule": ("Maintained", "Schedule"),
+    "settlement": ("Bury", "Commit", "Move", "Release", "Retry", "Rollback"),
+    "sync.copying": ("copy",),
+    "sync.database": ("Database", "connect"),
+    "sync.queue": ("Queue", "Reservation"),
+    "sync.worker": ("Worker",),
+    "working.attempt": ("Attempt", "current"),
+}
+"""Where the names are: what type checkers read above, for whoever runs it; a test compares the two."""
+
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+if not TYPE_CHECKING:  # else any name would be there
+
+    def __getattr__(name: str) -> Any:
+        """Import what has this name, which may be a module."""
+        if home := _HOME_OF.get(name):
+            found = getattr(import_module(f"{__name__}.{home}"), name)
+        elif not name.startswith("_") and find_spec(f"{__name__}.{name}"):
+            found = import_module(f"{__name__}.{name}")
+        else:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        globals()[name] = found
+        return found
+
+    def __dir__() -> list[str]:
+        """Name what is there, imported or not."""
+        return sorted({*globals(), *__all__})

@@ -129,6 +129,7 @@ class Meter:
         number: int,
         others: Sequence[tuple[Reservation, Settlement]] = (),
         refused: Collection[Refused] = (),
+        moved: int = 0,
     ) -> None:
         """Count turns that have ended.
 
@@ -137,6 +138,7 @@ class Meter:
             number: of all.
             others: those of them that are not plainly done.
             refused: those of them that have not ended after all.
+            moved: how many of the rest went to another queue.
         """
         if refused:
             lost = {one.receipt for one in refused}
@@ -146,7 +148,8 @@ class Meter:
             return
         with self._lock:
             tally = self._tally(queue)
-            tally.done += number - len(others)
+            tally.done += number - len(others) - moved
+            tally.moved += moved
             for _, settlement in others:
                 name = _NAMES.get(type(settlement))
                 if name is not None:

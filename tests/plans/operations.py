@@ -135,10 +135,11 @@ def changed(**what: Any) -> Callable[[SqlStore, Leased], Plan[Any]]:
 
 
 def published(store: SqlStore, leased: Leased) -> Plan[Any]:
-    """Stage what comes of messages that a claim holds, read these in a range of ids, and publish it as they end."""
+    """Stage what comes of messages that a claim holds, read these in two ways, and publish it as they end."""
     receipts = leased.receipts[:200]
     held = yield from store.held(QUEUE, CONSUMER, receipts[0].id, receipts[-1].id, 200)
-    assert len(held) == len(receipts)
+    outlines = yield from store.outlines(QUEUE, receipts)
+    assert len(held) == len(outlines) == len(receipts)
     yield from store.stage("batch", "part", [entry(queue="billing") for _ in receipts])
     yield from store.stage("batch", "another", [entry(f"k-{n}", queue="billing") for n in range(20)])
     turns = [Turn(receipt, Committed()) for receipt in receipts]

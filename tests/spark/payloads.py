@@ -66,3 +66,9 @@ class Order:
 @dataclass
 class Numbered:
     n: int
+
+
+@dataclass
+class Counted:
+    n: int
+    text: str

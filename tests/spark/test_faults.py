@@ -20,12 +20,13 @@ from duerow.errors import StoreUnavailable
 from duerow.message import Failure
 from duerow.reservation import Reservation
 from duerow.retry import fixed, limited
-from duerow.spark import runner, task
+from duerow.spark import task
 from duerow.spark.runner import Runner
 from duerow.spark.task import Access, Consumer, begin_with
 from duerow.testing.clock import MovableClock, minutes, seconds
 from duerow.testing.conformance.fixtures import Place
 from duerow.testing.faults import fail_at, watch
+from duerow.working import pace
 from tests.spark.test_stations import found, pushed
 
 AT_ONCE = fixed(timedelta(0))
@@ -218,7 +219,7 @@ def test_the_driver_waits_for_the_database_as_long_as_the_tasks_do(
     monkeypatch: pytest.MonkeyPatch, failures: int, ends: bool
 ) -> None:
     waiting: Any = Waiting()
-    monkeypatch.setattr(runner, "time", SimpleNamespace(monotonic=lambda: waiting.now))
+    monkeypatch.setattr(pace, "time", SimpleNamespace(monotonic=lambda: waiting.now))
     with duerow.connect("memory://") as db:
         watch(db, fail_at("idle: before", StoreUnavailable("the server restarts"), times=failures))
         driver = Runner(Pipeline("p", [Sink("a", print)]), None, db, Access("r", "memory://", {}), 10, 1)  # type: ignore[arg-type]
@@ -233,7 +234,7 @@ def test_the_driver_waits_for_the_database_as_long_as_the_tasks_do(
 
 def test_a_driver_that_waits_for_the_database_can_be_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     waiting: Any = Waiting(stopped_at=3.0)
-    monkeypatch.setattr(runner, "time", SimpleNamespace(monotonic=lambda: waiting.now))
+    monkeypatch.setattr(pace, "time", SimpleNamespace(monotonic=lambda: waiting.now))
     with duerow.connect("memory://") as db:
         watch(db, fail_at("idle: before", StoreUnavailable("gone"), times=10**6))
         driver = Runner(Pipeline("p", [Sink("a", print)]), None, db, Access("r", "memory://", {}), 10, 1)  # type: ignore[arg-type]

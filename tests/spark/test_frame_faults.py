@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import threading
+from collections import Counter
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
+from itertools import product
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
+from msgspec import UNSET
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 import duerow
-from duerow import Frame, Pipeline, spark
+from duerow import Draft, Frame, Pipeline, spark
 from duerow.errors import BatchRefused, StationFailed
 from duerow.pipeline.frame import Row
 from duerow.retry import fixed, limited
@@ -27,10 +32,11 @@ from duerow.spark.jobs import Run
 from duerow.spark.reading import Desk, Reader
 from duerow.spark.task import Access
 from duerow.spark.writing import Writer, Writing, Written, packed
-from duerow.store import Committed, Turn
+from duerow.store import Committed, Record, Turn
 from duerow.testing.clock import MovableClock, minutes
 from duerow.testing.conformance.fixtures import Place
 from duerow.testing.faults import watch
+from duerow.testing.reading import everything
 from tests.spark.test_stations import found, pushed
 
 SCHEMA = T.StructType([T.StructField("n", T.LongType())])
@@ -54,10 +60,8 @@ def lent(db: duerow.Database, station: Frame, count: int) -> Batch:
 
 
 def rows(ids: list[int], **more: Any) -> list[Row]:
-    return [
-        Row(**{**dict(zip(Row._fields, [id, None, None, f'{{"n":{id}}}', *(5 * [None]), 0], strict=True)), **more})
-        for id in ids
-    ]
+    each = [Row(id, None, None, f'{{"n":{id}}}', None, None, None, None, None) for id in ids]
+    return [msgspec.structs.replace(row, **more) for row in each]
 
 
 def writing(batch: Batch, name: str = "batch") -> Writing:
@@ -66,9 +70,7 @@ def writing(batch: Batch, name: str = "batch") -> Writing:
 
 
 def unset(row: Row) -> Row:
-    from msgspec import UNSET
-
-    return row._replace(key=UNSET, group=UNSET, priority=UNSET, headers=UNSET)
+    return msgspec.structs.replace(row, key=UNSET, group=UNSET, priority=UNSET, headers=UNSET)
 
 
 def test_of_two_copies_of_a_task_that_settle_row_by_row_one_does(moved: duerow.Database) -> None:
@@ -84,6 +86,74 @@ def test_of_two_copies_of_a_task_that_settle_row_by_row_one_does(moved: duerow.D
     assert (done.tally.settled, done.tally.refused, again.tally.settled, again.tally.refused) == (6, 0, 0, 6)
     assert found(moved, "b") == {id: {"n": id} for id in ids[:6]}
     assert len(still_held(station.queue(moved), batch, minutes(1))) == 4
+
+
+MESSAGES: list[dict[str, Any]] = [
+    {},
+    {"headers": {"hops": 3}},
+    {"key": "k{}", "headers": {"t": 1.0, "hops": 8}, "priority": 5},
+    {"group": "g{}", "headers": {"t": "ž"}},
+    {"headers": {"hops": 9}},
+    {"headers": {"hops": "odd", "t": 2}},
+]
+"""Messages of many kinds; the last of their moves but two is one too many."""
+
+ROWS: list[dict[str, Any]] = [
+    {},
+    {"key": "new{}", "group": None, "priority": -1, "due": datetime(2100, 1, 1, tzinfo=UTC)},
+    {"key": None, "headers": None, "group": "other"},
+    {"key": "taken", "payload": UNSET, "way": "to"},
+    {"key": "", "payload": "[1,2.50]"},
+    {"key": "\ud800"},
+    {"headers": '{"t":"x"}'},
+    {"headers": '{"t":"ž"}', "priority": 99_999},
+    {"payload": None},
+    {"payload": '"\\u0000"'},
+    {"way": "nowhere"},
+    {"error": "no"},
+]
+"""What a result may say of a message, and what it had better not."""
+
+
+def test_rows_that_move_on_by_the_thousand_end_as_each_would_by_itself(
+    moved: duerow.Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def end(queue: str) -> list[Any]:
+        """Let messages of all kinds have rows of all kinds; return what became of them."""
+        station = Frame(queue, print, {"to": f"{queue}-to"}, rowwise=True, retry=AT_ONCE, history=timedelta(days=1))
+        moved.queue(f"{queue}-to").push("taken", key="taken")
+        drafts = [Draft(n, **_numbered(terms, n)) for n, (terms, _) in enumerate(product(MESSAGES, ROWS))]
+        ids = [one.id for one in station.queue(moved).push_many(drafts)]
+        batch = lent(moved, station, len(ids))
+        said = [
+            {"way": "to", "payload": str(n), **_numbered(row, n)} for n, (_, row) in enumerate(product(MESSAGES, ROWS))
+        ]
+        given = [msgspec.structs.replace(unset(row), **more) for row, more in zip(rows(ids), said, strict=True)]
+        assert len(batch) == len(given)
+        done = Writer(station, moved, {f"{queue}-to": None}, 9).row_by_row(given, writing(batch))
+        became = [(one.id - ids[0], ending(one, queue)) for one in everything(moved) if one.id in ids]
+        history = station.queue(moved).history(limit=999)
+        told = sorted((one.id - ids[0], one.outcome, one.moved_to == f"{queue}-to") for one in history)
+        return [done.tally.settled, done.tally.failed, done.tally.buried, done.tally.refused, became, told]
+
+    def ending(record: Record, queue: str) -> Any:
+        """What is the same of a message, whatever its queue is called."""
+        last_error = (record.last_error or "").replace(queue, "q").partition("Traceback")[0]
+        moments = [value for value in msgspec.structs.astuple(record) if isinstance(value, datetime)]
+        kept = [value for value in msgspec.structs.astuple(record)[2:-1] if not isinstance(value, datetime)]
+        said = re.sub("message [0-9]+", "message", last_error)
+        return record.queue.removeprefix(queue), kept, max(moments) == ROWS[1]["due"], len(moments), said
+
+    by_the_thousand = end("thousands")
+    monkeypatch.setattr(Writer, "_pass_on", lambda self, rows, tokens, encode, tally: rows)
+    one_by_one = end("singly")
+    assert by_the_thousand == one_by_one
+    assert Counter(outcome for _, outcome, _ in by_the_thousand[-1]) == {"moved": 20, "failed": 44, "dead": 8}
+
+
+def _numbered(terms: dict[str, Any], number: int) -> dict[str, Any]:
+    """Have keys and groups of their own where a place for a number is in them."""
+    return {name: value.format(number) if "{}" in str(value) else value for name, value in terms.items()}
 
 
 def test_what_was_taken_over_is_refused_row_by_row_and_whole(moved: duerow.Database, clock: MovableClock) -> None:

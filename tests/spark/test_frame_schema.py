@@ -7,6 +7,7 @@ from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
@@ -17,10 +18,11 @@ import duerow
 from duerow import Draft, Frame, Pipeline, Sink, spark
 from duerow.encryption import Encryption
 from duerow.errors import ConfigurationError
-from duerow.spark.schema import check_fits, checker, schema_of
+from duerow.spark.glance import glance
+from duerow.spark.schema import check_fits, checker, frame_schema, schema_of
 from duerow.testing.conformance.fixtures import Place
 from duerow.testing.reading import everything
-from tests.spark.payloads import Address, Colour, Line, Order, Size
+from tests.spark.payloads import Address, Colour, Counted, Line, Order, Size
 
 ALIKE = 60
 """Random values of each type in one batch."""
@@ -125,11 +127,12 @@ def test_a_payload_that_does_not_fit_its_columns_is_buried_alone_with_the_reason
         ({"n": 1, "some": [{"x": True}]}, "payload.some[0].x is True, no number"),
         ({"n": 1, "price": "1.234"}, "payload.price is '1.234', no decimal of 3 digits and 2 behind the point"),
         (b"bytes", "no object"),
+        ({"n": 1, "day": "20260101"}, "payload.day is '20260101', no date such as 2026-03-01"),
     ]
     ids = [db.queue("a").push(payload).id for payload, _ in bad]
     good = [{"n": 5, "at": "2026-01-01T00:00:00Z", "some": [{"x": 1}, None], "price": "1.23", "more": 1}, {"n": None}]
     db.queue("a").push_many([Draft(payload) for payload in good])
-    schema = "n int, at timestamp, some array<struct<x double>>, price decimal(5, 2)"
+    schema = "n int, at timestamp, some array<struct<x double>>, price decimal(5, 2), day date"
     station = Frame("a", lambda frame: frame, "b", schema=schema)
 
     tallies = spark.run(Pipeline("p", [station], outputs=["b"]), place.url, session, **place.settings)
@@ -140,10 +143,25 @@ def test_a_payload_that_does_not_fit_its_columns_is_buried_alone_with_the_reason
         assert reason in str(dead[id])
     some = [{"x": 1.0}, None]
     assert sorted((m.payload for m in db.queue("b").find()), key=str) == [
-        {"n": 5, "at": "2026-01-01T00:00:00.000000Z", "some": some, "price": "1.23"},
-        {"n": None, "at": None, "some": None, "price": None},
+        {"n": 5, "at": "2026-01-01T00:00:00.000000Z", "some": some, "price": "1.23", "day": None},
+        {"n": None, "at": None, "some": None, "price": None, "day": None},
     ]
     assert tallies["a"].settled == 2
+
+
+@pytest.mark.parametrize("place", ["sqlite"], indirect=True)
+def test_a_declared_integer_beyond_64_bits_is_buried_alone_with_the_reason(
+    session: SparkSession, place: Place, db: duerow.Database
+) -> None:
+    counts = db.queue("a", payload=Counted)
+    counts.push_many([Draft(Counted(1, "costs $int")), Draft(Counted(1 << 64, "")), Draft(Counted(2, ""))])
+    station = Frame("a", lambda frame: frame, "b", payload=Counted)
+
+    spark.run(Pipeline("p", [station], outputs=["b"]), place.url, session, **place.settings)
+
+    (dead,) = db.queue("a").find()
+    assert "payload.n is 18446744073709551616, an integer beyond 64 bits" in str(dead.last_error)
+    assert [message.payload["n"] for message in db.queue("b").find()] == [1, 2]
 
 
 # Without Spark at work.
@@ -176,6 +194,8 @@ def test_what_no_column_can_hold_is_refused_with_the_path_to_it() -> None:
     ):
         with pytest.raises(ConfigurationError, match=why):
             schema_of(of)
+    with pytest.raises(ConfigurationError, match="frame 'a': the only field of its payloads is called 'payload'"):
+        frame_schema(Frame("a", print, "b", schema=T.StructType([T.StructField("payload", T.StringType())])))
 
 
 def test_a_result_that_does_not_fit_the_next_queue_is_told_by_its_columns() -> None:
@@ -200,13 +220,18 @@ def test_a_result_that_does_not_fit_the_next_queue_is_told_by_its_columns() -> N
 @pytest.mark.parametrize(
     ("of", "fit", "unfit"),
     [
-        (T.LongType(), [(1 << 63) - 1, -(1 << 63)], [1 << 63, 1.0, True, "1"]),
+        (T.LongType(), [(1 << 63) - 1, -(1 << 63)], [1 << 63, 1.0, True, "1", {"$int": "9223372036854775808"}]),
         (
             T.DecimalType(38, 18),
             ["1e-18", Decimal("-1E+19"), 10**19, "0", "0E+99"],
-            ["1e-19", 10**20, True, "x", "NaN"],
+            ["1e-19", 10**20, True, "x", "NaN", "1_0", " 1", "1,5", [0, [1], 0]],
         ),
-        (T.TimestampType(), ["2026-01-01T00:00:00+02:00"], ["2026-01-01T00:00:00", "x", 1]),
+        (
+            T.TimestampType(),
+            ["2026-01-01T00:00:00+02:00"],
+            ["2026-01-01T00:00:00", "20260101T000000Z", "2026-01-01T00:00:00,5Z", "x", 1],
+        ),
+        (T.DateType(), ["2026-01-01"], ["20260101", "2026-W01-1", "2026-01-01T00:00:00Z", "2026-02-30", "20000", 1]),
         (T.TimestampNTZType(), ["2026-01-01T00:00:00"], ["2026-01-01T00:00:00Z"]),
         (T.MapType(T.StringType(), T.DateType()), [{}, {"a": None}, {"a": "2026-01-01"}], [{"a": "x"}, []]),
         (T.BinaryType(), ["", "YQ=="], ["é", "a"]),
@@ -217,3 +242,40 @@ def test_what_a_column_holds_is_what_spark_reads(of: Any, fit: list[Any], unfit:
     check = checker(of, zoned=True)
     assert [value for value in fit if check(value) is not None] == []
     assert [value for value in unfit if check(value) is None] == []
+
+
+json_values = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.sampled_from([127, 128, -129, 1 << 31, 1 << 63, -(1 << 63), 1.0, 2.5, 1e23, "", "1", "2026-01-01"]),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from(["a", "B c", "n"]), inner, max_size=3),
+    max_leaves=6,
+)
+plain_types = st.recursive(
+    st.sampled_from([T.LongType(), T.IntegerType(), T.ByteType(), T.DoubleType(), T.StringType(), T.BooleanType()]),
+    lambda inner: st.one_of(
+        inner.map(T.ArrayType),
+        inner.map(lambda of: T.MapType(T.StringType(), of)),
+        st.lists(inner, min_size=1, max_size=3).map(
+            lambda all: T.StructType(
+                [T.StructField(name, of) for name, of in zip(["a", "B c", "n"], all, strict=False)]
+            )
+        ),
+    ),
+    max_leaves=4,
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(of=plain_types, value=json_values)
+def test_what_is_seen_to_fit_at_a_glance_fits_when_it_is_looked_at_closely(of: Any, value: Any) -> None:
+    if glance(of)(msgspec.json.encode(value).decode()):
+        assert value is None or checker(of)(value) is None
+
+
+def test_most_payloads_are_seen_to_fit_at_a_glance() -> None:
+    columns = [("n", T.LongType()), ("x", T.DoubleType()), ("a", T.ArrayType(T.StringType())), ("b c", T.ByteType())]
+    of = T.StructType([T.StructField(name, kind) for name, kind in columns])
+    assert all(map(glance(of), ['{"n":-1,"x":2,"a":["x",null,{}],"b c":127}', "{}", '{"n":null,"x":1e23,"y":[{}]}']))
+    assert not any(map(glance(of), ['{"b c":128}', '{"n":1.0}', "[]", '{"a":5}', '{"x":"1"}']))
+    assert not glance(T.StructType([T.StructField("at", T.TimestampType())]))("{}")

@@ -13,6 +13,7 @@ import duerow
 from duerow import Draft, Frame, Pipeline, Sink, spark
 from duerow.errors import ConfigurationError
 from duerow.retry import fixed, limited
+from duerow.spark.frames import TIME_RULES
 from duerow.testing.conformance.fixtures import Place
 from tests.spark.payloads import Numbered
 from tests.spark.test_stations import found
@@ -111,9 +112,11 @@ def test_a_loop_through_a_frame_ends_at_max_hops_with_the_reason(
     session: SparkSession, place: Place, db: duerow.Database
 ) -> None:
     db.queue("a").push({"n": 1})
-    station = Frame(
-        "a", lambda frame: frame.groupBy("n").count().withColumn("_queue", F.lit("a")), ["a", "b"], schema="n int"
-    )
+
+    def again(frame: DataFrame) -> DataFrame:
+        return frame.groupBy("n").count().withColumns({"_queue": F.lit("a"), "_headers": F.lit('{"of": "its own"}')})
+
+    station = Frame("a", again, ["a", "b"], schema="n int")
     spark.run(Pipeline("p", [station], outputs=["b"], max_hops=2), place.url, session, **place.settings)
     (dead,) = db.queue("a").find()
     assert (dead.status, dead.headers["hops"]) == ("dead", 2)
@@ -132,6 +135,13 @@ MISTAKES: list[tuple[dict[str, Any], Any, str]] = [
     ({"rowwise": True}, lambda frame: frame.drop("_id"), "has no column _id, by which each row"),
     ({}, lambda frame: frame.crossJoin(frame), "has the column '_attempts', .* twice"),
     ({}, lambda frame: frame.withColumn("_due", F.lit("soon")), "has _due as string; it is a column of type timestamp"),
+    ({}, lambda frame: frame.withColumn("_hops", F.lit(0)), "has a column '_hops'"),
+    ({}, lambda frame: frame.withColumn("_Error", F.lit("x")), "the column '_Error'; .* is written '_error'"),
+    (
+        {},
+        lambda frame: frame.select(F.lit(1).alias("x"), F.lit(2).alias("X")),
+        "cannot be written as messages: .*AMBIGUOUS_REFERENCE",
+    ),
     ({"to": ["b", "c"]}, kept, "has no column _queue, and may go to 'b', 'c'"),
     (
         {"to": "typed"},
@@ -159,6 +169,22 @@ def test_a_mistake_in_the_function_is_told_before_anything_is_done(
             ({"n": n}, 0, None) for n in range(3)
         ]
     assert db.queues() == ["a"]
+
+
+@pytest.mark.parametrize("place", ["sqlite"], indirect=True)
+def test_times_are_not_read_or_written_by_old_rules_that_change_them(
+    session: SparkSession, place: Place, db: duerow.Database
+) -> None:
+    db.queue("a").push({"at": "2026-03-01T12:00:00.123456Z"})
+    session.conf.set(TIME_RULES, "LEGACY")
+    try:
+        for schema, function in (("at timestamp", kept), ("n int", lambda f: f.select(F.current_date().alias("day")))):
+            station = Frame("a", function, "b", schema=schema)
+            with pytest.raises(ConfigurationError, match=f"'a': {TIME_RULES} is LEGACY"):
+                spark.step(Pipeline("p", [station], outputs=["b"]), place.url, session, **place.settings)
+    finally:
+        session.conf.unset(TIME_RULES)
+    assert [(m.attempts, m.leased_by) for m in db.queue("a").peek(9)] == [(0, None)]
 
 
 @pytest.mark.parametrize("place", ["sqlite"], indirect=True)

@@ -7,6 +7,7 @@ import importlib.util
 import os
 import stat
 import subprocess
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,7 +18,7 @@ from pyspark.sql import SparkSession
 import duerow
 from duerow import Pipeline, Sink, spark
 from duerow.errors import ConfigurationError, NotSupported, SchemaOutdated, StationFailed
-from duerow.spark import java, probe
+from duerow.spark import java, probe, progress
 
 
 def master(address: str) -> Any:
@@ -72,6 +73,17 @@ def test_an_executor_that_can_work_has_no_problem(tmp_path: Path) -> None:
     assert [row["problem"] for row in batch.to_pylist()] == [""]
 
 
+def test_of_an_error_that_is_told_which_says_what_happened() -> None:
+    python = "[UDF_ERROR] It failed.\nTraceback (most recent call last):\n  [1]\nValueError: no twos\n\n\tat org.X"
+    java = (
+        "It failed.\norg.X: [MALFORMED] A record is malformed: [null].\nParse Mode: FAILFAST.\n\nJVM stacktrace:\norg.X"
+    )
+    assert probe.last_line(RuntimeError(python)) == "ValueError: no twos"
+    assert probe.last_line(RuntimeError(java)) == "[MALFORMED] A record is malformed: [null]. Parse Mode: FAILFAST."
+    assert probe.last_line(RuntimeError("a\nb")) == "b"
+    assert probe.last_line(RuntimeError()) == "RuntimeError"
+
+
 def test_a_function_that_executors_cannot_load_fails_its_station_and_claims_nothing(
     session: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -92,9 +104,25 @@ def test_a_setting_out_of_bounds_is_refused(tmp_path: Path, name: str, value: An
         spark.run(PIPELINE, f"sqlite:///{tmp_path}/queues.db", master("nowhere"), **{name: value})
 
 
-def test_only_a_url_is_taken(tmp_path: Path) -> None:
+def test_only_a_pipeline_and_a_url_are_taken() -> None:
     with pytest.raises(ConfigurationError, match="takes the URL"):
         spark.run(PIPELINE, object(), master("nowhere"))  # type: ignore[arg-type]
+    with pytest.raises(ConfigurationError, match="a Pipeline is what runs, not None"):
+        spark.run(None, "sqlite:///queues.db", master("nowhere"))  # type: ignore[arg-type]
+
+
+def test_bars_that_are_wanted_and_cannot_be_shown_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "rich.console", None)
+    with pytest.raises(ConfigurationError, match="bars need the module rich"), progress.bars(True, len):
+        pass
+    with progress.bars(None, len) as show:
+        show([])
+
+
+@pytest.mark.parametrize("cores", [0, -1, "2"])
+def test_a_session_has_a_number_of_cores_that_can_be(cores: Any) -> None:
+    with pytest.raises(ConfigurationError, match="cores"):
+        spark.session(cores=cores)
 
 
 # Java.

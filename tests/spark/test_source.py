@@ -2,21 +2,35 @@
 
 from __future__ import annotations
 
+import dataclasses
+import os
+import pickle
+import subprocess
+import sys
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 import duerow
-from duerow import Draft
+from duerow import Draft, adbc
 from duerow.encryption import Encryption
-from duerow.errors import ConfigurationError, InvalidCondition, InvalidMessage, KeyMissing, NotSupported
-from duerow.spark import source
+from duerow.errors import (
+    ConfigurationError,
+    InvalidCondition,
+    InvalidMessage,
+    KeyMissing,
+    NotSupported,
+    StoreUnavailable,
+)
+from duerow.spark import options as options_module
+from duerow.spark import pages, source
 from duerow.spark.columns import MESSAGE, TURN
 from duerow.spark.options import Options
 from duerow.spark.source import Reader, dealt, schema
@@ -119,7 +133,7 @@ def test_each_row_is_read_once_however_the_ids_are_dealt_out_and_cut_to_pages(
         orders.rollback(reservation, delay=timedelta(0))
     orders.commit_many(orders.reserve_many(50))
     monkeypatch.setattr(source, "NARROWEST", 3)
-    monkeypatch.setattr(source, "FIRST_PAGE", 2)
+    monkeypatch.setattr(pages, "FIRST_PAGE", 2)
 
     for queue, many in (("orders", 250), ("mail", 20), ("orders,mail", 270)):
         rows = read(place, queue=queue, partitions=4)
@@ -128,7 +142,9 @@ def test_each_row_is_read_once_however_the_ids_are_dealt_out_and_cut_to_pages(
     assert len({(row["id"], row["token"]) for row in turns}) == len(turns) == 150
 
 
-@pytest.mark.parametrize(("first", "last", "many"), [(1, 1, None), (5, 100_000, 3), (7, 7_000_000, None), (1, 10, 4)])
+@pytest.mark.parametrize(
+    ("first", "last", "many"), [(1, 1, None), (5, 100_000, 3), (7, 7_000_000, None), (1, 10, 4), (1, 9, 10**17)]
+)
 def test_ranges_cover_all_ids_once(first: int, last: int, many: int | None) -> None:
     hands = dealt(first, last, many)
     ranges = sorted(one for hand in hands for one in hand)
@@ -142,10 +158,83 @@ def test_rows_of_postgresql_come_as_arrow_and_not_by_way_of_python(
 ) -> None:
     db.queue("orders").push_many([Draft(n) for n in range(10)])
     by_values: list[int] = []
-    made = source.of_records
-    monkeypatch.setattr(source, "of_records", lambda *given: by_values.append(1) or made(*given))
-    assert len(read(place)) == 10
-    assert bool(by_values) == place.url.startswith("sqlite")
+    made = pages.of_records
+    monkeypatch.setattr(pages, "of_records", lambda *given: by_values.append(1) or made(*given))
+    rows = read(place)
+    assert len(rows) == 10
+    assert bool(by_values) == (not place.url.startswith("postgresql"))
+
+    monkeypatch.setattr(adbc, "is_installed", lambda driver: False)  # a task where the driver is missing
+    assert read(place) == rows
+    assert by_values
+
+
+TASK = """
+import gc, pickle, sys
+reader, parts = pickle.load(sys.stdin.buffer)
+print(sum(batch.num_rows for part in parts for batch in reader.read(part)))
+print([name for name in ("sqlalchemy", "psycopg", "pandas", "duerow.pipeline", "duerow.sync") if name in sys.modules])
+print(gc.get_freeze_count() > 0)
+"""
+
+
+@pytest.mark.parametrize("place", ["postgresql"], indirect=True)
+def test_a_task_that_gets_arrow_begins_to_read_without_a_store_and_without_pandas(
+    place: Place, db: duerow.Database
+) -> None:
+    orders = db.queue("orders")
+    orders.push_many([Draft(n, headers={"n": n}) for n in range(10)])
+    failed = orders.reserve()
+    assert failed is not None
+    orders.rollback(failed, delay=timedelta(0), error=ValueError("no line"))
+    options = options_of(place, queue="orders")
+    reader = Reader(options, schema(options))
+    carried = pickle.dumps((reader, reader.partitions()))
+    kept = {**os.environ, "SPARK_REUSE_WORKER": "1"}  # as Spark says to a process that it keeps
+    for environment, frozen in ((kept, "True"), (None, "False")):
+        task = subprocess.run(
+            [sys.executable, "-c", TASK], input=carried, env=environment, capture_output=True, check=True
+        )
+        assert task.stdout.decode().splitlines() == ["10", "[]", frozen]
+
+
+@pytest.mark.parametrize("place", ["postgresql"], indirect=True)
+def test_a_connection_that_broke_while_it_was_at_rest_is_noticed_and_the_servers_errors_are_duerows(
+    place: Place, db: duerow.Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    db.queue("orders").push(1)
+    options = options_of(place)
+    reader = Reader(options, schema(options))
+    [part] = reader.partitions()
+    arrow = part.pages.arrow
+    assert isinstance(arrow, adbc.AdbcScan)
+
+    def break_what_rests() -> None:
+        way, _ = adbc._at_rest[arrow.driver, arrow.address, arrow.prepare]
+        process = way.read("SELECT pg_backend_pid()", [])[0][0].as_py()
+        with psycopg.connect(place.url, autocommit=True) as connection:
+            connection.execute("SELECT pg_terminate_backend(%s, 10000)", [process])
+
+    assert len(list(reader.read(part))) == 1
+    break_what_rests()
+    with pytest.raises(StoreUnavailable):
+        list(reader.read(part))  # it has not rested long enough to be tried first
+    assert len(list(reader.read(part))) == 1
+
+    break_what_rests()
+    monkeypatch.setattr(adbc, "RESTED", 0.0)
+    assert len(list(reader.read(part))) == 1
+    assert reader.partitions()  # on the connection of the plan before
+    [planned] = [one for reach, one in options_module._planned.items() if reach == reader._reach]
+    [link] = planned.connections._at_hand
+    process = link.lent.driver_connection.info.backend_pid
+    with psycopg.connect(place.url, autocommit=True) as connection:
+        connection.execute("SELECT pg_terminate_backend(%s, 10000)", [process])
+    assert reader.partitions()  # on a new one
+
+    away = dataclasses.replace(arrow, address="postgresql://nobody@127.0.0.1:1/none")
+    with pytest.raises(StoreUnavailable), away.reading():
+        pass
 
 
 def test_encrypted_payloads_are_read_with_their_keys_as_they_are_kept_or_not_at_all(
@@ -199,6 +288,8 @@ def test_the_url_may_stand_in_the_environment_or_in_a_file_and_shows_in_no_plan(
         ({"table": "history", "where": "status = 'new'"}, InvalidCondition, "has no field 'status'"),
         ({"due_before": "2026-03-01"}, ConfigurationError, "due_before is a time such as"),
         ({"partitions": "0"}, ConfigurationError, "partitions is a number above zero"),
+        ({"limit": "9" * 5_000}, ConfigurationError, "limit is a number above zero, of at most 18 digits"),
+        ({"queue": " , "}, ConfigurationError, "option queue names no queue"),
         ({"partitions": "2", "limit": "5"}, ConfigurationError, "give limit or partitions"),
         ({"columns": "id,nothing"}, ConfigurationError, "no column nothing; there are id, token"),
         ({"columns": "id,id"}, ConfigurationError, "names columns once each"),
@@ -213,12 +304,18 @@ def test_an_option_that_cannot_be_is_said_before_a_database_is_asked(
         Reader(options, schema(options))
 
 
-def test_a_way_to_the_queues_must_be_given_and_be_there(tmp_path: Path) -> None:
+def test_a_way_to_the_queues_must_be_given_and_be_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EMPTY", " ")
+    (tmp_path / "binary").write_bytes(b"\xff\xfe")
     for given, said in (
         ({}, "not by none"),
         ({"urlenv": "NOT_THERE"}, "no environment variable NOT_THERE"),
         ({"urlfile": str(tmp_path / "none")}, "cannot be read: No such file"),
         ({"url": "x", "keysenv": "NOT_THERE"}, "option keysenv: .* no environment variable NOT_THERE"),
+        ({"url": "x", "keysenv": "EMPTY"}, "option keysenv gives no key: it is empty"),
+        ({"url": "x", "keysenv": "EMPTY", "keysfile": "y"}, "one of the options keysenv and keysfile"),
+        ({"urlenv": "EMPTY"}, "option urlenv gives no URL: it is empty"),
+        ({"urlfile": str(tmp_path / "binary")}, "binary is no text"),
     ):
         with pytest.raises(ConfigurationError, match=said):
             Options(given, ()).reach()

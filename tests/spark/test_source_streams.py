@@ -328,6 +328,8 @@ def test_what_cannot_be_sent_on_is_said_before_anything_is(columns: str, given: 
     [
         ({"queue": None}, "say which by the option queue"),
         ({"lease": "ten minutes"}, "option lease is a length of time such as 30s"),
+        ({"lease": "0s"}, "option lease is a length of time from 1ms to 365000d, not '0s'"),
+        ({"lease": "99999999999999d"}, "option lease is a length of time from 1ms"),
         ({"where": "payload.n = 1"}, "no option where here"),
     ],
 )

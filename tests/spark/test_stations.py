@@ -208,8 +208,9 @@ def test_a_move_into_a_queue_that_has_the_key_is_a_failed_attempt_of_that_messag
     db.queue("a").push_many([Draft(1, key="k"), Draft(2, key="l"), Draft(3)])
     pipeline = Pipeline("p", [Relay("a", lambda m: m.payload, to="b", retry=limited(1, AT_ONCE))], outputs=["b"])
 
-    spark.run(pipeline, place.url, session, **place.settings)
+    tallies = spark.run(pipeline, place.url, session, **place.settings)
 
+    assert tallies == {"a": spark.Tally(claimed=3, settled=2, buried=1)}
     assert sorted(map(str, found(db, "b").values())) == ["2", "3", "first"]
     (dead,) = db.queue("a").find()
     assert dead.last_error is not None

@@ -128,7 +128,7 @@ def test_sqlite_has_no_schemas(connect, tmp_path):
 
 def test_to_import_duerow_imports_no_tool_of_the_tests_and_no_driver():
     script = (
-        "import sys, duerow, duerow.aio; "
+        "import sys, duerow, duerow.aio; duerow.Worker; "
         "print([name for name in ('pytest', 'hypothesis', 'psycopg', 'aiosqlite', 'pyspark') if name in sys.modules])"
     )
     found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)

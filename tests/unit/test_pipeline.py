@@ -7,11 +7,14 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from msgspec import UNSET
+from msgspec.structs import replace
 
 import duerow
-from duerow import Bury, Commit, Draft, Drop, Message, Move, Pipeline, Relay, Retry, Rollback, Sink, Switch, aio
+from duerow import Bury, Commit, Draft, Drop, Frame, Message, Move, Pipeline, Relay, Retry, Rollback, Sink, Switch, aio
 from duerow.codec import encode
-from duerow.errors import ConfigurationError, InvalidMessage
+from duerow.errors import ConfigurationError, InvalidMessage, InvalidOutcome
+from duerow.pipeline.frame import Row
 from duerow.retry import fixed, limited
 from duerow.settlement import Settlement
 from duerow.testing.clock import MovableClock, seconds
@@ -118,6 +121,8 @@ def generating(message: Message) -> Iterator[Any]:
         (lambda: Sink("a", same, retry=5), "policy is 5"),
         (lambda: Pipeline("p", []), "no stations"),
         (lambda: Pipeline("p", [same]), "is no station"),
+        (lambda: Pipeline("p", Sink("a", same)), "its stations are a list, not Sink"),
+        (lambda: Pipeline("p", [Sink("a", same)], outputs=None), "outputs is a list of queues, not None"),
         (lambda: Pipeline("p q", [Sink("a", same)]), "'p q'"),
         (lambda: Pipeline("p", [Relay("a", same, to="b")], outputs="b"), r"outputs=\['b'\]"),
         (lambda: Pipeline("p", [Relay("a", same, to="b")], outputs=["b", "c d"]), "'c d'"),
@@ -128,6 +133,15 @@ def generating(message: Message) -> Iterator[Any]:
 def test_what_a_definition_cannot_be_is_said(make: Callable[[], Any], said: str) -> None:
     with pytest.raises(ConfigurationError, match=said):
         make()
+
+
+@pytest.mark.parametrize("to", ["b", ["b"], {"on": "b"}])
+def test_a_frame_with_one_way_on_needs_no_word_on_where_its_rows_go(to: Any) -> None:
+    station = Frame("a", same, to)
+    row = Row(1, None, None, UNSET, UNSET, UNSET, UNSET, UNSET, None)
+    assert station.target(row) == station.target(replace(row, way="b")) == "b"
+    with pytest.raises(InvalidOutcome, match="'c', which is none of"):
+        station.target(replace(row, way="c"))
 
 
 def test_a_lease_out_of_bounds_is_refused_with_the_station_that_has_it() -> None:

@@ -11,7 +11,7 @@ import typer
 from sqlalchemy.exc import SQLAlchemyError
 from typer.core import TyperGroup
 
-from duerow.cli import change, history, operate, pipeline, queue, schedule, schema, worker
+from duerow.cli import change, copy, history, operate, pipeline, queue, schedule, schema, worker
 from duerow.errors import DuerowError
 
 FAILED = 1
@@ -53,6 +53,7 @@ app.command("resume")(operate.resume)
 app.command("drain")(operate.drain)
 app.command("queues")(operate.queues)
 app.command("redrive")(operate.redrive)
+app.command("copy")(copy.copy)
 app.command("history")(history.history)
 app.command("replay")(history.replay)
 app.command("worker")(worker.work)

@@ -307,6 +307,8 @@ def _as_text(value: Any) -> str | None:
         return value
     if value is None or (isinstance(value, float) and not isfinite(value)):
         return None
+    if isinstance(value, float) and value.is_integer() and abs(value) < _EXACT:
+        value = int(value)  # one number to JSON, which some programs write as 1.0
     try:
         text = msgspec.json.encode(value).decode()
     except (TypeError, ValueError):
@@ -315,3 +317,6 @@ def _as_text(value: Any) -> str | None:
 
 
 _WORDS: Final = ("true", "false", "null")
+
+_EXACT: Final = 1 << 53
+"""Below this each integer is a float."""

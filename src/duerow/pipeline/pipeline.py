@@ -144,7 +144,10 @@ class Pipeline:
 
 
 def _all_stations(pipeline: Pipeline) -> tuple[Station, ...]:
-    stations = tuple(pipeline.stations)
+    given: object = pipeline.stations
+    if not isinstance(given, Iterable):
+        raise ConfigurationError(f"{pipeline}: its stations are a list, not {given!r:.120}")
+    stations = tuple(given)
     if not stations:
         raise ConfigurationError(f"{pipeline} has no stations; give it at least one")
     for station in stations:
@@ -156,9 +159,12 @@ def _all_stations(pipeline: Pipeline) -> tuple[Station, ...]:
 
 
 def _all_outputs(pipeline: Pipeline) -> tuple[str, ...]:
-    if isinstance(pipeline.outputs, str):
-        raise ConfigurationError(f"{pipeline}: outputs is a list of queues; write outputs=[{pipeline.outputs!r}]")
-    outputs = tuple(pipeline.outputs)
+    given: object = pipeline.outputs
+    if isinstance(given, str):
+        raise ConfigurationError(f"{pipeline}: outputs is a list of queues; write outputs=[{given!r}]")
+    if not isinstance(given, Iterable):
+        raise ConfigurationError(f"{pipeline}: outputs is a list of queues, not {given!r:.80}")
+    outputs = tuple(given)
     for output in outputs:
         check_name(f"an output of {pipeline}", output)
     return outputs

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 import pyarrow as pa
@@ -21,6 +21,7 @@ from pyspark.sql.types import (
 )
 
 from duerow import codec
+from duerow.arrays import maps, texts
 from duerow.codec import SEALED
 from duerow.errors import ConfigurationError
 from duerow.message import Scalar
@@ -138,27 +139,26 @@ class Shape:
     def _column(self, table: pa.Table, wanted: pa.Field) -> pa.ChunkedArray:
         found = table.column(wanted.name)
         if wanted.name == "headers":
-            return _each(found, _header_pairs, wanted.type)
+            return _each(found, lambda known: maps([_header_pairs(text) for text in known]), wanted.type)
         if wanted.name in _ERRORS:
-            return _each(found, _said, wanted.type)
+            return _each(found, lambda known: texts([_said(text) for text in known]), wanted.type)
         if wanted.name == "payload" and not self._as_kept:
             return self._opened(found, table.column("kind"))
-        if wanted.name == "kind" and not self._as_kept:
+        if wanted.name == "kind" and not self._as_kept and _is_any_sealed(found):
             return pc.replace_substring_regex(found, pattern=r"\+encrypted$", replacement="")
         return found
 
     def _opened(self, payloads: pa.ChunkedArray, kinds: pa.ChunkedArray) -> pa.ChunkedArray:
         """Return payloads with those decrypted that are encrypted; the others are not looked at."""
-        sealed = pc.ends_with(kinds, pattern=SEALED)
-        if not pc.any(sealed).as_py():
+        if not _is_any_sealed(kinds):
             return payloads
-        texts = payloads.to_pylist()
-        for place, (kind, is_sealed) in enumerate(zip(kinds.to_pylist(), sealed.to_pylist(), strict=True)):
-            if is_sealed:
+        opened = payloads.to_pylist()
+        for place, kind in enumerate(kinds.to_pylist()):
+            if kind.endswith(SEALED):
                 if self._sealing is None:
-                    raise codec.key_missing(texts[place])
-                texts[place] = self._sealing.open(kind, texts[place]).text
-        return pa.chunked_array([pa.array(texts, pa.string())])
+                    raise codec.key_missing(opened[place])
+                opened[place] = self._sealing.open(kind, opened[place]).text
+        return pa.chunked_array([texts(opened)])
 
 
 def of_records(records: Sequence[Record | Past], names: Sequence[str], types: dict[str, DataType]) -> pa.Table:
@@ -172,14 +172,18 @@ def of_records(records: Sequence[Record | Past], names: Sequence[str], types: di
     )
 
 
-def _each(texts: pa.ChunkedArray, made_of: Callable[[str], Any], kind: pa.DataType) -> pa.ChunkedArray:
+def _each(found: pa.ChunkedArray, made_of: Callable[[list[str]], pa.Array], kind: pa.DataType) -> pa.ChunkedArray:
     """Return what is made of each text; equal ones, as most are, are made only once."""
-    if texts.null_count == len(texts):
-        return pa.chunked_array([pa.nulls(len(texts), kind)])
-    encoded = texts.combine_chunks().dictionary_encode()
+    if found.null_count == len(found):
+        return pa.chunked_array([pa.nulls(len(found), kind)])
+    encoded = found.combine_chunks().dictionary_encode()
     encoded = encoded.combine_chunks() if isinstance(encoded, pa.ChunkedArray) else encoded
-    made = pa.array([made_of(text) for text in encoded.dictionary.to_pylist()], kind)
-    return pa.chunked_array([made.take(encoded.indices)])
+    return pa.chunked_array([made_of(encoded.dictionary.to_pylist()).take(encoded.indices)])
+
+
+def _is_any_sealed(kinds: pa.ChunkedArray) -> bool:
+    """Return whether any payload is encrypted."""
+    return bool(pc.any(pc.ends_with(kinds, pattern=SEALED)).as_py())
 
 
 def _header_pairs(text: str) -> list[tuple[str, str]]:

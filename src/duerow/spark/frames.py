@@ -28,7 +28,7 @@ from duerow.errors import (
     StoreUnavailable,
 )
 from duerow.pipeline import Frame
-from duerow.pipeline.frame import TAKEN
+from duerow.pipeline.frame import RESERVED, TAKEN
 from duerow.reservation import Reservation
 from duerow.settlement import Bury, Rollback, Settlement
 from duerow.spark import reading, writing
@@ -41,6 +41,7 @@ from duerow.spark.schema import (
     PAYLOAD,
     check_fits,
     frame_schema,
+    has_times,
     payload_columns,
     payload_text,
     schema_of,
@@ -49,10 +50,11 @@ from duerow.spark.schema import (
 from duerow.spark.task import OUTAGE, WORKER, Tally
 from duerow.spark.writing import COLUMNS, Writing, Written, open_task, packed, read_written, write_task
 from duerow.store import Committed, Lent, Query, Turn
-from duerow.working.pace import Backoff
+from duerow.working.pace import patiently
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
+    from pyspark.sql.types import DataType
 
 T = TypeVar("T")
 
@@ -60,6 +62,9 @@ LOG: Final = logging.getLogger("duerow.spark")
 
 SPARE: Final = 3
 """Failures in a row, beyond those that it takes to find one guilty message, after which a batch is put off."""
+
+
+TIME_RULES: Final = "spark.sql.legacy.timeParserPolicy"
 
 
 class BatchFailed(Exception):
@@ -87,6 +92,7 @@ class FrameJob(Job):
         super().__init__(run, station)
         self._queue = station.queue(run.database)
         self._schema = frame_schema(station)
+        self._check_times(self._schema)
         types = {one.name: one.payload for one in run.pipeline.stations}
         self._targets = {queue: types.get(queue) for queue in station.targets}
         self._expected = {queue: schema_of(of) for queue, of in self._targets.items() if of is not None}
@@ -264,7 +270,7 @@ class FrameJob(Job):
             messages = self._messages(batch)
             result = self._called(with_columns(messages, self._schema))
             try:
-                task, rows = self._outgoing(result, messages, batch, name)
+                task, rows = self._written(result, messages, batch, name)
                 try:
                     written = read_written(rows.mapInArrow(write_task(task), writing.SCHEMA).collect())
                 except PicklingError as error:
@@ -308,6 +314,17 @@ class FrameJob(Job):
             )
         return result
 
+    def _written(self, result: DataFrame, messages: DataFrame, batch: Batch, name: str) -> tuple[Writing, DataFrame]:
+        """Return what `_outgoing` does; raise ConfigurationError if Spark cannot write such columns as messages."""
+        from pyspark.errors import AnalysisException
+
+        try:
+            task, rows = self._outgoing(result, messages, batch, name)
+            rows.schema  # noqa: B018 - which Spark Connect finds out only when it is asked
+        except AnalysisException as error:
+            raise self._unfit(f"cannot be written as messages: {error}") from error
+        return task, rows
+
     def _outgoing(self, result: DataFrame, messages: DataFrame, batch: Batch, name: str) -> tuple[Writing, DataFrame]:
         """Return what to tell the tasks that write, and the result as they are handed it."""
         from pyspark.sql import functions
@@ -318,10 +335,11 @@ class FrameJob(Job):
         written: Any = None
         if payload_columns(result.schema):
             text, written = payload_text(result)
+            self._check_times(written)
             has.add(PAYLOAD)
             for queue, expected in self._expected.items():
                 check_fits(self.station, queue, expected, written)
-        if self._counts_hops and "_headers" not in has:
+        if self._counts_hops:  # also where the result has headers: they may be none of a message's
             moved = functions.get_json_object("_headers", "$.hops").cast("int")
             result = result.crossJoin(functions.broadcast(messages.agg(functions.max(moved).alias(HOPS_COLUMN))))
             has.add(HOPS_COLUMN)
@@ -330,6 +348,16 @@ class FrameJob(Job):
         receipts = packed(batch) if self.station.rowwise else b""
         return Writing(self._desk, name, frozenset(has), written, receipts), result.select(*named)
 
+    def _check_times(self, of: DataType | None) -> None:
+        """Raise ConfigurationError if columns hold times, and Spark reads them by rules that change them."""
+        if of is None or not has_times(of):
+            return
+        if (self._run.spark.conf.get(TIME_RULES, "") or "").upper() == "LEGACY":
+            raise ConfigurationError(
+                f"{self.station}: {TIME_RULES} is LEGACY, by which Spark takes 0.123456 s in a payload for 123 s; "
+                "set it to CORRECTED for this session"
+            )
+
     def _check_columns(self, result: DataFrame) -> None:
         """Raise ConfigurationError unless the columns of a result can be messages."""
         from pyspark.sql import types
@@ -337,6 +365,10 @@ class FrameJob(Job):
         names = result.columns
         if twice := sorted({name for name in names if names.count(name) > 1}):
             raise self._unfit(f"has the column {', '.join(map(repr, twice))} twice; drop or rename one")
+        if HOPS_COLUMN in map(str.lower, names):
+            raise self._unfit(f"has a column {HOPS_COLUMN!r}, as frames have themselves on their way; rename it")
+        if odd := [name for name in names if name not in RESERVED and name.lower() in RESERVED]:
+            raise self._unfit(f"has the column {odd[0]!r}; the one that frames know is written {odd[0].lower()!r}")
         if self.station.rowwise and "_id" not in names:
             raise self._unfit(
                 "has no column _id, by which each row is known as a message's; keep it, or leave rowwise out"
@@ -388,19 +420,14 @@ class FrameJob(Job):
         dropped = batch.of(set(batch.ids).difference(returned))
         for piece in dropped.pieces():
             turns = [Turn(receipt, _DROPPED, self._group(batch, receipt.id)) for receipt in piece]
-            refused = self._patiently(lambda turns=turns: self._settled(turns))  # type: ignore[misc]
+            refused = self._patiently(lambda turns=turns: self._queue.end_turns(turns))  # type: ignore[misc]
             self.count(Tally(settled=len(turns) - len(refused)))
-            self._run.database.meter.ended(self.station.name, len(turns) - len(refused))
         ((most, number),) = Counter(returned).most_common(1) or [(0, 0)]
         if number > 1:
             raise StationFailed(
                 f"{self.station} of {self._run.pipeline}: two partitions of its result have the _id {most}; the row of "
                 "one went on, that of the other was refused. With rowwise=True a result has each _id once"
             )
-
-    def _settled(self, turns: Sequence[Turn]) -> Any:
-        store, keep = self._run.database.store, self._queue.keeping
-        return self._run.database.run(lambda: store.settle(turns, keep), None, len(turns))
 
     def _publish(self, written: Sequence[Written], batch: Batch, name: str) -> None:
         """End all turns of the batch and push what was staged, in one transaction."""
@@ -434,13 +461,7 @@ class FrameJob(Job):
 
     def _patiently(self, ask: Callable[[], T]) -> T:
         """Return the database's answer; wait for it while it is away, as long as the tasks do."""
-        outage, patient_until = Backoff(), time.monotonic() + OUTAGE
-        while True:
-            try:
-                return ask()
-            except StoreUnavailable:
-                if time.monotonic() > patient_until or self._run.stop.wait(outage.next()):
-                    raise
+        return patiently(ask, OUTAGE, self._run.stop.wait)
 
 
 _DONE: Final = Committed()

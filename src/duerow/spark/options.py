@@ -9,16 +9,20 @@ from __future__ import annotations
 import os
 import re
 import socket
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from duerow.errors import ConfigurationError, InvalidMessage, NotSupported
-from duerow.message import check_moment, check_queue_name
-from duerow.sync.database import Database, connect
+from duerow.errors import ConfigurationError, InvalidMessage, NotSupported, StoreUnavailable
+from duerow.message import check_moment, check_queue_name, check_span
+
+if TYPE_CHECKING:
+    from duerow.payloads import Sealing
+    from duerow.sync.database import Database
 
 REACH: Final = frozenset({"url", "urlenv", "urlfile", "keysenv", "keysfile"})
 SETTINGS: Final = frozenset({"prefix", "schema", "prepare_threshold", "synchronous", "busy_timeout"})
@@ -29,6 +33,11 @@ SPARKS: Final = frozenset({"checkpointlocation", "queryname"})
 
 OF_TABLE: Final = "option."
 """How Spark calls the options of a table in its catalog, when the table is made."""
+
+DIGITS: Final = 18
+"""Of a number at the most: every database takes such a number of rows."""
+
+SHORTEST: Final = timedelta(milliseconds=1)
 
 _SPAN = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)")
 _UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0}
@@ -59,14 +68,21 @@ class Reach:
         """
         return _database(self)
 
+    @property
+    def sealing(self) -> Sealing | None:
+        """What decrypts payloads; None without keys."""
+        if not self.keys:
+            return None
+        from duerow.encryption import Encryption
+
+        return Encryption(self.keys)
+
     def open(self) -> Database:
         """Return a new way to the queues, to be closed."""
-        settings: dict[str, Any] = dict(self.settings)
-        if self.keys:
-            from duerow.encryption import Encryption
+        from duerow.sync.database import connect  # a task that reads as Arrow needs no store
 
-            settings["encryption"] = Encryption(self.keys)
-        database = connect(self.url, **settings)
+        settings: dict[str, Any] = dict(self.settings)
+        database = connect(self.url, encryption=self.sealing, **settings)
         capabilities = database.store.capabilities
         here = socket.gethostname()
         if not capabilities.processes or (not capabilities.hosts and here != self.host):
@@ -77,8 +93,49 @@ class Reach:
             )
         return database
 
+    @contextmanager
+    def planning(self) -> Iterator[Database]:
+        """Lend a way to the queues whose tables were looked at just now.
 
-@lru_cache(maxsize=4)
+        Spark keeps the process that plans queries for a while, so a server's connections rest there for the next one.
+        A file is opened anew: by now another one may be in its place.
+        """
+        database = self._seen_again() or self.open()
+        try:
+            yield database
+        except BaseException:
+            database.close()
+            raise
+        if not database.store.capabilities.hosts:
+            database.close()
+            return
+        _planned[self] = database
+        while len(_planned) > KEPT:
+            _planned.pop(next(iter(_planned))).close()
+
+    def _seen_again(self) -> Database | None:
+        """Return what the query before was planned with, if the server is still there."""
+        database = _planned.pop(self, None)
+        if database is None:
+            return None
+        try:
+            database.run(database.store.check)
+        except StoreUnavailable:  # it went away in between; a new connection will tell if it has not come back
+            database.close()
+            return None
+        except BaseException:
+            database.close()
+            raise
+        return database
+
+
+KEPT: Final = 4
+"""Databases to which a process keeps its connections."""
+
+_planned: Final[dict[Reach, Database]] = {}
+
+
+@lru_cache(maxsize=KEPT)
 def _database(reach: Reach) -> Database:
     """Return this process's database; Spark keeps its Python processes from task to task."""
     return reach.open()
@@ -126,9 +183,20 @@ class Options:
                 f"and urlfile (a file of the driver's), not by {' and '.join(ways) or 'none'}"
             )
         settings = tuple(sorted((name, self._given[name]) for name in SETTINGS & self._given.keys()))
+        url = (self._given.get("url") or self._secret("urlenv", "urlfile") or "").strip()
+        if not url:
+            raise ConfigurationError(f"option {ways[0]} gives no URL: it is empty")
+        return Reach(url, settings, self._keys(), socket.gethostname())
+
+    def _keys(self) -> tuple[str, ...]:
+        """Return the keys of payloads; none if none are asked for, since without them payloads are in clear text."""
+        ways = [name for name in ("keysenv", "keysfile") if name in self._given]
+        if len(ways) > 1:
+            raise ConfigurationError("give one of the options keysenv and keysfile, not both")
         keys = tuple((self._secret("keysenv", "keysfile") or "").replace(",", " ").split())
-        url = self._given.get("url") or self._secret("urlenv", "urlfile") or ""
-        return Reach(url.strip(), settings, keys, socket.gethostname())
+        if ways and not keys:
+            raise ConfigurationError(f"option {ways[0]} gives no key: it is empty; leave it out for clear text")
+        return keys
 
     def _secret(self, by_variable: str, by_file: str) -> str | None:
         if (variable := self._given.get(by_variable)) is not None:
@@ -140,6 +208,8 @@ class Options:
                 return Path(file).read_text(encoding="utf-8")
             except OSError as error:
                 raise ConfigurationError(f"option {by_file}: {file} cannot be read: {error.strerror}") from error
+            except UnicodeDecodeError:
+                raise ConfigurationError(f"option {by_file}: {file} is no text") from None  # what it holds is secret
         return None
 
     def text(self, name: str) -> str | None:
@@ -162,8 +232,10 @@ class Options:
         said = self._given.get(name)
         if said is None:
             return None
-        if not said.isascii() or not said.isdigit() or int(said) < 1:
-            raise ConfigurationError(f"option {name} is a number above zero, not {said!r:.80}")
+        if not said.isascii() or not said.isdigit() or len(said) > DIGITS or int(said) < 1:
+            raise ConfigurationError(
+                f"option {name} is a number above zero, of at most {DIGITS} digits, not {said!r:.80}"
+            )
         return int(said)
 
     def span(self, name: str, default: timedelta) -> timedelta:
@@ -173,7 +245,13 @@ class Options:
             return default
         if not (found := _SPAN.fullmatch(said.strip().lower())):
             raise ConfigurationError(f"option {name} is a length of time such as 30s, 10m or 1h, not {said!r:.80}")
-        return timedelta(seconds=float(found[1]) * _UNITS[found[2]])
+        try:
+            span = timedelta(seconds=float(found[1]) * _UNITS[found[2]])
+            return check_span(f"option {name}", span, SHORTEST)
+        except (OverflowError, InvalidMessage) as error:
+            raise ConfigurationError(
+                f"option {name} is a length of time from 1ms to 365000d, not {said!r:.80}"
+            ) from error
 
     def moment(self, name: str) -> datetime | None:
         """Return an option that is a time with its zone; None if it is not given."""
@@ -195,6 +273,8 @@ class Options:
     def queues(self) -> tuple[str, ...] | None:
         """Return the queues that are named; None: none is, which means all."""
         names = self.names("queue")
+        if names == ():
+            raise ConfigurationError("option queue names no queue: leave it out for all, or name one or several")
         return None if names is None else tuple(check_queue_name(name) for name in names)
 
     def queue(self) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Final
@@ -90,8 +91,19 @@ def _look(url: str, settings: Mapping[str, Any], ours: str) -> Callable[[Iterabl
 
 
 def last_line(error: BaseException) -> str:
-    """Return the line of an error of Spark's that says what happened: the last of the Python traceback in it."""
+    """Return what an error of Spark's says: the last line of the Python traceback in it, else what Java says."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     ends = [place for place, line in enumerate(lines) if line.startswith("at ") or "JVM stacktrace" in line]
     lines = lines[: ends[0]] if ends else lines
-    return lines[-1][:500] if lines else type(error).__name__
+    if not lines:
+        return type(error).__name__
+    of_spark = [place for place, line in enumerate(lines) if _CONDITION.search(line)]
+    if not of_spark or any(line.startswith("Traceback") for line in lines):
+        return lines[-1][:500]
+    said = " ".join(lines[of_spark[-1] :])
+    begin = _CONDITION.search(said)
+    return said[begin.start() if begin else 0 :][:500]
+
+
+_CONDITION: Final = re.compile(r"\[[A-Z][A-Z0-9_.]+\] ")
+"""How Spark begins its own errors."""

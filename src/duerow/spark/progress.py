@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
+from duerow.errors import ConfigurationError
 from duerow.spark.jobs import Job
 
 EVERY: Final = 1.0
@@ -24,13 +25,16 @@ def bars(wanted: bool | None, left: Callable[[str], int]) -> Iterator[Show]:
     Args:
         wanted: whether to show any; None: where standard error is a terminal and the package rich is installed.
         left: how many messages are left in a queue.
+
+    Raises:
+        ConfigurationError: they are wanted, and rich is not installed.
     """
     try:
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-    except ModuleNotFoundError:
+    except ModuleNotFoundError as error:
         if wanted:
-            raise
+            raise ConfigurationError(f"bars need the module {error.name}: pip install 'duerow[cli]'") from error
         wanted = False
     if not (sys.stderr.isatty() if wanted is None else wanted):
         yield lambda jobs: None

@@ -20,12 +20,14 @@ from duerow.pipeline import Frame
 from duerow.reservation import Reservation
 from duerow.settlement import Bury, Release, Settlement
 from duerow.spark.batch import Range
+from duerow.spark.glance import glance
+from duerow.spark.keeping import keep_what_is_imported
 from duerow.spark.schema import check_text, checker, needs_check
 from duerow.spark.task import Access, Settler, Tally, database_of
 from duerow.store import Record
 from duerow.sync.database import Database
 from duerow.translation import HOPS
-from duerow.typed import Declared
+from duerow.typed import LARGE, Declared
 from duerow.working.attempt import Attempt
 from duerow.working.hand import Ended
 
@@ -70,6 +72,7 @@ def read_task(desk: Desk, claim: str, ranges: Sequence[Range]) -> Callable[[Iter
         numbers = [number for batch in batches for number in batch.column(0).to_pylist()]
         for number in numbers:
             yield from reader(desk).read(claim, *ranges[number])
+        keep_what_is_imported()
 
     read.__name__ = desk.name
     return read
@@ -100,9 +103,9 @@ class Reader:
         of: Any = station.payload
         self._declared: Declared[Any] | None = None if of is None else Declared(of)
         given = station.schema is not None
-        self._check = None
-        if schema is not None and (given or needs_check(schema)):
-            self._check = checker(schema, zoned=not given)
+        always = schema is not None and (given or needs_check(schema))
+        self._check = None if schema is None else checker(schema, zoned=not given)
+        self._fits = glance(schema) if schema is not None and always else None
 
     def read(self, claim: str, first: int, last: int) -> Iterator[RecordBatch]:
         """Yield the messages with ids from `first` to `last` that the claim still holds, as columns of SCHEMA."""
@@ -148,7 +151,7 @@ class Reader:
             value = self._declared.decode(kind, text)
             if kind != self._declared.kind:
                 text = self._declared.encode(value).text
-        if self._check is not None:
+        if self._check is not None and (LARGE in text or (self._fits is not None and not self._fits(text))):
             check_text(self._check, text)
         if record.headers is not None and not self._station.rowwise:
             self._check_hops(record)

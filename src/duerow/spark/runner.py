@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import secrets
 import threading
-import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -19,9 +18,9 @@ from duerow.spark.jobs import Job, MessageJob, Run
 from duerow.spark.probe import check_reach, probe
 from duerow.spark.progress import bars
 from duerow.spark.session import session
-from duerow.spark.task import OUTAGE, Access, Tally
+from duerow.spark.task import OUTAGE, Access, Tally, due_in, is_due
 from duerow.sync.database import Database, connect
-from duerow.working.pace import Backoff, Interval
+from duerow.working.pace import Interval, patiently
 from duerow.working.shift import Until, check_count, check_until
 
 if TYPE_CHECKING:
@@ -36,8 +35,6 @@ LONGEST_SLEEP: Final = 0.5
 LOG: Final = logging.getLogger("duerow.spark")
 
 Tallies = dict[str, Tally]
-
-_NOW: Final = timedelta(0)
 
 
 def run(
@@ -105,6 +102,8 @@ def _runner(
     settings: dict[str, Any],
     rehome: Mapping[str, str] | None = None,
 ) -> Iterator[Runner]:
+    if not isinstance(pipeline, Pipeline):
+        raise ConfigurationError(f"a Pipeline is what runs, not {pipeline!r:.80}")
     check_count("chunk", chunk)
     if parallelism is not None:
         check_count("parallelism", parallelism)
@@ -219,28 +218,26 @@ class Runner:
             return False
         there = [job.station for job in self._jobs]
         waits = map(self._due_in, [*there, *there[-2::-1]])
-        return all(wait is None or (until == "idle" and wait > _NOW) for wait in waits)
+        return all(wait is None or (until == "idle" and not is_due(wait)) for wait in waits)
 
     def _is_due(self, job: Job) -> bool:
         """Return whether there is something to do in a station that may be begun now."""
         if not job.may_begin:
             return False
-        wait = self._due_in(job.station)
-        return wait is not None and wait <= _NOW
+        return is_due(self._due_in(job.station))
 
     def _due_in(self, station: Station) -> timedelta | None:
         """Return how long until the station's next message is due; wait for the database as long as the tasks do."""
-        outage, patient_until = Backoff(), time.monotonic() + OUTAGE
-        while True:
-            try:
-                return self._database.run(lambda: self._database.store.idle([station.name], _NOW))
-            except StoreUnavailable as error:
-                if time.monotonic() > patient_until:
-                    raise
-                if not outage.failing:
-                    LOG.warning("%s: cannot look at %s: %s; trying for %.0f s", self._pipeline, station, error, OUTAGE)
-                if self._stop.wait(outage.next()):
-                    return None  # nothing more is to be started
+
+        def tell(error: StoreUnavailable) -> None:
+            LOG.warning("%s: cannot look at %s: %s; trying for %.0f s", self._pipeline, station, error, OUTAGE)
+
+        try:
+            return patiently(lambda: due_in(self._database, [station.name]), OUTAGE, self._stop.wait, tell)
+        except StoreUnavailable:
+            if self._stop.is_set():
+                return None  # nothing more is to be started
+            raise
 
 
 def _job(run: Run, station: Station) -> Job:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import re
 from collections.abc import Callable, Iterator, Mapping
 from datetime import date, datetime
 from decimal import Decimal, InvalidOperation
@@ -73,6 +74,16 @@ def frame_schema(station: Frame) -> StructType | None:
     Raises:
         ConfigurationError: the schema cannot be read, or has a column that frames have themselves.
     """
+    schema = _given_schema(station)
+    if schema is not None and schema.names == [PAYLOAD]:
+        raise ConfigurationError(
+            f"{station}: the only field of its payloads is called {PAYLOAD!r}, and a column of that name that stands "
+            "alone is the payload itself; leave payload= and schema= out, and read the JSON text"
+        )
+    return schema
+
+
+def _given_schema(station: Frame) -> StructType | None:
     if station.schema is None:
         return None if station.payload is None else schema_of(station.payload)
     from pyspark.sql.types import StructType
@@ -92,7 +103,7 @@ def frame_schema(station: Frame) -> StructType | None:
 def _check_names(names: list[str], of: str) -> None:
     known: dict[str, str] = {}
     for name in names:
-        if name in RESERVED or name == HOPS_COLUMN:
+        if name.lower() in RESERVED or name.lower() == HOPS_COLUMN:
             raise ConfigurationError(f"{of}: a field is called {name!r}, as a column that frames have themselves")
         if known.setdefault(name.lower(), name) != name:
             raise ConfigurationError(f"{of}: {known[name.lower()]!r} and {name!r} are one column to Spark")
@@ -215,6 +226,14 @@ def needs_check(schema: StructType) -> bool:
     return any(isinstance(one, types.DecimalType | types.TimestampType) for one in _leaves(schema))
 
 
+def has_times(of: DataType) -> bool:
+    """Return whether columns of a type hold days or moments."""
+    from pyspark.sql import types
+
+    times = (types.DateType, types.TimestampType, types.TimestampNTZType)
+    return any(isinstance(one, times) for one in _leaves(of))
+
+
 def _leaves(of: Any) -> Iterator[Any]:
     from pyspark.sql import types
 
@@ -235,8 +254,6 @@ _numbers = msgspec.json.Decoder(float_hook=Decimal).decode
 
 def check_text(check: Check, text: str) -> None:
     """Raise CodecError unless a payload's JSON text fits its columns."""
-    if LARGE in text:
-        raise CodecError("payload has an integer beyond 64 bits, for which there is no column")
     try:
         plain = _numbers(text)
     except msgspec.DecodeError as error:
@@ -276,7 +293,7 @@ def checker(of: DataType, zoned: bool = False) -> Check:
         case types.TimestampNTZType():
             return lambda value: None if _is_moment(value) is False else f" is {value!r:.80}, no time without a zone"
         case types.DateType():
-            return lambda value: None if _parses(date.fromisoformat, value) else f" is {value!r:.80}, no date"
+            return lambda value: None if _parses(_day, value) else f" is {value!r:.80}, no date such as 2026-03-01"
         case types.BinaryType():
             return lambda value: None if _parses(_base64, value) else f" is {value!r:.80}, no base64"
     return lambda value: None  # text takes anything, and a variant too
@@ -323,25 +340,33 @@ def _integer_check(bits: int, name: str) -> Check:
     least, most = -(1 << (bits - 1)), (1 << (bits - 1)) - 1
 
     def check(value: Any) -> str | None:
-        return None if type(value) is int and least <= value <= most else f" is {value!r:.80}, no {name}"
+        if type(value) is int and least <= value <= most:
+            return None
+        if type(value) is dict and LARGE in value:
+            return f" is {value[LARGE]!s:.80}, an integer beyond 64 bits, for which there is no column"
+        return f" is {value!r:.80}, no {name}"
 
     return check
 
 
 def _decimal_check(precision: int, scale: int) -> Check:
     def check(value: Any) -> str | None:
+        if not (_DECIMAL.fullmatch(value) if type(value) is str else isinstance(value, int | Decimal)):
+            return f" is {value!r:.80}, no decimal"
         try:
             _, digits, exponent = Decimal(value).normalize(_EXACT).as_tuple()
-        except (InvalidOperation, TypeError, ValueError):
+        except InvalidOperation:
             return f" is {value!r:.80}, no decimal"
-        if not isinstance(exponent, int):
-            return f" is {value!r:.80}, no finite decimal"
+        assert isinstance(exponent, int)  # noqa: S101 - or it would be none that JSON or the pattern has
         whole = len(digits) + exponent
         if type(value) is bool or -exponent > scale or (whole > precision - scale and any(digits)):
             return f" is {value!r:.80}, no decimal of {precision - scale} digits and {scale} behind the point"
         return None
 
     return check
+
+
+_DECIMAL: Final = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
 def _exact() -> Any:
@@ -366,9 +391,24 @@ def _moment_check(zoned: bool) -> Check:
 def _is_moment(value: Any) -> bool | None:
     """Return whether a time has a zone; None if it is no time."""
     try:
-        return datetime.fromisoformat(value).tzinfo is not None
+        return datetime.fromisoformat(value).tzinfo is not None if _MOMENT.fullmatch(value) else None
     except (TypeError, ValueError):
         return None
+
+
+def _day(value: str) -> date:
+    if not _DAY.fullmatch(value):
+        raise ValueError(value)
+    return date.fromisoformat(value)
+
+
+_DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+"""The one form of a day that Spark reads as we do: it takes 20260301 for the number of days since 1970."""
+
+_MOMENT: Final = re.compile(
+    _DAY.pattern + r"([T ][0-9]{2}(:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?)?(Z|[+-][0-9]{2}(:?[0-9]{2}(:?[0-9]{2})?)?)?)?"
+)
+"""Of the forms of a moment that Python reads those that Spark reads too."""
 
 
 def _parses(parse: Callable[[str], Any], value: Any) -> bool:

@@ -34,8 +34,12 @@ def session(app: str = "duerow", cores: int | None = None, **settings: Any) -> S
         settings: Spark settings, with `__` for each dot: `spark__driver__memory="4g"`.
 
     Raises:
-        ConfigurationError: PySpark is not installed, or there is no Java 17 or later.
+        ConfigurationError: PySpark is not installed, there is no Java 17 or later, or the number of cores cannot be.
     """
+    if cores is not None:
+        from duerow.working.shift import check_count  # with what workers need, which few sessions do
+
+        check_count("cores", cores)
     try:
         from pyspark.sql import SparkSession
     except ModuleNotFoundError as error:

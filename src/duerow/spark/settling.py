@@ -204,7 +204,8 @@ def ending(options: Mapping[str, str], schema: StructType) -> Ending:
     check_types(schema)
     mode = check_on_duplicate(asked.one_of("on_duplicate", ("reject", *ON_DUPLICATE)))
     reach = asked.reach()
-    reach.open().close()
+    with reach.planning():
+        pass
     as_text = "payload" in names and isinstance(schema["payload"].dataType, StringType)
     to = None if to is None else check_queue_name(to)
     return Ending(reach, tuple(names), as_text, queue, to, done, mode)

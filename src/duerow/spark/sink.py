@@ -24,6 +24,7 @@ from pyspark.sql.types import StringType, StructType
 from duerow.errors import ConfigurationError
 from duerow.message import ON_DUPLICATE, OnDuplicate, check_on_duplicate
 from duerow.plan import BEGIN, Plan, run
+from duerow.spark.keeping import keep_what_is_imported
 from duerow.spark.options import Options, Reach
 from duerow.spark.rows import Rows, check_pushed
 from duerow.spark.settling import BatchSettling, asks_to_settle, ending
@@ -122,7 +123,8 @@ def pushing(options: Options, schema: StructType) -> Pushing:
     queue, mode = options.queue(), check_on_duplicate(options.one_of("on_duplicate", ON_DUPLICATE))
     check_pushed(schema, queue)
     reach = options.reach()
-    reach.open().close()
+    with reach.planning():
+        keep_what_is_imported()
     as_text = isinstance(schema["payload"].dataType, StringType)
     return Pushing(reach, tuple(schema.names), as_text, queue, mode, f"spark-{secrets.token_hex(8)}")
 
@@ -166,7 +168,9 @@ class Writer(DataSourceArrowWriter):
             return push_once(database.store, rows, batches, told.on_duplicate, once)
 
         if is_all:
-            return Pushed(database.run(lambda: plan(gathered)))
+            pushed = Pushed(database.run(lambda: plan(gathered)))
+            keep_what_is_imported()
+            return pushed
         with database.connections.open() as execute:
             return Pushed(run(plan(chain(gathered, iterator)), execute))
 
@@ -192,12 +196,12 @@ class WholeWriter(DataSourceArrowWriter):
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
         """Publish what those tries staged that Spark says have succeeded."""
         told = self._pushing
-        with told.reach.open() as database:
+        with told.reach.planning() as database:
             publish(database, messages, told.on_duplicate, told.batch)
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:
         """Forget what was staged; what a task stages that does not know yet is forgotten within a day."""
-        with self._pushing.reach.open() as database:
+        with self._pushing.reach.planning() as database:
             database.discard(self._pushing.batch)
 
 

@@ -7,25 +7,27 @@ become Python values on the way.
 
 from __future__ import annotations
 
-import atexit
-import time
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Final, Self
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, cast
 
 from msgspec.structs import replace
 from pyspark.sql.datasource import DataSourceReader, InputPartition
-from pyspark.sql.types import DataType, StructType
+from pyspark.sql.types import StructType
 
 from duerow.errors import ConfigurationError
 from duerow.message import LIVE
-from duerow.spark.columns import MESSAGE, TURN, Shape, check_schema, needed, of_records, schema_of
+from duerow.spark.columns import MESSAGE, TURN, Shape, check_schema, needed, schema_of
+from duerow.spark.keeping import keep_what_is_imported
 from duerow.spark.options import Options
-from duerow.store import ALL_IDS, ArrowConnections, ArrowReader, Scan
-from duerow.sync.database import Database
+from duerow.spark.pages import Pages, pages_of
+from duerow.store import Scan
 from duerow.where import Compare, Condition, as_condition, every
 
 if TYPE_CHECKING:
-    from pyarrow import RecordBatch, Table
+    from pyarrow import RecordBatch
+
+    from duerow.sync.database import Database
 
 TABLES: Final = ("live", "dead", "history")
 
@@ -45,23 +47,6 @@ IDS: Final = 50_000
 MOST_PARTITIONS: Final = 8
 """Partitions at the most, if nothing is said."""
 
-FIRST_PAGE: Final = 1_000
-"""Rows of the first page, as long as it is not known how large they are."""
-
-PAGE_BYTES: Final = 16 << 20
-"""About how many bytes the further pages have."""
-
-LARGEST_PAGE: Final = 100_000
-"""Rows of a page at the most that come as Arrow."""
-
-RESTED: Final = 5.0
-"""Seconds for which a connection may rest between two tasks: to connect takes longer than to read a page."""
-
-_at_rest: Final[dict[Database, tuple[ArrowReader, float]]] = {}
-
-PAGE_OF_VALUES: Final = 5_000
-"""Rows of a page at the most that come as Python's values."""
-
 
 def schema(options: Mapping[str, str]) -> StructType:
     """Return the columns of what the options ask for.
@@ -70,6 +55,7 @@ def schema(options: Mapping[str, str]) -> StructType:
         ConfigurationError: the options ask for what there is not.
     """
     asked = Options(options, KNOWN | STREAM_KNOWN)
+    keep_what_is_imported()
     return schema_of(TURN if asked.one_of("table", TABLES) == "history" else MESSAGE, asked.names("columns"))
 
 
@@ -97,6 +83,19 @@ def query_of(options: Options) -> Scan:
     return Scan(past, options.queues(), statuses, every(*terms) if terms else None)
 
 
+@dataclass(frozen=True)
+class Part(InputPartition):
+    """What a task reads.
+
+    Attributes:
+        pages: the scan.
+        ranges: the first and the last id of each range; one alone if there is a limit.
+    """
+
+    pages: Pages
+    ranges: list[tuple[int, int]]
+
+
 class Reader(DataSourceReader):
     """Reads a frame; it is pickled, with the way to the queues, into every task.
 
@@ -111,8 +110,7 @@ class Reader(DataSourceReader):
     def __init__(self, options: Mapping[str, str], schema: StructType) -> None:
         asked = Options(options, KNOWN)
         self._query, self._reach = query_of(asked), asked.reach()
-        self._types = TURN if self._query.past else MESSAGE
-        check_schema(self._types, schema)
+        check_schema(TURN if self._query.past else MESSAGE, schema)
         self._schema = schema
         self._limit, self._partitions = asked.number("limit"), asked.number("partitions")
         self._as_kept = asked.one_of("encrypted", ("open", "keep")) == "keep"
@@ -121,21 +119,19 @@ class Reader(DataSourceReader):
 
     def partitions(self) -> Sequence[InputPartition]:
         """Return ranges of ids, dealt out so that each partition has some of everywhere."""
-        with self._reach.open() as database:
+        with self._reach.planning() as database:
             ends = ends_of(database, self._query)
-        if ends is None:
-            return [InputPartition([])]
-        return [InputPartition(ranges) for ranges in dealt(*ends, 1 if self._limit else self._partitions)]
+            pages = pages_of(self._reach, database, self._query, needed(self._schema.names, self._query.past))
+        keep_what_is_imported()
+        hands = [[]] if ends is None else dealt(*ends, 1 if self._limit else self._partitions)
+        return [Part(pages, ranges) for ranges in hands]
 
     def read(self, partition: InputPartition) -> Iterator[RecordBatch]:
         """Read the ranges of a partition, page by page."""
-        database = self._reach.database
-        shape = Shape(self._schema, database.encryption, self._as_kept)
-        names = needed(self._schema.names, self._query.past)
-        with Pages(database) as pages:
-            for first, last in partition.value:  # one alone if there is a limit
-                for page in pages.read(replace(self._query, last=last), self._types, names, first, self._limit):
-                    yield from shape.batches(page)
+        part, shape = cast(Part, partition), Shape(self._schema, self._reach.sealing, self._as_kept)
+        for page in part.pages.read(part.ranges, self._limit):
+            yield from shape.batches(page)
+        keep_what_is_imported()
 
 
 def ends_of(database: Database, query: Scan) -> tuple[int, int] | None:
@@ -155,80 +151,4 @@ def dealt(first: int, last: int, partitions: int | None) -> list[list[tuple[int,
     many = partitions or min(MOST_PARTITIONS, -(-count // IDS))
     width = max(-(-count // (many * RANGES)), min(NARROWEST, -(-count // many))) if many > 1 else count
     ranges = [(start, min(start + width - 1, last)) for start in range(first, last + 1, width)]
-    return [hand for hand in (ranges[place::many] for place in range(many)) if hand]
-
-
-class Pages:
-    """Reads scans page by page, as Arrow if there is a driver for that; a context manager.
-
-    Args:
-        database: where.
-    """
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self._arrow: ArrowReader | None = None
-        self._rows = FIRST_PAGE
-
-    def __enter__(self) -> Self:
-        connections = self._database.connections
-        resting, since = _at_rest.pop(self._database, (None, 0.0))
-        if resting is not None and time.monotonic() - since < RESTED:
-            self._arrow = resting
-            return self
-        if resting is not None:
-            resting.close()
-        if isinstance(connections, ArrowConnections):
-            self._arrow = connections.arrow_scans()
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-        if self._arrow is None:
-            return
-        if kind is None:
-            _at_rest[self._database] = self._arrow, time.monotonic()
-        else:
-            self._arrow.close()
-
-    def read(
-        self, query: Scan, types: dict[str, DataType], names: Sequence[str], first: int, most: int | None
-    ) -> Iterator[Table]:
-        """Read what a scan finds.
-
-        Args:
-            query: the scan, with its last id.
-            types: the columns that there are.
-            names: the columns to read, `id` and of turns `token` among them.
-            first: the first id.
-            most: rows at the most; None: all.
-        """
-        after = (first - 1, ALL_IDS)
-        while most is None or most > 0:
-            limit = self._rows if most is None else min(self._rows, most)
-            page = self._page(replace(query, after=after, limit=limit), types, names)
-            if page.num_rows:
-                yield page
-            if page.num_rows < limit:
-                return
-            after = page.column("id")[-1].as_py(), page.column("token")[-1].as_py() if query.past else ALL_IDS
-            most = None if most is None else most - page.num_rows
-            self._learn(page)
-
-    def _page(self, query: Scan, types: dict[str, DataType], names: Sequence[str]) -> Table:
-        if self._arrow is not None:
-            return self._arrow.read(query, names)
-        return of_records(self._database.run(lambda: self._database.store.scan(query)), names, types)
-
-    def _learn(self, page: Table) -> None:
-        """Read as many rows at once as fill a page."""
-        largest = PAGE_OF_VALUES if self._arrow is None else LARGEST_PAGE
-        fitting = PAGE_BYTES * page.num_rows // max(page.nbytes, 1)
-        self._rows = max(1, min(4 * self._rows, fitting, largest))
-
-
-@atexit.register
-def close_at_rest() -> None:
-    """Close what rests: the driver cannot when Python itself is going."""
-    while _at_rest:
-        _, (resting, _) = _at_rest.popitem()
-        resting.close()
+    return [ranges[place::many] for place in range(min(many, len(ranges)))]

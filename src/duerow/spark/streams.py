@@ -16,8 +16,9 @@ import logging
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from pyspark.sql.datasource import (
     DataSourceStreamArrowWriter,
@@ -34,10 +35,10 @@ from duerow.errors import ConfigurationError, DuerowError, StoreUnavailable
 from duerow.reservation import Receipt
 from duerow.spark.columns import MESSAGE, Shape, check_schema, needed
 from duerow.spark.options import Options
+from duerow.spark.pages import Pages, pages_of
 from duerow.spark.settling import StreamSettling, asks_to_settle, ending
 from duerow.spark.sink import KNOWN as PUSH_KNOWN
 from duerow.spark.sink import Pushing, Staged, publish, pushing
-from duerow.spark.source import Pages
 from duerow.store import Scan
 from duerow.sync.database import Database
 from duerow.where import Compare
@@ -69,6 +70,20 @@ PIECE: Final = 5_000
 
 NOTHING: Final[dict[str, Any]] = {"claim": "", "ranges": [], "count": 0}
 """The offset before the first batch."""
+
+
+@dataclass(frozen=True)
+class Part(InputPartition):
+    """What a task reads of a batch: a range of ids.
+
+    Attributes:
+        pages: what is still lent on the batch's claim.
+        first, last: the first and the last id.
+    """
+
+    pages: Pages
+    first: int
+    last: int
 
 
 class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
@@ -139,7 +154,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             return []
         if not self._beat.is_of(claim):
             self._beat.begin(claim, self._found_again(claim, end["ranges"]))
-        return [InputPartition((claim, first, last)) for first, last in end["ranges"]]
+        pages = self._pages(claim, needed(self._schema.names, False))
+        return [Part(pages, first, last) for first, last in end["ranges"]]
 
     def commit(self, end: dict[str, Any]) -> None:
         """Stop to extend the leases of a batch that is over; what of it was not settled is due when they end."""
@@ -154,21 +170,20 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Read a range of a batch: what is still lent on its claim."""
-        claim, first, last = partition.value
-        database = self._reach.database
-        shape = Shape(self._schema, database.encryption, self._as_kept)
-        yield from map_pages(database, self._scan(claim, last), needed(self._schema.names, False), first, shape)
+        part, shape = cast(Part, partition), Shape(self._schema, self._reach.sealing, self._as_kept)
+        for page in part.pages.read([(part.first, part.last)]):
+            yield from shape.batches(page)
 
-    def _scan(self, claim: str, last: int) -> Scan:
-        return Scan(queues=(self._queue,), where=Compare(("leased_by",), "=", claim), last=last)
+    def _pages(self, claim: str, names: Sequence[str]) -> Pages:
+        query = Scan(queues=(self._queue,), where=Compare(("leased_by",), "=", claim))
+        return pages_of(self._reach, self._reach.database, query, names)
 
     def _found_again(self, claim: str, found: Sequence[Sequence[int]]) -> list[Receipt]:
         """Return the receipts of what is still lent on a claim."""
         receipts: list[Receipt] = []
-        with Pages(self._reach.database) as pages:
-            for first, last in found:
-                for page in pages.read(self._scan(claim, last), MESSAGE, ("id", "token"), first, None):
-                    receipts += map(Receipt, page.column("id").to_pylist(), page.column("token").to_pylist())
+        pages = self._pages(claim, ("id", "token"))
+        for page in pages.read([(first, last) for first, last in found]):
+            receipts += map(Receipt, page.column("id").to_pylist(), page.column("token").to_pylist())
         LOG.info("%d messages of %s are still lent", len(receipts), claim)
         return receipts
 
@@ -181,15 +196,6 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if self._heart is None:
             self._heart = Heart(self._reach.database, self._lease)
         return self._heart
-
-
-def map_pages(
-    database: Database, query: Scan, names: Sequence[str], first: int, shape: Shape
-) -> Iterator[pa.RecordBatch]:
-    """Read what a scan finds of messages, as batches of a shape."""
-    with Pages(database) as pages:
-        for page in pages.read(query, MESSAGE, names, first, None):
-            yield from shape.batches(page)
 
 
 def ranges(ids: Sequence[int], partitions: int) -> list[list[int]]:

@@ -23,11 +23,13 @@ from duerow.message import Message
 from duerow.pipeline import Station
 from duerow.plan import run
 from duerow.reservation import Reservation
-from duerow.settlement import Bury, Release, Rollback
+from duerow.settlement import Bury, Release, Rollback, Settlement
+from duerow.spark.keeping import keep_what_is_imported
+from duerow.store import Refused
 from duerow.sync.database import Database, connect
 from duerow.working.attempt import Attempt
 from duerow.working.hand import Ended
-from duerow.working.pace import Backoff
+from duerow.working.pace import patiently
 from duerow.working.settling import Freed, Pause, Settle, Settling
 from duerow.working.shift import GRACE, Shift, Terms
 
@@ -73,6 +75,21 @@ class Tally(msgspec.Struct):
     buried: int = 0
     released: int = 0
     refused: int = 0
+
+    def count(self, pairs: Iterable[tuple[Reservation, Settlement]], refused: Iterable[Refused]) -> None:
+        """Count turns that were ended in one transaction; a refused one that is still ours ends in another."""
+        why = {one.receipt: one.error for one in refused}
+        for reservation, settlement in pairs:
+            if why and (error := why.get(reservation.receipt)) is not None:
+                self.refused += isinstance(error, LeaseLost)
+            elif isinstance(settlement, Rollback):
+                self.failed += 1
+            elif isinstance(settlement, Bury):
+                self.buried += 1
+            elif isinstance(settlement, Release):
+                self.released += 1
+            else:
+                self.settled += 1
 
     def add(self, other: Tally) -> None:
         """Count another task's in."""
@@ -135,6 +152,7 @@ def task(assignment: Assignment) -> Callable[[Iterable[RecordBatch]], Iterator[R
         for _ in batches:  # the rows only say how many tasks there are
             pass
         tally = _consumer(assignment).work(assignment.seconds, assignment.most, assignment.others)
+        keep_what_is_imported()
         yield RecordBatch.from_pydict({name: [getattr(tally, name)] for name in COUNTS})
 
     work.__name__ = assignment.name
@@ -152,6 +170,19 @@ def _consumer(assignment: Assignment) -> Consumer:
     """Return this process's consumer of a station."""
     station: Station = pickle.loads(assignment.pickled)  # noqa: S301 - from the driver, as the task itself
     return Consumer(station, database_of(assignment.access), assignment.max_hops, assignment.chunk)
+
+
+def due_in(database: Database, queues: Sequence[str]) -> timedelta | None:
+    """Return how long until the next message of some queues is due; None: there is none."""
+    return database.run(lambda: database.store.idle(queues, _NOW))
+
+
+def is_due(wait: timedelta | None) -> bool:
+    """Return whether that is over."""
+    return wait is not None and wait <= _NOW
+
+
+_NOW: Final = timedelta(0)
 
 
 class Settler:
@@ -182,30 +213,13 @@ class Settler:
 
     def patiently(self, ask: Callable[[], T]) -> T:
         """Return the database's answer; wait for it while it is away."""
-        outage = Backoff()
-        self._patient_until = time.monotonic() + OUTAGE
-        while True:
-            try:
-                return ask()
-            except StoreUnavailable:
-                self._pause(outage.next())
+        return patiently(ask, OUTAGE)
 
     def settle(self, batch: list[Ended], tally: Tally) -> None:
         """End turns as decided, and count them; what cannot be is a failed attempt of that message alone."""
         self._patient_until = time.monotonic() + OUTAGE
-        run(self._settling.settle(batch), self._act)
         tally.claimed += len(batch)
-        for ended in batch:
-            if isinstance(ended.attempt.error, LeaseLost):
-                tally.refused += 1
-            elif isinstance(ended.settlement, Rollback):
-                tally.failed += 1
-            elif isinstance(ended.settlement, Bury):
-                tally.buried += 1
-            elif isinstance(ended.settlement, Release):
-                tally.released += 1
-            else:
-                tally.settled += 1
+        run(self._settling.settle(batch), lambda step: self._act(step, tally))
 
     def write_counts(self) -> None:
         """Write what was counted for `stats`; what cannot be now is written another time."""
@@ -214,9 +228,12 @@ class Settler:
         except StoreUnavailable as error:
             self._journal.not_counted(error)
 
-    def _act(self, step: Settle | Pause | Freed) -> Any:
+    def _act(self, step: Settle | Pause | Freed, tally: Tally) -> Any:
         if isinstance(step, Settle):
-            return self._queue.settle(step.pairs)
+            pairs = [*step.pairs]
+            refused = self._queue.settle(pairs)
+            tally.count(pairs, refused)
+            return refused
         if isinstance(step, Pause):
             self._pause(step.seconds)
         return None
@@ -265,12 +282,10 @@ class Consumer(Settler):
 
     def _is_due(self, queues: Sequence[str]) -> bool:
         """Return whether something is due in one of these queues; of a database that does not answer: no."""
-        database = self._queue.database
         try:
-            wait = database.run(lambda: database.store.idle(queues, timedelta(0)))
+            return is_due(due_in(self._queue.database, queues))
         except StoreUnavailable:
             return False  # the next claim waits for it
-        return wait is not None and wait <= timedelta(0)
 
     def _claim(self, limit: int) -> list[Reservation]:
         return self.patiently(lambda: [*self._queue.reserve_many(limit, consumer=new_claim(WORKER))])

@@ -20,16 +20,17 @@ from msgspec import UNSET
 
 from duerow import codec, translation
 from duerow.codec import JSON, MAX_PAYLOAD_BYTES, Encoded
-from duerow.errors import InvalidMessage, InvalidOutcome
+from duerow.errors import InvalidMessage, InvalidOutcome, StoreUnavailable
 from duerow.payloads import Payloads
 from duerow.pipeline import Frame
 from duerow.pipeline.frame import Row, offspring
-from duerow.reservation import Reservation
+from duerow.reservation import Receipt, Reservation
 from duerow.spark.batch import Batch
+from duerow.spark.keeping import keep_what_is_imported
 from duerow.spark.reading import Desk, reader
 from duerow.spark.schema import check_text, checker, may_be_absent, schema_of, without_absent
 from duerow.spark.task import Settler, Tally, database_of
-from duerow.store import Entry, Query, Record
+from duerow.store import Entry, Moved, Outline, Query, Record, Turn
 from duerow.sync.database import Database
 from duerow.typed import Declared
 from duerow.working.attempt import Attempt
@@ -43,6 +44,9 @@ CHUNK: Final = 2_000
 
 COLUMNS: Final = ("_id", "_queue", "_error", "payload", "_key", "_group", "_priority", "_headers", "_due", "_hops")
 """What a result is brought to before it is written: the fields of `Row` in an order of their own."""
+
+Encode = Callable[[str, Any], Encoded | None]
+"""Makes a payload for a queue of what a row says; None: the message keeps its own."""
 
 SCHEMA: Final = "written string"
 """What a task returns to the driver."""
@@ -116,6 +120,7 @@ def _written(batches: Iterable[Any], writing: Writing) -> RecordBatch:
 
     writer = _writer(writing.desk)
     written = (writer.row_by_row if writer.station.rowwise else writer.staged)(_rows(batches, writing), writing)
+    keep_what_is_imported()
     return RecordBatch.from_pydict({"written": [_encode(written).decode()]})
 
 
@@ -213,7 +218,9 @@ class Writer:
         each = list(found.values())
         encode = self._encoder(writing)
         for start in range(0, len(each), CHUNK):
-            self._end(each[start : start + CHUNK], tokens, encode, written.tally)
+            chunk = each[start : start + CHUNK]
+            if others := self._pass_on(chunk, tokens, encode, written.tally):
+                self._end(others, tokens, encode, written.tally)
         self._settler.write_counts()
         return written
 
@@ -229,9 +236,44 @@ class Writer:
             )
         return None
 
-    def _end(
-        self, rows: Sequence[Row], tokens: Mapping[int, int], encode: Callable[[str, Any], Encoded | None], tally: Tally
-    ) -> None:
+    def _pass_on(self, rows: Sequence[Row], tokens: Mapping[int, int], encode: Encode, tally: Tally) -> Sequence[Row]:
+        """Move the messages whose rows ask for no more; return the rows of the others, and of what was refused."""
+        receipts = [Receipt(row.id, tokens[row.id]) for row in rows if row.id is not None]
+        outlines = {one.id: one for one in self._settler.patiently(lambda: self._queue.outlines(receipts))}
+        turns: list[Turn] = []
+        others: list[Row] = []
+        for row, receipt in zip(rows, receipts, strict=True):
+            outline = outlines.get(receipt.id)
+            move = None if outline is None or row.error is not None else self._moved(outline, row, encode)
+            if outline is None or move is None:
+                others.append(row)
+            else:
+                group = None if outline.group is None else (self.station.name, outline.group)
+                turns.append(Turn(receipt, move, group))
+        if not turns:
+            return rows
+        try:
+            refused = self._settler.patiently(lambda: self._queue.end_turns(turns))
+        except StoreUnavailable:
+            raise
+        except Exception:  # one of them is at fault, and none was changed
+            return rows
+        tally.settled += len(turns) - len(refused)
+        if refused:
+            lost = {one.receipt.id for one in refused}
+            others += [row for row in rows if row.id in lost]
+        return others
+
+    def _moved(self, outline: Outline, row: Row, encode: Encode) -> Moved | None:
+        """Return a row's move; None if it takes a closer look, or cannot be."""
+        try:
+            to = self.station.target(row)
+            return self.station.passed_on(outline, row, to, encode(to, row.payload), self._max_hops)
+        except (InvalidMessage, InvalidOutcome):
+            return None
+
+    def _end(self, rows: Sequence[Row], tokens: Mapping[int, int], encode: Encode, tally: Tally) -> None:
+        """End turns one by one, whatever their rows say; those of messages that are ours no more are refused."""
         records = self._records(sorted(row.id for row in rows if row.id is not None), tokens)
         now = time.monotonic()
         ended: list[Ended] = []
@@ -290,7 +332,7 @@ class Writer:
             self._settler.patiently(lambda: self._database.stage(batch, written.part, entries))
             written.entries += len(entries)
 
-    def _entry(self, row: Row, encode: Callable[[str, Any], Encoded | None]) -> Entry:
+    def _entry(self, row: Row, encode: Encode) -> Entry:
         if row.error is not None:
             raise _Failed(row.error)
         to = self.station.target(row)
@@ -308,7 +350,7 @@ class Writer:
 
     # Payloads.
 
-    def _encoder(self, writing: Writing) -> Callable[[str, Any], Encoded | None]:
+    def _encoder(self, writing: Writing) -> Encode:
         """Return what makes a payload for a queue of the text that Spark, or the function, has written."""
         fits = None if writing.written is None else checker(writing.written)
         targets, payloads = self._targets, self._payloads

@@ -8,16 +8,17 @@ proven by one conformance suite.
 from __future__ import annotations
 
 from duerow.store.backends import Backend, Settings, find_backend
-from duerow.store.batches import Lent, Published
+from duerow.store.batches import Arrival, Lent, Outline, Published, Reception
 from duerow.store.connections import (
     ArrowConnections,
-    ArrowReader,
+    ArrowScan,
     AsyncConnections,
     AsyncListener,
     AsyncOwnTransaction,
     Connections,
     Listener,
     OwnTransaction,
+    ReadPage,
     TransactionState,
 )
 from duerow.store.contract import Capabilities, Store
@@ -68,8 +69,9 @@ from duerow.store.turns import (
 
 __all__ = [
     "ALL_IDS",
+    "Arrival",
     "ArrowConnections",
-    "ArrowReader",
+    "ArrowScan",
     "AsyncConnections",
     "AsyncListener",
     "AsyncOwnTransaction",
@@ -96,6 +98,7 @@ __all__ = [
     "Listener",
     "Moved",
     "Order",
+    "Outline",
     "OwnTransaction",
     "Past",
     "PastQuery",
@@ -103,6 +106,8 @@ __all__ = [
     "Planned",
     "Published",
     "Query",
+    "ReadPage",
+    "Reception",
     "Record",
     "Refused",
     "Released",

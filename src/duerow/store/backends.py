@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from duerow.clock import Clock
 from duerow.errors import ConfigurationError
 from duerow.store.connections import AsyncConnections, Connections
 from duerow.store.contract import Store
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,8 @@ def find_backend(target: Any) -> Backend:
 @cache
 def _installed() -> dict[str, EntryPoint]:
     """Return the entry points of all stores; looked up once, since that reads the whole list of packages."""
+    from importlib.metadata import entry_points  # tasks that read as Arrow look for no store
+
     return {entry.name: entry for entry in entry_points(group="duerow.stores")}
 
 

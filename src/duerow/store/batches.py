@@ -1,10 +1,14 @@
-"""What is lent and published by the batch: the values for engines that work on many messages as one."""
+"""What is lent, published and received by the batch: the values of work on many messages as one."""
 
 from __future__ import annotations
+
+from typing import Literal
 
 import msgspec
 
 from duerow.reservation import Receipt
+from duerow.store.looking import Past
+from duerow.store.turns import Record
 
 
 class Lent(msgspec.Struct, frozen=True, gc=False):
@@ -21,6 +25,16 @@ class Lent(msgspec.Struct, frozen=True, gc=False):
     buried: int
 
 
+class Outline(msgspec.Struct, frozen=True, gc=False):
+    """A message that is lent, without its payload: what it takes along when it moves; fields as in `Record`."""
+
+    id: int
+    key: str | None
+    headers: str | None
+    group: str | None
+    priority: int
+
+
 class Published(msgspec.Struct, frozen=True, gc=False):
     """What became of a batch that was published.
 
@@ -31,3 +45,20 @@ class Published(msgspec.Struct, frozen=True, gc=False):
 
     repeated: bool
     entries: int
+
+
+class Arrival(msgspec.Struct, frozen=True, gc=False):
+    """What comes from another database, once.
+
+    Attributes:
+        name: what it is noted under, so that it comes once.
+        what: a message, or a turn that is over, as the other database had it, with the queue that it is to be in here;
+            None: the name alone is noted.
+    """
+
+    name: str
+    what: Record | Past | None
+
+
+Reception = Literal["arrived", "before", "refused"]
+"""What became of an arrival: it is here now, it came before, or a live message has its key."""

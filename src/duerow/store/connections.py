@@ -106,15 +106,23 @@ class Connections(Protocol):
         ...
 
 
-class ArrowReader(Protocol):
-    """Reads scans as Arrow."""
+class ReadPage(Protocol):
+    """Reads a page of a scan as Arrow."""
 
-    def read(self, query: Scan, shown: Sequence[str]) -> Table:
-        """Return what a scan finds: these columns, named as the fields of `Record` or `Past`, JSON as text."""
+    def __call__(self, after: tuple[int, int], last: int, limit: int) -> Table:
+        """Return what is there behind an id and token, up to an id: at most so many rows, JSON as text."""
         ...
 
-    def close(self) -> None:
-        """Give back what it holds."""
+
+class ArrowScan(Protocol):
+    """A scan that is read as Arrow, if need be in another process: it can be pickled, and needs no store there."""
+
+    def reading(self) -> AbstractContextManager[ReadPage | None]:
+        """Lend a connection and return what reads pages by it; None if no driver for it is installed here.
+
+        Raises:
+            StoreUnavailable: the server cannot be reached.
+        """
         ...
 
 
@@ -122,8 +130,13 @@ class ArrowReader(Protocol):
 class ArrowConnections(Protocol):
     """What the blocking way to a server can have besides: rows as Arrow, for whoever reads very many."""
 
-    def arrow_scans(self) -> ArrowReader | None:
-        """Open a way to read scans as Arrow; None: no driver for it is installed, or the engine is the user's own."""
+    def arrow_scan(self, query: Scan, shown: Sequence[str]) -> ArrowScan | None:
+        """Return a scan that gives Arrow; None: this database has no driver for it, or the engine is the user's own.
+
+        Args:
+            query: what to read; its place and its limit are said page by page.
+            shown: the columns, named as the fields of `Record` or `Past`.
+        """
         ...
 
 

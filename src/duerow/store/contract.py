@@ -10,7 +10,7 @@ from typing import Protocol
 from duerow.message import OnDuplicate, Pushed, Status
 from duerow.plan import Plan
 from duerow.reservation import Receipt
-from duerow.store.batches import Lent, Published
+from duerow.store.batches import Arrival, Lent, Outline, Published, Reception
 from duerow.store.looking import Change, Inspection, Past, PastQuery, Query, Removal, Scan, Tally
 from duerow.store.queues import (
     Charted,
@@ -38,6 +38,7 @@ class Capabilities:
         hosts: those processes may run on different hosts.
         parallel_writes: several transactions write at a time; without it transactional handlers run one at a time.
         wakes_consumers: a push wakes an idle consumer; without it consumers poll every second.
+        receives: messages of another database can arrive as they were (`receive`).
     """
 
     transactions: bool = True
@@ -46,6 +47,7 @@ class Capabilities:
     hosts: bool = True
     parallel_writes: bool = True
     wakes_consumers: bool = True
+    receives: bool = False
 
 
 class Store(Protocol):
@@ -206,6 +208,27 @@ class Store(Protocol):
         """Forget what a batch staged."""
         ...
 
+    def receive(
+        self, arrivals: Sequence[Arrival], history: timedelta = timedelta(0), final: bool = False
+    ) -> Plan[list[Reception]]:
+        """Take in messages and turns of another database, each once; the answer of each in the order given.
+
+        In one transaction with the names that they are noted under. What has the same id there has the same new id
+        here; the new ids follow the old ones, and no other message ever gets them. A message arrives as it is given,
+        but for its id and its lease: nobody has it. So its token is above those of its turns. One whose key a live
+        message holds is refused, and so are the turns that are given with it. A queue that is being drained takes them
+        all the same.
+
+        Args:
+            arrivals: what comes.
+            history: how long turns are kept after they finished.
+            final: what is refused is noted as well, so that it never arrives under its name.
+
+        Raises:
+            NotSupported: the store has no transactions over several messages.
+        """
+        ...
+
     # Writes about queues, schedules, pipelines and consumers.
 
     def say(
@@ -260,6 +283,10 @@ class Store(Protocol):
 
         Found by their ids alone, so many can read a batch at the same time, each a range of it.
         """
+        ...
+
+    def outlines(self, queue: str, receipts: Sequence[Receipt]) -> Plan[list[Outline]]:
+        """Read what messages of a queue are, but for their payloads, as long as the receipts hold; in any order."""
         ...
 
     def find(self, query: Query) -> Plan[list[Record]]:

@@ -12,7 +12,7 @@ from duerow.consumer import new_claim
 from duerow.errors import StoreUnavailable
 from duerow.message import OnDuplicate, check_on_duplicate
 from duerow.reservation import Receipt
-from duerow.store import Entry, Keeping, Lent, Published, Record, Refused, Released, Store, Turn
+from duerow.store import Entry, Keeping, Lent, Moved, Outline, Published, Record, Refused, Released, Store, Turn
 
 if TYPE_CHECKING:
     from duerow.retry import RetryPolicy
@@ -34,6 +34,8 @@ class Lending:
     if TYPE_CHECKING:
 
         def _lease(self, lease: timedelta | None) -> timedelta: ...
+
+        def _settle(self, turns: list[Turn], within: Any) -> list[Refused]: ...
 
     def lend(self, n: int, *, lease: timedelta | None = None, consumer: str | None = None) -> Lent:
         """Lend up to n due messages until now + lease, as `reserve_many` does, without reading them: for engines.
@@ -70,6 +72,24 @@ class Lending:
         """Read the messages with ids from `first` to `last` that a claim still holds, by id, at most `limit`."""
         store = self.database.store
         return self.database.run(lambda: store.held(self.name, consumer, first, last, limit), None, limit)
+
+    def outlines(self, receipts: Sequence[Receipt]) -> list[Outline]:
+        """Read what was lent but for the payloads, of that which is still held; in any order."""
+        store = self.database.store
+        return self.database.run(lambda: store.outlines(self.name, receipts), None, len(receipts))
+
+    def end_turns(self, turns: list[Turn]) -> list[Refused]:
+        """End turns as encoded, moved on or done, in one transaction; return those that were refused.
+
+        Raises:
+            StoreUnavailable: as for `settle`.
+        """
+        refused = self._settle(turns, None)
+        lost = {one.receipt for one in refused}
+        ended = [turn for turn in turns if turn.receipt not in lost] if lost else turns
+        moved = sum(isinstance(turn.end, Moved) for turn in ended)
+        self.database.meter.ended(self.name, len(ended), moved=moved)
+        return refused
 
     def give_back(self, lent: Lent) -> list[Refused]:
         """Give back what was lent: due as before, with no attempt counted; return those that were no longer held."""

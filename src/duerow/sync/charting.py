@@ -43,6 +43,9 @@ class Charting:
                 they cannot go there; `rehome` names a station that was not removed, or a target that the new definition
                 does not have. The definition that is kept stays as it was.
         """
+        given: object = rehome
+        if given is not None and not isinstance(given, Mapping):
+            raise ConfigurationError(f"{pipeline}: rehome is a mapping such as {{'old': 'new'}}, not {given!r:.120}")
         after, moves = pipeline.graph, dict(rehome or {})
         while True:
             known = self._charted(after.name)

@@ -26,7 +26,8 @@ Hook = Callable[[str], None]
 
 PLANS: Final = frozenset(
     {"push", "reserve", "extend", "settle", "pop", "remove", "find", "count", "queues", "idle"}
-    | {"lend", "held", "stage", "publish", "discard"}
+    | {"lend", "held", "outlines", "stage", "publish", "discard"}
+    | {"scan", "change", "say", "receive"}
 )
 
 

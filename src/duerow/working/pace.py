@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 import random
-from typing import Final
+import time
+from collections.abc import Callable
+from typing import Final, TypeVar
+
+from duerow.errors import StoreUnavailable
+
+T = TypeVar("T")
 
 HORIZON: Final = 1.0
 """Seconds of work that a worker claims ahead, at most."""
@@ -108,3 +114,33 @@ class Backoff:
     def reset(self) -> None:
         """It works again."""
         self._failures = 0
+
+
+def patiently(
+    ask: Callable[[], T],
+    seconds: float,
+    wait: Callable[[float], object] = time.sleep,
+    tell: Callable[[StoreUnavailable], None] | None = None,
+) -> T:
+    """Return what a database answers; while it is away, ask again and again.
+
+    Args:
+        ask: asks it.
+        seconds: for how long to ask again.
+        wait: lets so many seconds pass; if it returns something true, nothing more is waited for.
+        tell: told the first error.
+
+    Raises:
+        StoreUnavailable: it was away for too long, or nothing more is waited for.
+    """
+    outage, until = Backoff(), time.monotonic() + seconds
+    while True:
+        try:
+            return ask()
+        except StoreUnavailable as error:
+            if time.monotonic() > until:
+                raise
+            if tell is not None and not outage.failing:
+                tell(error)
+            if wait(outage.next()):
+                raise

@@ -7,13 +7,13 @@ SELECT duerow_history.id, duerow_history.token, duerow_history.queue, duerow_his
     duerow_history.started_at, duerow_history.finished_at, duerow_history.worker, CAST(duerow_history.error AS TEXT)
     AS error
 FROM duerow_history
-WHERE duerow_history.id <= :last::BIGINT AND coalesce(duerow_history.queue, '') = ANY
-    (CAST(CAST(:queues_value::VARCHAR AS TEXT) AS TEXT[])) AND duerow_history.outcome = :param_1::VARCHAR AND (CASE
-    WHEN CASE WHEN (json_typeof(duerow_history.payload -> CAST(:param_2::VARCHAR AS TEXT)) = 'number' AND
-    (((duerow_history.payload -> CAST(:param_2::VARCHAR AS TEXT)) #>> CAST('{}' AS TEXT[])) ~ '^-?[0-9]{1,19}$')) THEN
-    CAST((duerow_history.payload -> CAST(:param_2::VARCHAR AS TEXT)) #>> CAST('{}' AS TEXT[]) AS NUMERIC) BETWEEN
-    -9223372036854775808 AND 9223372036854775807 ELSE false END THEN CAST((duerow_history.payload ->
-    CAST(:param_2::VARCHAR AS TEXT)) #>> CAST('{}' AS TEXT[]) AS NUMERIC) END = :param_3::BIGINT OR CASE WHEN CASE
+WHERE duerow_history.id <= :last::BIGINT AND coalesce(duerow_history.queue, '') = ANY (CAST((SELECT
+    CAST(CAST(:queues_value::VARCHAR AS TEXT) AS TEXT[]) AS anon_1) AS TEXT[])) AND duerow_history.outcome =
+    :param_1::VARCHAR AND (CASE WHEN CASE WHEN (json_typeof(duerow_history.payload -> CAST(:param_2::VARCHAR AS TEXT))
+    = 'number' AND (((duerow_history.payload -> CAST(:param_2::VARCHAR AS TEXT)) #>> CAST('{}' AS TEXT[])) ~
+    '^-?[0-9]{1,19}$')) THEN CAST((duerow_history.payload -> CAST(:param_2::VARCHAR AS TEXT)) #>> CAST('{}' AS TEXT[])
+    AS NUMERIC) BETWEEN -9223372036854775808 AND 9223372036854775807 ELSE false END THEN CAST((duerow_history.payload
+    -> CAST(:param_2::VARCHAR AS TEXT)) #>> CAST('{}' AS TEXT[]) AS NUMERIC) END = :param_3::BIGINT OR CASE WHEN CASE
     WHEN (json_typeof(duerow_history.payload -> CAST(:param_2::VARCHAR AS TEXT)) = 'number' AND
     (((duerow_history.payload -> CAST(:param_2::VARCHAR AS TEXT)) #>> CAST('{}' AS TEXT[])) ~ '^-?[0-9]{1,19}$')) THEN
     CAST((duerow_history.payload -> CAST(:param_2::VARCHAR AS TEXT)) #>> CAST('{}' AS TEXT[]) AS NUMERIC) BETWEEN

@@ -9,7 +9,7 @@ from typing import Final
 from duerow.errors import QueueDraining, StagedLost
 from duerow.message import OnDuplicate, Pushed
 from duerow.reservation import Receipt
-from duerow.store import Entry, Keeping, Lent, Record
+from duerow.store import Entry, Keeping, Lent, Outline, Record
 from duerow.stores.memory import steps
 from duerow.stores.memory.state import Staged, State
 
@@ -43,6 +43,14 @@ def held(state: State, now: datetime, queue: str, consumer: str, first: int, las
         if first <= id_ <= last and record.queue == queue and record.leased_by == consumer
     ]
     return found[:limit]
+
+
+def outlines(state: State, now: datetime, queue: str, receipts: Sequence[Receipt]) -> list[Outline]:
+    """Read of messages what is no payload, as long as the receipts hold."""
+    held = {(receipt.id, receipt.token) for receipt in receipts}
+    found = [state.records[id_] for id_ in sorted({id_ for id_, _ in held}) if id_ in state.records]
+    ours = [record for record in found if record.queue == queue and (record.id, record.token) in held]
+    return [Outline(record.id, record.key, record.headers, record.group, record.priority) for record in ours]
 
 
 def stage(state: State, now: datetime, batch: str, part: str, entries: Sequence[Entry]) -> None:

@@ -9,11 +9,12 @@ from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
-from duerow.errors import BatchRefused, DuerowError, LeaseLost
+from duerow.errors import BatchRefused, DuerowError, LeaseLost, NotSupported
 from duerow.message import OnDuplicate, Pushed, Status
 from duerow.plan import BEGIN, Plan
 from duerow.reservation import Receipt
 from duerow.store import (
+    Arrival,
     Capabilities,
     Change,
     Charted,
@@ -28,10 +29,12 @@ from duerow.store import (
     Joined,
     Keeping,
     Lent,
+    Outline,
     Past,
     PastQuery,
     Published,
     Query,
+    Reception,
     Record,
     Refused,
     Removal,
@@ -44,7 +47,7 @@ from duerow.store import (
     Tally,
     Turn,
 )
-from duerow.stores.memory import batches, counters, past, pipelines, schedules, steps
+from duerow.stores.memory import batches, counters, past, pipelines, receiving, schedules, steps
 from duerow.stores.memory.state import State
 from duerow.stores.memory.turns import end_turn, gather, in_order_of_effect, require_lone_turns
 from duerow.where import Condition, Path
@@ -61,7 +64,9 @@ class MemoryStore:
     """
 
     def __init__(self, transactions: bool = True) -> None:
-        self.capabilities = Capabilities(transactions=transactions, within=False, processes=False, hosts=False)
+        self.capabilities = Capabilities(
+            transactions=transactions, within=False, processes=False, hosts=False, receives=transactions
+        )
 
     def push(
         self,
@@ -109,6 +114,10 @@ class MemoryStore:
         ids: dict[str, Any] = {"first": first, "last": last, "limit": limit}
         return _alone(partial(batches.held, queue=queue, consumer=consumer, **ids))
 
+    def outlines(self, queue: str, receipts: Sequence[Receipt]) -> Plan[list[Outline]]:
+        """Read what messages are but for their payloads; see `Store.outlines`."""
+        return _alone(partial(batches.outlines, queue=queue, receipts=receipts))
+
     def stage(self, batch: str, part: str, entries: Sequence[Entry]) -> Plan[None]:
         """Keep entries that nobody sees; see `Store.stage`."""
         return _alone(partial(batches.stage, batch=batch, part=part, entries=entries))
@@ -137,6 +146,17 @@ class MemoryStore:
     def discard(self, batch: str) -> Plan[None]:
         """Forget what a batch staged; see `Store.discard`."""
         return _alone(partial(batches.discard, batch=batch))
+
+    def receive(
+        self, arrivals: Sequence[Arrival], history: timedelta = timedelta(0), final: bool = False
+    ) -> Plan[list[Reception]]:
+        """Take in what comes from another database; see `Store.receive`."""
+        if not self.capabilities.receives:
+            raise NotSupported(
+                "what comes from another database arrives in one transaction, and this in-memory store was opened with "
+                "transactions=off; open it without that switch"
+            )
+        return _alone(partial(receiving.receive, arrivals=arrivals, history=history, final=final))
 
     def extend(self, receipts: Sequence[Receipt], lease: timedelta) -> Plan[dict[Receipt, datetime]]:
         """Let leases run until now + lease; see `Store.extend`."""

@@ -2,32 +2,33 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Engine
-from sqlalchemy.ext.asyncio import AsyncEngine
 
 from duerow.errors import ConfigurationError
 from duerow.store import AsyncConnections, Connections, Settings, Store
-from duerow.stores.sql.awaited import AwaitedConnections
 from duerow.stores.sql.blocking import BlockingConnections
 from duerow.stores.sql.dialects.base import Dialect
 from duerow.stores.sql.dialects.mysql import MySQL
 from duerow.stores.sql.dialects.postgresql import PostgreSQL
 from duerow.stores.sql.dialects.sqlite import SQLite
-from duerow.stores.sql.engines import Driving, own_async_engine, own_engine
+from duerow.stores.sql.engines import Driving, own_engine
 from duerow.stores.sql.plans import SqlStore
 
 if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncEngine
+
     from duerow.clock import Clock
     from duerow.entity.columns import StateTable
+    from duerow.stores.sql.awaited import AwaitedConnections
 
 
 class Family:
     """Opens stores on one SQL database; see `duerow.store.Backend`."""
 
     blocking: type[BlockingConnections] = BlockingConnections
-    awaited: type[AwaitedConnections] = AwaitedConnections
     driving: Driving | None = None
 
     def __init__(self, dialect: Dialect) -> None:
@@ -35,7 +36,7 @@ class Family:
 
     def open(self, target: Any, settings: Settings) -> tuple[Store, Connections]:
         """Open by URL or by the user's Engine."""
-        if isinstance(target, AsyncEngine):
+        if _is_awaited(target):
             raise ConfigurationError("an AsyncEngine goes with duerow.aio.connect(); here give an Engine or a URL")
         own = isinstance(target, str)
         engine: Engine = own_engine(target, settings.options, self.driving) if own else target
@@ -46,10 +47,12 @@ class Family:
         """Open by URL or by the user's AsyncEngine."""
         if isinstance(target, Engine):
             raise ConfigurationError("an Engine goes with duerow.connect(); here give an AsyncEngine or a URL")
+        from duerow.stores.sql.engines import own_async_engine
+
         own = isinstance(target, str)
         engine: AsyncEngine = own_async_engine(target, settings.options, self.driving) if own else target
         store = self._store(settings)
-        return store, self.awaited(engine, store, own)
+        return store, self._awaited()(engine, store, own)
 
     def open_entities(
         self, engine: Engine, state: StateTable, deletes: bool, clock: Clock | None
@@ -62,6 +65,8 @@ class Family:
         self, engine: AsyncEngine, state: StateTable, deletes: bool, clock: Clock | None
     ) -> tuple[Store, AsyncConnections]:
         """As `open_entities`, by the user's AsyncEngine."""
+        from duerow.stores.sql.awaited import AwaitedConnections
+
         store = self._entities(state, deletes, clock)
         return store, AwaitedConnections(engine, store, own=False)
 
@@ -70,10 +75,22 @@ class Family:
 
         return EntityStore(self.dialect, state, deletes, clock)
 
+    def _awaited(self) -> type[AwaitedConnections]:
+        """Return the class of connections of the awaited face, which the other one does not load."""
+        from duerow.stores.sql.awaited import AwaitedConnections
+
+        return AwaitedConnections
+
     def _store(self, settings: Settings) -> SqlStore:
         store = SqlStore(self.dialect, settings.prefix, settings.schema, settings.clock)
         self.dialect.prelude(settings.prefix, settings.schema)  # refuses a schema where there are none
         return store
+
+
+def _is_awaited(target: Any) -> bool:
+    """Return whether it is an AsyncEngine: it can only be one if somebody has imported those, with the ORM."""
+    module = sys.modules.get("sqlalchemy.ext.asyncio")
+    return module is not None and isinstance(target, module.AsyncEngine)
 
 
 sqlite = Family(SQLite())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
+import sys
 import threading
 import time
 from collections import deque
@@ -13,11 +14,10 @@ from typing import Any, Final, Literal
 
 from sqlalchemy import Connection, Engine
 from sqlalchemy import Dialect as SqlDialect
-from sqlalchemy.orm import Session
 
 from duerow.plan import BEGIN, Execute, run
-from duerow.store import Listener, TransactionState
-from duerow.stores.sql.arrow import ArrowScans
+from duerow.store import ArrowScan, Listener, Scan, TransactionState
+from duerow.stores.sql.arrow import adbc_scan
 from duerow.stores.sql.caller import (
     DATABASES,
     check_begun,
@@ -126,7 +126,7 @@ class BlockingConnections:
             raise unusable(self.dialect, error) from error
 
     def _join(self, within: Any) -> Execute:
-        if isinstance(within, Session):
+        if _is_session(within):
             within = within.connection()
         if isinstance(within, Connection):
             return self._join_sqlalchemy(within)
@@ -170,10 +170,10 @@ class BlockingConnections:
         """Begin a transaction for a handler; see Connections.begin."""
         return BlockingTransaction(self)
 
-    def arrow_scans(self) -> ArrowScans | None:
-        """Open a way to read rows as Arrow; see ArrowConnections."""
+    def arrow_scan(self, query: Scan, shown: Sequence[str]) -> ArrowScan | None:
+        """Return a scan that gives Arrow; see ArrowConnections."""
         way = self.dialect.arrow(self.engine.url) if self.own else None
-        return None if way is None else ArrowScans(self.store, way)
+        return None if way is None else adbc_scan(self.store, way, query, shown)
 
     def listen(self, queues: Sequence[str]) -> Listener:
         """Hear of pushes; see Connections.listen."""
@@ -543,6 +543,12 @@ def _plain_text(raw: Any) -> Iterator[None]:
         yield
     finally:
         raw.text_factory = factory
+
+
+def _is_session(within: Any) -> bool:
+    """Return whether it is a Session of the ORM: it can only be one if somebody has imported that."""
+    orm = sys.modules.get("sqlalchemy.orm")
+    return orm is not None and isinstance(within, orm.Session)
 
 
 def _awaited(raw: Any) -> bool:

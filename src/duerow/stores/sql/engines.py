@@ -5,14 +5,16 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import URL, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, DisconnectionError, NoSuchModuleError
-from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlalchemy.pool import AsyncAdaptedQueuePool, QueuePool
 
 from duerow.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncEngine
 
 RESTED: Final = 5.0
 """Seconds at rest after which a connection is tried before it is lent: the server may have gone meanwhile."""
@@ -75,6 +77,8 @@ def own_engine(url: str, options: Mapping[str, Any], driving: Driving | None = N
 
 def own_async_engine(url: str, options: Mapping[str, Any], driving: Driving | None = None) -> AsyncEngine:
     """Return an awaited engine for a URL; raises as `own_engine`."""
+    from sqlalchemy.ext.asyncio import create_async_engine  # the blocking face needs it not, and it brings the ORM
+
     parsed, settings = _parsed(url, options)
     known = {
         "sqlite": "sqlite+aiosqlite",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
+from unittest.mock import ANY
 
 import pytest
 
@@ -21,7 +22,20 @@ from duerow.errors import (
 )
 from duerow.message import OnDuplicate
 from duerow.reservation import Receipt
-from duerow.store import Buried, Committed, End, Entry, Keeping, Lent, Moved, Published, RolledBack, Turn
+from duerow.store import (
+    Buried,
+    Committed,
+    End,
+    Entry,
+    Keeping,
+    Lent,
+    Moved,
+    Outline,
+    Published,
+    Refused,
+    RolledBack,
+    Turn,
+)
 from duerow.sync import batching as sync_batching
 from duerow.testing.clock import START, MovableClock, hours, minutes, seconds
 from duerow.testing.conformance.fixtures import OpenDatabase, Place
@@ -64,6 +78,28 @@ def test_what_is_lent_unread_is_lent_as_by_a_reserve_and_read_by_the_claim_in_ra
     assert db.queue("billing").held("a/1", 0, first[-1]) == queue.held("a/2", 0, first[-1]) == []
     assert db.run(lambda: db.store.settle(turns(lent)[:1])) == []
     assert [one.id for one in queue.held("a/1", 0, first[-1])] == first[1:]
+
+
+def test_what_is_lent_is_read_without_payloads_as_long_as_the_receipts_hold(
+    db: Database, queue: Queue, other: Queue, clock: MovableClock
+) -> None:
+    full: dict[str, Any] = {"key": "k", "headers": {"t": 1.0, "a": "ž"}, "priority": -7}
+    queue.push_many([Draft(0, **full), Draft(1, group="g"), Draft(2), Draft(3), Draft(4)])
+    lent = queue.lend(9, lease=LEASE).receipts
+    records = {one.id: one for one in everything(db)}
+    wanted = [Outline(one.id, one.key, one.headers, one.group, one.priority) for one in records.values()]
+    found = queue.outlines(lent)
+    assert sorted(found, key=lambda one: one.id) == wanted
+    assert [(one.key, one.group, one.priority) for one in wanted[:2]] == [("k", None, -7), (None, "g", 0)]
+    assert (wanted[0].headers, wanted[2].headers) == ('{"a":"ž","t":1.0}', None)
+    assert other.outlines(lent) == queue.outlines([]) == []
+    ended = [Turn(lent[2], Committed()), Turn(lent[3], Moved("mail", None, None, None, None, None, None, "reject"))]
+    assert queue.end_turns([*ended, Turn(lent[4], Committed()), Turn(Receipt(lent[4].id, 9), Committed())]) == [
+        Refused(Receipt(lent[4].id, 9), ANY)
+    ]
+    assert queue.outlines([*lent[2:], Receipt(lent[0].id, 9), *lent[:1]]) == wanted[:1]
+    totals = queue.stats().lifetime
+    assert (totals.done, totals.moved) == (2, 1)
 
 
 def test_what_is_lent_unread_and_given_back_is_where_it_was_with_no_attempt_counted(

@@ -65,11 +65,13 @@ def test_a_station_with_messages_under_way_cannot_be_removed_unless_they_go_some
     before = everything(db)
     with pytest.raises(ConfigurationError, match="no station 'check' any more, and 5 messages are under way"):
         db.declare_pipeline(orders("price"))
-    for rehome, said in [
+    wrong: list[tuple[Any, str]] = [
+        ("check", "rehome is a mapping such as"),
         ({"check": "nowhere"}, "no station or output 'nowhere'"),
         ({"price": "in", "check": "in"}, "it still has 'price'; rehome what was removed"),
         ({"never": "in"}, "it never had a station 'never'"),
-    ]:
+    ]
+    for rehome, said in wrong:
         with pytest.raises(ConfigurationError, match=said):
             db.declare_pipeline(orders("price"), rehome=rehome)
     assert everything(db) == before

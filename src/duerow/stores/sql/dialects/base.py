@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final, Protocol
 
@@ -75,14 +75,18 @@ class Member:
 
 @dataclass(frozen=True)
 class ArrowWay:
-    """A connection that gives rows as Arrow.
+    """A driver that gives rows as Arrow, by ADBC.
 
     Attributes:
-        connection: an ADBC connection of Python's own kind (PEP 249), each statement by itself.
+        driver: its module; its `connect` takes the address.
+        address: the database's URL as the driver takes it.
+        prepare: a query that is carried out first on each connection.
         written: SQLAlchemy's dialect for the text that it takes.
     """
 
-    connection: Any
+    driver: str
+    address: str = field(repr=False)
+    prepare: str
     written: SqlDialect
 
 
@@ -552,11 +556,7 @@ class Dialect(Protocol):
         ...
 
     def arrow(self, url: URL) -> ArrowWay | None:
-        """Open a connection of a driver that gives rows as Arrow, by ADBC; None: there is none, or none is installed.
-
-        Raises:
-            StoreUnavailable: the server cannot be reached.
-        """
+        """Return the driver that gives rows of this database as Arrow; None: there is none."""
         ...
 
     def explain(self, error: BaseException) -> DuerowError | None:

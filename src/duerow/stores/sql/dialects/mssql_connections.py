@@ -192,7 +192,6 @@ class SqlServerFamily(Family):
     """Opens stores on SQL Server, whose queues are in duerow's own tables only."""
 
     blocking = SqlServerConnections
-    awaited = AwaitedSqlServerConnections
     driving = Driving(
         blocking="mssql+pyodbc",
         awaited="mssql+aioodbc",
@@ -200,6 +199,9 @@ class SqlServerFamily(Family):
         prepare=prepare,
         needs="unixODBC and Microsoft's ODBC Driver 18 for SQL Server on this machine",
     )
+
+    def _awaited(self) -> type[AwaitedConnections]:
+        return AwaitedSqlServerConnections
 
     def _entities(self, state: StateTable, deletes: bool, clock: Clock | None) -> SqlStore:
         raise NotSupported("a queue state in a table of your own cannot be on SQL Server yet: push messages instead")

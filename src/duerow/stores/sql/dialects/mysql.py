@@ -49,7 +49,7 @@ class MySQL(Writes, Server):
 
     name = "mysql"
     names = frozenset(("mysql", "mariadb"))
-    capabilities = Capabilities(wakes_consumers=False)
+    capabilities = Capabilities(wakes_consumers=False, receives=True)
     moment: TypeEngine[Any] = MOMENT
     span: TypeEngine[Any] = BigInteger()
     json = JsonText("LONGTEXT")

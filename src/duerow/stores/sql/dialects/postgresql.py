@@ -10,6 +10,7 @@ from sqlalchemy import (
     ARRAY,
     URL,
     BigInteger,
+    Column,
     ColumnElement,
     Connection,
     DateTime,
@@ -148,7 +149,7 @@ class PostgreSQL(WritesReturnRows):
 
     name = "postgresql"
     names = frozenset(("postgresql",))
-    capabilities = Capabilities()
+    capabilities = Capabilities(receives=True)
     moment: TypeEngine[Any] = DateTime(timezone=True)
     span: TypeEngine[Any] = BigInteger()  # microseconds: the days of an INTERVAL are as long as the session's zone says
     json = JsonText("JSON")
@@ -311,8 +312,15 @@ class PostgreSQL(WritesReturnRows):
         return [message.c.id == given.c.id, self.same(message.c.token, given.c.token)]
 
     def among(self, column: ColumnElement[Any], name: str) -> ColumnElement[bool]:
-        """Return `= ANY (array)`: as `IN (SELECT …)` a whole index may be read, and compared with each value."""
-        return column == any_(_array_of(f"{name}_value", column.type))
+        """Return `= ANY (array)`: as `IN (SELECT …)` a whole index may be read, and compared with each value.
+
+        What no index serves is compared with each row: then the array is read once, in a query of its own, and not
+        for each row, which takes as long as to read the row.
+        """
+        values = _array_of(f"{name}_value", column.type)
+        if not isinstance(column, Column):
+            values = cast(select(values).scalar_subquery(), ARRAY(column.type))
+        return column == any_(values)
 
     def look_up(
         self,
@@ -402,20 +410,13 @@ class PostgreSQL(WritesReturnRows):
         return None
 
     def arrow(self, url: URL) -> ArrowWay | None:
-        """Connect with adbc-driver-postgresql, which takes what libpq does; plan as on duerow's other connections."""
-        try:
-            from adbc_driver_postgresql import dbapi
-        except ModuleNotFoundError:
-            return None
-        address = url.set(drivername="postgresql").render_as_string(hide_password=False)
-        try:
-            connection = dbapi.connect(address, autocommit=True)
-            with connection.cursor() as cursor:
-                for way in (*BLIND_WAYS, "jit"):
-                    cursor.executescript(f"SET {way} = off")
-        except Exception as error:
-            raise (self.explain(error) or error) from error
-        return ArrowWay(connection, postgresql.dialect(paramstyle="numeric_dollar"))  # type: ignore[no-untyped-call]
+        """Return adbc-driver-postgresql, which takes what libpq does; plan as on duerow's other connections."""
+        return ArrowWay(
+            driver="adbc_driver_postgresql",
+            address=url.set(drivername="postgresql").render_as_string(hide_password=False),
+            prepare="SELECT " + ", ".join(f"set_config('{way}', 'off', false)" for way in (*BLIND_WAYS, "jit")),
+            written=postgresql.dialect(paramstyle="numeric_dollar"),  # type: ignore[no-untyped-call]
+        )
 
     def explain(self, error: BaseException) -> DuerowError | None:
         """Return duerow's error for a driver's, by SQLSTATE."""

@@ -61,7 +61,7 @@ class SQLite(WritesReturnRows):
 
     name = "sqlite"
     names = frozenset(("sqlite",))
-    capabilities = Capabilities(hosts=False, parallel_writes=False)
+    capabilities = Capabilities(hosts=False, parallel_writes=False, receives=True)
     moment: TypeEngine[Any] = BigInteger()
     span: TypeEngine[Any] = BigInteger()
     json = JsonText("TEXT")

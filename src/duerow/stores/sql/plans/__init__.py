@@ -11,6 +11,7 @@ from duerow.stores.sql.plans.charting import Charting
 from duerow.stores.sql.plans.counting import Counting
 from duerow.stores.sql.plans.indexing import Indexes
 from duerow.stores.sql.plans.lending import Lendings
+from duerow.stores.sql.plans.receiving import Receiving
 from duerow.stores.sql.plans.scheduling import Scheduling
 from duerow.stores.sql.plans.staging import Staging
 from duerow.stores.sql.statements import Statement, Step
@@ -27,7 +28,7 @@ def _questions(dialect: Dialect, tables: Tables, ours: bool) -> tuple[Statement 
     return server, unfit
 
 
-class SqlStore(Lendings, Staging, Changing, Counting, Scheduling, Indexes, Charting):
+class SqlStore(Receiving, Lendings, Staging, Changing, Counting, Scheduling, Indexes, Charting):
     """The contract on an SQL database; see `duerow.store.Store`, whose promises are not repeated here.
 
     Args:

@@ -43,7 +43,7 @@ class Core:
         self.dialect = dialect
         self.capabilities = dialect.capabilities
         self.clock = clock or (None if dialect.server_clock else HostClock())
-        self.tables, self.statements = _installation(dialect, prefix, schema, timed=self.clock is not None)
+        self.tables, self.statements = _installation(dialect, prefix, schema, self.clock is not None)
         self.migrations = Migrations(self.tables, dialect)
         self.lines, self.doors, self.floors = Lines(), Doors(), Floors(dialect.keeps_dead_entries)
 

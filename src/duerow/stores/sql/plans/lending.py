@@ -10,7 +10,7 @@ import msgspec
 
 from duerow.plan import BEGIN, Plan
 from duerow.reservation import Receipt
-from duerow.store import Keeping, Lent, Record
+from duerow.store import Keeping, Lent, Outline, Record
 from duerow.stores.sql.lines import Line
 from duerow.stores.sql.plans.taking import Rows, Takes, Taking, Used
 from duerow.stores.sql.statements import RECEIPT
@@ -75,6 +75,14 @@ class Lendings(Taking):
         values = {"queue_in": queue, "consumer": consumer, "first_in": first, "last_in": last, "limit_in": limit}
         rows = yield self._step(self.statements.held, values)
         return [self.dialect.record(row) for row in rows]
+
+    def outlines(self, queue: str, receipts: Sequence[Receipt]) -> Plan[list[Outline]]:
+        """Read what messages are but for their payloads; see Store.outlines."""
+        found: list[Outline] = []
+        for chunk in self._chunks(sorted({(receipt.id, receipt.token) for receipt in receipts})):
+            rows = yield self._given(self.statements.outlines, RECEIPT, chunk, {"queue_in": queue})
+            found += [Outline(*row) for row in rows]
+        return found
 
 
 class _Lent(msgspec.Struct, frozen=True, gc=False):

@@ -173,6 +173,12 @@ class Settling(Joining):
     def _ended(self, end: End) -> tuple[Any, ...]:
         """Return the values of an end, for the columns named in `_endings`."""
         match end:
+            case Moved():
+                self.floors.lower(end.due)
+                if end.priority or end.group is not None:
+                    self.lines.add(end.to, [Line(end.priority, end.group is not None)])
+                due, delay = self.dialect.write_moment(end.due), self.dialect.write_span(end.delay)
+                return (end.to, end.key, end.kind, end.payload, end.headers, end.group, end.priority, due, delay)
             case RolledBack():
                 return (self.dialect.write_span(end.delay), end.error)
             case Buried():
@@ -180,12 +186,6 @@ class Settling(Joining):
             case Released():
                 self.floors.lower(EPOCH if end.due_at is None else end.due_at)
                 return (self.dialect.write_moment(end.due_at),)
-            case Moved():
-                self.floors.lower(end.due)
-                if end.priority or end.group is not None:
-                    self.lines.add(end.to, [Line(end.priority, end.group is not None)])
-                due, delay = self.dialect.write_moment(end.due), self.dialect.write_span(end.delay)
-                return (end.to, end.key, end.kind, end.payload, end.headers, end.group, end.priority, due, delay)
         return ()
 
     def _move(
@@ -199,8 +199,11 @@ class Settling(Joining):
 
         Where another live message holds the key in the target, do as the turn says. A free key is held for its move
         by the same INSERT … ON CONFLICT as a push: a row is added and taken away again in this transaction, so that
-        nobody else can add one before the move, and no statement fails.
+        nobody else can add one before the move, and no statement fails. Where none has a key, none needs another.
         """
+        if all(_target(turn).key is None for _, turn in items):
+            yield from self._end(items, kind, refused, keep)
+            return
         pending = sorted(items, key=_by_id)
         while pending:
             now, later = _first_at_each_place(pending)
@@ -328,8 +331,6 @@ def _turn_size(item: tuple[int, Turn]) -> int:
 
 
 def _end_size(end: End) -> int:
-    if isinstance(end, Committed):
-        return len(end.payload or "") + len(end.headers or "")
-    if isinstance(end, Moved):
+    if isinstance(end, Moved | Committed):
         return len(end.payload or "") + len(end.headers or "")
     return len(end.error or "") if isinstance(end, RolledBack | Buried) else 0

@@ -14,11 +14,13 @@ from duerow.stores.sql.statements.joining import Joining
 from duerow.stores.sql.statements.queues import Queues
 from duerow.stores.sql.statements.reading import Reading
 from duerow.stores.sql.statements.recalling import PAST, STORY
+from duerow.stores.sql.statements.receiving import ARRIVED, TOLD, Receiving
 from duerow.stores.sql.statements.scheduling import Scheduling
-from duerow.stores.sql.statements.staging import STAGED, Staging
+from duerow.stores.sql.statements.staging import STAGED
 from duerow.stores.sql.statements.taking import Taking
 
 __all__ = [
+    "ARRIVED",
     "CHANGED",
     "ENTRY",
     "LENT",
@@ -28,6 +30,7 @@ __all__ = [
     "RECORD",
     "STAGED",
     "STORY",
+    "TOLD",
     "OverRows",
     "Statement",
     "Statements",
@@ -35,7 +38,7 @@ __all__ = [
 ]
 
 
-class Statements(Staging, Taking, Changing, Reading, Queues, Counting, Scheduling, Joining, Charting):
+class Statements(Receiving, Taking, Changing, Reading, Queues, Counting, Scheduling, Joining, Charting):
     """The statements of one installation.
 
     Args:

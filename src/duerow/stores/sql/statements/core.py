@@ -76,12 +76,26 @@ RECORD: Final = (
 )
 """The columns of a record, in the order of its fields."""
 
+OUTLINE: Final = ("id", "key", "headers", "group", "priority")
+"""The columns of an outline, in the order of its fields."""
+
 
 WORDS: Final = frozenset(("queue", "key", "group", "name", "process", "correlation", "batch", "part", "moved_to", "to"))
 """The values that are words: compared byte for byte with columns that are in an index."""
 
 Parts = Callable[[Mapping[str, Any]], Generator["Step", Any, list[Any]]]
 """Makes a plan, given the values of a statement that a database carries out as several: their steps, and the answer."""
+
+_MOMENTS: Final = (
+    "due_at",
+    "first_due_at",
+    "created_at",
+    "last_attempt_at",
+    "started_at",
+    "finished_at",
+    "until",
+)
+"""The moments that are given as they are, of messages and turns that come from elsewhere."""
 
 
 class Statement:
@@ -220,6 +234,11 @@ class Core:
             "name": Text(),
             "staging_id": BigInteger(),
             "place": Integer(),
+            "status": Text(),
+            "attempts": Integer(),
+            "worker": Text(),
+            "last_error": Text(),
+            **dict.fromkeys(_MOMENTS, self.dialect.moment),
         }
         return OverRows(self.dialect, {name: self._kind(name, types[name]) for name in names}, build)
 

@@ -22,6 +22,9 @@ from sqlalchemy.sql.base import Executable
 
 from duerow.stores.sql.dialects.base import const
 from duerow.stores.sql.statements.core import (
+    OUTLINE,
+    RECEIPT,
+    RECORD,
     Core,
     OverRows,
     Statement,
@@ -71,6 +74,18 @@ class Taking(Core):
         its = self.dialect.same(columns.leased_by, self._bound("consumer", Text()))
         found = select(*self._record).where(ids, its, self.dialect.same(columns.queue, self._bound("queue_in", Text())))
         return Statement(found.order_by(columns.id).limit(self._bound("limit_in", Integer())))
+
+    @cached_property
+    def outlines(self) -> OverRows:
+        """Read the rows of a queue whose token matches, as OUTLINE."""
+        columns = self.message.c
+        shown = [self._record[RECORD.index(name)] for name in OUTLINE]
+
+        def build(given: Any) -> Executable:
+            ours = and_(columns.id == given.c.id, self.dialect.same(columns.token, given.c.token))
+            return select(*shown).join_from(given, self.message, ours).where(self._of_queue)
+
+        return self._over(RECEIPT, build)
 
     @lru_cache(maxsize=4)  # noqa: B019 - lives as long as the store
     def pop(self, from_floor: bool) -> Statement:

@@ -1,0 +1,1 @@
+"""Tests of the copies of queues between databases."""

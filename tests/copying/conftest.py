@@ -1,0 +1,90 @@
+"""Two databases, of every two families that messages can go between."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import duerow
+from duerow import Database, aio
+from duerow.copying import Copied
+from duerow.testing.clock import MovableClock
+from duerow.testing.conformance.fixtures import Place
+from duerow.testing.faces import AwaitedFace, BlockingFace, Face, unwrapped
+
+PAIRS = [
+    ("memory", "sqlite", "sync"),
+    ("sqlite", "memory", "async"),
+    ("sqlite", "postgresql", "async"),
+    ("postgresql", "sqlite", "sync"),
+    ("memory", "postgresql", "sync"),
+    ("postgresql", "memory", "async"),
+    ("sqlite", "sqlite", "sync"),
+    ("postgresql", "postgresql", "async"),
+]
+
+
+@dataclass
+class Pair:
+    """Two databases, and what opens and copies by the face of this test."""
+
+    face: Face
+    places: dict[str, Place]
+    clock: MovableClock | None
+    opened: ExitStack = field(default_factory=ExitStack)
+
+    def open(self, which: str, **more: Any) -> Database:
+        """Open the `source` or the `target`."""
+        place = self.places[which]
+        settings = {"clock": self.clock, **place.settings, **more}
+        return self.opened.enter_context(self.face.connect(place.url, migrate=True, **settings))
+
+    def copy(self, source: Database, target: Database, queue: str = "mail", **terms: Any) -> Copied:
+        """Copy by the face."""
+        if isinstance(self.face, AwaitedFace):
+            bare: Any = aio.copy(unwrapped(source), unwrapped(target), queue, **terms)  # type: ignore[arg-type]
+            return self.face.run(bare)  # type: ignore[no-any-return]
+        return duerow.copy(source, target, queue, **terms)
+
+
+Make = Callable[[str, str, str], Pair]
+
+
+@pytest.fixture
+def make_pair(request: pytest.FixtureRequest, tmp_path: Path, clock: MovableClock) -> Iterator[Make]:
+    """A function that makes a pair of two families and a face, under the movable clock."""
+    with ExitStack() as ended:
+
+        def place(family: str, which: str) -> Place:
+            if family == "memory":
+                return Place(f"memory://{uuid.uuid4().hex}")
+            if family == "sqlite":
+                return Place(f"sqlite:///{tmp_path}/{which}.db?synchronous=NORMAL")
+            return Place(request.getfixturevalue("postgresql_url"), {"prefix": f"copy_{uuid.uuid4().hex[:8]}_"})
+
+        def make(source: str, target: str, face: str) -> Pair:
+            awaited = BlockingFace() if face == "sync" else ended.enter_context(AwaitedFace())
+            pair = Pair(awaited, {"source": place(source, "source"), "target": place(target, "target")}, clock)
+            ended.callback(pair.opened.close)
+            return pair
+
+        yield make
+
+
+@pytest.fixture(params=PAIRS, ids="-".join)
+def pair(request: pytest.FixtureRequest, make_pair: Make, at_once: None) -> Pair:
+    """Every two families, by one face or the other."""
+    return make_pair(*request.param)
+
+
+@pytest.fixture
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody else is there who would have to see that a queue is paused."""
+    for face in ("sync", "aio"):
+        monkeypatch.setattr(f"duerow.{face}.copying.PAUSE_SEEN", 0.0)
