@@ -19,6 +19,7 @@ DRIVERS = {
     "sqlite": ("sqlite+pysqlite", "sqlite+aiosqlite"),
     "postgresql": ("postgresql+psycopg", "postgresql+asyncpg"),
     "mysql": ("mysql+pymysql", "mysql+asyncmy"),
+    "mssql": ("mssql+pyodbc", "mssql+aioodbc"),
 }
 
 

@@ -18,7 +18,7 @@ PREFIX = "duerow_"
 def engine_of(place: Place) -> Engine:
     """An engine of nobody's, which looks behind the scenes."""
     url = make_url(place.url)
-    drivers = {"postgresql": "postgresql+psycopg", "mysql": "mysql+pymysql"}
+    drivers = {"postgresql": "postgresql+psycopg", "mysql": "mysql+pymysql", "mssql": "mssql+pyodbc"}
     return create_engine(url.set(drivername=drivers.get(url.drivername, url.drivername)))
 
 

@@ -353,7 +353,7 @@ class FrameJob(Job):
         if of is None or not has_times(of):
             return
         rules = self._run.spark.conf.get(TIME_RULES, "CORRECTED")  # Spark refuses a default that is no such rule
-        if rules.upper() == "LEGACY":
+        if str(rules).upper() == "LEGACY":
             raise ConfigurationError(
                 f"{self.station}: {TIME_RULES} is LEGACY, by which Spark takes 0.123456 s in a payload for 123 s; "
                 "set it to CORRECTED for this session"

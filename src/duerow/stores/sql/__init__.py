@@ -14,7 +14,7 @@ from duerow.stores.sql.dialects.base import Dialect
 from duerow.stores.sql.dialects.mysql import MySQL
 from duerow.stores.sql.dialects.postgresql import PostgreSQL
 from duerow.stores.sql.dialects.sqlite import SQLite
-from duerow.stores.sql.engines import own_engine
+from duerow.stores.sql.engines import Driving, own_engine
 from duerow.stores.sql.plans import SqlStore
 
 if TYPE_CHECKING:
@@ -22,10 +22,14 @@ if TYPE_CHECKING:
 
     from duerow.clock import Clock
     from duerow.entity.columns import StateTable
+    from duerow.stores.sql.awaited import AwaitedConnections
 
 
 class Family:
     """Opens stores on one SQL database; see `duerow.store.Backend`."""
+
+    blocking: type[BlockingConnections] = BlockingConnections
+    driving: Driving | None = None
 
     def __init__(self, dialect: Dialect) -> None:
         self.dialect = dialect
@@ -35,21 +39,20 @@ class Family:
         if _is_awaited(target):
             raise ConfigurationError("an AsyncEngine goes with duerow.aio.connect(); here give an Engine or a URL")
         own = isinstance(target, str)
-        engine: Engine = own_engine(target, settings.options) if own else target
+        engine: Engine = own_engine(target, settings.options, self.driving) if own else target
         store = self._store(settings)
-        return store, BlockingConnections(engine, store, own)
+        return store, self.blocking(engine, store, own)
 
     def aopen(self, target: Any, settings: Settings) -> tuple[Store, AsyncConnections]:
         """Open by URL or by the user's AsyncEngine."""
         if isinstance(target, Engine):
             raise ConfigurationError("an Engine goes with duerow.connect(); here give an AsyncEngine or a URL")
-        from duerow.stores.sql.awaited import AwaitedConnections
         from duerow.stores.sql.engines import own_async_engine
 
         own = isinstance(target, str)
-        engine: AsyncEngine = own_async_engine(target, settings.options) if own else target
+        engine: AsyncEngine = own_async_engine(target, settings.options, self.driving) if own else target
         store = self._store(settings)
-        return store, AwaitedConnections(engine, store, own)
+        return store, self._awaited()(engine, store, own)
 
     def open_entities(
         self, engine: Engine, state: StateTable, deletes: bool, clock: Clock | None
@@ -73,6 +76,12 @@ class Family:
         from duerow.stores.sql.plans.entities import EntityStore  # few need it, and the ORM takes long to import
 
         return EntityStore(self.dialect, engine.dialect, state, deletes, clock)
+
+    def _awaited(self) -> type[AwaitedConnections]:
+        """Return the class of connections of the awaited face, which the other one does not load."""
+        from duerow.stores.sql.awaited import AwaitedConnections
+
+        return AwaitedConnections
 
     def _store(self, settings: Settings) -> SqlStore:
         store = SqlStore(self.dialect, settings.prefix, settings.schema, settings.clock)

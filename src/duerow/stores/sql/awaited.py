@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Literal, TypeVar
 
+from sqlalchemy import Dialect as SqlDialect
 from sqlalchemy import event
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, AsyncSession
 from sqlalchemy.pool import AsyncAdaptedQueuePool
@@ -49,7 +50,7 @@ class AwaitedConnections:
         self._engines = EngineOfLoop(engine)
         self._raw = engine.dialect.driver in ("psycopg", "psycopg_async", "aiosqlite", "asyncmy")
         self.in_parts = self.dialect.takes_parts
-        self._texts = Texts(engine.dialect, raw=self._raw)
+        self._texts = self.texts_of(engine.dialect, raw=self._raw)
         self._callers_texts: dict[str, Texts] = {}
         self.of_handlers: set[Any] = set()
         self._for_handlers: weakref.WeakKeyDictionary[Any, AsyncEngine] = weakref.WeakKeyDictionary()
@@ -98,7 +99,7 @@ class AwaitedConnections:
         pooled = await connection.get_raw_connection()
         if not self._raw:
             alone = getattr(pooled.dbapi_connection, "autocommit", False) is True
-            return ThroughSqlalchemy(connection, self.dialect, self._texts, alone)
+            return self.steps_through(connection, self._texts, alone)
         if self.in_parts:
             whose: Whose = "own" if self.own else "lent"
             return RawInParts(pooled.driver_connection, self.dialect, self._texts, whose)
@@ -151,8 +152,19 @@ class AwaitedConnections:
         """Return the texts for the caller's SQLAlchemy driver."""
         key = f"sqlalchemy+{connection.dialect.driver}"
         if key not in self._callers_texts:
-            self._callers_texts[key] = Texts(connection.dialect, raw=False)
+            self._callers_texts[key] = self.texts_of(connection.dialect, raw=False)
         return self._callers_texts[key]
+
+    # What a family whose drivers differ overrides.
+
+    def texts_of(self, dialect: SqlDialect, raw: bool) -> Texts:
+        """Return the statements as a driver takes them."""
+        return Texts(dialect, raw)
+
+    def steps_through(self, connection: AsyncConnection, texts: Texts, alone: bool = False) -> ThroughSqlalchemy:
+        """Return what hands steps to an SQLAlchemy connection, which may commit each statement by itself."""
+        through = InPartsThroughSqlalchemy if self.in_parts else ThroughSqlalchemy
+        return through(connection, self.dialect, texts, alone)
 
     async def begin(self) -> AwaitedTransaction:
         """Begin a transaction for a handler; see Connections.begin."""
@@ -182,8 +194,7 @@ class AwaitedConnections:
             raw.begun = True
             return raw
         check_begun(pooled)
-        through = InPartsThroughSqlalchemy if self.in_parts else ThroughSqlalchemy
-        return through(connection, self.dialect, self.callers_texts(connection))
+        return self.steps_through(connection, self.callers_texts(connection))
 
     async def listen(self, queues: Sequence[str]) -> AsyncListener:
         """Hear of pushes; see Connections.listen."""

@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import Any, Final, Literal
 
 from sqlalchemy import Connection, Engine
+from sqlalchemy import Dialect as SqlDialect
 
 from duerow.plan import BEGIN, Execute, run
 from duerow.store import ArrowScan, Listener, Scan, TransactionState
@@ -42,6 +43,9 @@ from duerow.stores.sql.transactions import (
     waits_for_itself,
 )
 
+Whose = Literal["own", "lent", "joined"]
+"""A connection of duerow's engine, of the user's, or the caller's own transaction."""
+
 AT_HAND: Final = 4
 """How many connections are kept at hand, besides those that rest in the pool."""
 
@@ -59,7 +63,7 @@ class BlockingConnections:
         self.engine, self.store, self.own = engine, store, own
         self.dialect = store.dialect
         self.place = place_of(engine, store)
-        self._texts = Texts(engine.dialect, raw=True)
+        self._texts = self.texts_of(engine.dialect, raw=True)
         self._callers_texts: dict[str, Texts] = {}
         self.of_handlers: set[Connection] = set()
         self.on_sqlite = self.dialect.name == "sqlite"
@@ -100,7 +104,7 @@ class BlockingConnections:
             raise (unconnected(self.dialect, error) or error) from error
         raw = lent.driver_connection
         if self.in_parts:
-            return Link(lent, RawInParts(raw, self.dialect, self._texts, "own" if self.own else "lent"))
+            return Link(lent, self.steps_in_parts(raw, self._texts, "own" if self.own else "lent"))
         return Link(lent, Raw(raw, self.dialect, self._texts, self._writing))
 
     def rest(self, link: Link) -> None:
@@ -144,7 +148,7 @@ class BlockingConnections:
         return Joined(self._raw_joined(raw, self._callers_texts[driver]), self.store)
 
     def _raw_joined(self, raw: Any, texts: Texts) -> Raw:
-        return RawInParts(raw, self.dialect, texts, "joined") if self.in_parts else Raw(raw, self.dialect, texts)
+        return self.steps_in_parts(raw, texts, "joined") if self.in_parts else Raw(raw, self.dialect, texts)
 
     def _join_sqlalchemy(self, connection: Connection) -> Execute:
         if connection in self.of_handlers:  # begun by us, so that its driver can be asked itself, at half the price
@@ -156,9 +160,23 @@ class BlockingConnections:
         check_begun(connection.connection)
         key = f"sqlalchemy+{connection.dialect.driver}"
         if key not in self._callers_texts:
-            self._callers_texts[key] = Texts(connection.dialect, raw=False)
+            self._callers_texts[key] = self.texts_of(connection.dialect, raw=False)
+        return Joined(self.steps_through(connection, self._callers_texts[key]), self.store)
+
+    # What a family whose drivers differ overrides.
+
+    def texts_of(self, dialect: SqlDialect, raw: bool) -> Texts:
+        """Return the statements as a driver takes them."""
+        return Texts(dialect, raw)
+
+    def steps_in_parts(self, raw: Any, texts: Texts, whose: Whose) -> Raw:
+        """Return what hands steps to a driver's connection where some take several statements."""
+        return RawInParts(raw, self.dialect, texts, whose)
+
+    def steps_through(self, connection: Connection, texts: Texts) -> ThroughSqlalchemy:
+        """Return what hands steps to an SQLAlchemy connection."""
         through = InPartsThroughSqlalchemy if self.in_parts else ThroughSqlalchemy
-        return Joined(through(connection, self.dialect, self._callers_texts[key]), self.store)
+        return through(connection, self.dialect, texts)
 
     def begin(self) -> BlockingTransaction:
         """Begin a transaction for a handler; see Connections.begin."""
@@ -428,7 +446,7 @@ class RawInParts(Raw):
         whose: "own" for duerow's engine, "lent" for the user's, "joined" for the caller's own transaction.
     """
 
-    def __init__(self, raw: Any, dialect: Dialect, texts: Texts, whose: Literal["own", "lent", "joined"]) -> None:
+    def __init__(self, raw: Any, dialect: Dialect, texts: Texts, whose: Whose) -> None:
         super().__init__(raw, dialect, texts)
         self.whose = whose
         self._told_level = False

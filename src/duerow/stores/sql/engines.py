@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import URL, Engine, create_engine, event, make_url
@@ -32,52 +33,80 @@ _OF_SQLITE3: Final = {"timeout", "detect_types", "check_same_thread", "cached_st
 """What an SQLite URL may say to Python's own driver."""
 
 
-def own_engine(url: str, options: Mapping[str, Any]) -> Engine:
+@dataclass(frozen=True)
+class Driving:
+    """How a family of databases is driven that this module does not know.
+
+    Attributes:
+        blocking: SQLAlchemy's name of the blocking driver.
+        awaited: that of the awaited one.
+        query: what the URL says behind its question mark unless it says something else.
+        prepare: prepares the connections of an engine.
+        needs: what must be installed besides the driver's module.
+    """
+
+    blocking: str
+    awaited: str
+    query: Mapping[str, str]
+    prepare: Callable[[Engine], None]
+    needs: str
+
+
+def own_engine(url: str, options: Mapping[str, Any], driving: Driving | None = None) -> Engine:
     """Return a blocking engine for a URL.
 
     Raises:
         ConfigurationError: the URL cannot be read, or its driver is not installed.
     """
     parsed, settings = _parsed(url, options)
-    driver = {
+    known = {
         "sqlite": "sqlite+pysqlite",
         "postgresql": "postgresql+psycopg",
         "mysql": "mysql+pymysql",
         "mariadb": "mysql+pymysql",
-    }[parsed.get_backend_name()]
+    }
+    full = _driven(parsed, known, driving, None if driving is None else driving.blocking)
     try:
-        engine = create_engine(parsed.set(drivername=driver), poolclass=QueuePool, **_arguments(parsed))
-    except ModuleNotFoundError as error:
-        raise _no_driver(parsed, error) from error
+        engine = create_engine(full, poolclass=QueuePool, **_arguments(parsed))
+    except ImportError as error:
+        raise _no_driver(parsed, error, driving) from error
     except (ArgumentError, ValueError) as error:
         raise ConfigurationError(f"cannot connect as the URL says: {error}") from error
-    return _prepared(engine, settings)
+    return _prepared(engine, settings, driving)
 
 
-def own_async_engine(url: str, options: Mapping[str, Any]) -> AsyncEngine:
+def own_async_engine(url: str, options: Mapping[str, Any], driving: Driving | None = None) -> AsyncEngine:
     """Return an awaited engine for a URL; raises as `own_engine`."""
     from sqlalchemy.ext.asyncio import create_async_engine  # the blocking face needs it not, and it brings the ORM
 
     parsed, settings = _parsed(url, options)
-    driver = {
+    known = {
         "sqlite": "sqlite+aiosqlite",
         "postgresql": "postgresql+psycopg_async",
         "mysql": "mysql+asyncmy",
         "mariadb": "mysql+asyncmy",
-    }[parsed.get_backend_name()]
+    }
+    full = _driven(parsed, known, driving, None if driving is None else driving.awaited)
     try:
         engine = create_async_engine(
-            parsed.set(drivername=driver),
+            full,
             poolclass=AsyncAdaptedQueuePool,
             pool_reset_on_return=None,  # whoever had it ended its transaction; to do so again takes a wait
             **_arguments(parsed),
         )
-    except ModuleNotFoundError as error:
-        raise _no_driver(parsed, error) from error
+    except ImportError as error:
+        raise _no_driver(parsed, error, driving) from error
     except (ArgumentError, ValueError) as error:
         raise ConfigurationError(f"cannot connect as the URL says: {error}") from error
-    _prepared(engine.sync_engine, settings)
+    _prepared(engine.sync_engine, settings, driving)
     return engine
+
+
+def _driven(url: URL, known: Mapping[str, str], driving: Driving | None, driver: str | None) -> URL:
+    """Return the URL with its driver, and what that has to be told."""
+    if driving is None or driver is None:
+        return url.set(drivername=known[url.get_backend_name()])
+    return url.set(drivername=driver, query={**driving.query, **url.query})
 
 
 def _parsed(url: str, options: Mapping[str, Any]) -> tuple[URL, dict[str, Any]]:
@@ -116,14 +145,21 @@ def _arguments(url: URL) -> dict[str, Any]:
     return {**shared, "isolation_level": "AUTOCOMMIT"}
 
 
-def _no_driver(url: URL, error: ModuleNotFoundError) -> ConfigurationError:
+def _no_driver(url: URL, error: ImportError, driving: Driving | None) -> ConfigurationError:
     extra = {"sqlite": "aio", "mariadb": "mysql"}.get(url.get_backend_name(), url.get_backend_name())
-    return ConfigurationError(
-        f"{url.get_backend_name()}:// needs the module {error.name}: pip install 'duerow[{extra}]'"
-    )
+    if isinstance(error, ModuleNotFoundError):
+        return ConfigurationError(
+            f"{url.get_backend_name()}:// needs the module {error.name}: pip install 'duerow[{extra}]'"
+        )
+    also = "" if driving is None else f"; it needs {driving.needs}"
+    return ConfigurationError(f"the driver of {url.get_backend_name()}:// cannot be loaded: {error}{also}")
 
 
-def _prepared(engine: Engine, settings: Mapping[str, Any]) -> Engine:
+def _prepared(engine: Engine, settings: Mapping[str, Any], driving: Driving | None) -> Engine:
+    if driving is not None:
+        driving.prepare(engine)
+        _try_out_rested(engine)
+        return engine
     match engine.dialect.name:
         case "sqlite":
             _prepare_sqlite(engine, settings)

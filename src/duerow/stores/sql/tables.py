@@ -40,17 +40,17 @@ class Tables:
             )
         self.prefix, self.schema = prefix, schema
         metadata = MetaData(schema=schema)
-        moment = dialect.moment
+        moment, word = dialect.moment, dialect.told_word
         self.message = Table(
             f"{prefix}message",
             metadata,
             Column("id", BigInteger, primary_key=True),
-            Column("queue", Text),
-            Column("key", Text),
+            Column("queue", word),
+            Column("key", word),
             Column("kind", Text),
             Column("payload", dialect.json),
             Column("headers", dialect.json),
-            Column("group", Text),
+            Column("group", word),
             Column("priority", SmallInteger),
             Column("status", Text),
             Column("due_at", moment),
@@ -67,12 +67,12 @@ class Tables:
             *(Column(name, kind) for name, (kind, _) in dialect.derived.items()),
         )
         self.waiting = Table(
-            f"{prefix}waiting", metadata, Column("queue", Text, primary_key=True), Column("until", moment)
+            f"{prefix}waiting", metadata, Column("queue", word, primary_key=True), Column("until", moment)
         )
         self.queue = Table(
             f"{prefix}queue",
             metadata,
-            Column("name", Text, primary_key=True),
+            Column("name", word, primary_key=True),
             Column("paused", Boolean),
             Column("draining", Boolean),
             Column("definition", dialect.json),
@@ -80,14 +80,14 @@ class Tables:
         self.consumer = Table(
             f"{prefix}consumer",
             metadata,
-            Column("name", Text, primary_key=True),
+            Column("name", word, primary_key=True),
             Column("about", dialect.json),
             Column("seen_at", moment),
         )
         self.schedule = Table(
             f"{prefix}schedule",
             metadata,
-            Column("name", Text, primary_key=True),
+            Column("name", word, primary_key=True),
             Column("definition", dialect.json),
             Column("next_at", moment),
             Column("last_at", moment),
@@ -98,15 +98,15 @@ class Tables:
             metadata,
             Column("id", BigInteger, primary_key=True, autoincrement=False),
             Column("token", BigInteger, primary_key=True, autoincrement=False),
-            Column("queue", Text),
-            Column("key", Text),
+            Column("queue", word),
+            Column("key", word),
             Column("kind", Text),
             Column("payload", dialect.json),
             Column("headers", dialect.json),
-            Column("group", Text),
+            Column("group", word),
             Column("priority", SmallInteger),
             Column("outcome", Text),
-            Column("moved_to", Text),
+            Column("moved_to", word),
             Column("attempts", Integer),
             Column("created_at", moment),
             Column("first_due_at", moment),
@@ -120,16 +120,16 @@ class Tables:
         self.remembered = Table(
             f"{prefix}remembered",
             metadata,
-            Column("queue", Text, primary_key=True),
-            Column("key", Text, primary_key=True),
+            Column("queue", word, primary_key=True),
+            Column("key", word, primary_key=True),
             Column("id", BigInteger),
             Column("until", moment),
         )
         self.set = Table(
             f"{prefix}set",
             metadata,
-            Column("queue", Text, primary_key=True),
-            Column("correlation", Text, primary_key=True),
+            Column("queue", word, primary_key=True),
+            Column("correlation", word, primary_key=True),
             Column("set_id", BigInteger),
             Column("parts", Integer),
             Column("closed_until", moment),
@@ -144,7 +144,7 @@ class Tables:
         self.pipeline = Table(
             f"{prefix}pipeline",
             metadata,
-            Column("name", Text, primary_key=True),
+            Column("name", word, primary_key=True),
             Column("definition", dialect.json),
             Column("version", BigInteger),
         )
@@ -152,8 +152,8 @@ class Tables:
             f"{prefix}staging",
             metadata,
             Column("id", BigInteger, primary_key=True),
-            Column("batch", Text),
-            Column("part", Text),
+            Column("batch", word),
+            Column("part", word),
             Column("entries", Integer),
             Column("keyed", Boolean),
             Column("grouped", Boolean),
@@ -166,25 +166,25 @@ class Tables:
             metadata,
             Column("staging_id", BigInteger, primary_key=True, autoincrement=False),
             Column("place", Integer, primary_key=True, autoincrement=False),
-            Column("queue", Text),
-            Column("key", Text),
+            Column("queue", word),
+            Column("key", word),
             Column("kind", Text),
             Column("payload", dialect.json),
             Column("headers", dialect.json),
-            Column("group", Text),
+            Column("group", word),
             Column("priority", SmallInteger),
             Column("due", moment),
             Column("delay", dialect.span),
         )
         self.noted = Table(
-            f"{prefix}noted", metadata, Column("name", Text, primary_key=True), Column("noted_at", moment)
+            f"{prefix}noted", metadata, Column("name", word, primary_key=True), Column("noted_at", moment)
         )
         self.counter = Table(
             f"{prefix}counter",
             metadata,
-            Column("queue", Text, primary_key=True),
+            Column("queue", word, primary_key=True),
             Column("minute", moment, primary_key=True),
-            Column("process", Text, primary_key=True),
+            Column("process", word, primary_key=True),
             Column("done", BigInteger),
             Column("failed", BigInteger),
             Column("dead", BigInteger),

@@ -110,6 +110,7 @@ class Dialect(Protocol):
         span: the type of a length of time.
         json: the type of JSON text.
         word: the type of text that is compared byte for byte and may be in an index.
+        told_word: the type of such text as statements are given it, and see it in columns.
         text: the type of other text of a modest length.
         writes_alone: whether only one transaction writes at a time, and a read that turns to writing late may fail.
         server_clock: whether the database tells the time; without, each statement is given it.
@@ -137,6 +138,7 @@ class Dialect(Protocol):
     span: TypeEngine[Any]
     json: JsonText
     word: TypeEngine[Any]
+    told_word: TypeEngine[Any]
     text: TypeEngine[Any]
     bytewise: str
     partial_indexes: bool

@@ -56,6 +56,7 @@ class MySQL(Writes, Server):
     span: TypeEngine[Any] = BigInteger()
     json = JsonText("LONGTEXT")
     word: TypeEngine[Any] = VARCHAR(LONGEST_WORD)
+    told_word: TypeEngine[Any] = Text()
     text: TypeEngine[Any] = VARCHAR(700)
     bytewise = BYTEWISE
     checks_json = False

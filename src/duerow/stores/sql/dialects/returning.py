@@ -37,6 +37,7 @@ class WritesReturnRows(ABC):
     """The half of `Dialect` for databases with RETURNING, ON CONFLICT and partial indexes."""
 
     text: TypeEngine[Any] = Text()
+    told_word: TypeEngine[Any] = Text()
     partial_indexes = True
     takes_parts = False
     ranges_by_rows = True

@@ -47,9 +47,9 @@ class Indexes(Core):
         # One that cannot be used is what somebody left whose work broke off.
         created = tuple(name for name in wanted if not ours.get(name, False))
         dropped = tuple(sorted(name for name in ours if name not in wanted or not ours[name]))
+        changes = [self._drop(name, apart) for name in dropped]
+        changes += [self._create(name, queue, wanted[name], apart) for name in created]
         if not dry_run:
-            changes = [self._drop(name, apart) for name in dropped]
-            changes += [self._create(name, queue, wanted[name], apart) for name in created]
             yield from self._carry_out([statement for change in changes for statement in change])
         return Indexing(created, tuple(name for name in dropped if name not in wanted))
 

@@ -80,6 +80,9 @@ OUTLINE: Final = ("id", "key", "headers", "group", "priority")
 """The columns of an outline, in the order of its fields."""
 
 
+WORDS: Final = frozenset(("queue", "key", "group", "name", "process", "correlation", "batch", "part", "moved_to", "to"))
+"""The values that are words: compared byte for byte with columns that are in an index."""
+
 Parts = Callable[[Mapping[str, Any]], Generator["Step", Any, list[Any]]]
 """Makes a plan, given the values of a statement that a database carries out as several: their steps, and the answer."""
 
@@ -242,10 +245,14 @@ class Core:
             "last_error": Text(),
             **dict.fromkeys(_MOMENTS, self.dialect.moment),
         }
-        return OverRows(self.dialect, {name: types[name] for name in names}, build)
+        return OverRows(self.dialect, {name: self._kind(name, types[name]) for name in names}, build)
 
     def _bound(self, name: str, kind: TypeEngine[Any]) -> BindParameter[Any]:
-        return bindparam(name, type_=kind)
+        return bindparam(name, type_=self._kind(name.removesuffix("_in"), kind))
+
+    def _kind(self, name: str, kind: TypeEngine[Any]) -> TypeEngine[Any]:
+        """Return the type of a value of this name."""
+        return self.dialect.told_word if name in WORDS else kind
 
     def _json(self, value: ColumnElement[Any]) -> ColumnElement[Any]:
         return self.dialect.from_text(value)
@@ -324,4 +331,4 @@ def live(rows: Any) -> ColumnElement[bool]:
 
 def unserved(column: ColumnElement[Any]) -> ColumnElement[Any]:
     """Return a column of text in a form that no index serves, where rows are to be read in the order of another one."""
-    return func.coalesce(column, const(""), type_=Text())
+    return func.coalesce(column, const(""), type_=column.type)

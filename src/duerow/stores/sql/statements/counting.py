@@ -71,4 +71,4 @@ class Counting(Core):
     def _over_counted(self, names: tuple[str, ...], build: Any) -> OverRows:
         texts = {name: Text() for name in ("queue", "process", *TIMES)}
         types = {**texts, "minute": self.dialect.moment, **{name: BigInteger() for name in NUMBERS}}
-        return OverRows(self.dialect, {name: types[name] for name in names}, build)
+        return OverRows(self.dialect, {name: self._kind(name, types[name]) for name in names}, build)

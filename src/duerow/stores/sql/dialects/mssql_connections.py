@@ -1,0 +1,212 @@
+"""Connections to SQL Server: transactions are begun by its own words, and words come back as bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import Connection, Engine, event
+from sqlalchemy import Dialect as SqlDialect
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+from duerow.errors import NotSupported
+from duerow.plan import BEGIN, Execute, arun, run
+from duerow.stores.sql import Family
+from duerow.stores.sql.awaited import AwaitedConnections
+from duerow.stores.sql.awaited import ThroughSqlalchemy as AwaitedThroughSqlalchemy
+from duerow.stores.sql.blocking import BlockingConnections, Joined, Raw, ThroughSqlalchemy, Whose
+from duerow.stores.sql.caller import driver_of, no_transaction
+from duerow.stores.sql.dialects.base import Dialect
+from duerow.stores.sql.dialects.mssql import LOCK_WAIT, SqlServer
+from duerow.stores.sql.dialects.mssql_text import WORD_BYTES, written
+from duerow.stores.sql.engines import Driving
+from duerow.stores.sql.errors import unusable
+from duerow.stores.sql.plans import SqlStore
+from duerow.stores.sql.texts import Texts
+
+if TYPE_CHECKING:
+    from duerow.clock import Clock
+    from duerow.entity.columns import StateTable
+
+_BEGIN = "BEGIN TRANSACTION"
+_ROLLBACK = "IF @@TRANCOUNT > 0 ROLLBACK"
+"""A deadlock has ended the victim's transaction already."""
+
+
+def plain_rows(rows: Iterable[Any]) -> list[tuple[Any, ...]]:
+    """Return rows as tuples, words in them as text."""
+    return [tuple(value.decode(WORD_BYTES) if type(value) is bytes else value for value in row) for row in rows]
+
+
+class RawSteps(Raw):
+    """Hands steps to pyodbc's connection, some as several statements.
+
+    Args:
+        raw: the connection.
+        dialect: which database it is.
+        texts: the statements as its driver takes them.
+        whose: "own" for duerow's engine, "lent" for the user's, "joined" for the caller's own transaction.
+    """
+
+    def __init__(self, raw: Any, dialect: Dialect, texts: Texts, whose: Whose) -> None:
+        super().__init__(raw, dialect, texts)
+        self.whose = whose
+
+    def __call__(self, step: Any) -> Any:
+        """Carry out one step, all of its parts."""
+        if step is BEGIN or step.statement.parts is None:
+            return super().__call__(step)
+        if not step.statement.element.alone:
+            super().__call__(BEGIN)
+        return run(step.statement.parts(step.values), super().__call__)
+
+    def _rows(self, step: Any, text: str, values: Any) -> list[Any]:
+        cursor = self._cursor
+        cursor.execute(text, values)
+        if not step.statement.returns:
+            return []
+        while cursor.description is None and cursor.nextset():
+            pass  # a count of rows stands before the rows, where the session asks for counts
+        return plain_rows(cursor.fetchall())
+
+    def _begin(self) -> None:
+        if self.begun or self.whose == "joined":
+            return
+        self.begun = True
+        if self.raw.autocommit:
+            self._cursor.execute(_BEGIN)
+            self._by_hand = True
+
+    def rolled_back(self) -> bool:
+        """Undo what is open; return whether that worked and the connection is still there."""
+        if self._by_hand:
+            try:
+                self._cursor.execute(_ROLLBACK)
+            except Exception:  # it broke just now: the server rolls back, and the caller throws the connection away
+                return False
+            finally:
+                self._ended()
+        return super().rolled_back()
+
+    def _open(self) -> bool:
+        return self.begun or not self.raw.autocommit
+
+
+class StepsThrough(ThroughSqlalchemy):
+    """Hands steps to the caller's SQLAlchemy connection, some as several statements."""
+
+    def __call__(self, step: Any) -> Any:
+        """Carry out one step, all of its parts."""
+        if step.statement.parts is None:
+            return plain_rows(super().__call__(step))
+        return run(step.statement.parts(step.values), self)
+
+
+class AwaitedStepsThrough(AwaitedThroughSqlalchemy):
+    """As `StepsThrough`, awaited; also on connections of duerow's own, where it begins and ends transactions."""
+
+    async def __call__(self, step: Any) -> Any:
+        """Carry out one step, all of its parts."""
+        if step is BEGIN:
+            return await super().__call__(step)
+        if step.statement.parts is None:
+            return plain_rows(await super().__call__(step))
+        if not step.statement.element.alone:
+            await super().__call__(BEGIN)
+        return await arun(step.statement.parts(step.values), self)
+
+    async def _begin(self) -> None:
+        if self.alone and not self.begun:
+            self.begun = True
+            await self.connection.exec_driver_sql(_BEGIN)
+
+    async def rolled_back(self) -> bool:
+        """Undo what is open; return whether that worked."""
+        try:
+            if self.begun:
+                await self.connection.exec_driver_sql(_ROLLBACK)
+            await self.connection.rollback()
+        except Exception:  # it broke just now: the server rolls back, and the caller throws the connection away
+            return False
+        return True
+
+
+class SqlServerConnections(BlockingConnections):
+    """Connections of one engine on pyodbc; as `BlockingConnections`."""
+
+    def texts_of(self, dialect: SqlDialect, raw: bool) -> Texts:
+        """Return the statements as every driver takes them."""
+        return Texts(written(), raw)
+
+    def steps_in_parts(self, raw: Any, texts: Texts, whose: Whose) -> Raw:
+        """Return what hands steps to pyodbc's connection."""
+        return RawSteps(raw, self.dialect, texts, whose)
+
+    def steps_through(self, connection: Connection, texts: Texts) -> ThroughSqlalchemy:
+        """Return what hands steps to an SQLAlchemy connection, in whose transaction they are."""
+        if getattr(connection.connection.dbapi_connection, "autocommit", False) is True:
+            raise no_transaction("the SQLAlchemy connection commits each statement by itself")
+        return StepsThrough(connection, self.dialect, texts)
+
+    def join(self, within: Any) -> Execute:
+        """Use the caller's transaction; see Connections.join. pyodbc's own connection will do too."""
+        if driver_of(within) != "pyodbc":
+            return super().join(within)
+        try:
+            if within.autocommit:
+                raise no_transaction("the connection commits each statement by itself")
+            return Joined(self.steps_in_parts(within, self._texts, "joined"), self.store)
+        except Exception as error:
+            raise unusable(self.dialect, error) from error
+
+
+class AwaitedSqlServerConnections(AwaitedConnections):
+    """Connections of one async engine on aioodbc; as `AwaitedConnections`."""
+
+    def texts_of(self, dialect: SqlDialect, raw: bool) -> Texts:
+        """Return the statements as every driver takes them."""
+        return Texts(written(), raw)
+
+    def steps_through(self, connection: AsyncConnection, texts: Texts, alone: bool = False) -> AwaitedThroughSqlalchemy:
+        """Return what hands steps to an SQLAlchemy connection; the caller's must not commit each statement."""
+        own = connection.sync_connection
+        if not alone and own is not None and getattr(own.connection.dbapi_connection, "autocommit", False) is True:
+            raise no_transaction("the SQLAlchemy connection commits each statement by itself")
+        return AwaitedStepsThrough(connection, self.dialect, texts, alone)
+
+
+def prepare(engine: Engine) -> None:
+    """Have each connection wait for locks for a while only, and end its transaction with any error."""
+
+    @event.listens_for(engine, "connect")
+    def prepare(connection: Any, _: Any) -> None:
+        cursor = connection.cursor()
+        cursor.execute(
+            f"SET NOCOUNT ON; SET XACT_ABORT ON; SET LOCK_TIMEOUT {LOCK_WAIT}; "
+            "SET TRANSACTION ISOLATION LEVEL READ COMMITTED"
+        )
+        cursor.close()
+
+
+class SqlServerFamily(Family):
+    """Opens stores on SQL Server, whose queues are in duerow's own tables only."""
+
+    blocking = SqlServerConnections
+    driving = Driving(
+        blocking="mssql+pyodbc",
+        awaited="mssql+aioodbc",
+        query={"driver": "ODBC Driver 18 for SQL Server"},
+        prepare=prepare,
+        needs="unixODBC and Microsoft's ODBC Driver 18 for SQL Server on this machine",
+    )
+
+    def _awaited(self) -> type[AwaitedConnections]:
+        return AwaitedSqlServerConnections
+
+    def _entities(
+        self, engine: Engine | AsyncEngine, state: StateTable, deletes: bool, clock: Clock | None
+    ) -> SqlStore:
+        raise NotSupported("a queue state in a table of your own cannot be on SQL Server yet: push messages instead")
+
+
+mssql = SqlServerFamily(SqlServer())

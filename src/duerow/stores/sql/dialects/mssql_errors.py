@@ -1,0 +1,78 @@
+"""What SQL Server's errors mean, by their numbers."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from duerow.errors import (
+    ConfigurationError,
+    Conflict,
+    DuerowError,
+    SchemaOutdated,
+    StoreRefused,
+    StoreUnavailable,
+)
+
+CONFLICTS: Final = {1205, 1222, 2601, 2627, 3960, 3961, 51222}
+"""Deadlock victim, lock timeout, a duplicate key, which only a race can bring about, a row changed since a snapshot."""
+
+UNAVAILABLE: Final = {
+    *(-2, 64, 121, 233, 258, 596, 10053, 10054, 10060, 10061, 11001),
+    *(701, 802, 1101, 1105, 8645, 8651, 9001, 9002, 3906, 3908, 5149, 6005, 17142, 17143, 976, 978, 983),
+    *(4221, 10928, 10929, 10936, 40143, 40166, 40197, 40501, 40540, 40544, 40549, 40550, 40551, 40552, 40553, 40613),
+    *(49918, 49919, 49920),
+}
+"""No connection, or lost; a killed session; the server stops, only reads, or is out of memory or room; Azure's."""
+
+_NO_TABLES: Final = {207, 208, 2812}
+_FORBIDDEN: Final = {229, 230, 262, 297, 300, 911, 916, 1088, 2760, 4060, 15151, 15247, 18452, 18456, 18470, 18488}
+_SKIPS_AT_A_LEVEL: Final = 650
+
+_NUMBER = re.compile(r"\((-?\d+)\)(?: \(SQL\w+\))?\s*(?:;.*)?$", re.DOTALL)
+"""The server's number at the end of what ODBC says; pyodbc hands it on nowhere else."""
+
+_DROPPED: Final = ("08", "HYT")
+_REFUSED: Final = ("28", "IM", "01000")
+
+
+def explained(error: BaseException) -> DuerowError | None:
+    """Return duerow's error for one of pyodbc's, by the server's number, else by SQLSTATE; None: it is no such."""
+    module = type(error).__module__.partition(".")[0]
+    if module not in ("pyodbc", "aioodbc", "sqlalchemy"):
+        return None
+    state, number = _state(error), _number(error)
+    if number in CONFLICTS or state == "40001":
+        return Conflict(f"SQL Server ended this statement in favour of another one (error {number}): {error}")
+    if number == _SKIPS_AT_A_LEVEL:
+        return ConfigurationError(
+            "SQL Server cannot pass over locked rows in a SERIALIZABLE transaction (error 650): "
+            "take messages at READ COMMITTED, REPEATABLE READ or SNAPSHOT"
+        )
+    if number in _FORBIDDEN:
+        return ConfigurationError(f"SQL Server does not let this login do that (error {number}): {error}")
+    if number in UNAVAILABLE or state.startswith(_DROPPED):
+        return StoreUnavailable(f"SQL Server is not available ({number or state}): {error}")
+    if number in _NO_TABLES:
+        return SchemaOutdated(
+            f"duerow's tables are not there as this version needs them (error {number}): {error}; run migrate"
+        )
+    if state.startswith(_REFUSED):
+        return ConfigurationError(f"cannot connect to SQL Server ({state}): {error}")
+    if not state:
+        lost = type(error).__name__ in ("InterfaceError", "OperationalError")
+        return StoreUnavailable(f"the connection to SQL Server failed: {error}") if lost else StoreRefused(str(error))
+    return StoreRefused(f"SQL Server refused a statement ({number or state}): {error}")
+
+
+def _state(error: BaseException) -> str:
+    """Return the SQLSTATE of a driver's error."""
+    state = error.args[0] if error.args else ""
+    return state if isinstance(state, str) and len(state) == 5 else ""
+
+
+def _number(error: BaseException) -> int | None:
+    """Return the server's number of an error; None: the driver itself speaks, or it is 0."""
+    said = str(error.args[1]) if len(error.args) > 1 else ""
+    found = _NUMBER.search(said)
+    return int(found[1]) or None if found else None

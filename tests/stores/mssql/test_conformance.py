@@ -1,0 +1,5 @@
+"""SQL Server keeps every promise."""
+
+from duerow.testing.conformance import promises
+
+globals().update(promises())

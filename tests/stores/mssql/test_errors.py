@@ -1,0 +1,100 @@
+"""What SQL Server says is told as what it means, by its number; what it cannot do is refused. No server is needed."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import pytest
+
+from duerow.errors import (
+    ConfigurationError,
+    Conflict,
+    DuerowError,
+    NotSupported,
+    SchemaOutdated,
+    StoreRefused,
+    StoreUnavailable,
+)
+from duerow.plan import BEGIN, run
+from duerow.store import Indexed, Settings
+from duerow.stores.sql.dialects.mssql import SqlServer
+from duerow.stores.sql.dialects.mssql_connections import mssql
+from duerow.stores.sql.plans import SqlStore
+
+MEANINGS: list[tuple[str, list[int], type[DuerowError]]] = [
+    ("40001", [1205], Conflict),
+    ("HYT00", [1222], Conflict),
+    ("23000", [2601, 2627], Conflict),
+    ("42000", [3960], Conflict),
+    ("08S01", [10054, 64], StoreUnavailable),
+    ("42000", [596, 701, 3906, 9002, 10928, 40197, 40613], StoreUnavailable),
+    ("42S02", [208], SchemaOutdated),
+    ("42S22", [207], SchemaOutdated),
+    ("42000", [229, 262, 4060, 650], ConfigurationError),
+    ("28000", [18456], ConfigurationError),
+    ("42000", [102, 8152, 2628, 8003, 8622], StoreRefused),
+]
+
+
+class Error(Exception):
+    """An error as pyodbc raises it: the state, and a text that ends with the server's number."""
+
+
+Error.__module__ = "pyodbc"
+
+
+def said(state: str, number: int) -> Error:
+    text = f"[{state}] [Microsoft][ODBC Driver 18 for SQL Server][SQL Server]Row (7) of [x] ({number}) (SQLExecDirectW)"
+    return Error(state, text)
+
+
+@pytest.mark.parametrize(("state", "numbers", "meaning"), MEANINGS)
+def test_each_number_of_an_error_has_its_meaning(state: str, numbers: list[int], meaning: type[DuerowError]) -> None:
+    for number in numbers:
+        assert type(SqlServer().explain(said(state, number))) is meaning, number
+
+
+def test_what_the_driver_itself_says_is_known_by_its_state() -> None:
+    explain = SqlServer().explain
+    for state, meaning in (("08001", StoreUnavailable), ("HYT00", StoreUnavailable), ("IM002", ConfigurationError)):
+        assert type(explain(Error(state, f"[{state}] [unixODBC][Driver Manager] (0) (SQLDriverConnect)"))) is meaning
+    assert explain(ValueError("08001")) is None
+
+
+def test_servers_that_cannot_keep_the_promises_are_refused() -> None:
+    check = SqlServer().check_server
+    check((15, 3, 150))
+    check((16, 2, 130))
+    check((12, 5, 150))  # Azure SQL says that it is of version 12
+    for row, why in (((14, 3, 140), "version 14; duerow needs 15"), ((15, 3, 120), "compatibility level 120")):
+        with pytest.raises(ConfigurationError, match=why):
+            check(row)
+
+
+def test_an_index_of_a_payload_field_is_refused_before_anything_changes() -> None:
+    store = SqlStore(SqlServer(), "duerow_", None, None)
+    steps: list[Any] = []
+
+    def carry_out(step: Any) -> list[Any]:
+        steps.append(step)
+        return []
+
+    for dry_run in (True, False):
+        with pytest.raises(NotSupported, match="leave indexed= out"):
+            run(store.index("mail", (Indexed(("companyId",), "integer"),), dry_run), carry_out)
+    assert [step for step in steps if step is not BEGIN and step.statement.writes] == []
+
+
+def test_a_queue_state_in_a_table_of_the_users_own_is_refused() -> None:
+    state: Any = None
+    with pytest.raises(NotSupported, match="cannot be on SQL Server yet"):
+        mssql.open_entities(state, state, deletes=False, clock=None)
+
+
+def test_without_its_driver_the_family_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("pyodbc", "aioodbc"):
+        monkeypatch.setitem(sys.modules, module, None)
+    for opening in (mssql.open, mssql.aopen):
+        with pytest.raises(ConfigurationError, match=r"pip install 'duerow\[mssql\]'"):
+            opening("mssql://nobody@127.0.0.1/none", Settings())
