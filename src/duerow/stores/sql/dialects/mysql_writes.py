@@ -11,6 +11,7 @@ from sqlalchemy import (
     FromClause,
     Insert,
     Select,
+    Subquery,
     Table,
     and_,
     bindparam,
@@ -202,7 +203,7 @@ class Writes(Values):
         return in_list(list(table.primary_key), FOUND)
 
     def _locked(self, table: Table, lock: Select[Any], write: Change | Remove) -> Locked:
-        is_joined = isinstance(write, Remove) or getattr(write.given, "name", None) == FOUND
+        is_joined = isinstance(write, Remove) or (isinstance(write.given, Subquery) and write.given.name == FOUND)
         return Locked(lock, write, len(table.primary_key), _packed if is_joined else _listed)
 
     def add_free(
