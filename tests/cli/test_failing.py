@@ -68,3 +68,12 @@ def test_without_its_packages_the_command_says_what_to_install():
     result = subprocess.run([sys.executable, "-c", hide_typer], capture_output=True, text=True, check=False, timeout=60)
     assert result.returncode == 1
     assert result.stderr == "the command duerow needs the package typer: pip install 'duerow[cli]'\n"
+
+
+def test_a_command_whose_output_nobody_reads_to_its_end_says_nothing_about_it(tmp_path: Path):
+    duerow.connect(f"sqlite:///{tmp_path / 'shop.db'}", migrate=True).close()
+    program = [sys.executable, "-m", "duerow.cli.main", "stats", "--db", "sqlite:///shop.db"]
+    with subprocess.Popen(program, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
+        assert running.stdout is not None
+        running.stdout.close()
+        assert (running.communicate(timeout=60)[1], running.returncode) == (b"", 141)

@@ -62,6 +62,15 @@ def test_stats_counts_the_messages_of_each_queue(command: Command, database: Dat
     assert "stopped" not in command("stats", "orders").stdout
 
 
+def test_stats_tells_short_times_in_milliseconds(command: Command, database: Database):
+    database.queue("orders").push_many([Draft(1), Draft(2)])
+    duerow.Worker(database.queue("orders"), lambda message: None).run(until="empty")
+    database.queue("orders").push(3)
+    shown = command("stats").stdout
+    assert shown.count(" ms ") == 2
+    assert "e-" not in shown
+
+
 def test_stats_says_when_there_are_no_messages(command: Command, database: Database):
     assert command("stats").stdout == "no queue has messages\n"
 

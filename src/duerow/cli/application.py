@@ -5,6 +5,8 @@ Exit codes: 0 it worked, 1 it did not and a line says why, 2 the command was not
 
 from __future__ import annotations
 
+import os
+import sys
 from typing import Any
 
 import typer
@@ -16,6 +18,9 @@ from duerow.errors import DuerowError
 
 FAILED = 1
 
+UNREAD = 141
+"""What a shell says of a program whose output nobody reads any more: 128, and the number of SIGPIPE."""
+
 
 class Commands(TyperGroup):
     """Commands whose expected failures are a line, not a traceback."""
@@ -23,7 +28,12 @@ class Commands(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         """Run the command that was asked for."""
         try:
-            return super().invoke(ctx)
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+            return result
+        except BrokenPipeError as error:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python flushes it once more at its end
+            raise typer.Exit(UNREAD) from error
         except (DuerowError, SQLAlchemyError, OSError) as error:
             typer.echo(f"duerow: {error}", err=True)
             raise typer.Exit(FAILED) from error

@@ -71,7 +71,13 @@ def _shown(work: Stats) -> Sequence[str | None]:
         return (None,) * 4
     rates = work.rates[5]
     times = [None if time is None else time.p95.total_seconds() for time in (work.waiting_time, work.handling_time)]
-    return f"{rates.done:.1f}", f"{rates.failed:.1f}", *(None if time is None else f"{time:.3g} s" for time in times)
+    return f"{rates.done:.1f}", f"{rates.failed:.1f}", *map(_span, times)
+
+
+def _span(seconds: float | None) -> str | None:
+    if seconds is None:
+        return None
+    return f"{seconds * 1000:.1f} ms" if seconds < 1 else f"{seconds:,.1f} s"
 
 
 def list_messages(

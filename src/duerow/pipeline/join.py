@@ -59,7 +59,7 @@ class Join(Station):
         complete: a function of the list of parts that says whether they are a set; called whenever one comes, in the
             transaction that takes it in, so it should be quick. At most one of `count` and `complete`; neither: sets
             are complete by age alone.
-        within: how long after its first part a set is merged with what has come.
+        within: how long after its first part a set is merged with what has come, also with `count`; default: an hour.
         limit: parts of a set at most; the next one is buried with that reason.
         late: what becomes of a part whose set was complete before: "new" begins another set, "drop" ends it as done, a
             queue's name moves it there. Default: it is buried with that reason.

@@ -227,8 +227,9 @@ class FrameJob(Job):
             ) from failed
 
     def _tell(self, batch: Batch, failed: BatchFailed) -> None:
-        what = "message" if len(batch) == 1 else f"batch of {len(batch)}; it is halved:"
-        LOG.warning("%s of %s: failed on a %s %s", self.station, self._run.pipeline, what, str(failed)[:500])
+        what = "message" if len(batch) == 1 else f"batch of {len(batch)}, which is halved"
+        why = f"{type(failed.cause).__name__}: {failed}"[:500]
+        LOG.warning("%s of %s: failed on a %s: %s", self.station, self._run.pipeline, what, why)
 
     def _fail(self, batch: Batch, cause: BaseException) -> None:
         """End the turns of a batch as failed, as the retry policy says of each."""
