@@ -1,0 +1,469 @@
+"""Reserve, lend, pop and peek: who is next in line, and who of a group has its turn.
+
+A claim picks what is due, lends those that are still as they were picked, and reads back which of them it has: each
+message is lent by one atomic write, so none goes to two consumers. Of a group one message at a time carries
+`lent_group`, on which there is a unique index. What is kept of leases that ended is written in a transaction with the
+message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Any, Final, Literal
+
+from bson import Int64
+from msgspec.structs import replace
+
+from duerow.clock import MICROSECOND
+from duerow.errors import Conflict
+from duerow.plan import BEGIN, Plan
+from duerow.reservation import Receipt
+from duerow.store import Keeping, Lent, Record, Reserved
+from duerow.stores.mongodb import commands, past
+from duerow.stores.mongodb.documents import PLAIN, difference, document, maybe_moment, micro, record_of
+from duerow.stores.mongodb.plans.core import Core
+from duerow.stores.mongodb.steps import Together
+from duerow.stores.mongodb.turning import as_dead_letter, dead, ended_lease, lent, unleased
+from duerow.stores.mongodb.work import Work
+
+IN_LINE: Final = {"due_at": 1, "_id": 1}
+
+Found = dict[str, Any]
+"""A message as it was read."""
+
+Outcome = Literal["lent", "buried", "freed", "lost"]
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What a claim is about."""
+
+    queue: str
+    now: datetime
+    lease: timedelta
+    attempts: int | None
+    consumer: str
+    dead_letter: str | None
+    keep: Keeping | None
+
+
+@dataclass(frozen=True)
+class Group:
+    """Which message of a group goes first, and which is lent, as a record and as it was read."""
+
+    head: int | None
+    lent: Record | None = None
+    found: Found | None = None
+
+
+@dataclass
+class Claim:
+    """What a claim has so far.
+
+    Attributes:
+        limit: how many messages it is to lend.
+        lent: what it has lent, with the place in line that it had.
+        buried: how many it has buried instead.
+        served: groups of which it has lent a message.
+        waiting: groups that were met in the line that is being served, with the one that may still be met there.
+    """
+
+    limit: int
+    lent: list[Record] = field(default_factory=list)
+    buried: int = 0
+    served: set[str] = field(default_factory=set)
+    waiting: dict[str, int | None] = field(default_factory=dict)
+
+    @property
+    def wanted(self) -> int:
+        """How many are still to be lent."""
+        return self.limit - len(self.lent)
+
+
+class Claiming(Core):
+    """Plans that hand messages out."""
+
+    def reserve(
+        self,
+        queue: str,
+        limit: int,
+        lease: timedelta,
+        attempts: int | None,
+        consumer: str,
+        dead_letter: str | None = None,
+        keep: Keeping | None = None,
+    ) -> Plan[Reserved]:
+        """Lend due messages; see Store.reserve."""
+        claim = yield from self._claim(queue, limit, lease, attempts, consumer, dead_letter, keep)
+        return Reserved(sorted(claim.lent, key=_in_line), claim.buried)
+
+    def lend(
+        self,
+        queue: str,
+        limit: int,
+        lease: timedelta,
+        attempts: int | None,
+        consumer: str,
+        dead_letter: str | None = None,
+        keep: Keeping | None = None,
+    ) -> Plan[Lent]:
+        """Lend due messages and tell who they are; see Store.lend."""
+        claim = yield from self._claim(queue, limit, lease, attempts, consumer, dead_letter, keep)
+        records = sorted(claim.lent, key=lambda record: record.id)
+        groups = {record.id: record.group for record in records if record.group is not None}
+        return Lent([Receipt(record.id, record.token) for record in records], groups, claim.buried)
+
+    def pop(self, queue: str, limit: int, keep: Keeping | None = None) -> Plan[list[Record]]:
+        """Take due messages out of the queue; see Store.pop."""
+        self._check_keeping(keep)
+        if not self.capabilities.transactions:
+            return (yield from self._pop_alone(queue, limit))
+        yield BEGIN
+        if (yield from self._is_paused(queue)):
+            return []
+        now = yield from self.now()
+        work = self._work(now, keep)
+        taken: list[Record] = []
+        for record in (yield from self._first(queue, limit, now, work)):
+            if record.leased_until is not None:
+                work.note(past.lapsed(record, work.place(record), ended_lease(record, None), False, None))
+            work.drop(record.id)
+            handed = replace(unleased(record), attempts=record.attempts + 1, last_attempt_at=now)
+            work.note(past.popped(record, handed, now))
+            work.left(record)
+            taken.append(handed)
+        yield from work.write()
+        return taken
+
+    def peek(self, queue: str, limit: int) -> Plan[list[Record]]:
+        """Read what `reserve` would lend; see Store.peek."""
+        now = yield from self.now()
+        return (yield from self._first(queue, limit, now, None))
+
+    # Claims.
+
+    def _claim(
+        self,
+        queue: str,
+        limit: int,
+        lease: timedelta,
+        attempts: int | None,
+        consumer: str,
+        dead_letter: str | None,
+        keep: Keeping | None,
+    ) -> Plan[Claim]:
+        self._check_keeping(keep)
+        claim = Claim(limit)
+        if limit < 1 or (yield from self._is_paused(queue)):
+            return claim
+        now = yield from self.now()
+        terms = Terms(queue, now, lease, attempts, consumer, dead_letter, keep)
+        priority = yield from self._next_line(queue, None)
+        while priority is not None and claim.wanted:
+            yield from self._claim_line(terms, priority, claim)
+            if claim.wanted:
+                priority = yield from self._next_line(queue, priority)
+        return claim
+
+    def _next_line(self, queue: str, after: int | None) -> Plan[int | None]:
+        """Return the next priority of which the queue has messages with a due time: one look at the index."""
+        chosen: dict[str, Any] = {"queue": queue, "due_at": {"$gte": Int64(0)}}
+        if after is not None:
+            chosen["priority"] = {"$gt": after}
+        order = {"priority": 1, **IN_LINE}
+        found = yield commands.find(self.names.messages, chosen, order, 1, {"priority": 1})
+        return int(found[0]["priority"]) if found else None
+
+    def _claim_line(self, terms: Terms, priority: int, claim: Claim) -> Plan[None]:
+        """Lend what is due at one priority, until there is enough or nothing is left.
+
+        What was met is no longer due when it has been lent or buried, and left out when it has to wait.
+        """
+        claim.waiting = {}
+        while claim.wanted:
+            wanted = claim.wanted
+            chosen = _due(terms.queue, priority, terms.now, claim)
+            found = yield commands.find(self.names.messages, chosen, IN_LINE, wanted, PLAIN)
+            if not found:
+                return
+            plain = [one["_id"] for one in found if "group" not in one and "leased_by" not in one]
+            if len(plain) == len(found):
+                yield from self._lend_picked(terms, priority, plain, [], claim)
+                if len(found) < wanted and claim.wanted == wanted - len(found):
+                    return
+            else:
+                others = yield from self._having_their_turn(terms, priority, found, claim)
+                yield from self._lend_picked(terms, priority, plain, others, claim)
+
+    def _lend_picked(
+        self, terms: Terms, priority: int, plain: Sequence[Any], others: Sequence[Found], claim: Claim
+    ) -> Plan[None]:
+        """Lend what was picked, of those that are in a group or carry a lease only what may be lent; or bury it."""
+        changes = [_lend_all(terms, priority, plain)] if plain else []
+        tried = list(plain)
+        for one in others:
+            if "leased_by" in one:
+                if (yield from self._after_lapse(terms, one)) == "buried":
+                    claim.buried += 1
+                    claim.waiting.pop(one.get("group", ""), None)
+                    continue
+            else:
+                record = record_of(one)
+                after = lent(record, terms.now, terms.lease, terms.consumer)
+                changes.append(_unless_changed(one, document(after, record.due_at)))
+            tried.append(one["_id"])
+        for some in commands.in_commands(changes):
+            yield commands.update(self.names.messages, some, ordered=False, taken=True)
+        if not tried:
+            return
+        ours = {"_id": {"$in": tried}, "queue": terms.queue, "leased_by": terms.consumer}
+        got = [_in_its_place(one) for one in (yield commands.find(self.names.messages, ours, shown=PLAIN))]
+        claim.lent += got
+        claim.served |= {record.group for record in got if record.group is not None}
+
+    def _having_their_turn(
+        self, terms: Terms, priority: int, found: Sequence[Found], claim: Claim
+    ) -> Plan[list[Found]]:
+        """Return which of the picked, besides those that are plain, may be lent; of a group nobody but its head.
+
+        Each group that was met is left out of this line from now on, but for its head if nobody keeps that back.
+        """
+        names = {one["group"] for one in found if "group" in one}
+        groups = (yield from self._groups(terms.queue, names)) if names else {}
+        for name, group in groups.items():
+            if _is_kept_back(group) and _has_lapsed(group.lent, priority, terms.now):
+                yield from self._free(terms, group.lent)
+                group = groups[name] = Group(group.head)
+            claim.waiting[name] = None if _is_kept_back(group) else group.head
+        turns = [
+            one
+            for one in found
+            if ("leased_by" in one if "group" not in one else claim.waiting[one["group"]] == one["_id"])
+        ]
+        # Whether it is lent or another one is faster: this claim has met it.
+        claim.waiting |= {one["group"]: None for one in turns if "group" in one}
+        return turns
+
+    def _groups(self, queue: str, names: Iterable[str]) -> Plan[dict[str, Group]]:
+        """Return who goes first and who is lent, of groups."""
+        wanted = sorted(names)
+        heads: dict[str, int] = {}
+        lent_ones: dict[str, Found] = {}
+        for chunk in commands.in_commands(wanted):
+            found = yield commands.aggregate(
+                self.names.messages,
+                {"$match": {"queue": queue, "line_group": {"$in": chunk}}},
+                {"$sort": {"queue": 1, "line_group": 1, "_id": 1}},
+                {"$group": {"_id": "$line_group", "head": {"$first": "$_id"}}},
+            )
+            heads |= {one["_id"]: int(one["head"]) for one in found}
+            leased = {"queue": queue, "lent_group": {"$in": chunk}}
+            found = yield commands.find(self.names.messages, leased, shown=PLAIN)
+            lent_ones |= {one["group"]: one for one in found}
+        leases = {name: record_of(one) for name, one in lent_ones.items()}
+        return {name: Group(heads.get(name), leases.get(name), lent_ones.get(name)) for name in wanted}
+
+    # Leases that ended.
+
+    def _after_lapse(self, terms: Terms, found: Found) -> Plan[Outcome]:
+        """Lend a message whose lease ended unsettled, or bury it if that was its last attempt."""
+        return (yield from self._lapse(terms, found, free=False))
+
+    def _free(self, terms: Terms, record: Record | None) -> Plan[None]:
+        """Take a lease that ended from a message that is not the first of its group any more."""
+        if record is not None:
+            found = yield commands.find(self.names.messages, commands.ids_in([record.id]), shown=PLAIN)
+            if found and found[0]["token"] == record.token:
+                yield from self._lapse(terms, found[0], free=True)
+
+    def _lapse(self, terms: Terms, found: Found, free: bool) -> Plan[Outcome]:
+        if terms.keep is None:
+            outcome, after, place = _lapsed(terms, record_of(found), free)
+            change = _unless_changed(found, document(after, place))
+            reply = yield commands.update(self.names.messages, [change], taken=True)
+            return outcome if reply["n"] else "lost"
+        try:
+            outcome = yield Together(partial(self._lapse_and_keep, terms, found, free))
+        except Conflict:
+            return "lost"  # another consumer noticed it, too
+        return outcome
+
+    def _lapse_and_keep(self, terms: Terms, found: Found, free: bool) -> Plan[Outcome]:
+        work = self._work(terms.now, terms.keep)
+        yield from work.load([int(found["_id"])])
+        record = work.lent_on(Receipt(int(found["_id"]), int(found["token"])))
+        if record is None or record.leased_until is None or record.leased_until > terms.now:
+            return "lost"
+        outcome, after, place = _lapsed(terms, record, free)
+        buried = outcome == "buried"
+        work.note(past.lapsed(record, work.place(record), after_error(terms, record), buried, terms.dead_letter))
+        if buried:
+            work.left(record)
+        work.lend(after, place)
+        yield from work.write()
+        return outcome
+
+    # Looking at who is first.
+
+    def _first(self, queue: str, limit: int, now: datetime, work: Work | None) -> Plan[list[Record]]:
+        """Return the first in line whose turn it is, at most so many.
+
+        With `work` they are to be taken: then leases that ended do not keep groups back, and are taken off.
+        """
+        first: list[Record] = []
+        served: set[str] = set()
+        priority = yield from self._next_line(queue, None)
+        while priority is not None and len(first) < limit:
+            yield from self._first_of_line(queue, priority, limit, now, work, first, served)
+            priority = yield from self._next_line(queue, priority)
+        return first
+
+    def _first_of_line(
+        self,
+        queue: str,
+        priority: int,
+        limit: int,
+        now: datetime,
+        work: Work | None,
+        first: list[Record],
+        served: set[str],
+    ) -> Plan[None]:
+        groups: dict[str, Group] = {}
+        after: Found | None = None
+        while len(first) < limit:
+            wanted = limit - len(first)
+            chosen = {"queue": queue, "priority": priority, **_behind(after, now)}
+            found = yield commands.find(self.names.messages, chosen, IN_LINE, wanted, PLAIN)
+            names = {one["group"] for one in found if "group" in one} - groups.keys()
+            if names:
+                groups |= yield from self._groups(queue, names)
+            for one in found:
+                name = one.get("group")
+                if name is not None:
+                    if work is not None and _is_kept_back(groups[name]):
+                        groups[name] = _freed(work, groups[name], priority, now)
+                    group = groups[name]
+                    if name in served or group.head != one["_id"] or _is_kept_back(group):
+                        continue
+                    served.add(name)
+                first.append(record_of(one) if work is None else work.read(one))
+            if len(found) < wanted:
+                return
+            after = found[-1]
+
+    def _pop_alone(self, queue: str, limit: int) -> Plan[list[Record]]:
+        """Take one after the other, each by one atomic command."""
+        now = yield from self.now()
+        taken: list[Record] = []
+        if (yield from self._is_paused(queue)):
+            return taken
+        priority = yield from self._next_line(queue, None)
+        while priority is not None and len(taken) < limit:
+            chosen = _due(queue, priority, now, Claim(limit))
+            answer = yield commands.take_out(self.names.messages, chosen, IN_LINE)
+            if answer["value"] is None:
+                priority = yield from self._next_line(queue, priority)
+                continue
+            record = record_of(answer["value"])
+            taken.append(replace(unleased(record), attempts=record.attempts + 1, last_attempt_at=now))
+        return taken
+
+
+def after_error(terms: Terms, record: Record) -> str:
+    """Return what is said of a lease that ended unsettled."""
+    return ended_lease(record, terms.attempts)
+
+
+def _lapsed(terms: Terms, record: Record, free: bool) -> tuple[Outcome, Record, datetime | None]:
+    """Return what becomes of a message whose lease ended unsettled, and the place in line that it keeps."""
+    failed = replace(record, last_error=after_error(terms, record))
+    if free:
+        return "freed", unleased(failed), None
+    if terms.attempts is None or record.attempts < terms.attempts:
+        return "lent", lent(failed, terms.now, terms.lease, terms.consumer), record.due_at
+    if terms.dead_letter is None:
+        return "buried", dead(failed), None
+    return "buried", as_dead_letter(terms.now, failed, terms.dead_letter), None
+
+
+def _freed(work: Work, group: Group, priority: int, now: datetime) -> Group:
+    """Take a lease that ended from a message that keeps its group back, if this line is late enough to notice."""
+    if group.found is None or not _has_lapsed(group.lent, priority, now):
+        return group
+    record = work.read(group.found)
+    work.note(past.lapsed(record, work.place(record), ended_lease(record, None), False, None))
+    work.put(replace(unleased(record), last_error=ended_lease(record, None)))
+    return Group(group.head)
+
+
+def _is_kept_back(group: Group) -> bool:
+    """Whether another one of the group than its head is lent."""
+    return group.lent is not None and group.lent.id != group.head
+
+
+def _has_lapsed(record: Record | None, priority: int, now: datetime) -> bool:
+    """Whether a lease has ended, of a message in this line or one before it."""
+    return (
+        record is not None
+        and record.leased_until is not None
+        and record.leased_until <= now
+        and record.priority <= priority
+    )
+
+
+def _due(queue: str, priority: int, now: datetime, claim: Claim) -> dict[str, Any]:
+    """Choose what is due in a line, of groups that were met only what may still be lent.
+
+    The lower bound lets the server use the partial index; the upper one is the microsecond after now.
+    """
+    chosen: dict[str, Any] = {"queue": queue, "priority": priority, **_behind(None, now)}
+    out = claim.served | {name for name, head in claim.waiting.items() if head is None}
+    if out:
+        chosen["group"] = {"$nin": sorted(out)}
+    heads = {name: head for name, head in claim.waiting.items() if head is not None and name not in out}
+    if heads:
+        chosen["$nor"] = [{"group": {"$in": sorted(heads)}, "_id": {"$nin": [Int64(id_) for id_ in heads.values()]}}]
+    return chosen
+
+
+def _behind(after: Found | None, now: datetime) -> dict[str, Any]:
+    """Choose what is due, behind a place in line."""
+    end = micro(now + MICROSECOND)
+    if after is None:
+        return {"due_at": {"$gte": Int64(0), "$lt": end}}
+    due = after["due_at"]
+    return {"$or": [{"due_at": {"$gt": due, "$lt": end}}, {"due_at": due, "_id": {"$gt": after["_id"]}}]}
+
+
+def _lend_all(terms: Terms, priority: int, ids: Sequence[Any]) -> dict[str, Any]:
+    """Lend those of the picked that are still in that line, in no group and without a lease."""
+    until = micro(terms.now + terms.lease)
+    still = {"_id": {"$in": list(ids)}, "queue": terms.queue, "priority": priority, **_behind(None, terms.now)}
+    still |= {"leased_by": {"$exists": False}, "group": {"$exists": False}}
+    fields = {
+        "place": "$due_at",
+        "due_at": until,
+        "leased_until": until,
+        "leased_by": {"$literal": terms.consumer},  # in a pipeline a text that begins with $ would name a field
+        "last_attempt_at": micro(terms.now),
+        "attempts": {"$add": ["$attempts", 1]},
+        "token": {"$add": ["$token", Int64(1)]},
+    }
+    return commands.change(still, [{"$set": fields}], multi=True)
+
+
+def _unless_changed(found: Found, after: dict[str, Any]) -> dict[str, Any]:
+    """Change a message that is as it was read: neither lent, ended or changed (token), nor extended (due time)."""
+    still = {"_id": found["_id"], "token": found["token"], "due_at": found.get("due_at")}
+    return commands.change(still, difference(found, after))
+
+
+def _in_its_place(found: Found) -> Record:
+    return replace(record_of(found), due_at=maybe_moment(found["place"]))
+
+
+def _in_line(record: Record) -> tuple[int, datetime, int]:
+    return record.priority, record.due_at or record.created_at, record.id

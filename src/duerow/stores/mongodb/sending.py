@@ -1,0 +1,68 @@
+"""What both ways to a server have in common: how a step becomes a command, and how transactions are made."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from bson.codec_options import CodecOptions
+from pymongo.read_concern import ReadConcern
+from pymongo.read_preferences import ReadPreference
+from pymongo.write_concern import WriteConcern
+
+from duerow.errors import NotSupported
+from duerow.store import TransactionState
+from duerow.stores.mongodb.steps import Command
+
+AWARE: Final[CodecOptions[dict[str, Any]]] = CodecOptions(tz_aware=True)
+"""A raw command takes nothing of this kind from its client."""
+
+TRANSACTION: Final[dict[str, Any]] = {
+    "read_concern": ReadConcern("snapshot"),
+    "write_concern": WriteConcern("majority"),
+    "read_preference": ReadPreference.PRIMARY,
+}
+
+BATCH: Final = 10_000
+"""How many documents the server puts into one answer, up to 16 MiB."""
+
+WANTED_WITHIN: Final = "give an open transaction of a PyMongo ClientSession"
+
+
+def prepared(step: Command, inside: bool) -> dict[str, Any]:
+    """Return a step as it is sent."""
+    document = dict(step.document)
+    if step.writes and not inside:
+        document["writeConcern"] = {"w": "majority"}
+    return document
+
+
+def no_transactions() -> NotSupported:
+    """Return the error for a plan that needs a transaction where there are none."""
+    return NotSupported(
+        "several messages change together only in a transaction, which MongoDB has on a replica set or a sharded "
+        "cluster (one member is enough); this server is neither, or transactions=off was said"
+    )
+
+
+def no_handlers_transactions() -> NotSupported:
+    """Return the error for a handler's transaction where there are none."""
+    return NotSupported(
+        "a handler's transaction needs MongoDB's transactions, which a replica set or a sharded cluster has (one "
+        "member is enough); this server is neither, or transactions=off was said"
+    )
+
+
+def state_of(session: Any, number: int) -> TransactionState:
+    """Tell what became of the transaction of this number in a session; "committed" unless something else is sure."""
+    if number_of(session) != number:
+        return "committed"
+    if session.in_transaction:
+        return "open"
+    state = getattr(getattr(session, "_transaction", None), "state", None)
+    return "rolled back" if getattr(state, "name", None) == "ABORTED" else "committed"
+
+
+def number_of(session: Any) -> int:
+    """Return the number of a session's transaction, which grows with each that is begun in it."""
+    server_session = getattr(session, "_server_session", None)
+    return int(getattr(server_session, "transaction_id", 0))
