@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import closing
 
 import psycopg
+import pymongo
 import pytest
 from psycopg import sql
 
@@ -19,6 +20,16 @@ def database_address(postgresql_url: str) -> Iterator[str]:
         address = postgresql_url.removeprefix("postgresql://").rpartition("/")[0]
         yield f"{address}/{name}"
         superuser.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+
+
+@pytest.fixture
+def mongodb_address(mongodb_url: str) -> Iterator[str]:
+    """The address of an empty database of MongoDB for one page: host:port/name."""
+    name = f"docs_{uuid.uuid4().hex[:12]}"
+    with pymongo.MongoClient(mongodb_url) as client:
+        host, port = client.address or ("", 0)
+        yield f"{host}:{port}/{name}"
+        client.drop_database(name)
 
 
 @pytest.fixture(scope="package")

@@ -3,6 +3,7 @@
 import shlex
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,9 @@ from tests.docs.pages import Block, blocks, name, pages
 
 WRITTEN_ADDRESS = "app@localhost/shop"
 """Whom, where and what the pages connect to, for which a test puts a database of its own."""
+
+WRITTEN_MONGODB = "localhost:27017/shop"
+"""Where the pages keep queues in MongoDB."""
 
 PAGES = [page for page in pages() if any(block.language == "python" for block in blocks(page))]
 
@@ -27,6 +31,9 @@ def test_the_examples_of_a_page_do_what_it_says(
     shown = blocks(page)
     wanted = any(WRITTEN_ADDRESS in block.text for block in shown)
     address = request.getfixturevalue("database_address") if wanted else ""
+    if any(WRITTEN_MONGODB in block.text for block in shown):
+        mongodb = request.getfixturevalue("mongodb_address")
+        shown = [replace(block, text=block.text.replace(WRITTEN_MONGODB, mongodb)) for block in shown]
     if any("duerow.spark" in block.text for block in shown if block.language == "python"):
         request.getfixturevalue("spark_as_before")
     monkeypatch.chdir(tmp_path)

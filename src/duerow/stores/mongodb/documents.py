@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from datetime import datetime
+from math import isfinite
 from typing import Any, Final
 
 import msgspec
@@ -237,14 +238,16 @@ def escaped(name: str) -> str:
     """Return a name of a JSON object as a field name that means itself: without dots, dollars and emptiness."""
     if not name:
         return "%"
-    return name.replace("%", "%25").replace(".", "%2E").replace("$", "%24")
+    name = name.replace("%", "%25").replace(".", "%2E").replace("$", "%24").replace("\0", "%00")
+    return name if _is_text(name) else repr(name)
 
 
 def _shown(value: Any) -> Any:
     """Return a value so that no condition sees what its path does not lead to.
 
-    A list would be looked into by the server, and matched by what one of its members matches; so it is hidden. No name
-    that was escaped is `%list` or `%number`.
+    A list would be looked into by the server, and matched by what one of its members matches; so it is hidden, and so
+    is what no codec of ours writes: numbers that no float can hold, and text that is none. No name that was escaped is
+    `%list` or `%odd`.
     """
     if isinstance(value, dict):
         return {escaped(name): _shown(member) for name, member in value.items()}
@@ -252,6 +255,8 @@ def _shown(value: Any) -> Any:
         return {"%list": True}
     if isinstance(value, int) and not isinstance(value, bool) and not _LEAST <= value <= _MOST:
         return _far(value)
+    if (isinstance(value, float) and not isfinite(value)) or (isinstance(value, str) and not _is_text(value)):
+        return {"%odd": True}
     return value
 
 
@@ -260,4 +265,12 @@ def _far(value: int) -> Any:
     try:
         return float(value)
     except OverflowError:
-        return {"%number": True}
+        return {"%odd": True}
+
+
+def _is_text(value: str) -> bool:
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -15,6 +16,10 @@ from duerow.store import Settings
 
 TRANSACTIONS: Final = "transactions"
 OWN_OPTIONS: Final = frozenset({TRANSACTIONS})
+
+LONGEST_PREFIX: Final = 30
+NO_DATABASE: Final = re.compile(r'[/\\. "$*<>:|?\x00]')
+"""Characters that the name of a database cannot have."""
 
 PATIENCE: Final = {"serverSelectionTimeoutMS": 5_000, "connectTimeoutMS": 5_000}
 """How long to look for a server that can write, unless the URL says otherwise: half a minute would be the driver's."""
@@ -55,6 +60,11 @@ def target_of(target: Any, settings: Settings) -> Target:
     """
     if not isinstance(target, str):
         raise ConfigurationError(f"queues in MongoDB are opened by a URL, not by {type(target).__name__}")
+    prefix = settings.prefix
+    if not prefix.isidentifier() or not prefix.isascii() or len(prefix) > LONGEST_PREFIX:
+        raise ConfigurationError(
+            f"prefix is {prefix!r}; collection names begin with it: 1 to {LONGEST_PREFIX} ASCII letters, digits and _"
+        )
     url = urlsplit(target)
     options = dict(settings.options)
     own = {name: value for name, value in parse_qsl(url.query, keep_blank_values=True) if name in OWN_OPTIONS}
@@ -70,6 +80,8 @@ def target_of(target: Any, settings: Settings) -> Target:
         raise ConfigurationError(
             "the URL names no database: write mongodb://host:27017/DATABASE, or give schema= its name"
         )
+    if NO_DATABASE.search(database) or len(database.encode()) > 63:
+        raise ConfigurationError(f"{database!r:.100} cannot be the name of a database of MongoDB")
     return Target(bare, database, _switch(own), options)
 
 
