@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import os
 import weakref
-from collections.abc import AsyncIterator, Hashable, Sequence
+from collections.abc import AsyncIterator, Coroutine, Hashable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -18,14 +18,14 @@ from duerow.errors import ConfigurationError, DuerowError, NotSupported, StoreUn
 from duerow.plan import BEGIN, AsyncExecute, arun
 from duerow.store import TransactionState
 from duerow.stores.mongodb.errors import TRANSIENT, UNKNOWN_COMMIT, check_reply, explained
-from duerow.stores.mongodb.listening import AsyncPollingListener
+from duerow.stores.mongodb.listening import AsyncPollingListener, AsyncStreamListener
 from duerow.stores.mongodb.sending import (
     AWARE,
     TRANSACTION,
     WANTED_WITHIN,
+    mark_of,
     no_handlers_transactions,
     no_transactions,
-    number_of,
     prepared,
     state_of,
 )
@@ -62,9 +62,9 @@ class AwaitedConnections:
         try:
             yield lent.execute
         except BaseException:
-            await lent.roll_back()
+            await _to_its_end(lent.roll_back())
             raise
-        await lent.commit()
+        await _to_its_end(lent.commit())
 
     def join(self, within: Any) -> AsyncExecute:
         """Use the caller's session; see Connections.join."""
@@ -84,9 +84,12 @@ class AwaitedConnections:
         await own.begin()
         return HandlersTransaction(own)
 
-    async def listen(self, queues: Sequence[str]) -> AsyncPollingListener:
-        """Begin to wait for pushes, which are found by looking."""
-        return AsyncPollingListener()
+    async def listen(self, queues: Sequence[str]) -> AsyncStreamListener | AsyncPollingListener:
+        """Begin to hear of pushes, where the server has change streams."""
+        if not self.store.capabilities.wakes_consumers:
+            return AsyncPollingListener()
+        place = self.target.database, self.store.names.messages
+        return await AsyncStreamListener.listen(self.client(), *place, queues)
 
     async def close(self) -> None:
         """Close the client of this loop."""
@@ -151,9 +154,9 @@ class Lent:
             await inner.begin()
             result = await arun(step.plan(), inner.execute)
         except BaseException:
-            await inner.roll_back()
+            await _to_its_end(inner.roll_back())
             raise
-        await inner.commit()
+        await _to_its_end(inner.commit())
         return result
 
     async def _send(self, step: Command) -> Any:
@@ -179,11 +182,11 @@ class HandlersTransaction:
     def __init__(self, lent: Lent) -> None:
         assert lent.session is not None  # noqa: S101 - it has begun
         self._lent, self.connection = lent, lent.session
-        self._number = number_of(lent.session)
+        self._mark = mark_of(lent.session)
 
     async def look(self) -> TransactionState:
         """Tell whether the handler has left it open."""
-        return state_of(self.connection, self._number)
+        return state_of(self.connection, self._mark)
 
     async def commit(self) -> None:
         """Make it last."""
@@ -222,3 +225,17 @@ async def _end(session: AsyncClientSession) -> None:
     """Give a session back, with it what is left of its transaction; what is broken need not end well."""
     with contextlib.suppress(PyMongoError):
         await session.end_session()
+
+
+async def _to_its_end(work: Coroutine[Any, Any, None]) -> None:
+    """Await work that may not be left in the middle: who is cancelled meanwhile is told when it is over."""
+    task = asyncio.ensure_future(work)
+    cancelled: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.wait([task])
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is not None:
+        raise cancelled from (None if task.cancelled() else task.exception())
+    task.result()

@@ -17,14 +17,14 @@ from duerow.errors import ConfigurationError, DuerowError, NotSupported, StoreUn
 from duerow.plan import BEGIN, Execute, run
 from duerow.store import TransactionState
 from duerow.stores.mongodb.errors import TRANSIENT, UNKNOWN_COMMIT, check_reply, explained
-from duerow.stores.mongodb.listening import PollingListener
+from duerow.stores.mongodb.listening import PollingListener, StreamListener
 from duerow.stores.mongodb.sending import (
     AWARE,
     TRANSACTION,
     WANTED_WITHIN,
+    mark_of,
     no_handlers_transactions,
     no_transactions,
-    number_of,
     prepared,
     state_of,
 )
@@ -86,9 +86,11 @@ class BlockingConnections:
         own.begin()
         return HandlersTransaction(own)
 
-    def listen(self, queues: Sequence[str]) -> PollingListener:
-        """Begin to wait for pushes, which are found by looking."""
-        return PollingListener()
+    def listen(self, queues: Sequence[str]) -> StreamListener | PollingListener:
+        """Begin to hear of pushes, where the server has change streams."""
+        if not self.store.capabilities.wakes_consumers:
+            return PollingListener()
+        return StreamListener(self.client(), self.target.database, self.store.names.messages, queues)
 
     def close(self) -> None:
         """Close the client; whoever uses it again gets another one."""
@@ -180,11 +182,11 @@ class HandlersTransaction:
     def __init__(self, lent: Lent) -> None:
         assert lent.session is not None  # noqa: S101 - it has begun
         self._lent, self.connection = lent, lent.session
-        self._number = number_of(lent.session)
+        self._mark = mark_of(lent.session)
 
     def look(self) -> TransactionState:
         """Tell whether the handler has left it open."""
-        return state_of(self.connection, self._number)
+        return state_of(self.connection, self._mark)
 
     def commit(self) -> None:
         """Make it last."""

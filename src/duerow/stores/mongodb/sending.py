@@ -22,9 +22,6 @@ TRANSACTION: Final[dict[str, Any]] = {
     "read_preference": ReadPreference.PRIMARY,
 }
 
-BATCH: Final = 10_000
-"""How many documents the server puts into one answer, up to 16 MiB."""
-
 WANTED_WITHIN: Final = "give an open transaction of a PyMongo ClientSession"
 
 
@@ -52,17 +49,15 @@ def no_handlers_transactions() -> NotSupported:
     )
 
 
-def state_of(session: Any, number: int) -> TransactionState:
-    """Tell what became of the transaction of this number in a session; "committed" unless something else is sure."""
-    if number_of(session) != number:
+def state_of(session: Any, mark: object) -> TransactionState:
+    """Tell what became of a transaction of this mark in a session; "committed" unless something else is sure."""
+    if mark_of(session) is not mark:
         return "committed"
     if session.in_transaction:
         return "open"
-    state = getattr(getattr(session, "_transaction", None), "state", None)
-    return "rolled back" if getattr(state, "name", None) == "ABORTED" else "committed"
+    return "rolled back" if session._transaction.state.name == "ABORTED" else "committed"
 
 
-def number_of(session: Any) -> int:
-    """Return the number of a session's transaction, which grows with each that is begun in it."""
-    server_session = getattr(session, "_server_session", None)
-    return int(getattr(server_session, "transaction_id", 0))
+def mark_of(session: Any) -> object:
+    """Return what tells a session's transaction from those that are begun in it later: its options, made for it."""
+    return session._transaction.opts

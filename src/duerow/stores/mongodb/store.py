@@ -51,4 +51,4 @@ class MongoStore(Changing, Keeping, Reading, Staging):
             )
         several = "setName" in answer or answer.get("msg") == "isdbgrid"
         transactions = several and self._may_have_transactions
-        self.capabilities = Capabilities(transactions=transactions, within=transactions, wakes_consumers=False)
+        self.capabilities = Capabilities(transactions=transactions, within=transactions, wakes_consumers=several)
