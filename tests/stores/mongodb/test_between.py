@@ -13,7 +13,7 @@ from bson import Int64
 import duerow
 from duerow import Database, Draft, Queue
 from duerow.plan import Plan
-from duerow.stores.mongodb.steps import Command
+from duerow.stores.mongodb.steps import Command, Together
 from duerow.testing.clock import MovableClock, minutes
 from duerow.testing.conformance.fixtures import OpenDatabase, Place
 from duerow.testing.reading import payloads
@@ -110,6 +110,36 @@ def test_a_lease_that_is_extended_between_look_and_settlement_is_settled(
     assert queue.count() == 0
 
 
+def test_who_waits_for_another_of_its_group_is_met_once_and_called_up_by_its_end(
+    queue: Queue, other_handle: Queue, place: Place, client: pymongo.MongoClient[dict[str, Any]]
+) -> None:
+    messages = client[place.settings["schema"]]["duerow_message"]
+    for number in range(4):  # each by itself, so that all of them stand in line
+        queue.push(number, group="g")
+    first = queue.reserve()
+    assert first is not None
+    assert messages.count_documents({"line_at": {"$exists": True}}) == 4
+    assert queue.reserve_many(9) == []
+    assert messages.count_documents({"line_at": {"$exists": True}}) == 1
+    first.release()
+    order = [other_handle.pop().payload for _ in range(2)]  # type: ignore[union-attr]
+    queue.remove(where="payload = 2")
+    assert [*order, queue.pop().payload] == [0, 1, 3]  # type: ignore[union-attr]
+
+
+def test_whoever_leaves_while_another_is_put_behind_it_leaves_nobody_behind(
+    db: Database, queue: Queue, other_handle: Queue
+) -> None:
+    for number in range(2):
+        queue.push(number, group="g")
+    first = other_handle.reserve()
+    assert first is not None
+    with meddled(db, "reserve", lambda step: isinstance(step, Together), first.commit):
+        queue.reserve()
+    second = queue.reserve()
+    assert second is not None or [one.payload for one in queue.find("leased_by is not null")] == [1]
+
+
 def traced(db: Database) -> list[str]:
     """The names of the commands that are sent from now on, while the list lives."""
     sent: list[str] = []
@@ -167,7 +197,7 @@ def test_what_is_not_said_is_not_there_and_numbers_are_of_64_bits(
     queue.push({"a.b": {"$c": [5]}, "": 1}, headers={"x": 1})
     queue.reserve()
     [kept] = client[place.settings["schema"]]["duerow_message"].find()
-    for name in ("_id", "token", "due_at", "first_due_at", "leased_until", "place", "created_at"):
+    for name in ("_id", "token", "due_at", "line_at", "first_due_at", "leased_until", "place", "created_at"):
         assert isinstance(kept[name], Int64), name
     assert kept["fields"] == {"a%2Eb": {"%24c": {"%list": True}}, "%": 1}
     assert kept["labels"] == {"x": 1}
@@ -179,8 +209,8 @@ def test_the_claim_is_served_by_the_index_of_the_line(
 ) -> None:
     for each in (queue, other):
         each.push_many([Draft(number) for number in range(30)])
-    chosen = {"queue": "mail", "priority": 0, "due_at": {"$gte": Int64(0), "$lt": Int64(1 << 60)}}
-    find = {"find": "duerow_message", "filter": chosen, "sort": {"due_at": 1, "_id": 1}, "limit": 5}
+    chosen = {"queue": "mail", "priority": 0, "line_at": {"$gte": Int64(0), "$lt": Int64(1 << 60)}}
+    find = {"find": "duerow_message", "filter": chosen, "sort": {"line_at": 1, "_id": 1}, "limit": 5}
     explained = client[place.settings["schema"]].command({"explain": find, "verbosity": "executionStats"})
     assert "'indexName': 'line'" in str(explained["queryPlanner"]["winningPlan"])
     assert explained["executionStats"]["totalKeysExamined"] <= 30

@@ -8,7 +8,7 @@ comes back, and as a document (`fields`, `labels`) that conditions look into.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from math import isfinite
 from typing import Any, Final
@@ -97,7 +97,8 @@ def document(record: Record, place: datetime | None = None) -> dict[str, Any]:
     """Return a message as it is kept.
 
     Besides the fields of `Record`: `live_key` and `line_group` are its key and group while it is live, `lent_group` its
-    group while it is lent, and `place` the due time that it had in line when it was last lent.
+    group while it is lent, `place` the due time that it had in line when it was last lent, and `line_at` its due time
+    unless it was put behind another one of its group.
     """
     live, lent = record.status in LIVE, record.leased_by is not None
     fields = {
@@ -105,6 +106,7 @@ def document(record: Record, place: datetime | None = None) -> dict[str, Any]:
         "queue": record.queue,
         "priority": record.priority,
         "due_at": record.due_at and micro(record.due_at),
+        "line_at": record.due_at and micro(record.due_at),
         "status": record.status,
         "key": record.key,
         "live_key": record.key if live else None,
@@ -127,9 +129,22 @@ def document(record: Record, place: datetime | None = None) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def whole(record: Record, place: datetime | None = None) -> dict[str, Any]:
-    """Return a message as it is kept, with what conditions look into."""
-    return document(record, place) | shadow("payload", record.payload) | shadow("headers", record.headers)
+def whole(record: Record, behind: bool = False) -> dict[str, Any]:
+    """Return a new message as it is kept, with what conditions look into; `behind` another one of its group."""
+    kept = document(record) | shadow("payload", record.payload) | shadow("headers", record.headers)
+    if behind:
+        del kept["line_at"]
+    return kept
+
+
+def whole_batch(records: Iterable[Record]) -> Iterator[dict[str, Any]]:
+    """Return new messages as they are kept: of each group the first alone is in line, the others wait behind it."""
+    groups: set[tuple[str, str]] = set()
+    for record in records:
+        group = None if record.group is None else (record.queue, record.group)
+        yield whole(record, behind=group in groups)
+        if group is not None:
+            groups.add(group)
 
 
 def difference(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:

@@ -24,7 +24,7 @@ def messages(names: Names) -> list[Command]:
         _indexes(
             names.messages,
             # Moments are at least 0, and every look into the line says so: then the server knows that it suffices.
-            _index("line", "queue", "priority", "due_at", "_id", only={"due_at": {"$gte": Int64(0)}}),
+            _index("line", "queue", "priority", "line_at", "_id", only={"line_at": {"$gte": Int64(0)}}),
             _index("live_key", "queue", "live_key", only={"live_key": {"$exists": True}}, unique=True),
             _index("line_group", "queue", "line_group", "_id", only={"line_group": {"$exists": True}}),
             _index("lent_group", "queue", "lent_group", only={"lent_group": {"$exists": True}}, unique=True),

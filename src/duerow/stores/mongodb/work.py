@@ -27,13 +27,28 @@ from duerow.stores.mongodb.documents import (
     micro,
     past_document,
     record_of,
-    whole,
+    whole_batch,
 )
 from duerow.stores.mongodb.steps import DUPLICATE_KEY
 
 Written = Literal["written", "lost", "taken"]
 KeyPlace = tuple[str, str]
 """A queue and a key in it."""
+
+
+GroupPlace = tuple[str, str]
+"""A queue and a group in it."""
+
+
+def call_up(names: Names, groups: Iterable[GroupPlace]) -> Plan[None]:
+    """Let the first of each group into line, in the transaction in which another one leaves it."""
+    for queue, group in sorted(groups):
+        members = {"queue": queue, "line_group": group}
+        shown = {"line_at": 1, "due_at": 1}
+        for first in (yield commands.find(names.messages, members, {"_id": 1}, 1, shown)):
+            if "due_at" in first and "line_at" not in first:
+                into_line = {"$set": {"line_at": first["due_at"]}}
+                yield commands.update(names.messages, [commands.change({"_id": first["_id"]}, into_line)])
 
 
 class Work:
@@ -159,8 +174,9 @@ class Work:
         for some in commands.in_commands([change for change in changed if change is not None]):
             _check_all((yield commands.update(messages, some)), some)
         new = sorted(id_ for id_ in self._touched if id_ in self.records and id_ not in self._before)
-        for documents in commands.in_commands([whole(self.records[id_]) for id_ in new]):
+        for documents in commands.in_commands(whole_batch(self.records[id_] for id_ in new)):
             yield commands.insert(messages, documents)
+        yield from call_up(self.names, self._left_groups())
         yield from self._write_past()
 
     def write_alone(self, id_: int) -> Plan[Written]:
@@ -184,6 +200,20 @@ class Work:
         place = self._places.get(id_) if record.leased_by is not None else None
         update = difference(self._before[id_], document(record, place))
         return {"q": self._fence(id_), "u": update} if update else None
+
+    def _left_groups(self) -> set[GroupPlace]:
+        """Return the groups of which a message left, or is no longer lent."""
+        left: set[GroupPlace] = set()
+        for id_ in self._touched:
+            before = self._before.get(id_, {})
+            if "line_group" not in before:
+                continue
+            group = before["queue"], before["line_group"]
+            after = self.records.get(id_)
+            stays = after is not None and after.status in LIVE and (after.queue, after.group) == group
+            if not stays or ("lent_group" in before and after is not None and after.leased_by is None):
+                left.add(group)
+        return left
 
     def _write_past(self) -> Plan[None]:
         history = timedelta(0) if self.keep is None or self.keep.history is None else self.keep.history

@@ -11,7 +11,7 @@ from duerow.store import Change, Keeping, Record, Refused, Removal
 from duerow.stores.mongodb import commands
 from duerow.stores.mongodb.plans.settling import Settling
 from duerow.stores.mongodb.turning import altered, lease_runs
-from duerow.stores.mongodb.work import Work
+from duerow.stores.mongodb.work import Work, call_up
 
 
 class Changing(Settling):
@@ -79,11 +79,14 @@ class Changing(Settling):
 
     def purge(self, queue: str, limit: int, last: int) -> Plan[int]:
         """Take messages away, whatever they are; see Store.purge."""
+        if self.capabilities.transactions:
+            yield BEGIN
         chosen = {"queue": queue, "_id": {"$lte": last}}
-        found = yield commands.find(self.names.messages, chosen, {"_id": 1}, limit, {"_id": 1})
+        found = yield commands.find(self.names.messages, chosen, {"_id": 1}, limit, {"line_group": 1})
         if not found:
             return 0
         reply = yield commands.delete_ids(self.names.messages, [one["_id"] for one in found])
+        yield from call_up(self.names, {(queue, one["line_group"]) for one in found if "line_group" in one})
         return int(reply["n"])
 
 

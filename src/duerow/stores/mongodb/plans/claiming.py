@@ -9,6 +9,7 @@ message.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
@@ -29,7 +30,7 @@ from duerow.stores.mongodb.steps import Together
 from duerow.stores.mongodb.turning import as_dead_letter, dead, ended_lease, lent, unleased
 from duerow.stores.mongodb.work import Work
 
-IN_LINE: Final = {"due_at": 1, "_id": 1}
+IN_LINE: Final = {"line_at": 1, "_id": 1}
 
 Found = dict[str, Any]
 """A message as it was read."""
@@ -160,7 +161,8 @@ class Claiming(Core):
         if limit < 1 or (yield from self._is_paused(queue)):
             return claim
         now = yield from self.now()
-        terms = Terms(queue, now, lease, attempts, consumer, dead_letter, keep)
+        kept = keep if keep is not None and (keep.history or keep.keys) is not None else None
+        terms = Terms(queue, now, lease, attempts, consumer, dead_letter, kept)
         priority = yield from self._next_line(queue, None)
         while priority is not None and claim.wanted:
             yield from self._claim_line(terms, priority, claim)
@@ -170,7 +172,7 @@ class Claiming(Core):
 
     def _next_line(self, queue: str, after: int | None) -> Plan[int | None]:
         """Return the next priority of which the queue has messages with a due time: one look at the index."""
-        chosen: dict[str, Any] = {"queue": queue, "due_at": {"$gte": Int64(0)}}
+        chosen: dict[str, Any] = {"queue": queue, "line_at": {"$gte": Int64(0)}}
         if after is not None:
             chosen["priority"] = {"$gt": after}
         order = {"priority": 1, **IN_LINE}
@@ -238,6 +240,9 @@ class Claiming(Core):
                 yield from self._free(terms, group.lent)
                 group = groups[name] = Group(group.head)
             claim.waiting[name] = None if _is_kept_back(group) else group.head
+            late = [one["_id"] for one in found if one.get("group") == name and one["_id"] != claim.waiting[name]]
+            if late:
+                yield from self._put_behind(terms.queue, name, group, late)
         turns = [
             one
             for one in found
@@ -266,6 +271,26 @@ class Claiming(Core):
         leases = {name: record_of(one) for name, one in lent_ones.items()}
         return {name: Group(heads.get(name), leases.get(name), lent_ones.get(name)) for name in wanted}
 
+    def _put_behind(self, queue: str, name: str, group: Group, late: Sequence[Any]) -> Plan[None]:
+        """Take messages out of line that have to wait for another one of their group, so that they are met there once.
+
+        That one is written, too: if it leaves at the same time, one of both transactions is undone, so nobody is
+        left behind whom nobody calls up.
+        """
+        blocker = group.lent.id if group.lent is not None and _is_kept_back(group) else group.head
+        if blocker is None:
+            return
+        with suppress(Conflict):  # it is leaving; or another claim does the same
+            yield Together(partial(self._put_behind_together, queue, name, blocker, late))
+
+    def _put_behind_together(self, queue: str, name: str, blocker: int, late: Sequence[Any]) -> Plan[None]:
+        stands = {"_id": Int64(blocker), "queue": queue, "line_group": name}
+        reply = yield commands.update(self.names.messages, [commands.change(stands, {"$inc": {"followers": 1}})])
+        if reply["n"]:
+            waits = {"_id": {"$in": list(late)}, "queue": queue, "line_group": name, "lent_group": {"$exists": False}}
+            change = commands.change(waits, {"$unset": {"line_at": ""}}, multi=True)
+            yield commands.update(self.names.messages, [change])
+
     # Leases that ended.
 
     def _after_lapse(self, terms: Terms, found: Found) -> Plan[Outcome]:
@@ -280,7 +305,7 @@ class Claiming(Core):
                 yield from self._lapse(terms, found[0], free=True)
 
     def _lapse(self, terms: Terms, found: Found, free: bool) -> Plan[Outcome]:
-        if terms.keep is None:
+        if terms.keep is None and "group" not in found:
             outcome, after, place = _lapsed(terms, record_of(found), free)
             change = _unless_changed(found, document(after, place))
             reply = yield commands.update(self.names.messages, [change], taken=True)
@@ -433,9 +458,9 @@ def _behind(after: Found | None, now: datetime) -> dict[str, Any]:
     """Choose what is due, behind a place in line."""
     end = micro(now + MICROSECOND)
     if after is None:
-        return {"due_at": {"$gte": Int64(0), "$lt": end}}
-    due = after["due_at"]
-    return {"$or": [{"due_at": {"$gt": due, "$lt": end}}, {"due_at": due, "_id": {"$gt": after["_id"]}}]}
+        return {"line_at": {"$gte": Int64(0), "$lt": end}}
+    due = after["line_at"]
+    return {"$or": [{"line_at": {"$gt": due, "$lt": end}}, {"line_at": due, "_id": {"$gt": after["_id"]}}]}
 
 
 def _lend_all(terms: Terms, priority: int, ids: Sequence[Any]) -> dict[str, Any]:
@@ -446,6 +471,7 @@ def _lend_all(terms: Terms, priority: int, ids: Sequence[Any]) -> dict[str, Any]
     fields = {
         "place": "$due_at",
         "due_at": until,
+        "line_at": until,
         "leased_until": until,
         "leased_by": {"$literal": terms.consumer},  # in a pipeline a text that begins with $ would name a field
         "last_attempt_at": micro(terms.now),

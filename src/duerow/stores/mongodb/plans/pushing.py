@@ -13,7 +13,7 @@ from duerow.message import OnDuplicate, Pushed
 from duerow.plan import BEGIN, Plan
 from duerow.store import Entry
 from duerow.stores.mongodb import commands
-from duerow.stores.mongodb.documents import PLAIN, created, difference, document, micro, whole
+from duerow.stores.mongodb.documents import PLAIN, created, difference, document, micro, whole, whole_batch
 from duerow.stores.mongodb.plans.core import Core
 from duerow.stores.mongodb.steps import DUPLICATE_KEY
 from duerow.stores.mongodb.turning import met
@@ -73,7 +73,7 @@ class Pushing(Core):
         """Add messages that meet nobody."""
         ids = yield from self._ids(len(entries))
         records = [created(id_, entry, now) for id_, entry in zip(ids, entries, strict=True)]
-        for documents in commands.in_commands(map(whole, records)):
+        for documents in commands.in_commands(whole_batch(records)):
             yield commands.insert(self.names.messages, documents)
         return [Pushed(id_, "created") for id_ in ids]
 

@@ -45,7 +45,7 @@ class Settling(Joining):
     def extend(self, receipts: Sequence[Receipt], lease: timedelta) -> Plan[dict[Receipt, datetime]]:
         """Extend, then look whose tokens are still there: extending leaves the token as it is; see Store.extend."""
         until = (yield from self.now()) + lease
-        later = {"$set": {"due_at": micro(until), "leased_until": micro(until)}}
+        later = {"$set": dict.fromkeys(("due_at", "line_at", "leased_until"), micro(until))}
         changes = [commands.change(commands.fence(one.id, one.token), later) for one in sorted(receipts, key=_by_id)]
         for some in commands.in_commands(changes):
             yield commands.update(self.names.messages, some)
