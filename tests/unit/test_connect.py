@@ -19,7 +19,7 @@ def connect(request):
 
 
 def test_an_unknown_scheme_is_named_with_those_that_are_known(connect):
-    with pytest.raises(ConfigurationError, match=r"no store for oracle://.*memory://, postgresql://, sqlite://"):
+    with pytest.raises(ConfigurationError, match=r"no store for oracle://.*memory://, mongodb://.*postgresql://, sqlite://"):
         connect("oracle://scott@tiger")
 
 
