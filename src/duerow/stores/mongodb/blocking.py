@@ -38,8 +38,9 @@ class BlockingConnections:
 
     def __init__(self, target: Target, store: MongoStore) -> None:
         self.target, self.store = target, store
-        self._making = threading.Lock()
-        self._client: tuple[int, MongoClient[Any]] | None = None
+        self._process, self._making = os.getpid(), threading.Lock()
+        self._client: MongoClient[Any] | None = None
+        self._inherited: list[MongoClient[Any]] = []
 
     @property
     def place(self) -> Hashable:
@@ -48,14 +49,22 @@ class BlockingConnections:
 
     def client(self) -> MongoClient[Any]:
         """Return the client of this process."""
-        made = self._client
-        if made is None or made[0] != os.getpid():
-            # A lock that was held when the process was forked would be held for ever.
-            with self._making if made is None else contextlib.nullcontext():
-                made = self._client
-                if made is None or made[0] != os.getpid():
-                    made = self._client = os.getpid(), _client(self.target)
-        return made[1]
+        if self._process != os.getpid():
+            self._begin_anew()
+        client = self._client
+        if client is None:
+            with self._making:
+                client = self._client = self._client or _client(self.target)
+        return client
+
+    def _begin_anew(self) -> None:
+        """Leave the client to the process that this one was forked from: its connections are that one's.
+
+        It is kept, so that nothing closes them, and so is no lock, which a thread of that process may have held.
+        """
+        if self._client is not None:
+            self._inherited.append(self._client)
+        self._client, self._making, self._process = None, threading.Lock(), os.getpid()
 
     @contextmanager
     def open(self) -> Iterator[Execute]:
@@ -94,9 +103,11 @@ class BlockingConnections:
 
     def close(self) -> None:
         """Close the client; whoever uses it again gets another one."""
-        made, self._client = self._client, None
-        if made is not None and made[0] == os.getpid():
-            made[1].close()
+        if self._process != os.getpid():
+            self._begin_anew()
+        client, self._client = self._client, None
+        if client is not None:
+            client.close()
 
 
 class Lent:
