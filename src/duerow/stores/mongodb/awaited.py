@@ -17,7 +17,7 @@ from pymongo.errors import PyMongoError
 from duerow.errors import ConfigurationError, DuerowError, NotSupported, StoreUnavailable
 from duerow.plan import BEGIN, AsyncExecute, arun
 from duerow.store import TransactionState
-from duerow.stores.mongodb.errors import TRANSIENT, UNKNOWN_COMMIT, check_reply, explained
+from duerow.stores.mongodb.errors import UNKNOWN_COMMIT, check_reply, explained
 from duerow.stores.mongodb.listening import AsyncPollingListener, AsyncStreamListener
 from duerow.stores.mongodb.sending import (
     AWARE,
@@ -209,7 +209,7 @@ async def _commit(session: AsyncClientSession) -> None:
     try:
         await session.commit_transaction()
     except PyMongoError as error:
-        if not error.has_error_label(UNKNOWN_COMMIT) and error.has_error_label(TRANSIENT):
+        if not error.has_error_label(UNKNOWN_COMMIT):
             raise explained(error, wrote=False, inside=True) or error from error
         try:
             await session.commit_transaction()

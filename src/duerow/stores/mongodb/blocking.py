@@ -16,7 +16,7 @@ from pymongo.errors import PyMongoError
 from duerow.errors import ConfigurationError, DuerowError, NotSupported, StoreUnavailable
 from duerow.plan import BEGIN, Execute, run
 from duerow.store import TransactionState
-from duerow.stores.mongodb.errors import TRANSIENT, UNKNOWN_COMMIT, check_reply, explained
+from duerow.stores.mongodb.errors import UNKNOWN_COMMIT, check_reply, explained
 from duerow.stores.mongodb.listening import PollingListener, StreamListener
 from duerow.stores.mongodb.sending import (
     AWARE,
@@ -220,7 +220,7 @@ def _commit(session: ClientSession) -> None:
     try:
         session.commit_transaction()
     except PyMongoError as error:
-        if not error.has_error_label(UNKNOWN_COMMIT) and error.has_error_label(TRANSIENT):
+        if not error.has_error_label(UNKNOWN_COMMIT):
             raise explained(error, wrote=False, inside=True) or error from error
         try:
             session.commit_transaction()

@@ -33,7 +33,7 @@ def find(
 ) -> Command:
     """Read documents."""
     more: dict[str, Any] = {"sort": sort} if sort else {}
-    more |= {"limit": limit} if limit else {}
+    more |= {"limit": limit, "batchSize": limit} if limit else {}
     more |= {"projection": shown} if shown else {}
     return Command({"find": collection, "filter": chosen, **more}, rows=True, outside=outside)
 
