@@ -16,10 +16,17 @@ from duerow.plan import Plan
 from duerow.stores.mongodb.steps import Command, Together
 from duerow.testing.clock import MovableClock, minutes
 from duerow.testing.conformance.fixtures import OpenDatabase, Place
+from duerow.testing.faces import BlockingFace, Face
 from duerow.testing.reading import payloads
 from tests.probes.interruption import interrupted
 
 Act = Callable[[], object]
+
+
+@pytest.fixture
+def face() -> Face:
+    """The blocking one: what is done between two steps of a plan could not run inside of a loop."""
+    return BlockingFace()
 
 
 @pytest.fixture
@@ -160,8 +167,9 @@ def traced(db: Database) -> list[str]:
 
 
 def test_each_verb_takes_a_fixed_number_of_commands_whatever_the_size_of_the_batch(
-    place: Place, clock: MovableClock
+    place: Place, clock: MovableClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("duerow.stores.mongodb.plans.core.SAID_GOOD_FOR", 600.0)
     with duerow.connect(place.url, clock=clock, **place.settings) as db:
         queue = db.queue("mail")
         queue.push("first")  # from here on it is known that the queue takes messages

@@ -82,14 +82,22 @@ def _kept(path: Path, value: Value) -> list[Any]:
 
 
 def _expression(pattern: str) -> str:
-    """Return a `like` pattern as a regular expression that means the whole text."""
-    parts: list[str] = []
+    """Return a `like` pattern as a regular expression that never tries a part of the text twice.
+
+    Each part between two `%` is looked for once, at its first place: no later one could do better.
+    """
+    parts: list[list[str]] = [[]]
     characters = iter(pattern)
     for character in characters:
         if character == "%":
-            parts.append(".*")
+            parts.append([])
         elif character == "_":
-            parts.append(".")
+            parts[-1].append(".")
         else:
-            parts.append(re.escape(next(characters) if character == "\\" else character))
-    return rf"^{''.join(parts)}\z"
+            parts[-1].append(re.escape(next(characters) if character == "\\" else character))
+    first, *others = ("".join(part) for part in parts)
+    if not others:
+        return rf"^{first}\z"
+    *middle, last = others
+    sought = "".join(f"(?>.*?{part})" for part in middle if part)
+    return rf"^{first}{sought}.*{last}\z"

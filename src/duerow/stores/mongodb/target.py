@@ -21,7 +21,7 @@ LONGEST_PREFIX: Final = 30
 NO_DATABASE: Final = re.compile(r'[/\\. "$*<>:|?\x00]')
 """Characters that the name of a database cannot have."""
 
-PATIENCE: Final = {"serverSelectionTimeoutMS": 5_000, "connectTimeoutMS": 5_000}
+PATIENCE: Final = {"serverSelectionTimeoutMS": 5_000}
 """How long to look for a server that can write, unless the URL says otherwise: half a minute would be the driver's."""
 
 
