@@ -85,6 +85,21 @@ def test_what_was_changed_between_pick_and_lend_is_lent_as_it_is_now_or_not_at_a
         assert [one.message.payload for one in queue.reserve_many(5)] == ["new"]
 
 
+def test_what_a_transaction_of_the_callers_has_taken_is_left_out_by_claims(
+    queue: Queue, client: pymongo.MongoClient[dict[str, Any]], clock: MovableClock
+) -> None:
+    queue.push_many([Draft(number) for number in range(4)])
+    assert queue.reserve() is not None
+    clock.advance(minutes(2))  # its lease has ended, and it stands in line with the others
+    with client.start_session() as session:
+        session.start_transaction()
+        taken = queue.pop_many(2, within=session)
+        assert [one.payload for one in taken] == [1, 2]
+        assert [one.message.payload for one in queue.reserve_many(9)] == [3, 0]
+        session.abort_transaction()
+    assert [one.message.payload for one in queue.reserve_many(9)] == [1, 2]
+
+
 def test_of_a_group_one_is_lent_however_two_consumers_meet(db: Database, queue: Queue, other_handle: Queue) -> None:
     queue.push_many([Draft(number, group="g") for number in range(3)])
     for taking in (other_handle.reserve, lambda: other_handle.pop()):

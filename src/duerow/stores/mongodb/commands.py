@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final, TypeVar
 
 from bson import Int64
@@ -69,6 +70,12 @@ def change(q: Document, u: Any, **more: Any) -> dict[str, Any]:
 def update(collection: str, changes: Sequence[Document], ordered: bool = True, taken: bool = False) -> Command:
     """Make changes."""
     return Command({"update": collection, "updates": list(changes), "ordered": ordered}, taken=taken)
+
+
+def update_soon(collection: str, changes: Sequence[Document], milliseconds: int) -> Command:
+    """Make changes, each by itself, and wait no longer than that for transactions that have one of the documents."""
+    made = update(collection, changes, ordered=False, taken=True)
+    return replace(made, document={**made.document, "maxTimeMS": milliseconds})
 
 
 def upsert(collection: str, id_: Any, fields: Document) -> Command:

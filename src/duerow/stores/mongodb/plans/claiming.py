@@ -35,7 +35,10 @@ IN_LINE: Final = {"line_at": 1, "_id": 1}
 Found = dict[str, Any]
 """A message as it was read."""
 
-Outcome = Literal["lent", "buried", "freed", "lost"]
+Outcome = Literal["lent", "buried", "freed", "lost", "locked"]
+
+LOCK_WAIT: Final = 250
+"""Milliseconds that a claim waits for a transaction that has one of the picked messages, before it leaves that out."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +73,7 @@ class Claim:
         buried: how many it has buried instead.
         served: groups of which it has lent a message.
         waiting: groups that were met in the line that is being served, with the one that may still be met there.
+        locked: messages that a transaction of somebody's has.
     """
 
     limit: int
@@ -77,6 +81,7 @@ class Claim:
     buried: int = 0
     served: set[str] = field(default_factory=set)
     waiting: dict[str, int | None] = field(default_factory=dict)
+    locked: set[int] = field(default_factory=set)
 
     @property
     def wanted(self) -> int:
@@ -208,7 +213,10 @@ class Claiming(Core):
         tried = list(plain)
         for one in others:
             if "leased_by" in one:
-                if (yield from self._after_lapse(terms, one)) == "buried":
+                outcome = yield from self._lapse(terms, one, free=False)
+                if outcome == "locked":
+                    claim.locked.add(int(one["_id"]))
+                elif outcome == "buried":
                     claim.buried += 1
                     claim.waiting.pop(one.get("group", ""), None)
                     continue
@@ -217,14 +225,32 @@ class Claiming(Core):
                 after = lent(record, terms.now, terms.lease, terms.consumer)
                 changes.append(_unless_changed(one, document(after, record.due_at)))
             tried.append(one["_id"])
-        for some in commands.in_commands(changes):
-            yield commands.update(self.names.messages, some, ordered=False, taken=True)
+        try:
+            for some in commands.in_commands(changes):
+                yield commands.update_soon(self.names.messages, some, LOCK_WAIT)
+        except Conflict:
+            if not self.capabilities.transactions:
+                raise
+            alone = [_lend_all(terms, priority, [id_]) for id_ in plain]
+            yield from self._lend_unlocked([*alone, *(changes[1:] if plain else changes)], claim)
         if not tried:
             return
         ours = {"_id": {"$in": tried}, "queue": terms.queue, "leased_by": terms.consumer}
         got = [_in_its_place(one) for one in (yield commands.find(self.names.messages, ours, shown=PLAIN))]
         claim.lent += got
         claim.served |= {record.group for record in got if record.group is not None}
+
+    def _lend_unlocked(self, changes: Sequence[dict[str, Any]], claim: Claim) -> Plan[None]:
+        """Lend one by one, in transactions of their own: these do not wait, and what another one has is left out."""
+        for change in changes:
+            try:
+                yield Together(partial(self._lend_one, change))
+            except Conflict:
+                chosen = change["q"]["_id"]
+                claim.locked |= {int(id_) for id_ in (chosen["$in"] if isinstance(chosen, dict) else [chosen])}
+
+    def _lend_one(self, change: dict[str, Any]) -> Plan[None]:
+        yield commands.update(self.names.messages, [change])
 
     def _having_their_turn(
         self, terms: Terms, priority: int, found: Sequence[Found], claim: Claim
@@ -293,10 +319,6 @@ class Claiming(Core):
 
     # Leases that ended.
 
-    def _after_lapse(self, terms: Terms, found: Found) -> Plan[Outcome]:
-        """Lend a message whose lease ended unsettled, or bury it if that was its last attempt."""
-        return (yield from self._lapse(terms, found, free=False))
-
     def _free(self, terms: Terms, record: Record | None) -> Plan[None]:
         """Take a lease that ended from a message that is not the first of its group any more."""
         if record is not None:
@@ -305,15 +327,19 @@ class Claiming(Core):
                 yield from self._lapse(terms, found[0], free=True)
 
     def _lapse(self, terms: Terms, found: Found, free: bool) -> Plan[Outcome]:
+        """Lend a message whose lease ended unsettled, or bury it if that was its last attempt; or only free it."""
         if terms.keep is None and "group" not in found:
             outcome, after, place = _lapsed(terms, record_of(found), free)
             change = _unless_changed(found, document(after, place))
-            reply = yield commands.update(self.names.messages, [change], taken=True)
+            try:
+                reply = yield commands.update_soon(self.names.messages, [change], LOCK_WAIT)
+            except Conflict:
+                return "locked"
             return outcome if reply["n"] else "lost"
         try:
             outcome = yield Together(partial(self._lapse_and_keep, terms, found, free))
         except Conflict:
-            return "lost"  # another consumer noticed it, too
+            return "locked"  # another consumer noticed it, too
         return outcome
 
     def _lapse_and_keep(self, terms: Terms, found: Found, free: bool) -> Plan[Outcome]:
@@ -448,6 +474,8 @@ def _due(queue: str, priority: int, now: datetime, claim: Claim) -> dict[str, An
     out = claim.served | {name for name, head in claim.waiting.items() if head is None}
     if out:
         chosen["group"] = {"$nin": sorted(out)}
+    if claim.locked:
+        chosen["_id"] = {"$nin": [Int64(id_) for id_ in sorted(claim.locked)]}
     heads = {name: head for name, head in claim.waiting.items() if head is not None and name not in out}
     if heads:
         chosen["$nor"] = [{"group": {"$in": sorted(heads)}, "_id": {"$nin": [Int64(id_) for id_ in heads.values()]}}]
