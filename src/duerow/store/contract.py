@@ -38,6 +38,8 @@ class Capabilities:
         hosts: those processes may run on different hosts.
         parallel_writes: several transactions write at a time; without it transactional handlers run one at a time.
         wakes_consumers: a push wakes an idle consumer; without it consumers poll every second.
+        passes_over: a pop passes over what another transaction has, or waits for it; without it the later of both is
+            ended, so a pop outside of the caller's transaction is a reservation that is committed at once.
     """
 
     transactions: bool = True
@@ -46,6 +48,7 @@ class Capabilities:
     hosts: bool = True
     parallel_writes: bool = True
     wakes_consumers: bool = True
+    passes_over: bool = True
 
 
 class Store(Protocol):

@@ -19,11 +19,21 @@ import duerow
 from duerow.stores.mongodb.documents import Names
 from duerow.testing.conformance.fixtures import Place
 from duerow.testing.faces import AwaitedFace, Face
+from tests.servers.process import given_url
 from tests.stores.callers import Transaction, Way, begin, parametrize
 
 __all__ = ["begin"]
 
 HERE = Path(__file__).parent
+
+NOT_YET: dict[str, str] = {}
+"""Promises that this store does not keep yet, each with its reason."""
+
+NOT_HERE = {
+    "test_a_pattern_with_many_wildcards_is_answered_at_once": "SecantusDB takes regular expressions of up to 1,000 "
+    "characters, MongoDB of 32,764; this pattern becomes one of 2,406",
+}
+"""Promises that the server of the tests cannot show."""
 
 
 @contextmanager
@@ -59,7 +69,11 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keep one face of each promise, unless both are asked for."""
+    """Mark strictly what does not hold, and keep one face of each promise, unless both are asked for."""
+    broken = NOT_YET if given_url("mongodb") else NOT_YET | NOT_HERE
+    for item in items:
+        if item.path == HERE / "test_conformance.py" and (reason := broken.get(item.originalname)):  # type: ignore[attr-defined]
+            item.add_marker(pytest.mark.xfail(reason=f"not yet: {reason}", strict=True))
     if os.environ.get("DUEROW_TEST_FACES") == "both":
         return
     left_out = [item for item in items if item.path == HERE / "test_conformance.py" and _is_other_face(item)]

@@ -111,12 +111,12 @@ def take_out(collection: str, chosen: Document, sort: Mapping[str, int]) -> Comm
     return Command({"findAndModify": collection, "query": chosen, "sort": sort, "remove": True})
 
 
-def ids_in(ids: Iterable[int]) -> Document:
+def ids_in(ids: Iterable[int]) -> dict[str, Any]:
     """Return what chooses documents by their ids."""
     return {"_id": {"$in": [Int64(id_) for id_ in ids]}}
 
 
-def fence(id_: int, token: int) -> Document:
+def fence(id_: int, token: int) -> dict[str, Any]:
     """Return what chooses a message while its receipt is good."""
     return {"_id": Int64(id_), "token": Int64(token)}
 

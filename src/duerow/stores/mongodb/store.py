@@ -9,15 +9,17 @@ from duerow.plan import Plan
 from duerow.store import Capabilities
 from duerow.stores.mongodb import commands, schema
 from duerow.stores.mongodb.plans.changing import Changing
+from duerow.stores.mongodb.plans.claiming import Claiming
 from duerow.stores.mongodb.plans.keeping import Keeping
 from duerow.stores.mongodb.plans.reading import Reading
 from duerow.stores.mongodb.plans.staging import Staging
+from duerow.stores.mongodb.plans.taking import Taking
 
 OLDEST_WIRE: Final = 17
 """The version of the protocol that MongoDB 6.0 speaks."""
 
 
-class MongoStore(Changing, Keeping, Reading, Staging):
+class MongoStore(Claiming, Taking, Staging, Changing, Keeping, Reading):
     """Queues in MongoDB; see `duerow.store.Store`.
 
     What the server is able to do is known once `check` or `migrate` has asked it.
@@ -51,4 +53,6 @@ class MongoStore(Changing, Keeping, Reading, Staging):
             )
         several = "setName" in answer or answer.get("msg") == "isdbgrid"
         transactions = several and self._may_have_transactions
-        self.capabilities = Capabilities(transactions=transactions, within=transactions, wakes_consumers=several)
+        self.capabilities = Capabilities(
+            transactions=transactions, within=transactions, wakes_consumers=several, passes_over=False
+        )

@@ -1,4 +1,4 @@
-"""Reserve, lend, pop and peek: who is next in line, and who of a group has its turn.
+"""Reserve and lend: who is next in line, and who of a group has its turn.
 
 A claim picks what is due, lends those that are still as they were picked, and reads back which of them it has: each
 message is lent by one atomic write, so none goes to two consumers. Of a group one message at a time carries
@@ -8,7 +8,7 @@ message.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -18,22 +18,15 @@ from typing import Any, Final, Literal
 from bson import Int64
 from msgspec.structs import replace
 
-from duerow.clock import MICROSECOND
 from duerow.errors import Conflict
-from duerow.plan import BEGIN, Plan
+from duerow.plan import Plan
 from duerow.reservation import Receipt
 from duerow.store import Keeping, Lent, Record, Reserved
 from duerow.stores.mongodb import commands, past
 from duerow.stores.mongodb.documents import PLAIN, difference, document, maybe_moment, micro, record_of
-from duerow.stores.mongodb.plans.core import Core
+from duerow.stores.mongodb.plans.lines import IN_LINE, Found, Group, Lines, behind, has_lapsed, is_kept_back
 from duerow.stores.mongodb.steps import Together
 from duerow.stores.mongodb.turning import as_dead_letter, dead, ended_lease, lent, unleased
-from duerow.stores.mongodb.work import Work
-
-IN_LINE: Final = {"line_at": 1, "_id": 1}
-
-Found = dict[str, Any]
-"""A message as it was read."""
 
 Outcome = Literal["lent", "buried", "freed", "lost", "locked"]
 
@@ -52,15 +45,6 @@ class Terms:
     consumer: str
     dead_letter: str | None
     keep: Keeping | None
-
-
-@dataclass(frozen=True)
-class Group:
-    """Which message of a group goes first, and which is lent, as a record and as it was read."""
-
-    head: int | None
-    lent: Record | None = None
-    found: Found | None = None
 
 
 @dataclass
@@ -89,7 +73,7 @@ class Claim:
         return self.limit - len(self.lent)
 
 
-class Claiming(Core):
+class Claiming(Lines):
     """Plans that hand messages out."""
 
     def reserve(
@@ -122,33 +106,6 @@ class Claiming(Core):
         groups = {record.id: record.group for record in records if record.group is not None}
         return Lent([Receipt(record.id, record.token) for record in records], groups, claim.buried)
 
-    def pop(self, queue: str, limit: int, keep: Keeping | None = None) -> Plan[list[Record]]:
-        """Take due messages out of the queue; see Store.pop."""
-        self._check_keeping(keep)
-        if not self.capabilities.transactions:
-            return (yield from self._pop_alone(queue, limit))
-        yield BEGIN
-        if (yield from self._is_paused(queue)):
-            return []
-        now = yield from self.now()
-        work = self._work(now, keep)
-        taken: list[Record] = []
-        for record in (yield from self._first(queue, limit, now, work)):
-            if record.leased_until is not None:
-                work.note(past.lapsed(record, work.place(record), ended_lease(record, None), False, None))
-            work.drop(record.id)
-            handed = replace(unleased(record), attempts=record.attempts + 1, last_attempt_at=now)
-            work.note(past.popped(record, handed, now))
-            work.left(record)
-            taken.append(handed)
-        yield from work.write()
-        return taken
-
-    def peek(self, queue: str, limit: int) -> Plan[list[Record]]:
-        """Read what `reserve` would lend; see Store.peek."""
-        now = yield from self.now()
-        return (yield from self._first(queue, limit, now, None))
-
     # Claims.
 
     def _claim(
@@ -174,15 +131,6 @@ class Claiming(Core):
             if claim.wanted:
                 priority = yield from self._next_line(queue, priority)
         return claim
-
-    def _next_line(self, queue: str, after: int | None) -> Plan[int | None]:
-        """Return the next priority of which the queue has messages with a due time: one look at the index."""
-        chosen: dict[str, Any] = {"queue": queue, "line_at": {"$gte": Int64(0)}}
-        if after is not None:
-            chosen["priority"] = {"$gt": after}
-        order = {"priority": 1, **IN_LINE}
-        found = yield commands.find(self.names.messages, chosen, order, 1, {"priority": 1})
-        return int(found[0]["priority"]) if found else None
 
     def _claim_line(self, terms: Terms, priority: int, claim: Claim) -> Plan[None]:
         """Lend what is due at one priority, until there is enough or nothing is left.
@@ -262,13 +210,13 @@ class Claiming(Core):
         names = {one["group"] for one in found if "group" in one}
         groups = (yield from self._groups(terms.queue, names)) if names else {}
         for name, group in groups.items():
-            if _is_kept_back(group) and _has_lapsed(group.lent, priority, terms.now):
+            if is_kept_back(group) and has_lapsed(group.lent, priority, terms.now):
                 yield from self._free(terms, group.lent)
                 group = groups[name] = Group(group.head)
-            claim.waiting[name] = None if _is_kept_back(group) else group.head
+            claim.waiting[name] = None if is_kept_back(group) else group.head
             late = [one["_id"] for one in found if one.get("group") == name and one["_id"] != claim.waiting[name]]
             if late:
-                yield from self._put_behind(terms.queue, name, group, late)
+                yield from self._putbehind(terms.queue, name, group, late)
         turns = [
             one
             for one in found
@@ -278,32 +226,13 @@ class Claiming(Core):
         claim.waiting |= {one["group"]: None for one in turns if "group" in one}
         return turns
 
-    def _groups(self, queue: str, names: Iterable[str]) -> Plan[dict[str, Group]]:
-        """Return who goes first and who is lent, of groups."""
-        wanted = sorted(names)
-        heads: dict[str, int] = {}
-        lent_ones: dict[str, Found] = {}
-        for chunk in commands.in_commands(wanted):
-            found = yield commands.aggregate(
-                self.names.messages,
-                {"$match": {"queue": queue, "line_group": {"$in": chunk}}},
-                {"$sort": {"queue": 1, "line_group": 1, "_id": 1}},
-                {"$group": {"_id": "$line_group", "head": {"$first": "$_id"}}},
-            )
-            heads |= {one["_id"]: int(one["head"]) for one in found}
-            leased = {"queue": queue, "lent_group": {"$in": chunk}}
-            found = yield commands.find(self.names.messages, leased, shown=PLAIN)
-            lent_ones |= {one["group"]: one for one in found}
-        leases = {name: record_of(one) for name, one in lent_ones.items()}
-        return {name: Group(heads.get(name), leases.get(name), lent_ones.get(name)) for name in wanted}
-
-    def _put_behind(self, queue: str, name: str, group: Group, late: Sequence[Any]) -> Plan[None]:
+    def _putbehind(self, queue: str, name: str, group: Group, late: Sequence[Any]) -> Plan[None]:
         """Take messages out of line that have to wait for another one of their group, so that they are met there once.
 
         That one is written, too: if it leaves at the same time, one of both transactions is undone, so nobody is
         left behind whom nobody calls up.
         """
-        blocker = group.lent.id if group.lent is not None and _is_kept_back(group) else group.head
+        blocker = group.lent.id if group.lent is not None and is_kept_back(group) else group.head
         if blocker is None:
             return
         with suppress(Conflict):  # it is leaving; or another claim does the same
@@ -337,10 +266,10 @@ class Claiming(Core):
                 return "locked"
             return outcome if reply["n"] else "lost"
         try:
-            outcome = yield Together(partial(self._lapse_and_keep, terms, found, free))
+            kept: Outcome = yield Together(partial(self._lapse_and_keep, terms, found, free))
         except Conflict:
             return "locked"  # another consumer noticed it, too
-        return outcome
+        return kept
 
     def _lapse_and_keep(self, terms: Terms, found: Found, free: bool) -> Plan[Outcome]:
         work = self._work(terms.now, terms.keep)
@@ -356,71 +285,6 @@ class Claiming(Core):
         work.lend(after, place)
         yield from work.write()
         return outcome
-
-    # Looking at who is first.
-
-    def _first(self, queue: str, limit: int, now: datetime, work: Work | None) -> Plan[list[Record]]:
-        """Return the first in line whose turn it is, at most so many.
-
-        With `work` they are to be taken: then leases that ended do not keep groups back, and are taken off.
-        """
-        first: list[Record] = []
-        served: set[str] = set()
-        priority = yield from self._next_line(queue, None)
-        while priority is not None and len(first) < limit:
-            yield from self._first_of_line(queue, priority, limit, now, work, first, served)
-            priority = yield from self._next_line(queue, priority)
-        return first
-
-    def _first_of_line(
-        self,
-        queue: str,
-        priority: int,
-        limit: int,
-        now: datetime,
-        work: Work | None,
-        first: list[Record],
-        served: set[str],
-    ) -> Plan[None]:
-        groups: dict[str, Group] = {}
-        after: Found | None = None
-        while len(first) < limit:
-            wanted = limit - len(first)
-            chosen = {"queue": queue, "priority": priority, **_behind(after, now)}
-            found = yield commands.find(self.names.messages, chosen, IN_LINE, wanted, PLAIN)
-            names = {one["group"] for one in found if "group" in one} - groups.keys()
-            if names:
-                groups |= yield from self._groups(queue, names)
-            for one in found:
-                name = one.get("group")
-                if name is not None:
-                    if work is not None and _is_kept_back(groups[name]):
-                        groups[name] = _freed(work, groups[name], priority, now)
-                    group = groups[name]
-                    if name in served or group.head != one["_id"] or _is_kept_back(group):
-                        continue
-                    served.add(name)
-                first.append(record_of(one) if work is None else work.read(one))
-            if len(found) < wanted:
-                return
-            after = found[-1]
-
-    def _pop_alone(self, queue: str, limit: int) -> Plan[list[Record]]:
-        """Take one after the other, each by one atomic command."""
-        now = yield from self.now()
-        taken: list[Record] = []
-        if (yield from self._is_paused(queue)):
-            return taken
-        priority = yield from self._next_line(queue, None)
-        while priority is not None and len(taken) < limit:
-            chosen = _due(queue, priority, now, Claim(limit))
-            answer = yield commands.take_out(self.names.messages, chosen, IN_LINE)
-            if answer["value"] is None:
-                priority = yield from self._next_line(queue, priority)
-                continue
-            record = record_of(answer["value"])
-            taken.append(replace(unleased(record), attempts=record.attempts + 1, last_attempt_at=now))
-        return taken
 
 
 def after_error(terms: Terms, record: Record) -> str:
@@ -440,37 +304,12 @@ def _lapsed(terms: Terms, record: Record, free: bool) -> tuple[Outcome, Record, 
     return "buried", as_dead_letter(terms.now, failed, terms.dead_letter), None
 
 
-def _freed(work: Work, group: Group, priority: int, now: datetime) -> Group:
-    """Take a lease that ended from a message that keeps its group back, if this line is late enough to notice."""
-    if group.found is None or not _has_lapsed(group.lent, priority, now):
-        return group
-    record = work.read(group.found)
-    work.note(past.lapsed(record, work.place(record), ended_lease(record, None), False, None))
-    work.put(replace(unleased(record), last_error=ended_lease(record, None)))
-    return Group(group.head)
-
-
-def _is_kept_back(group: Group) -> bool:
-    """Whether another one of the group than its head is lent."""
-    return group.lent is not None and group.lent.id != group.head
-
-
-def _has_lapsed(record: Record | None, priority: int, now: datetime) -> bool:
-    """Whether a lease has ended, of a message in this line or one before it."""
-    return (
-        record is not None
-        and record.leased_until is not None
-        and record.leased_until <= now
-        and record.priority <= priority
-    )
-
-
 def _due(queue: str, priority: int, now: datetime, claim: Claim) -> dict[str, Any]:
     """Choose what is due in a line, of groups that were met only what may still be lent.
 
     The lower bound lets the server use the partial index; the upper one is the microsecond after now.
     """
-    chosen: dict[str, Any] = {"queue": queue, "priority": priority, **_behind(None, now)}
+    chosen: dict[str, Any] = {"queue": queue, "priority": priority, **behind(None, now)}
     out = claim.served | {name for name, head in claim.waiting.items() if head is None}
     if out:
         chosen["group"] = {"$nin": sorted(out)}
@@ -482,19 +321,10 @@ def _due(queue: str, priority: int, now: datetime, claim: Claim) -> dict[str, An
     return chosen
 
 
-def _behind(after: Found | None, now: datetime) -> dict[str, Any]:
-    """Choose what is due, behind a place in line."""
-    end = micro(now + MICROSECOND)
-    if after is None:
-        return {"line_at": {"$gte": Int64(0), "$lt": end}}
-    due = after["line_at"]
-    return {"$or": [{"line_at": {"$gt": due, "$lt": end}}, {"line_at": due, "_id": {"$gt": after["_id"]}}]}
-
-
 def _lend_all(terms: Terms, priority: int, ids: Sequence[Any]) -> dict[str, Any]:
     """Lend those of the picked that are still in that line, in no group and without a lease."""
     until = micro(terms.now + terms.lease)
-    still = {"_id": {"$in": list(ids)}, "queue": terms.queue, "priority": priority, **_behind(None, terms.now)}
+    still = {"_id": {"$in": list(ids)}, "queue": terms.queue, "priority": priority, **behind(None, terms.now)}
     still |= {"leased_by": {"$exists": False}, "group": {"$exists": False}}
     fields = {
         "place": "$due_at",

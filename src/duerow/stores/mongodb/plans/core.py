@@ -26,7 +26,7 @@ NEEDS: Final = (
     "is neither, or transactions=off was said. Nothing was changed"
 )
 
-UNKNOWN: Final = Capabilities(wakes_consumers=False)
+UNKNOWN: Final = Capabilities(wakes_consumers=False, passes_over=False)
 """What a server is taken for until it was asked."""
 
 

@@ -152,8 +152,8 @@ class Joining(Pushing):
         messages = {known.message for known in sets.by_place.values() if known.message is not None}
         messages |= {turn.receipt.id for turn in turns if isinstance(turn.end, Closed)}
         yield from work.load(messages)
-        for chunk in commands.in_commands(sorted(messages)):
-            chosen = {"message": {"$in": [Int64(id_) for id_ in chunk]}}
+        for ids in commands.in_commands(sorted(messages)):
+            chosen = {"message": {"$in": [Int64(id_) for id_ in ids]}}
             for one in (yield commands.find(self.names.parts, chosen)):
                 sets.parts.setdefault(int(one["message"]), {})[int(one["part"])] = one["text"]
         joins = sum(isinstance(end, Joined) for end in ends)

@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
-from typing import Any
+from functools import partial
+from typing import Any, Final
 
 from bson import Int64
 
-from duerow.errors import DuplicateKey
+from duerow.errors import Conflict, DuplicateKey
 from duerow.message import OnDuplicate, Pushed
 from duerow.plan import BEGIN, Plan
 from duerow.store import Entry
 from duerow.stores.mongodb import commands
 from duerow.stores.mongodb.documents import PLAIN, created, difference, document, micro, whole, whole_batch
 from duerow.stores.mongodb.plans.core import Core
-from duerow.stores.mongodb.steps import DUPLICATE_KEY
+from duerow.stores.mongodb.steps import DUPLICATE_KEY, INSIDE, Together
 from duerow.stores.mongodb.turning import met
 from duerow.stores.mongodb.work import KeyPlace, Work
+
+TRIES: Final = 3
+"""How often a push of many messages is tried as one transaction."""
+
+TRIES_ALONE: Final = 20
+"""How often the push of one message is tried before its Conflict is told."""
 
 Former = Mapping[KeyPlace, int]
 """Who held keys that are remembered."""
@@ -39,6 +47,20 @@ class Pushing(Core):
             self._need("once=, which notes a name with a push,")
         if remembered:
             self._need("remember_keys=, which keeps keys beside their messages,")
+        if once is not None or remembered or on_duplicate == "reject" or not any(entry.key for entry in entries):
+            return (yield from self._push_at_once(entries, on_duplicate, remembered, once))
+        now = yield from self.now()
+        yield from self._check_taking(entries)
+        if not self.capabilities.transactions:
+            return (yield from self._push_alone(entries, on_duplicate, now))
+        if (yield INSIDE):
+            return (yield from self._push_together(entries, on_duplicate, now))
+        return (yield from self._push_in_any_case(entries, on_duplicate, now))
+
+    def _push_at_once(
+        self, entries: Sequence[Entry], on_duplicate: OnDuplicate, remembered: bool, once: str | None
+    ) -> Plan[list[Pushed]]:
+        """Push all in one transaction, or none."""
         if self.capabilities.transactions and (once is not None or not _is_lone(entries)):
             yield BEGIN
         now = yield from self.now()
@@ -49,9 +71,41 @@ class Pushing(Core):
             return (yield from self._add(entries, now))
         if not self.capabilities.transactions:
             return (yield from self._push_alone(entries, on_duplicate, now))
+        return (yield from self._push_together(entries, on_duplicate, now, remembered))
+
+    def _push_together(
+        self, entries: Sequence[Entry], on_duplicate: OnDuplicate, now: datetime, remembered: bool = False
+    ) -> Plan[list[Pushed]]:
         work = self._work(now)
         pushed = yield from self._push_into(work, entries, on_duplicate, remembered)
         yield from work.write()
+        return pushed
+
+    def _push_in_any_case(
+        self, entries: Sequence[Entry], on_duplicate: OnDuplicate, now: datetime
+    ) -> Plan[list[Pushed]]:
+        """Push all in one transaction; if that loses again and again against others, each message in one of its own.
+
+        The server ends a transaction as soon as it meets another one, so one about many messages that others work on
+        might never come to its end.
+        """
+        tries, each = (TRIES, TRIES_ALONE) if len(entries) > 1 else (0, TRIES_ALONE)
+        for _ in range(tries):
+            with suppress(Conflict):
+                done: list[Pushed] = yield Together(partial(self._push_together, entries, on_duplicate, now))
+                return done
+        pushed: list[Pushed] = []
+        for entry in entries:
+            pushed += yield from self._push_by_itself(entry, on_duplicate, now, each)
+        return pushed
+
+    def _push_by_itself(self, entry: Entry, on_duplicate: OnDuplicate, now: datetime, tries: int) -> Plan[list[Pushed]]:
+        plan = partial(self._push_together, [entry], on_duplicate, now)
+        for _ in range(tries):
+            with suppress(Conflict):
+                tried: list[Pushed] = yield Together(plan)
+                return tried
+        pushed: list[Pushed] = yield Together(plan)
         return pushed
 
     def _note_once(self, name: str, now: datetime) -> Plan[bool]:

@@ -26,7 +26,7 @@ from duerow.store import (
 from duerow.stores.mongodb import commands
 from duerow.stores.mongodb.documents import PLAIN, micro, past_of, read_json, record_of
 from duerow.stores.mongodb.filters import field_of, filter_of, order_after
-from duerow.stores.mongodb.plans.claiming import Claiming
+from duerow.stores.mongodb.plans.lines import Lines
 from duerow.where import PAST_JSON, Condition, Path
 
 LAST: Final = "_last"
@@ -35,7 +35,7 @@ LAST: Final = "_last"
 GROUPED: Final = {"group": 1, "due_at": 1, "leased_by": 1}
 
 
-class Reading(Claiming):
+class Reading(Lines):
     """Plans that read."""
 
     def find(self, query: Query) -> Plan[list[Record]]:
@@ -61,25 +61,26 @@ class Reading(Claiming):
         if not limit:
             return []
         if query.order is None and query.by_id:
-            return (yield commands.find(messages, chosen, {"_id": 1}, limit, PLAIN))
+            by_id: list[dict[str, Any]] = yield commands.find(messages, chosen, {"_id": 1}, limit, PLAIN)
+            return by_id
         if query.order is None:
             field, sort = "due_at", {"priority": 1, LAST: 1, "due_at": 1, "_id": 1}
         else:
             field, way = field_of((query.order.field,)), -1 if query.order.descending else 1
             if field == "_id":
-                return (yield commands.find(messages, chosen, {"_id": way}, limit, PLAIN))
+                ordered: list[dict[str, Any]] = yield commands.find(messages, chosen, {"_id": way}, limit, PLAIN)
+                return ordered
             sort = {LAST: 1, field: way, "_id": way}
         lacking = {"$cond": [{"$lte": [f"${field}", None]}, 1, 0]}
-        return (
-            yield commands.aggregate(
-                messages,
-                {"$match": chosen},
-                {"$addFields": {LAST: lacking}},
-                {"$sort": sort},
-                {"$limit": limit},
-                {"$project": PLAIN},
-            )
+        found: list[dict[str, Any]] = yield commands.aggregate(
+            messages,
+            {"$match": chosen},
+            {"$addFields": {LAST: lacking}},
+            {"$sort": sort},
+            {"$limit": limit},
+            {"$project": PLAIN},
         )
+        return found
 
     def scan(self, query: Scan) -> Plan[list[Record] | list[Past]]:
         """Read messages or turns of many queues; see Store.scan."""
@@ -194,9 +195,9 @@ class Reading(Claiming):
     def standing(self, queue: str, cap: int | None) -> Plan[Standing]:
         """Tell how a queue stands; see Store.standing."""
         now = micro((yield from self.now()))
-        alone = {"queue": queue, "group": None}
+        alone: dict[str, Any] = {"queue": queue, "group": None}
         due, later = {"due_at": {"$gte": Int64(0), "$lte": now}}, {"due_at": {"$gt": now}}
-        kinds = {
+        kinds: dict[str, dict[str, Any]] = {
             "ready": {**alone, **due},
             "delayed": {**alone, **later, "leased_by": None},
             "leased": {**alone, **later, "leased_by": {"$ne": None}},
