@@ -33,6 +33,9 @@ Outcome = Literal["lent", "buried", "freed", "lost", "locked"]
 LOCK_WAIT: Final = 250
 """Milliseconds that a claim waits for a transaction that has one of the picked messages, before it leaves that out."""
 
+MORE_FOR_EACH: Final = 5
+"""Milliseconds more for each message of a batch, which takes its time by itself."""
+
 
 @dataclass(frozen=True)
 class Terms:
@@ -175,7 +178,7 @@ class Claiming(Lines):
             tried.append(one["_id"])
         try:
             for some in commands.in_commands(changes):
-                yield commands.update_soon(self.names.messages, some, LOCK_WAIT)
+                yield commands.update_soon(self.names.messages, some, LOCK_WAIT + MORE_FOR_EACH * len(tried))
         except Conflict:
             if not self.capabilities.transactions:
                 raise
