@@ -1,4 +1,4 @@
-"""A way to the server that tests can cut."""
+"""A way to the server that loses answers when a test says so."""
 
 from __future__ import annotations
 
@@ -10,50 +10,67 @@ from contextlib import contextmanager
 
 
 class Proxy:
-    """Hands on what it is sent, until it is cut; then whoever comes is let in again.
+    """Hands on what it is sent.
 
     Args:
         host, port: of the server.
+
+    Attributes:
+        lost: how many answers were lost.
     """
 
     def __init__(self, host: str, port: int) -> None:
         self._target = (host, port)
         self._listening = socket.create_server(("127.0.0.1", 0))
-        self._pairs: list[tuple[socket.socket, socket.socket]] = []
+        self._losing = False
+        self._ends: list[socket.socket] = []
+        self.lost = 0
         self.port = self._listening.getsockname()[1]
         threading.Thread(target=self._accept, daemon=True).start()
 
-    def cut(self) -> None:
-        """Break every connection."""
-        pairs, self._pairs = self._pairs, []
-        for pair in pairs:
-            for end in pair:
-                with contextlib.suppress(OSError):
-                    end.shutdown(socket.SHUT_RDWR)
-                end.close()
+    def lose_an_answer(self) -> None:
+        """Hand the next request on to the server, and break the connection instead of handing its answer back."""
+        self._losing = True
 
     def close(self) -> None:
-        """Let nobody in any more."""
+        """Let nobody in any more, and break every connection."""
         self._listening.close()
-        self.cut()
+        for end in self._ends:
+            _break(end)
 
     def _accept(self) -> None:
         with contextlib.suppress(OSError):  # it was closed
             while True:
                 near, _ = self._listening.accept()
                 far = socket.create_connection(self._target)
-                self._pairs.append((near, far))
-                for source, sink in ((near, far), (far, near)):
-                    threading.Thread(target=_hand_on, args=(source, sink), daemon=True).start()
+                self._ends += near, far
+                asked = threading.Event()
+                threading.Thread(target=self._ask, args=(near, far, asked), daemon=True).start()
+                threading.Thread(target=self._answer, args=(near, far, asked), daemon=True).start()
 
-
-def _hand_on(source: socket.socket, sink: socket.socket) -> None:
-    with contextlib.suppress(OSError):
-        while data := source.recv(65536):
-            sink.sendall(data)
-    for end in (source, sink):
+    def _ask(self, near: socket.socket, far: socket.socket, losing: threading.Event) -> None:
         with contextlib.suppress(OSError):
-            end.shutdown(socket.SHUT_RDWR)
+            while request := near.recv(1 << 20):
+                if self._losing and b"$db" in request and b"hello" not in request:  # what the driver asks for itself
+                    self._losing = False
+                    losing.set()
+                far.sendall(request)
+        _break(far)
+
+    def _answer(self, near: socket.socket, far: socket.socket, losing: threading.Event) -> None:
+        with contextlib.suppress(OSError):
+            while answer := far.recv(1 << 20):
+                if losing.is_set():
+                    self.lost += 1
+                    break
+                near.sendall(answer)
+        _break(near)
+
+
+def _break(end: socket.socket) -> None:
+    with contextlib.suppress(OSError):
+        end.shutdown(socket.SHUT_RDWR)
+    end.close()
 
 
 @contextmanager

@@ -115,7 +115,7 @@ def test_of_a_group_one_is_lent_however_two_consumers_meet(db: Database, queue: 
 def test_a_key_that_appears_between_look_and_write_is_met_after_all(
     db: Database, queue: Queue, other_handle: Queue
 ) -> None:
-    with meddled(db, "push", sends("insert"), lambda: other_handle.push("rival", key="k")):
+    with meddled(db, "_push_together", sends("insert"), lambda: other_handle.push("rival", key="k")):
         answers = queue.push_many([Draft("free"), Draft("mine", key="k")])
     assert [one.outcome for one in answers] == ["created", "ignored"]
     assert sorted(payloads(queue)) == ["free", "rival"]

@@ -26,10 +26,10 @@ from duerow.errors import (
 from duerow.plan import run
 from duerow.stores.mongodb.errors import explained
 from duerow.stores.mongodb.store import MongoStore
-from duerow.testing.clock import hours
+from duerow.testing.clock import MovableClock, hours, minutes
 from duerow.testing.conformance.fixtures import Place
 from duerow.testing.faces import Face, unwrapped
-from duerow.testing.faults import watch
+from duerow.testing.faults import at, watch
 from duerow.testing.reading import everything, payloads
 from tests.stores.mongodb.proxy import Proxy, proxied
 
@@ -108,7 +108,7 @@ def test_who_may_not_migrate_is_told_what_to_hand_to_whom() -> None:
             raise refusal
         return {"maxWireVersion": 17, "setName": "rs0"} if step.name == "hello" else []
 
-    with pytest.raises(ConfigurationError, match=r"privilege.*runCommand.*createIndexes") as told:
+    with pytest.raises(ConfigurationError, match=r"(?s)privilege.*runCommand.*createIndexes") as told:
         run(MongoStore("duerow_").migrate(), refuse)
     assert "expireAfterSeconds" in str(told.value)
 
@@ -179,30 +179,41 @@ def proxy(client: Client) -> Iterator[Proxy]:
         yield proxy
 
 
-def through(proxy: Proxy, place: Place) -> str:
-    """The URL of the place by way of the proxy."""
+def through(proxy: Proxy) -> str:
+    """The URL of the server by way of the proxy."""
     return f"mongodb://127.0.0.1:{proxy.port}/app?directConnection=true"
 
 
-@pytest.mark.parametrize("point", ["settle: step 1", "settle: step 3", "settle: done"])
-def test_a_transaction_whose_connection_breaks_leaves_nothing_half_done(
+@pytest.mark.parametrize("point", ["settle: before", "settle: step 1", "settle: step 2", "settle: done"])
+def test_turns_whose_answers_are_lost_in_mid_transaction_end_once_and_together(
     face: Face, place: Place, proxy: Proxy, point: str
 ) -> None:
     with (
         face.connect(place.url, **place.settings) as looking,
-        face.connect(through(proxy, place), **place.settings) as db,
+        face.connect(through(proxy), **place.settings) as db,
     ):
         looking.queue("mail").push_many([Draft(1), Draft(2)])
-        watch(unwrapped(db), lambda reached: proxy.cut() if reached == point else None)
+        watch(unwrapped(db), at(point, proxy.lose_an_answer))
         queue = db.queue("mail")
         lent = queue.reserve_many(2)
-        before = everything(looking)
-        with pytest.raises(StoreUnavailable):
-            queue.settle([(lent[0], duerow.Commit(then=[Draft("x", queue="mail")])), (lent[1], duerow.Commit())])
-        after = everything(looking)
-        assert after == before or [one.payload for one in after] == ['"x"']
-    with face.connect(place.url, **place.settings) as again:
-        assert again.queue("mail").push("after").outcome == "created"
+        queue.settle([(lent[0], duerow.Commit(then=[Draft("x", queue="mail")])), (lent[1], duerow.Commit())])
+        assert proxy.lost == 1
+        assert payloads(looking.queue("mail")) == ["x"]
+
+
+def test_a_claim_whose_answer_is_lost_says_that_nobody_knows_and_lends_nothing_twice(
+    face: Face, place: Place, proxy: Proxy, clock: MovableClock
+) -> None:
+    with face.connect(through(proxy), clock=clock, **place.settings) as db:
+        queue = db.queue("mail")
+        queue.push_many([Draft(1), Draft(2)])
+        watch(unwrapped(db), at("reserve: step 3", proxy.lose_an_answer))
+        with pytest.raises(StoreUnavailable) as lost:
+            db.queue("mail").reserve_many(2)
+        assert (lost.value.outcome, proxy.lost) == ("unknown", 1)
+        assert queue.reserve_many(2) == []  # they are lent, until that lease ends
+        clock.advance(minutes(1))
+        assert [(one.message.payload, one.attempt) for one in queue.reserve_many(2)] == [(1, 2), (2, 2)]
 
 
 def test_a_handle_that_was_opened_before_a_fork_works_after_it(place: Place) -> None:
