@@ -18,17 +18,17 @@ HERE = Path(__file__).parent
 # Spark's processes import what tests and examples define; it has this from whichever test starts Java.
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(HERE.parent), os.environ.get("PYTHONPATH"))))
 
-ON_SPARK = ("tests/spark/", "tests/demo/", "tests/docs/")
-"""Folders whose tests share one session of Spark."""
+TOGETHER = {"tests/spark/": "spark", "tests/docs/": "spark", "tests/demo/": "demo"}
+"""Folders whose tests share what is dear to make: a session of Spark, runs of the demo."""
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Where several processes share the tests, all that runs on Spark is one process's."""
+    """Where several processes share the tests, those that share more than servers are one process's."""
     from xdist.scheduler import LoadScopeScheduling
 
     class Scheduling(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            return "spark" if nodeid.startswith(ON_SPARK) else nodeid
+            return next((name for folder, name in TOGETHER.items() if nodeid.startswith(folder)), nodeid)
 
     return Scheduling(config, log)

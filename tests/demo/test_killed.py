@@ -39,10 +39,6 @@ def killed_three_times(folder: Path, flights: int, *options: str) -> list[str]:
     return moments
 
 
-def test_three_kills_on_spark_change_no_total(tmp_path: Path, record_property: Callable[[str, object], None]):
-    record_property("killed", killed_three_times(tmp_path, 1_500))
-
-
 def test_three_kills_without_spark_change_no_total(tmp_path: Path, record_property: Callable[[str, object], None]):
     record_property("killed", killed_three_times(tmp_path, 3_000, "--local"))
 

@@ -9,6 +9,9 @@ import pytest
 
 from duerow.testing.conformance.fixtures import Place
 from duerow.testing.faces import Face
+from tests.stores.postgresql.conftest import migrated, superuser, tidied
+
+__all__ = ["migrated", "superuser", "tidied"]
 
 _numbers = itertools.count()
 
@@ -23,12 +26,13 @@ def store(request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 def place(store: str, tmp_path: Path, request: pytest.FixtureRequest) -> Place:
     """Where the queues of one test live."""
-    number = next(_numbers)
     if store == "memory":
-        return Place(f"memory://workers-{number}")
+        return Place(f"memory://workers-{next(_numbers)}")
     if store == "sqlite":
         return Place(f"sqlite:///{tmp_path}/queues.db")
-    return Place(request.getfixturevalue("postgresql_url"), {"prefix": f"worker{number}_"})
+    request.getfixturevalue("superuser").execute(request.getfixturevalue("tidied"))
+    migrated: Place = request.getfixturevalue("migrated")
+    return migrated
 
 
 @pytest.fixture

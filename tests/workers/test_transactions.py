@@ -41,9 +41,10 @@ class Effects:
     """A table of the user's own, in which handlers write."""
 
     def __init__(self, shop: Workshop) -> None:
-        self.table = f"{shop.settings.get('prefix', '')}effect"
+        self.table = "effect"
         self._engine = shop.db.connections.engine
         with self._engine.connect() as connection:
+            connection.exec_driver_sql(f"DROP TABLE IF EXISTS {self.table}")  # that of the test before
             connection.exec_driver_sql(f"CREATE TABLE {self.table} (payload TEXT)")
             connection.commit()
 

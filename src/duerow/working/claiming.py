@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import timedelta
+from math import inf
 from time import monotonic
 
 import msgspec
@@ -110,12 +111,17 @@ class Claiming:
                 yield from self._sleep(NAP)
                 return []
         yield Listen()
-        self._due_in = yield NextDue(timedelta(seconds=self._shift.poll))
-        # A push may have come in before the store knew that somebody sleeps.
-        found = yield from self._claim(limit, nothing_will_be_due=self._due_in is None)
-        if not found and not self._shift.over:
-            yield from self._sleep_until_due()
-        return found
+        # What this worker settles from here on may come too late for the look, and must end the sleep after it.
+        self._shift.sleeps_until = inf
+        try:
+            self._due_in = yield NextDue(timedelta(seconds=self._shift.poll))
+            # A push may have come in before the store knew that somebody sleeps.
+            found = yield from self._claim(limit, nothing_will_be_due=self._due_in is None)
+            if not found and not self._shift.over:
+                yield from self._sleep_until_due()
+            return found
+        finally:
+            self._shift.sleeps_until = 0.0
 
     def _claim(self, limit: int, nothing_will_be_due: bool = False) -> Plan[Sequence[Attempt]]:
         shift = self._shift

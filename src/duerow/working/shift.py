@@ -118,7 +118,8 @@ class Shift:
         gave_up: its time is up, also for what could not be settled yet.
         hears: whether pushes wake it at the moment.
         compared: whether what its handles declare was compared with what the database keeps.
-        sleeps_until: when it will next look for messages, on the monotonic clock in seconds; 0 while it is awake.
+        sleeps_until: when it will next look for messages, on the monotonic clock in seconds; infinite during the last
+            look before a sleep, 0 while it is awake.
         meter: counts what it does, for `stats`.
 
     Args:

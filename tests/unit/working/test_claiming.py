@@ -13,6 +13,7 @@ from duerow.errors import StoreUnavailable
 from duerow.plan import run
 from duerow.retry import DEFAULT
 from duerow.working.claiming import Claiming, NextDue, Reserve, Sleep
+from duerow.working.settling import Settling
 from duerow.working.shift import Shift, Terms, Until
 
 Answers = dict[type, Callable[[Any], Any]]
@@ -110,6 +111,23 @@ def test_after_a_push_it_claims_before_it_asks_anything_else() -> None:
     answers: Answers = {Reserve: note("claim", []), NextDue: note("next due", None), Sleep: sleep}
     run(Claiming(shift).next(1), Idle(shift, 60, answers))
     assert order[order.index("woken") + 1] == "claim"
+
+
+def test_what_is_settled_during_the_last_look_ends_the_sleep_after_it() -> None:
+    shift = a_shift(until="empty")
+    told: list[bool] = []
+
+    def reserve(step: Reserve) -> list[Any]:
+        told.append(Settling(shift).settled([]).wake)  # the claim has looked already, and saw nothing of this
+        return []
+
+    def sleep(step: Sleep) -> bool:
+        shift.over = len(told) > 1
+        return False
+
+    answers: Answers = {Reserve: reserve, NextDue: lambda step: timedelta(minutes=1), Sleep: sleep}
+    run(Claiming(shift).next(1), Idle(shift, 60, answers))
+    assert told == [False, True]
 
 
 def test_a_server_that_is_away_is_asked_seldom() -> None:

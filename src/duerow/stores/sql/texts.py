@@ -1,4 +1,4 @@
-"""Statements as the text that a driver takes, compiled once for each."""
+"""Statements as the text that a driver takes, compiled once a process for each kind of driver."""
 
 from __future__ import annotations
 
@@ -44,16 +44,22 @@ class Texts:
 
     def __init__(self, dialect: Dialect, raw: bool) -> None:
         self.dialect = sqlite.dialect(paramstyle="named") if raw and dialect.name == "sqlite" else dialect
-        self._texts: dict[Statement, Text] = {}
+        self._kind: Any = None
 
     def of(self, step: Step) -> tuple[str, Any]:
         """Return a step's text and values."""
-        text = self._texts.get(step.statement)
-        if text is None:
-            text = Text(step.statement, self.dialect)
-            if step.statement.kept:
-                self._texts[step.statement] = text
+        text = step.statement.texts.get(self._kind) or self._text(step.statement)
         return text.text, text.values(step.values)
+
+    def _text(self, statement: Statement) -> Text:
+        # All of a kind write alike; of which one this is, is known when a connection was made, so not before.
+        self._kind = (type(self.dialect), self.dialect.paramstyle, self.dialect.server_version_info)
+        text: Text | None = statement.texts.get(self._kind)
+        if text is None:
+            text = Text(statement, self.dialect)
+            if statement.kept:
+                statement.texts[self._kind] = text
+        return text
 
 
 def driver_texts(driver: str) -> Texts:

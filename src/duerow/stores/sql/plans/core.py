@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -33,6 +34,13 @@ class Step(msgspec.Struct, frozen=True, gc=False):
     values: Mapping[str, Any]
 
 
+@lru_cache(maxsize=32)
+def _installation(dialect: Dialect, prefix: str, schema: str | None, timed: bool) -> tuple[Tables, Statements]:
+    """Return tables and their statements: to build and compile them takes far longer than to connect."""
+    tables = Tables(dialect, prefix, schema)
+    return tables, Statements(tables, dialect, timed)
+
+
 class Core:
     """What all plans of one store need; see `SqlStore` for the arguments.
 
@@ -46,9 +54,8 @@ class Core:
     def __init__(self, dialect: Dialect, prefix: str, schema: str | None, clock: Clock | None) -> None:
         self.dialect = dialect
         self.capabilities = dialect.capabilities
-        self.tables = Tables(dialect, prefix, schema)
         self.clock = clock or (None if dialect.server_clock else HostClock())
-        self.statements = Statements(self.tables, dialect, timed=self.clock is not None)
+        self.tables, self.statements = _installation(dialect, prefix, schema, timed=self.clock is not None)
         self.migrations = Migrations(self.tables, dialect)
         self.lines, self.doors, self.floors = Lines(), Doors(), Floors(dialect.keeps_dead_entries)
 

@@ -77,13 +77,20 @@ RECORD: Final = (
 
 
 class Statement:
-    """An SQL statement; compiled once for each driver by whoever executes it, if it is kept for more than one use."""
+    """An SQL statement.
 
-    __slots__ = ("element", "kept", "returns", "writes")
+    Attributes:
+        element: SQLAlchemy's.
+        kept: whether it is for more than one use.
+        texts: what whoever executes it has compiled it to, for each kind of driver, if it is kept.
+    """
+
+    __slots__ = ("element", "kept", "returns", "texts", "writes")
 
     def __init__(self, element: Any, kept: bool = True) -> None:
         self.element = element
         self.kept = kept
+        self.texts: dict[Any, Any] = {}
         self.writes = bool(element.is_dml)
         self.returns = element.is_select or bool(self.writes and element.returning_column_descriptions)
 
