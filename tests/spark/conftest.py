@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +18,9 @@ from duerow.testing.conformance.fixtures import Place
 
 _numbers = itertools.count()
 
+ON = os.environ.get("DUEROW_TEST_SPARK_ON", "sqlite postgresql").split()
+"""The databases on which each test runs; `mongodb` can be asked for."""
+
 
 @pytest.fixture(scope="session")
 def session() -> Iterator[SparkSession]:
@@ -28,13 +32,13 @@ def session() -> Iterator[SparkSession]:
     started.stop()
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=ON)
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
     """Empty queues on each store that Spark's processes can share."""
     settings: dict[str, Any] = {}
     url = f"sqlite:///{tmp_path}/queues.db"
-    if request.param == "postgresql":
-        url, settings = request.getfixturevalue("postgresql_url"), {"prefix": f"spark{next(_numbers)}_"}
+    if request.param != "sqlite":
+        url, settings = request.getfixturevalue(f"{request.param}_url"), {"prefix": f"spark{next(_numbers)}_"}
     duerow.connect(url, migrate=True, **settings).close()
     return Place(url, settings)
 
