@@ -227,6 +227,16 @@ def test_what_is_not_said_is_not_there_and_numbers_are_of_64_bits(
     assert not kept.keys() & {"key", "live_key", "group", "line_group", "lent_group", "last_error"}
 
 
+def test_conditions_see_what_a_changed_payload_says_now(queue: Queue) -> None:
+    [changed] = queue.push_many([Draft({"n": 1}, headers={"h": 1})])
+    for payload in (None, {"m": 2}, [1], b"n", {"n": 3}):
+        queue.edit(changed.id, payload=payload)
+        assert queue.count("payload.n is null") == (0 if payload == {"n": 3} else 1), payload
+        assert queue.count("payload is null") == (1 if payload is None else 0), payload
+    queue.edit(changed.id, headers={"h": None})
+    assert (queue.count("headers.h is null"), queue.count("payload.n = 3")) == (1, 1)
+
+
 def test_the_claim_is_served_by_the_index_of_the_line(
     queue: Queue, other: Queue, place: Place, client: pymongo.MongoClient[dict[str, Any]]
 ) -> None:

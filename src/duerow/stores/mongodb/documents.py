@@ -150,10 +150,12 @@ def whole_batch(records: Iterable[Record]) -> Iterator[dict[str, Any]]:
 def difference(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
     """Return the update that makes one document of the other."""
     changed = {name: value for name, value in after.items() if name not in before or before[name] != value}
+    gone = [name for name in before if name not in after]
     for text in ("payload", "headers"):
         if text in changed:
-            changed |= shadow(text, changed[text])
-    gone = [name for name in before if name not in after]
+            shown = shadow(text, changed[text])
+            changed |= shown
+            gone += [] if shown else [SHADOWS[text]]
     gone += [SHADOWS[name] for name in gone if name in SHADOWS]
     update: dict[str, Any] = {"$set": changed} if changed else {}
     return update | ({"$unset": dict.fromkeys(gone, "")} if gone else {})

@@ -43,7 +43,8 @@ class Target:
 
     def place(self, prefix: str) -> Hashable:
         """Return what tells these collections from others."""
-        return "mongodb", self.url.partition("?")[0], self.database, prefix
+        hosts = urlsplit(self.url).netloc.rpartition("@")[2].lower().split(",")
+        return "mongodb", tuple(sorted(hosts)), self.database, prefix
 
     def client_options(self) -> dict[str, Any]:
         """Return what a client is made with: nothing that the URL says is said again."""
