@@ -26,6 +26,9 @@ __all__ = ["begin"]
 
 HERE = Path(__file__).parent
 
+LONG = {"test_stats_count_no_further_than_ten_thousand_unless_asked_to"}
+"""Promises that take tens of seconds on the server of the tests: they are checked by `make soak`."""
+
 NOT_YET: dict[str, str] = {}
 """Promises that this store does not keep yet, each with its reason."""
 
@@ -34,6 +37,10 @@ NOT_HERE = {
     "characters, MongoDB of 32,764; this pattern becomes one of 2,406",
 }
 """Promises that the server of the tests cannot show."""
+
+
+EACH_IN_ONE = 25
+"""The version of the protocol, MongoDB 8.0's, from which on one command writes into several collections."""
 
 
 @contextmanager
@@ -68,12 +75,16 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     parametrize(metafunc, WAYS)
 
 
+@pytest.hookimpl(tryfirst=True)  # before marks are looked at
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark strictly what does not hold, and keep one face of each promise, unless both are asked for."""
     broken = NOT_YET if given_url("mongodb") else NOT_YET | NOT_HERE
     for item in items:
-        if item.path == HERE / "test_conformance.py" and (reason := broken.get(item.originalname)):  # type: ignore[attr-defined]
+        name = getattr(item, "originalname", "") if item.path == HERE / "test_conformance.py" else ""
+        if reason := broken.get(name):
             item.add_marker(pytest.mark.xfail(reason=f"not yet: {reason}", strict=True))
+        if name in LONG:
+            item.add_marker(pytest.mark.soak)
     if os.environ.get("DUEROW_TEST_FACES") == "both":
         return
     left_out = [item for item in items if item.path == HERE / "test_conformance.py" and _is_other_face(item)]
@@ -117,8 +128,14 @@ def tidy(place: Place, client: pymongo.MongoClient[dict[str, Any]]) -> None:
     """Empty all collections but those of the version and of the ids, and leave no index of a payload field."""
     names = Names("duerow_")
     database = client[place.settings["schema"]]
-    for name in set(names.all) - {names.schema, names.counters}:
-        database[name].delete_many({})
+    emptied = sorted({*names.all} - {names.schema, names.counters})
+    if client.admin.command("hello")["maxWireVersion"] >= EACH_IN_ONE:
+        everything = [{"delete": number, "filter": {}, "multi": True} for number in range(len(emptied))]
+        spaces = [{"ns": f"{database.name}.{name}"} for name in emptied]
+        client.admin.command({"bulkWrite": 1, "ops": everything, "nsInfo": spaces})
+    else:
+        for name in emptied:
+            database[name].delete_many({})
     for index in database[names.messages].list_indexes():
         if index["name"].startswith("by_"):
             database[names.messages].drop_index(index["name"])
