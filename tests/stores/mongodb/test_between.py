@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import count
 from typing import Any
 
 import pymongo
@@ -12,6 +13,7 @@ from bson import Int64
 
 import duerow
 from duerow import Database, Draft, Queue
+from duerow.errors import Conflict, StoreUnavailable
 from duerow.plan import Plan
 from duerow.stores.mongodb.steps import Command, Together
 from duerow.testing.clock import MovableClock, minutes
@@ -119,6 +121,36 @@ def test_a_key_that_appears_between_look_and_write_is_met_after_all(
         answers = queue.push_many([Draft("free"), Draft("mine", key="k")])
     assert [one.outcome for one in answers] == ["created", "ignored"]
     assert sorted(payloads(queue)) == ["free", "rival"]
+
+
+def losing(db: Database, name: str, lost: Callable[[int], bool]) -> pytest.MonkeyPatch:
+    """Have a step's transaction lose against others, told by its number."""
+    plan, numbers = getattr(db.store, name), count(1)
+
+    def meddling(*args: Any, **named: Any) -> Plan[Any]:
+        if lost(next(numbers)):
+            raise Conflict("another one was faster")
+        return (yield from plan(*args, **named))
+
+    patch = pytest.MonkeyPatch()
+    patch.setattr(db.store, name, meddling)
+    return patch
+
+
+def test_a_batch_that_loses_again_and_again_is_pushed_message_by_message_and_once(
+    db: Database, queue: Queue, place: Place
+) -> None:
+    drafts = [Draft("free"), Draft("keyed", key="k"), Draft("again", key="k"), Draft("last")]
+    patch = losing(db, "_push_together", lambda number: number <= 3)
+    assert [one.outcome for one in queue.push_many(drafts)] == ["created", "created", "ignored", "created"]
+    assert payloads(queue) == ["free", "keyed", "last"]
+    patch.undo()
+    patch = losing(db, "_push_together", lambda number: number <= 3 or number > 5)
+    with pytest.raises(StoreUnavailable, match="2 of 4 were pushed") as lost:
+        queue.push_many([Draft("one"), Draft("two", key="2"), Draft("three", key="3"), Draft("four")])
+    patch.undo()
+    assert (lost.value.outcome, type(lost.value)) == ("unknown", StoreUnavailable)
+    assert payloads(queue)[3:] == ["one", "two"]
 
 
 def test_a_lease_that_is_extended_between_look_and_settlement_is_settled(

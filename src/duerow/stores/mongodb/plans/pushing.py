@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from bson import Int64
 
-from duerow.errors import Conflict, DuplicateKey
+from duerow.errors import Conflict, DuplicateKey, StoreUnavailable
 from duerow.message import OnDuplicate, Pushed
 from duerow.plan import BEGIN, Plan
 from duerow.store import Entry
@@ -89,19 +89,26 @@ class Pushing(Core):
         The server ends a transaction as soon as it meets another one, so one about many messages that others work on
         might never come to its end.
         """
-        tries, each = (TRIES, TRIES_ALONE) if len(entries) > 1 else (0, TRIES_ALONE)
-        for _ in range(tries):
+        if len(entries) == 1:
+            return (yield from self._push_by_itself(entries[0], on_duplicate, now))
+        for _ in range(TRIES):
             with suppress(Conflict):
                 done: list[Pushed] = yield Together(partial(self._push_together, entries, on_duplicate, now))
                 return done
         pushed: list[Pushed] = []
         for entry in entries:
-            pushed += yield from self._push_by_itself(entry, on_duplicate, now, each)
+            try:
+                pushed += yield from self._push_by_itself(entry, on_duplicate, now)
+            except StoreUnavailable as error:
+                if not pushed:
+                    raise
+                # No Conflict, after which all of them would be pushed again.
+                raise StoreUnavailable(f"{len(pushed)} of {len(entries)} were pushed: {error}", "unknown") from error
         return pushed
 
-    def _push_by_itself(self, entry: Entry, on_duplicate: OnDuplicate, now: datetime, tries: int) -> Plan[list[Pushed]]:
+    def _push_by_itself(self, entry: Entry, on_duplicate: OnDuplicate, now: datetime) -> Plan[list[Pushed]]:
         plan = partial(self._push_together, [entry], on_duplicate, now)
-        for _ in range(tries):
+        for _ in range(TRIES_ALONE):
             with suppress(Conflict):
                 tried: list[Pushed] = yield Together(plan)
                 return tried
