@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import closing
 
 import psycopg
+import pymongo
 import pymysql
 import pytest
 from psycopg import sql
@@ -32,6 +33,16 @@ def mariadb_address(mariadb_url: str) -> Iterator[str]:
         cursor.execute(f"CREATE DATABASE {name}")
         yield f"{url.username}@{url.host}:{url.port}/{name}"
         cursor.execute(f"DROP DATABASE {name}")
+
+
+@pytest.fixture
+def mongodb_address(mongodb_url: str) -> Iterator[str]:
+    """The address of an empty database of MongoDB for one page: host:port/name."""
+    name = f"docs_{uuid.uuid4().hex[:12]}"
+    with pymongo.MongoClient(mongodb_url) as client:
+        host, port = client.address or ("", 0)
+        yield f"{host}:{port}/{name}"
+        client.drop_database(name)
 
 
 @pytest.fixture(scope="package")

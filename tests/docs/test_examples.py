@@ -3,6 +3,7 @@
 import shlex
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,9 @@ WRITTEN_ADDRESS = "app@localhost/shop"
 
 WRITTEN_MARIADB = f"mysql://{WRITTEN_ADDRESS}"
 """The same on MariaDB."""
+
+WRITTEN_MONGODB = "localhost:27017/shop"
+"""Where the pages keep queues in MongoDB."""
 
 PAGES = [page for page in pages() if any(block.language == "python" for block in blocks(page))]
 
@@ -33,6 +37,9 @@ def test_the_examples_of_a_page_do_what_it_says(
         address = request.getfixturevalue("mariadb_address")
     elif any(WRITTEN_ADDRESS in block.text for block in shown):
         address = request.getfixturevalue("database_address")
+    if any(WRITTEN_MONGODB in block.text for block in shown):
+        mongodb = request.getfixturevalue("mongodb_address")
+        shown = [replace(block, text=block.text.replace(WRITTEN_MONGODB, mongodb)) for block in shown]
     if any("duerow.spark" in block.text for block in shown if block.language == "python"):
         request.getfixturevalue("spark_as_before")
     monkeypatch.chdir(tmp_path)

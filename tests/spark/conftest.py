@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +18,9 @@ from duerow.testing.conformance.fixtures import Place
 
 _numbers = itertools.count()
 
+ON = os.environ.get("DUEROW_TEST_SPARK_ON", "sqlite postgresql mariadb").split()
+"""The databases on which each test runs; `mongodb` can be asked for."""
+
 
 @pytest.fixture(scope="session")
 def session() -> Iterator[SparkSession]:
@@ -28,7 +32,7 @@ def session() -> Iterator[SparkSession]:
     started.stop()
 
 
-@pytest.fixture(params=["sqlite", "postgresql", "mariadb"])
+@pytest.fixture(params=ON)
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
     """Empty queues on each store that Spark's processes can share."""
     settings: dict[str, Any] = {}

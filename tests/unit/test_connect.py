@@ -19,7 +19,7 @@ def connect(request):
 
 
 def test_an_unknown_scheme_is_named_with_those_that_are_known(connect):
-    known = r"mariadb://, memory://, mssql://, mysql://, postgresql://, sqlite://"
+    known = r"mariadb://, memory://, mongodb://, mssql://, mysql://, postgresql://, sqlite://"
     with pytest.raises(ConfigurationError, match=rf"no store for oracle://.*{known}"):
         connect("oracle://scott@tiger")
 

@@ -39,6 +39,8 @@ class Capabilities:
         parallel_writes: several transactions write at a time; without it transactional handlers run one at a time.
         wakes_consumers: a push wakes an idle consumer; without it consumers poll every second.
         receives: messages of another database can arrive as they were (`receive`).
+        passes_over: a pop passes over what another transaction has, or waits for it; without it the later of both is
+            ended, so a pop outside of the caller's transaction is a reservation that is committed at once.
     """
 
     transactions: bool = True
@@ -48,6 +50,7 @@ class Capabilities:
     parallel_writes: bool = True
     wakes_consumers: bool = True
     receives: bool = False
+    passes_over: bool = True
 
 
 class Store(Protocol):

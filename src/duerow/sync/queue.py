@@ -270,7 +270,8 @@ class Queue(Looking[P], Recalling[P], Operating, Defining, Lending):
     def pop_many(self, n: int, *, within: Any = None) -> list[Message[P]]:
         """Take up to n due messages out of the queue, oldest first: at most once."""
         limit = changing.how_many(n)
-        if within is None and not self._store.capabilities.transactions:
+        can = self._store.capabilities
+        if within is None and not (can.transactions and can.passes_over):
             return self._pop_by_lease(limit)
 
         def take() -> Plan[list[Message[P]]]:
@@ -293,7 +294,7 @@ class Queue(Looking[P], Recalling[P], Operating, Defining, Lending):
         return messages
 
     def _pop_by_lease(self, limit: int) -> list[Message[P]]:
-        """Reserve and commit: where no transaction can be undone, a message that nobody can read is kept so."""
+        """Reserve and commit: so a message that nobody can read is kept where no transaction can be undone."""
         reservations = self.reserve_many(limit)
         refused = {one.receipt for one in self.commit_many(reservations)}
         return [one.message for one in reservations if one.receipt not in refused]

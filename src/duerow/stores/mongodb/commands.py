@@ -1,0 +1,147 @@
+"""Commands as the server documents them: one short function each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final, TypeVar
+
+from bson import Int64
+
+from duerow.stores.mongodb.steps import Command, Document
+
+T = TypeVar("T")
+
+MAX_BYTES: Final = 8 << 20
+"""A command has at most 16 MiB; text may grow when it is written."""
+
+MAX_WRITES: Final = 10_000
+"""Writes of one command; a server takes 100,000."""
+
+
+def hello() -> Command:
+    """Ask for the server's clock, and for what it is."""
+    return Command({"hello": 1}, outside=True)
+
+
+def find(
+    collection: str,
+    chosen: Document,
+    sort: Mapping[str, int] | None = None,
+    limit: int = 0,
+    shown: Mapping[str, int] | None = None,
+    outside: bool = False,
+) -> Command:
+    """Read documents."""
+    more: dict[str, Any] = {"sort": sort} if sort else {}
+    more |= {"limit": limit, "batchSize": limit} if limit else {}
+    more |= {"projection": shown} if shown else {}
+    return Command({"find": collection, "filter": chosen, **more}, rows=True, outside=outside)
+
+
+def aggregate(collection: str, *stages: Document) -> Command:
+    """Read what stages make of documents."""
+    return Command({"aggregate": collection, "pipeline": list(stages), "cursor": {}}, rows=True)
+
+
+def distinct(collection: str, field: str, chosen: Document) -> Command:
+    """Read the values that a field has."""
+    return Command({"distinct": collection, "key": field, "query": chosen})
+
+
+def counted(collection: str, chosen: Document, limit: int | None = None) -> Command:
+    """Count documents, by an aggregation, which transactions allow; the answer has a row with `n`, or none."""
+    stages: list[Document] = [{"$match": chosen}]
+    if limit is not None:
+        stages.append({"$limit": max(limit, 1)})
+    return aggregate(collection, *stages, {"$count": "n"})
+
+
+def insert(collection: str, documents: Sequence[Document], taken: bool = False) -> Command:
+    """Add documents."""
+    return Command({"insert": collection, "documents": list(documents)}, taken=taken)
+
+
+def change(q: Document, u: Any, **more: Any) -> dict[str, Any]:
+    """Return one change of an `update`."""
+    return {"q": q, "u": u, **more}
+
+
+def update(collection: str, changes: Sequence[Document], ordered: bool = True, taken: bool = False) -> Command:
+    """Make changes."""
+    return Command({"update": collection, "updates": list(changes), "ordered": ordered}, taken=taken)
+
+
+def update_soon(collection: str, changes: Sequence[Document], milliseconds: int) -> Command:
+    """Make changes, each by itself, and wait no longer than that for transactions that have one of the documents."""
+    made = update(collection, changes, ordered=False, taken=True)
+    return replace(made, document={**made.document, "maxTimeMS": milliseconds})
+
+
+def upsert(collection: str, id_: Any, fields: Document) -> Command:
+    """Have a document of this id with these fields."""
+    return update(collection, [change({"_id": id_}, {"$set": fields}, upsert=True)])
+
+
+def delete(collection: str, *chosen: Document, many: bool = False) -> Command:
+    """Take away one document for each filter; with `many` all of them."""
+    return Command({"delete": collection, "deletes": [{"q": one, "limit": 0 if many else 1} for one in chosen]})
+
+
+def delete_ids(collection: str, ids: Iterable[Any]) -> Command:
+    """Take documents away by their ids."""
+    return delete(collection, {"_id": {"$in": list(ids)}}, many=True)
+
+
+def take_numbers(counters: str, count: int) -> Command:
+    """Move the counter of ids on; outside of transactions, which would wait for one another there."""
+    return Command(
+        {
+            "findAndModify": counters,
+            "query": {"_id": "message"},
+            "update": {"$inc": {"last": Int64(count)}},
+            "new": True,
+        },
+        outside=True,
+    )
+
+
+def take_out(collection: str, chosen: Document, sort: Mapping[str, int]) -> Command:
+    """Take the first document away, and read it."""
+    return Command({"findAndModify": collection, "query": chosen, "sort": sort, "remove": True})
+
+
+def ids_in(ids: Iterable[int]) -> dict[str, Any]:
+    """Return what chooses documents by their ids."""
+    return {"_id": {"$in": [Int64(id_) for id_ in ids]}}
+
+
+def fence(id_: int, token: int) -> dict[str, Any]:
+    """Return what chooses a message while its receipt is good."""
+    return {"_id": Int64(id_), "token": Int64(token)}
+
+
+def in_commands(documents: Iterable[T]) -> Iterator[list[T]]:
+    """Cut documents, or changes, into lists that each fit into a command."""
+    some: list[T] = []
+    size = 0
+    for document in documents:
+        weight = _weight(document)
+        if some and (size + weight > MAX_BYTES or len(some) >= MAX_WRITES):
+            yield some
+            some, size = [], 0
+        some.append(document)
+        size += weight
+    if some:
+        yield some
+
+
+def _weight(value: Any) -> int:
+    """Return about how many bytes a value takes, rather more than less."""
+    if isinstance(value, str):
+        return 3 * len(value) + 16 if not value.isascii() else len(value) + 16
+    if isinstance(value, Mapping):
+        return 32 + sum(_weight(member) + len(name) for name, member in value.items())
+    if isinstance(value, list | tuple):
+        return 32 + sum(map(_weight, value))
+    return 32

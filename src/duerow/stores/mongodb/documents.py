@@ -1,0 +1,293 @@
+"""How messages and turns are kept: one document each.
+
+Moments are whole microseconds since 1970 as 64-bit integers. A field that says nothing is absent, never null, so that
+partial indexes leave out the messages that they are not about. Payload and headers are kept twice: as the text that
+comes back, and as a document (`fields`, `labels`) that conditions look into.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from math import isfinite
+from typing import Any, Final
+
+import msgspec
+from bson import Int64
+
+from duerow.clock import micros
+from duerow.clock import moment as moment_of
+from duerow.message import LIVE
+from duerow.store import Entry, Past, Record
+
+SHADOWS: Final = {"payload": "fields", "headers": "labels", "error": "faults"}
+"""What is kept of JSON text for conditions, by the field that holds the text."""
+
+_LEAST, _MOST = -(1 << 63), (1 << 63) - 1
+_decode = msgspec.json.Decoder().decode
+
+
+class Names:
+    """The names of the collections.
+
+    Args:
+        prefix: what they all begin with.
+    """
+
+    def __init__(self, prefix: str) -> None:
+        self.schema = f"{prefix}schema"
+        self.messages = f"{prefix}message"
+        self.counters = f"{prefix}counter"
+        self.history = f"{prefix}history"
+        self.keys = f"{prefix}key"
+        self.queues = f"{prefix}queue"
+        self.consumers = f"{prefix}consumer"
+        self.schedules = f"{prefix}schedule"
+        self.pipelines = f"{prefix}pipeline"
+        self.counts = f"{prefix}count"
+        self.lifetimes = f"{prefix}lifetime"
+        self.sets = f"{prefix}set"
+        self.parts = f"{prefix}part"
+        self.staged = f"{prefix}staged"
+        self.noted = f"{prefix}noted"
+
+    @property
+    def all(self) -> list[str]:
+        """Return all of them."""
+        return list(vars(self).values())
+
+
+def micro(moment: datetime) -> Int64:
+    """Return a moment as it is kept."""
+    return Int64(micros(moment))
+
+
+def maybe_moment(stored: int | None) -> datetime | None:
+    """Return a moment that may be missing."""
+    return None if stored is None else moment_of(stored)
+
+
+def created(id_: int, entry: Entry, now: datetime) -> Record:
+    """Return a message that is pushed now."""
+    due = entry.due if entry.due is not None else now if entry.delay is None else now + entry.delay
+    return Record(
+        id=id_,
+        queue=entry.queue,
+        payload=entry.payload,
+        kind=entry.kind,
+        key=entry.key,
+        headers=entry.headers,
+        group=entry.group,
+        priority=entry.priority,
+        status="new",
+        due_at=due,
+        first_due_at=due,
+        attempts=0,
+        token=0,
+        leased_by=None,
+        leased_until=None,
+        created_at=now,
+        last_attempt_at=None,
+        last_error=None,
+    )
+
+
+def document(record: Record, place: datetime | None = None) -> dict[str, Any]:
+    """Return a message as it is kept.
+
+    Besides the fields of `Record`: `live_key` and `line_group` are its key and group while it is live, `lent_group` its
+    group while it is lent, `place` the due time that it had in line when it was last lent, and `line_at` its due time
+    unless it was put behind another one of its group.
+    """
+    live, lent = record.status in LIVE, record.leased_by is not None
+    fields = {
+        "_id": Int64(record.id),
+        "queue": record.queue,
+        "priority": record.priority,
+        "due_at": record.due_at and micro(record.due_at),
+        "line_at": record.due_at and micro(record.due_at),
+        "status": record.status,
+        "key": record.key,
+        "live_key": record.key if live else None,
+        "group": record.group,
+        "line_group": record.group if live else None,
+        "lent_group": record.group if live and lent else None,
+        "kind": record.kind,
+        "payload": record.payload,
+        "headers": record.headers,
+        "first_due_at": micro(record.first_due_at),
+        "attempts": record.attempts,
+        "token": Int64(record.token),
+        "leased_by": record.leased_by,
+        "leased_until": record.leased_until and micro(record.leased_until),
+        "place": place and micro(place),
+        "created_at": micro(record.created_at),
+        "last_attempt_at": record.last_attempt_at and micro(record.last_attempt_at),
+        "last_error": record.last_error,
+    }
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def whole(record: Record, behind: bool = False) -> dict[str, Any]:
+    """Return a new message as it is kept, with what conditions look into; `behind` another one of its group."""
+    kept = document(record) | shadow("payload", record.payload) | shadow("headers", record.headers)
+    if behind:
+        del kept["line_at"]
+    return kept
+
+
+def whole_batch(records: Iterable[Record]) -> Iterator[dict[str, Any]]:
+    """Return new messages as they are kept: of each group the first alone is in line, the others wait behind it."""
+    groups: set[tuple[str, str]] = set()
+    for record in records:
+        group = None if record.group is None else (record.queue, record.group)
+        yield whole(record, behind=group in groups)
+        if group is not None:
+            groups.add(group)
+
+
+def difference(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the update that makes one document of the other."""
+    changed = {name: value for name, value in after.items() if name not in before or before[name] != value}
+    gone = [name for name in before if name not in after]
+    for text in ("payload", "headers"):
+        if text in changed:
+            shown = shadow(text, changed[text])
+            changed |= shown
+            gone += [] if shown else [SHADOWS[text]]
+    gone += [SHADOWS[name] for name in gone if name in SHADOWS]
+    update: dict[str, Any] = {"$set": changed} if changed else {}
+    return update | ({"$unset": dict.fromkeys(gone, "")} if gone else {})
+
+
+def record_of(found: Mapping[str, Any]) -> Record:
+    """Return a kept message."""
+    get = found.get
+    return Record(
+        id=int(found["_id"]),
+        queue=found["queue"],
+        payload=found["payload"],
+        kind=found["kind"],
+        key=get("key"),
+        headers=get("headers"),
+        group=get("group"),
+        priority=found["priority"],
+        status=found["status"],
+        due_at=maybe_moment(get("due_at")),
+        first_due_at=moment_of(found["first_due_at"]),
+        attempts=found["attempts"],
+        token=int(found["token"]),
+        leased_by=get("leased_by"),
+        leased_until=maybe_moment(get("leased_until")),
+        created_at=moment_of(found["created_at"]),
+        last_attempt_at=maybe_moment(get("last_attempt_at")),
+        last_error=get("last_error"),
+    )
+
+
+PLAIN: Final = {"fields": 0, "labels": 0}
+"""What of a message need not be read."""
+
+
+def past_document(past: Past) -> dict[str, Any]:
+    """Return a turn as it is kept, without the end of its time."""
+    fields: dict[str, Any] = {
+        name: micro(value) if isinstance(value, datetime) else value
+        for name, value in msgspec.structs.asdict(past).items()
+        if value is not None
+    }
+    fields |= {"id": Int64(past.id), "token": Int64(past.token)}
+    for name in SHADOWS:
+        fields |= shadow(name, fields.get(name))
+    return fields
+
+
+def past_of(found: Mapping[str, Any]) -> Past:
+    """Return a kept turn."""
+    return Past(
+        id=int(found["id"]),
+        token=int(found["token"]),
+        queue=found["queue"],
+        key=found.get("key"),
+        kind=found["kind"],
+        payload=found["payload"],
+        headers=found.get("headers"),
+        group=found.get("group"),
+        priority=found["priority"],
+        outcome=found["outcome"],
+        moved_to=found.get("moved_to"),
+        attempts=found["attempts"],
+        created_at=moment_of(found["created_at"]),
+        first_due_at=moment_of(found["first_due_at"]),
+        due_at=moment_of(found["due_at"]),
+        started_at=moment_of(found["started_at"]),
+        finished_at=moment_of(found["finished_at"]),
+        worker=found.get("worker"),
+        error=found.get("error"),
+    )
+
+
+# What conditions look into.
+
+
+def shadow(field: str, text: str | None) -> dict[str, Any]:
+    """Return the field that shows conditions what JSON text says; nothing if it says null, or cannot be read."""
+    if text is None:
+        return {}
+    try:
+        value = read_json(text)
+    except ValueError:
+        return {}
+    shown = _shown(value)
+    return {} if shown is None else {SHADOWS[field]: shown}
+
+
+def read_json(text: str) -> Any:
+    """Return what JSON text says, also one with numbers that no float can hold; ValueError if it is none."""
+    try:
+        return _decode(text)
+    except msgspec.DecodeError:
+        return json.loads(text)
+
+
+def escaped(name: str) -> str:
+    """Return a name of a JSON object as a field name that means itself: without dots, dollars and emptiness."""
+    if not name:
+        return "%"
+    name = name.replace("%", "%25").replace(".", "%2E").replace("$", "%24").replace("\0", "%00")
+    return name if _is_text(name) else repr(name)
+
+
+def _shown(value: Any) -> Any:
+    """Return a value so that no condition sees what its path does not lead to.
+
+    A list would be looked into by the server, and matched by what one of its members matches; so it is hidden, and so
+    is what no codec of ours writes: numbers that no float can hold, and text that is none. No name that was escaped is
+    `%list` or `%odd`.
+    """
+    if isinstance(value, dict):
+        return {escaped(name): _shown(member) for name, member in value.items()}
+    if isinstance(value, list):
+        return {"%list": True}
+    if isinstance(value, int) and not isinstance(value, bool) and not _LEAST <= value <= _MOST:
+        return _far(value)
+    if (isinstance(value, float) and not isfinite(value)) or (isinstance(value, str) and not _is_text(value)):
+        return {"%odd": True}
+    return value
+
+
+def _far(value: int) -> Any:
+    """Return an integer beyond 64 bits, which is not of our making, as the float next to it, if there is one."""
+    try:
+        return float(value)
+    except OverflowError:
+        return {"%odd": True}
+
+
+def _is_text(value: str) -> bool:
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

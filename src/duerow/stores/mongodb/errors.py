@@ -1,0 +1,107 @@
+"""From PyMongo's errors to duerow's: by kind, code and label, never by message text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from pymongo import errors as pymongo
+
+from duerow.errors import ConfigurationError, Conflict, DuerowError, NotSupported, StoreRefused, StoreUnavailable
+
+TRANSIENT: Final = "TransientTransactionError"
+UNKNOWN_COMMIT: Final = "UnknownTransactionCommitResult"
+
+_LOST_RACES: Final = {
+    24,  # LockTimeout
+    112,  # WriteConflict
+    244,  # TransactionTooOld
+    246,  # SnapshotUnavailable
+    251,  # NoSuchTransaction
+}
+_NOT_NOW: Final = {
+    6,  # HostUnreachable
+    7,  # HostNotFound
+    89,  # NetworkTimeout
+    91,  # ShutdownInProgress
+    189,  # PrimarySteppedDown
+    262,  # ExceededTimeLimit
+    9001,  # SocketException
+    10107,  # NotWritablePrimary
+    11600,  # InterruptedAtShutdown
+    11602,  # InterruptedDueToReplStateChange
+    13435,  # NotPrimaryNoSecondaryOk
+    13436,  # NotPrimaryOrSecondary
+}
+_TIME_OVER: Final = 50
+_NO_TRANSACTIONS: Final = {20, 263}  # IllegalOperation: only on a replica set; OperationNotSupportedInTransaction
+_NOT_DURABLE: Final = {64, 100}  # WriteConcernFailed, UnsatisfiableWriteConcern
+
+
+def explained(error: BaseException, wrote: bool, inside: bool = False) -> DuerowError | None:
+    """Return duerow's error for one that a command raised; None if it is not the driver's.
+
+    Args:
+        error: what was raised.
+        wrote: whether the command may have changed something although its answer did not arrive.
+        inside: whether it was in a transaction, which is undone with it.
+    """
+    if isinstance(error, DuerowError):
+        return error
+    if not isinstance(error, pymongo.PyMongoError):
+        return None
+    if isinstance(error, pymongo.ServerSelectionTimeoutError):
+        return StoreUnavailable(f"no MongoDB server can be reached: {error}")
+    if error.has_error_label(TRANSIENT) and not isinstance(error, pymongo.ConnectionFailure):
+        return Conflict(f"MongoDB gave up this transaction in favour of another one: {error}")
+    if isinstance(error, pymongo.ConnectionFailure | pymongo.WaitQueueTimeoutError):
+        unsure = wrote and not inside and not isinstance(error, pymongo.WaitQueueTimeoutError)
+        return StoreUnavailable(f"the connection to MongoDB broke: {error}", "unknown" if unsure else "none")
+    if isinstance(error, pymongo.OperationFailure):
+        return _refusal(error, wrote and not inside)
+    if isinstance(error, pymongo.ConfigurationError | pymongo.InvalidURI):
+        return ConfigurationError(f"MongoDB's driver cannot work so: {error}")
+    if isinstance(error, pymongo.InvalidOperation):
+        return StoreUnavailable(f"MongoDB's client was closed, or its session ended: {error}")
+    return StoreRefused(f"MongoDB's driver refused a command of duerow's: {error}")
+
+
+def check_reply(reply: Mapping[str, Any], taken: bool) -> None:
+    """Raise for what the driver lets pass in an answer that begins with ok: refused writes and missed durability.
+
+    Args:
+        reply: the answer.
+        taken: whether a key that is taken is an answer, too.
+    """
+    for failed in reply.get("writeErrors", ()):
+        if failed["code"] != 11000:
+            raise pymongo.OperationFailure(failed.get("errmsg", "a write was refused"), failed["code"], failed)
+        if not taken:
+            raise Conflict("another one wrote a key of the same name at the same moment")
+    if "writeConcernError" in reply:
+        missed = reply["writeConcernError"]
+        raise StoreUnavailable(f"MongoDB wrote, but not to a majority: {missed.get('errmsg')}", "unknown")
+
+
+def _refusal(error: pymongo.OperationFailure, unsure: bool) -> DuerowError:
+    code = error.code or 0
+    if code in _LOST_RACES:
+        return Conflict(f"MongoDB gave up this transaction in favour of another one: {error}")
+    if code == 11000:
+        return Conflict(f"another one wrote the same key at the same moment: {error}")
+    if code == _TIME_OVER:
+        return Conflict(f"MongoDB waited for another transaction as long as it may: {error}", waited=True)
+    if code in _NOT_NOW:
+        return StoreUnavailable(f"the MongoDB server does not serve now: {error}", "unknown" if unsure else "none")
+    if code in _NOT_DURABLE:
+        return StoreUnavailable(f"MongoDB wrote, but not to a majority: {error}", "unknown")
+    if code in _NO_TRANSACTIONS:
+        return NotSupported(f"this MongoDB server has no transactions: {error}")
+    if code == 18:
+        return ConfigurationError(f"MongoDB does not let this user in: {error}")
+    if code == 13:
+        return StoreRefused(
+            f"this MongoDB user lacks a privilege: {error}. duerow needs readWrite on its database, and createIndex "
+            "and createCollection there to migrate"
+        )
+    return StoreRefused(f"MongoDB refused a command of duerow's (code {code}): {error}")

@@ -1,0 +1,103 @@
+"""Conditions as filters of the server.
+
+The server compares values of one type alone, numbers as numbers, exactly, and text by its bytes, which is the order of
+code points. What is kept for conditions has no lists (see `documents`), so no filter looks into one.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from typing import Any, Final
+
+from duerow.store import Order
+from duerow.stores.mongodb.documents import SHADOWS, escaped, micro
+from duerow.where import KINDS, Compare, Condition, Every, In, IsNull, Like, Not, Path, Some, Value
+
+NOTHING: Final[dict[str, Any]] = {"$nor": [{}]}
+"""Holds of no document."""
+
+_OPERATORS: Final = {"<": "$lt", "<=": "$lte", ">": "$gt", ">=": "$gte"}
+
+
+def filter_of(condition: Condition, turns: bool = False) -> dict[str, Any]:
+    """Return a condition on messages, or on turns, as a filter."""
+    match condition:
+        case Every(terms):
+            return {"$and": [filter_of(term, turns) for term in terms]}
+        case Some(terms):
+            return {"$or": [filter_of(term, turns) for term in terms]}
+        case Not(term):
+            return {"$nor": [filter_of(term, turns)]}
+        case Compare(path, "=", value):
+            return _among(path, (value,), turns)
+        case Compare(path, operator, value):
+            kept = _kept(path, value)
+            return {field_of(path, turns): {_OPERATORS[operator]: kept[0]}} if kept else NOTHING
+        case In(path, values):
+            return _among(path, values, turns)
+        case Like(path, pattern):
+            if path[0] in KINDS and KINDS[path[0]] != "text":
+                return NOTHING
+            return {field_of(path, turns): {"$regex": _expression(pattern), "$options": "s"}}
+        case IsNull(path):
+            return {field_of(path, turns): None}
+    raise AssertionError(f"{condition!r} is no condition")
+
+
+def field_of(path: Path, turns: bool = False) -> str:
+    """Return where the value at a path is kept."""
+    root, names = path[0], path[1:]
+    if root in SHADOWS:
+        return ".".join((SHADOWS[root], *map(escaped, names)))
+    return "_id" if root == "id" and not turns else root
+
+
+def order_after(order: Order) -> dict[str, Any]:
+    """Return what stands behind the place where an order is to begin; those without the field's value come last."""
+    if order.after is None:
+        return {}
+    value, id_ = order.after
+    behind = "$lt" if order.descending else "$gt"
+    field = field_of((order.field,))
+    if value is None:
+        return {field: None, "_id": {behind: id_}}
+    kept = micro(value) if isinstance(value, datetime) else value
+    if field == "_id":
+        return {"_id": {behind: kept}}
+    return {"$or": [{field: {behind: kept}}, {field: kept, "_id": {behind: id_}}, {field: None}]}
+
+
+def _among(path: Path, values: tuple[Value, ...], turns: bool) -> dict[str, Any]:
+    kept = [kept for value in values for kept in _kept(path, value)]
+    return {field_of(path, turns): {"$in": kept}} if kept else NOTHING
+
+
+def _kept(path: Path, value: Value) -> list[Any]:
+    """Return a value as what is at this path is kept; empty if nothing there can be compared with it."""
+    moment = KINDS.get(path[0]) == "moment"
+    if isinstance(value, datetime):
+        return [micro(value)] if moment else []
+    return [] if moment else [value]
+
+
+def _expression(pattern: str) -> str:
+    """Return a `like` pattern as a regular expression that never tries a part of the text twice.
+
+    Each part between two `%` is looked for once, at its first place: no later one could do better.
+    """
+    parts: list[list[str]] = [[]]
+    characters = iter(pattern)
+    for character in characters:
+        if character == "%":
+            parts.append([])
+        elif character == "_":
+            parts[-1].append(".")
+        else:
+            parts[-1].append(re.escape(next(characters) if character == "\\" else character))
+    first, *others = ("".join(part) for part in parts)
+    if not others:
+        return rf"^{first}\z"
+    *middle, last = others
+    sought = "".join(f"(?>.*?{part})" for part in middle if part)
+    return rf"^{first}{sought}.*{last}\z"

@@ -1,0 +1,87 @@
+"""The lines of a queue: what is due at one priority, and who of a group has its turn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from bson import Int64
+
+from duerow.clock import MICROSECOND
+from duerow.plan import Plan
+from duerow.store import Record
+from duerow.stores.mongodb import commands
+from duerow.stores.mongodb.documents import PLAIN, micro, record_of
+from duerow.stores.mongodb.plans.core import Core
+
+IN_LINE: Final = {"line_at": 1, "_id": 1}
+
+Found = dict[str, Any]
+"""A message as it was read."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """Which message of a group goes first, and which is lent, as a record and as it was read."""
+
+    head: int | None
+    lent: Record | None = None
+    found: Found | None = None
+
+
+class Lines(Core):
+    """Looks at lines and at groups."""
+
+    def _next_line(self, queue: str, after: int | None) -> Plan[int | None]:
+        """Return the next priority of which the queue has messages with a due time: one look at the index."""
+        chosen: dict[str, Any] = {"queue": queue, "line_at": {"$gte": Int64(0)}}
+        if after is not None:
+            chosen["priority"] = {"$gt": after}
+        order = {"priority": 1, **IN_LINE}
+        found = yield commands.find(self.names.messages, chosen, order, 1, {"priority": 1})
+        return int(found[0]["priority"]) if found else None
+
+    def _groups(self, queue: str, names: Iterable[str]) -> Plan[dict[str, Group]]:
+        """Return who goes first and who is lent, of groups."""
+        wanted = sorted(names)
+        heads: dict[str, int] = {}
+        lent_ones: dict[str, Found] = {}
+        for chunk in commands.in_commands(wanted):
+            found = yield commands.aggregate(
+                self.names.messages,
+                {"$match": {"queue": queue, "line_group": {"$in": chunk}}},
+                {"$sort": {"queue": 1, "line_group": 1, "_id": 1}},
+                {"$group": {"_id": "$line_group", "head": {"$first": "$_id"}}},
+            )
+            heads |= {one["_id"]: int(one["head"]) for one in found}
+            leased = {"queue": queue, "lent_group": {"$in": chunk}}
+            found = yield commands.find(self.names.messages, leased, shown=PLAIN)
+            lent_ones |= {one["group"]: one for one in found}
+        leases = {name: record_of(one) for name, one in lent_ones.items()}
+        return {name: Group(heads.get(name), leases.get(name), lent_ones.get(name)) for name in wanted}
+
+
+def is_kept_back(group: Group) -> bool:
+    """Whether another one of the group than its head is lent."""
+    return group.lent is not None and group.lent.id != group.head
+
+
+def has_lapsed(record: Record | None, priority: int, now: datetime) -> bool:
+    """Whether a lease has ended, of a message in this line or one before it."""
+    return (
+        record is not None
+        and record.leased_until is not None
+        and record.leased_until <= now
+        and record.priority <= priority
+    )
+
+
+def behind(after: Found | None, now: datetime) -> dict[str, Any]:
+    """Choose what is due, behind a place in line."""
+    end = micro(now + MICROSECOND)
+    if after is None:
+        return {"line_at": {"$gte": Int64(0), "$lt": end}}
+    due = after["line_at"]
+    return {"$or": [{"line_at": {"$gt": due, "$lt": end}}, {"line_at": due, "_id": {"$gt": after["_id"]}}]}

@@ -1,0 +1,121 @@
+"""Pop and peek: the first in line whose turn it is, read in the order in which they would be handed out."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from msgspec.structs import replace
+
+from duerow.plan import BEGIN, Plan
+from duerow.store import Keeping, Record
+from duerow.stores.mongodb import commands, past
+from duerow.stores.mongodb.documents import PLAIN, record_of
+from duerow.stores.mongodb.plans.lines import IN_LINE, Found, Group, Lines, behind, has_lapsed, is_kept_back
+from duerow.stores.mongodb.turning import ended_lease, unleased
+from duerow.stores.mongodb.work import Work
+
+
+class Taking(Lines):
+    """Plans that take messages out, or only look who is first."""
+
+    def pop(self, queue: str, limit: int, keep: Keeping | None = None) -> Plan[list[Record]]:
+        """Take due messages out of the queue; see Store.pop."""
+        self._check_keeping(keep)
+        if not self.capabilities.transactions:
+            return (yield from self._pop_alone(queue, limit))
+        yield BEGIN
+        if (yield from self._is_paused(queue)):
+            return []
+        now = yield from self.now()
+        work = self._work(now, keep)
+        taken: list[Record] = []
+        for record in (yield from self._first(queue, limit, now, work)):
+            if record.leased_until is not None:
+                work.note(past.lapsed(record, work.place(record), ended_lease(record, None), False, None))
+            work.drop(record.id)
+            handed = replace(unleased(record), attempts=record.attempts + 1, last_attempt_at=now)
+            work.note(past.popped(record, handed, now))
+            work.left(record)
+            taken.append(handed)
+        yield from work.write()
+        return taken
+
+    def peek(self, queue: str, limit: int) -> Plan[list[Record]]:
+        """Read what `reserve` would lend; see Store.peek."""
+        now = yield from self.now()
+        return (yield from self._first(queue, limit, now, None))
+
+    # Looking at who is first.
+
+    def _first(self, queue: str, limit: int, now: datetime, work: Work | None) -> Plan[list[Record]]:
+        """Return the first in line whose turn it is, at most so many.
+
+        With `work` they are to be taken: then leases that ended do not keep groups back, and are taken off.
+        """
+        first: list[Record] = []
+        served: set[str] = set()
+        priority = yield from self._next_line(queue, None)
+        while priority is not None and len(first) < limit:
+            yield from self._first_of_line(queue, priority, limit, now, work, first, served)
+            priority = yield from self._next_line(queue, priority)
+        return first
+
+    def _first_of_line(
+        self,
+        queue: str,
+        priority: int,
+        limit: int,
+        now: datetime,
+        work: Work | None,
+        first: list[Record],
+        served: set[str],
+    ) -> Plan[None]:
+        groups: dict[str, Group] = {}
+        after: Found | None = None
+        while len(first) < limit:
+            wanted = limit - len(first)
+            chosen = {"queue": queue, "priority": priority, **behind(after, now)}
+            found = yield commands.find(self.names.messages, chosen, IN_LINE, wanted, PLAIN)
+            names = {one["group"] for one in found if "group" in one} - groups.keys()
+            if names:
+                groups |= yield from self._groups(queue, names)
+            for one in found:
+                name = one.get("group")
+                if name is not None:
+                    if work is not None and is_kept_back(groups[name]):
+                        groups[name] = _freed(work, groups[name], priority, now)
+                    group = groups[name]
+                    if name in served or group.head != one["_id"] or is_kept_back(group):
+                        continue
+                    served.add(name)
+                first.append(record_of(one) if work is None else work.read(one))
+            if len(found) < wanted:
+                return
+            after = found[-1]
+
+    def _pop_alone(self, queue: str, limit: int) -> Plan[list[Record]]:
+        """Take one after the other, each by one atomic command."""
+        now = yield from self.now()
+        taken: list[Record] = []
+        if (yield from self._is_paused(queue)):
+            return taken
+        priority = yield from self._next_line(queue, None)
+        while priority is not None and len(taken) < limit:
+            chosen = {"queue": queue, "priority": priority, **behind(None, now)}
+            answer = yield commands.take_out(self.names.messages, chosen, IN_LINE)
+            if answer["value"] is None:
+                priority = yield from self._next_line(queue, priority)
+                continue
+            record = record_of(answer["value"])
+            taken.append(replace(unleased(record), attempts=record.attempts + 1, last_attempt_at=now))
+        return taken
+
+
+def _freed(work: Work, group: Group, priority: int, now: datetime) -> Group:
+    """Take a lease that ended from a message that keeps its group back, if this line is late enough to notice."""
+    if group.found is None or not has_lapsed(group.lent, priority, now):
+        return group
+    record = work.read(group.found)
+    work.note(past.lapsed(record, work.place(record), ended_lease(record, None), False, None))
+    work.put(replace(unleased(record), last_error=ended_lease(record, None)))
+    return Group(group.head)

@@ -1,0 +1,63 @@
+"""What both ways to a server have in common: how a step becomes a command, and how transactions are made."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from bson.codec_options import CodecOptions
+from pymongo.read_concern import ReadConcern
+from pymongo.read_preferences import ReadPreference
+from pymongo.write_concern import WriteConcern
+
+from duerow.errors import NotSupported
+from duerow.store import TransactionState
+from duerow.stores.mongodb.steps import Command
+
+AWARE: Final[CodecOptions[dict[str, Any]]] = CodecOptions(tz_aware=True)
+"""A raw command takes nothing of this kind from its client."""
+
+TRANSACTION: Final[dict[str, Any]] = {
+    "read_concern": ReadConcern("snapshot"),
+    "write_concern": WriteConcern("majority"),
+    "read_preference": ReadPreference.PRIMARY,
+}
+
+WANTED_WITHIN: Final = "give an open transaction of a PyMongo ClientSession"
+
+
+def prepared(step: Command, inside: bool) -> dict[str, Any]:
+    """Return a step as it is sent."""
+    document = dict(step.document)
+    if step.writes and not inside:
+        document["writeConcern"] = {"w": "majority"}
+    return document
+
+
+def no_transactions() -> NotSupported:
+    """Return the error for a plan that needs a transaction where there are none."""
+    return NotSupported(
+        "several messages change together only in a transaction, which MongoDB has on a replica set or a sharded "
+        "cluster (one member is enough); this server is neither, or transactions=off was said"
+    )
+
+
+def no_handlers_transactions() -> NotSupported:
+    """Return the error for a handler's transaction where there are none."""
+    return NotSupported(
+        "a handler's transaction needs MongoDB's transactions, which a replica set or a sharded cluster has (one "
+        "member is enough); this server is neither, or transactions=off was said"
+    )
+
+
+def state_of(session: Any, mark: object) -> TransactionState:
+    """Tell what became of a transaction of this mark in a session; "committed" unless something else is sure."""
+    if mark_of(session) is not mark:
+        return "committed"
+    if session.in_transaction:
+        return "open"
+    return "rolled back" if session._transaction.state.name == "ABORTED" else "committed"
+
+
+def mark_of(session: Any) -> object:
+    """Return what tells a session's transaction from those that are begun in it later: its options, made for it."""
+    return session._transaction.opts

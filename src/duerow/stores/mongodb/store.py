@@ -1,0 +1,58 @@
+"""The store: its plans put together, and what its server is able to do."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from duerow.errors import ConfigurationError
+from duerow.plan import Plan
+from duerow.store import Capabilities
+from duerow.stores.mongodb import commands, schema
+from duerow.stores.mongodb.plans.changing import Changing
+from duerow.stores.mongodb.plans.claiming import Claiming
+from duerow.stores.mongodb.plans.keeping import Keeping
+from duerow.stores.mongodb.plans.reading import Reading
+from duerow.stores.mongodb.plans.staging import Staging
+from duerow.stores.mongodb.plans.taking import Taking
+
+OLDEST_WIRE: Final = 17
+"""The version of the protocol that MongoDB 6.0 speaks."""
+
+
+class MongoStore(Claiming, Taking, Staging, Changing, Keeping, Reading):
+    """Queues in MongoDB; see `duerow.store.Store`.
+
+    What the server is able to do is known once `check` or `migrate` has asked it.
+    """
+
+    def check(self) -> Plan[None]:
+        """Ask the server what it is, and check the collections; see Store.check."""
+        yield from self._meet()
+        yield from schema.check(self.names)
+
+    def migrate(self) -> Plan[list[str]]:
+        """Bring the collections up to this version; see Store.migrate."""
+        yield from self._meet()
+        return (yield from schema.migrate(self.names))
+
+    def migration_sql(self) -> str:
+        """Return what `migrate` would do on an empty database, for mongosh."""
+        return schema.script(self.names)
+
+    def _meet(self) -> Plan[None]:
+        """Learn what the server is able to do.
+
+        Raises:
+            ConfigurationError: it is too old.
+        """
+        answer: dict[str, Any] = yield commands.hello()
+        if answer["maxWireVersion"] < OLDEST_WIRE:
+            raise ConfigurationError(
+                f"duerow needs MongoDB 6.0 or later; this server speaks version {answer['maxWireVersion']} of the "
+                f"protocol, and 6.0 speaks {OLDEST_WIRE}"
+            )
+        several = "setName" in answer or answer.get("msg") == "isdbgrid"
+        transactions = several and self._may_have_transactions
+        self.capabilities = Capabilities(
+            transactions=transactions, within=transactions, wakes_consumers=several, passes_over=False
+        )

@@ -1,0 +1,241 @@
+"""What one plan changes: messages as they were read and as they shall be, decided in Python, then written at once.
+
+In a transaction all of it is written together, and whoever changed one of the messages since it was read makes it a
+Conflict. Where there are no transactions each message is written by itself, matched by the token that was read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import Any, Literal
+
+from bson import Int64
+
+from duerow.errors import Conflict
+from duerow.message import LIVE
+from duerow.plan import Plan
+from duerow.reservation import Receipt
+from duerow.store import Keeping, Past, Record
+from duerow.stores.mongodb import commands
+from duerow.stores.mongodb.documents import (
+    PLAIN,
+    Names,
+    difference,
+    document,
+    maybe_moment,
+    micro,
+    past_document,
+    record_of,
+    whole_batch,
+)
+from duerow.stores.mongodb.steps import DUPLICATE_KEY
+
+Written = Literal["written", "lost", "taken"]
+KeyPlace = tuple[str, str]
+"""A queue and a key in it."""
+
+
+GroupPlace = tuple[str, str]
+"""A queue and a group in it."""
+
+
+def call_up(names: Names, groups: Iterable[GroupPlace]) -> Plan[None]:
+    """Let the first of each group into line, in the transaction in which another one leaves it."""
+    for queue, group in sorted(groups):
+        members = {"queue": queue, "line_group": group}
+        shown = {"line_at": 1, "due_at": 1}
+        for first in (yield commands.find(names.messages, members, {"_id": 1}, 1, shown)):
+            if "due_at" in first and "line_at" not in first:
+                into_line = {"$set": {"line_at": first["due_at"]}}
+                yield commands.update(names.messages, [commands.change({"_id": first["_id"]}, into_line)])
+
+
+class Work:
+    """Messages under change.
+
+    Args:
+        names: of the collections.
+        now: the moment at which it happens.
+        keep: what is kept of what is over.
+        expiring: whether what is kept says to the server when it ends.
+    """
+
+    def __init__(self, names: Names, now: datetime, keep: Keeping | None = None, expiring: bool = True) -> None:
+        self.names, self.now, self.keep, self.expiring = names, now, keep, expiring
+        self.records: dict[int, Record] = {}
+        self._before: dict[int, dict[str, Any]] = {}
+        self._places: dict[int, datetime | None] = {}
+        self._holders: dict[KeyPlace, int] = {}
+        self._touched: dict[int, None] = {}
+        self._pasts: list[Past] = []
+        self._remembered: dict[KeyPlace, tuple[int, datetime]] = {}
+
+    # Reading.
+
+    def load(self, ids: Iterable[int]) -> Plan[None]:
+        """Read messages by id."""
+        wanted = sorted({*ids} - self._before.keys())
+        for chunk in commands.in_commands(wanted):
+            self._take((yield commands.find(self.names.messages, commands.ids_in(chunk), shown=PLAIN)))
+
+    def load_holders(self, keys: Iterable[KeyPlace]) -> Plan[None]:
+        """Read the live messages that hold keys."""
+        by_queue: dict[str, list[str]] = {}
+        for queue, key in dict.fromkeys(keys):
+            by_queue.setdefault(queue, []).append(key)
+        for queue, wanted in by_queue.items():
+            for chunk in commands.in_commands(wanted):
+                chosen = {"queue": queue, "live_key": {"$in": chunk}}
+                self._take((yield commands.find(self.names.messages, chosen, shown=PLAIN)))
+
+    def _take(self, found: Iterable[dict[str, Any]]) -> None:
+        for one in found:
+            id_ = int(one["_id"])
+            if id_ not in self._before:
+                self.read(one)
+
+    def read(self, found: dict[str, Any]) -> Record:
+        """Take in a message that was read."""
+        record = record_of(found)
+        self._before[record.id] = found
+        self._places[record.id] = maybe_moment(found.get("place"))
+        self.records[record.id] = record
+        self._enter(record)
+        return record
+
+    # Deciding.
+
+    def lent_on(self, receipt: Receipt) -> Record | None:
+        """Return the message that still carries the receipt's token, else None: the fence of every later write."""
+        record = self.records.get(receipt.id)
+        return record if record is not None and record.token == receipt.token else None
+
+    def holder(self, queue: str, key: str | None) -> Record | None:
+        """Return the live message that holds a key, of those that were loaded for it."""
+        id_ = None if key is None else self._holders.get((queue, key))
+        return None if id_ is None else self.records[id_]
+
+    def place(self, record: Record) -> datetime | None:
+        """Return the due time that a message had in line when it was last lent."""
+        return self._places.get(record.id)
+
+    def put(self, record: Record) -> None:
+        """Have this message as it is here."""
+        self._leave(record.id)
+        self.records[record.id] = record
+        self._enter(record)
+        self._touch(record.id)
+
+    def lend(self, record: Record, place: datetime | None) -> None:
+        """Have this message, which is lent, with the place that it had in line."""
+        self._places[record.id] = place
+        self.put(record)
+
+    def drop(self, id_: int) -> None:
+        """Have this message no longer."""
+        self._leave(id_)
+        del self.records[id_]
+        self._touch(id_)
+
+    def note(self, past: Past) -> None:
+        """Keep this turn, if turns are kept."""
+        if self.keep is not None and self.keep.history is not None:
+            self._pasts.append(past)
+
+    def left(self, record: Record) -> None:
+        """Remember the key of a message that has left, if keys are remembered."""
+        if self.keep is not None and self.keep.keys is not None and record.key is not None:
+            self._remembered[record.queue, record.key] = record.id, self.now + self.keep.keys
+
+    def _touch(self, id_: int) -> None:
+        self._touched.pop(id_, None)
+        self._touched[id_] = None
+
+    def _enter(self, record: Record) -> None:
+        if record.key is not None and record.status in LIVE:
+            self._holders[record.queue, record.key] = record.id
+
+    def _leave(self, id_: int) -> None:
+        before = self.records.get(id_)
+        if before is not None and before.key is not None and self._holders.get((before.queue, before.key)) == id_:
+            del self._holders[before.queue, before.key]
+
+    # Writing.
+
+    def write(self) -> Plan[None]:
+        """Write all in the transaction of this plan; raises Conflict if somebody changed what was read."""
+        messages = self.names.messages
+        gone = [id_ for id_ in self._touched if id_ not in self.records and id_ in self._before]
+        for chunk in commands.in_commands(gone):
+            deleted = yield commands.delete(messages, *(self._fence(id_) for id_ in chunk))
+            _check_all(deleted, chunk)
+        changed = [self._change(id_) for id_ in self._touched if id_ in self.records and id_ in self._before]
+        for some in commands.in_commands([change for change in changed if change is not None]):
+            _check_all((yield commands.update(messages, some)), some)
+        new = sorted(id_ for id_ in self._touched if id_ in self.records and id_ not in self._before)
+        for documents in commands.in_commands(whole_batch(self.records[id_] for id_ in new)):
+            yield commands.insert(messages, documents)
+        yield from call_up(self.names, self._left_groups())
+        yield from self._write_past()
+
+    def write_alone(self, id_: int) -> Plan[Written]:
+        """Write one message by itself, and say whether it still was as it had been read."""
+        if id_ not in self.records:
+            reply = yield commands.delete(self.names.messages, self._fence(id_))
+            return "written" if reply["n"] else "lost"
+        change = self._change(id_)
+        if change is None:
+            return "written"
+        reply = yield commands.update(self.names.messages, [change], taken=True)
+        if any(error["code"] == DUPLICATE_KEY for error in reply.get("writeErrors", ())):
+            return "taken"
+        return "written" if reply["n"] else "lost"
+
+    def _fence(self, id_: int) -> dict[str, Any]:
+        return {"_id": Int64(id_), "token": self._before[id_]["token"]}
+
+    def _change(self, id_: int) -> dict[str, Any] | None:
+        record = self.records[id_]
+        place = self._places.get(id_) if record.leased_by is not None else None
+        update = difference(self._before[id_], document(record, place))
+        return {"q": self._fence(id_), "u": update} if update else None
+
+    def _left_groups(self) -> set[GroupPlace]:
+        """Return the groups of which a message left, or is no longer lent."""
+        left: set[GroupPlace] = set()
+        for id_ in self._touched:
+            before = self._before.get(id_, {})
+            if "line_group" not in before:
+                continue
+            group = before["queue"], before["line_group"]
+            after = self.records.get(id_)
+            stays = after is not None and after.status in LIVE and (after.queue, after.group) == group
+            if not stays or ("lent_group" in before and after is not None and after.leased_by is None):
+                left.add(group)
+        return left
+
+    def _write_past(self) -> Plan[None]:
+        history = timedelta(0) if self.keep is None or self.keep.history is None else self.keep.history
+        turns = [past_document(past) | self.until(self.now + history) for past in self._pasts]
+        for documents in commands.in_commands(turns):
+            yield commands.insert(self.names.history, documents)
+        held = [
+            {
+                "q": {"queue": queue, "key": key},
+                "u": {"$set": {"id": Int64(id_), **self.until(until)}},
+                "upsert": True,
+            }
+            for (queue, key), (id_, until) in sorted(self._remembered.items())
+        ]
+        for changes in commands.in_commands(held):
+            yield commands.update(self.names.keys, changes)
+
+    def until(self, until: datetime) -> dict[str, Any]:
+        """Return when something is over; as a date as well, by which the server takes it away."""
+        return {"until": micro(until)} | ({"expires": until} if self.expiring else {})
+
+
+def _check_all(reply: dict[str, Any], wanted: list[Any]) -> None:
+    if reply["n"] != len(wanted):
+        raise Conflict("a message was changed by another one while it was being written")

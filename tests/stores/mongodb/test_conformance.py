@@ -1,0 +1,5 @@
+"""MongoDB keeps every promise, on a replica set."""
+
+from duerow.testing.conformance import promises
+
+globals().update(promises())
