@@ -1,4 +1,4 @@
-"""One Spark session for all tests, and for each test empty queues in SQLite and in PostgreSQL."""
+"""One Spark session for all tests, and for each test empty queues on each family of databases."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ def session() -> Iterator[SparkSession]:
     started.stop()
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=["sqlite", "postgresql", "mariadb"])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
     """Empty queues on each store that Spark's processes can share."""
     settings: dict[str, Any] = {}
     url = f"sqlite:///{tmp_path}/queues.db"
-    if request.param == "postgresql":
-        url, settings = request.getfixturevalue("postgresql_url"), {"prefix": f"spark{next(_numbers)}_"}
+    if request.param != "sqlite":
+        url, settings = request.getfixturevalue(f"{request.param}_url"), {"prefix": f"spark{next(_numbers)}_"}
     duerow.connect(url, migrate=True, **settings).close()
     return Place(url, settings)
 

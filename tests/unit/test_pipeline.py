@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from msgspec import UNSET
+from msgspec.structs import replace
 
 import duerow
 from duerow import Bury, Commit, Draft, Drop, Frame, Message, Move, Pipeline, Relay, Retry, Rollback, Sink, Switch, aio
@@ -138,9 +139,9 @@ def test_what_a_definition_cannot_be_is_said(make: Callable[[], Any], said: str)
 def test_a_frame_with_one_way_on_needs_no_word_on_where_its_rows_go(to: Any) -> None:
     station = Frame("a", same, to)
     row = Row(1, None, None, UNSET, UNSET, UNSET, UNSET, UNSET, None)
-    assert station.target(row) == station.target(row._replace(way="b")) == "b"
+    assert station.target(row) == station.target(replace(row, way="b")) == "b"
     with pytest.raises(InvalidOutcome, match="'c', which is none of"):
-        station.target(row._replace(way="c"))
+        station.target(replace(row, way="c"))
 
 
 def test_a_lease_out_of_bounds_is_refused_with_the_station_that_has_it() -> None:

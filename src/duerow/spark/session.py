@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from duerow.errors import ConfigurationError
 from duerow.spark.java import java_home
-from duerow.working.shift import check_count
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -38,6 +37,8 @@ def session(app: str = "duerow", cores: int | None = None, **settings: Any) -> S
         ConfigurationError: PySpark is not installed, there is no Java 17 or later, or the number of cores cannot be.
     """
     if cores is not None:
+        from duerow.working.shift import check_count  # with what workers need, which few sessions do
+
         check_count("cores", cores)
     try:
         from pyspark.sql import SparkSession
