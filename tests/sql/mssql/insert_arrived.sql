@@ -27,5 +27,5 @@ WHERE 1 = 1) AS fresh
 WHERE NOT EXISTS (SELECT 1
 FROM duerow_message AS held WITH (ROWLOCK, UPDLOCK, HOLDLOCK, FORCESEEK, INDEX(duerow_message_key))
 WHERE held.queue = fresh.queue AND held.[key] = fresh.[key] AND held.[key] IS NOT NULL AND held.status IN ('new',
-    'error'))
+    'error') AND fresh.[key] IS NOT NULL AND fresh.status IN ('new', 'error'))
 ORDER BY fresh.line_number

@@ -15,4 +15,4 @@ FROM (SELECT CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000)) AS queue
 WHERE NOT EXISTS (SELECT 1
 FROM duerow_message AS held WITH (ROWLOCK, UPDLOCK, HOLDLOCK, FORCESEEK, INDEX(duerow_message_key))
 WHERE held.queue = fresh.queue AND held.[key] = fresh.[key] AND held.[key] IS NOT NULL AND held.status IN ('new',
-    'error'))
+    'error') AND fresh.[key] IS NOT NULL AND fresh.status IN ('new', 'error'))

@@ -19,4 +19,4 @@ WHERE duerow_staged.staging_id = CAST(:staging_in AS BIGINT)) AS fresh
 WHERE (fresh.[key] IS NULL OR fresh.copy_number = 1 AND NOT EXISTS (SELECT 1
 FROM duerow_message AS held WITH (ROWLOCK, UPDLOCK, HOLDLOCK, FORCESEEK, INDEX(duerow_message_key))
 WHERE held.queue = fresh.queue AND held.[key] = fresh.[key] AND held.[key] IS NOT NULL AND held.status IN ('new',
-    'error')))
+    'error') AND fresh.[key] IS NOT NULL AND fresh.status IN ('new', 'error')))

@@ -149,7 +149,9 @@ def _write_add(element: Add, compiler: Any, **kw: Any) -> str:
     keyed = [compiler.preparer.quote(key.name) for key in element.keys]
     same = " AND ".join(f"held.{key} = fresh.{key}" for key in keyed)
     if element.only is not None:
-        same += f" AND {compiler.condition(ClauseAdapter(held).traverse(element.only))}"
+        only = compiler.condition(ClauseAdapter(held).traverse(element.only))
+        # A row of which this does not hold, such as one that is dead on arrival, is in nobody's way.
+        same += f" AND {only} AND {only.replace('held.', 'fresh.')}"
     index = "" if element.index is None else f", INDEX({element.index})"
     taken = f"EXISTS (SELECT 1 FROM {name} AS held WITH (ROWLOCK, UPDLOCK, HOLDLOCK, FORCESEEK{index}) WHERE {same})"  # noqa: S608 - made of what SQLAlchemy wrote
     free = f"NOT {taken}"
