@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import signal
 import sys
 import threading
@@ -50,6 +51,7 @@ def run(
     SIGTERM ends it once what is begun is done.
     """
     log_to_stderr(as_json, verbose)
+    logging.getLogger("py4j").setLevel(logging.WARNING)  # it tells of each connection to Java that it closes
     pipeline, moves = find_pipeline(named), moves_of(rehome or ())
     stop = threading.Event()
     signal.signal(signal.SIGTERM, lambda signum, frame: stop.set())
