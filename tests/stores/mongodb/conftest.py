@@ -26,7 +26,10 @@ __all__ = ["begin"]
 
 HERE = Path(__file__).parent
 
-LONG = {"test_stats_count_no_further_than_ten_thousand_unless_asked_to"}
+LONG = {
+    "test_large_batches_are_written_within_the_callers_transaction",
+    "test_stats_count_no_further_than_ten_thousand_unless_asked_to",
+}
 """Promises that take tens of seconds on the server of the tests: they are checked by `make soak`."""
 
 NOT_YET: dict[str, str] = {}

@@ -20,7 +20,7 @@ from duerow.testing.clock import MovableClock, minutes
 from duerow.testing.conformance.fixtures import OpenDatabase, Place
 from duerow.testing.faces import BlockingFace, Face
 from duerow.testing.reading import payloads
-from tests.probes.interruption import interrupted
+from tests.stores.mongodb.interruption import interrupted
 
 Act = Callable[[], object]
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import timedelta
 from typing import Any, Final
 
-from duerow.errors import ConfigurationError
+from duerow.errors import ConfigurationError, NotSupported
 from duerow.plan import Plan
-from duerow.store import Capabilities
+from duerow.store import Arrival, Capabilities, Reception
 from duerow.stores.mongodb import commands, schema
 from duerow.stores.mongodb.plans.changing import Changing
 from duerow.stores.mongodb.plans.claiming import Claiming
@@ -38,6 +40,12 @@ class MongoStore(Claiming, Taking, Staging, Changing, Keeping, Reading):
     def migration_sql(self) -> str:
         """Return what `migrate` would do on an empty database, for mongosh."""
         return schema.script(self.names)
+
+    def receive(
+        self, arrivals: Sequence[Arrival], history: timedelta = timedelta(0), final: bool = False
+    ) -> Plan[list[Reception]]:
+        """Refuse: see Store.receive, and the capability `receives`."""
+        raise NotSupported("a queue cannot be copied into MongoDB yet: copy it to an SQL database")
 
     def _meet(self) -> Plan[None]:
         """Learn what the server is able to do.
