@@ -80,7 +80,9 @@ def test_of_an_error_that_is_told_which_says_what_happened() -> None:
     java = (
         "It failed.\norg.X: [MALFORMED] A record is malformed: [null].\nParse Mode: FAILFAST.\n\nJVM stacktrace:\norg.X"
     )
+    connect = "[PYTHON_EXCEPTION] It: Traceback (most recent call last):\n  [1]\nValueError: no twos\nSQLSTATE: 0"
     assert probe.last_line(RuntimeError(python)) == "ValueError: no twos"
+    assert probe.last_line(RuntimeError(connect)) == "ValueError: no twos"
     assert probe.last_line(RuntimeError(java)) == "[MALFORMED] A record is malformed: [null]. Parse Mode: FAILFAST."
     assert probe.last_line(RuntimeError("a\nb")) == "b"
     assert probe.last_line(RuntimeError()) == "RuntimeError"

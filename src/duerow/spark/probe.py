@@ -94,11 +94,11 @@ def last_line(error: BaseException) -> str:
     """Return what an error of Spark's says: the last line of the Python traceback in it, else what Java says."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     ends = [place for place, line in enumerate(lines) if line.startswith("at ") or "JVM stacktrace" in line]
-    lines = lines[: ends[0]] if ends else lines
+    lines = [line for line in (lines[: ends[0]] if ends else lines) if not line.startswith("SQLSTATE: ")]
     if not lines:
         return type(error).__name__
     of_spark = [place for place, line in enumerate(lines) if _CONDITION.search(line)]
-    if not of_spark or any(line.startswith("Traceback") for line in lines):
+    if not of_spark or any("Traceback (most recent call last)" in line for line in lines):
         return lines[-1][:500]
     said = " ".join(lines[of_spark[-1] :])
     begin = _CONDITION.search(said)
