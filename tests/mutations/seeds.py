@@ -67,8 +67,6 @@ class Mutation:
         file.write_text(self.applied(file.read_text()))
 
 
-DUE = "self.dialect.one_of(self.message.c.id, self._due_ids(from_floor))"
-
 SQL = [
     Mutation("a queue of which something was said takes no messages", QUEUES, "draining", ", columns.draining)", ")"),
     Mutation("a drained queue refuses what a settlement pushes", ENDING, "settle", "self._add(", "self.push("),
@@ -76,7 +74,7 @@ SQL = [
         "an index is asked for less than the range",
         CONDITIONS, "_near", 'inf if operator in ("<", "<=") else -inf', '-inf if operator in ("<", "<=") else inf',
     ),
-    Mutation("the token of a turn is not tested", SETTLING, "_settled", ", self._same_token(given)", ""),
+    Mutation("the token of a turn is not tested", SETTLING, "_change", ", self._same_token(given)", ""),
     Mutation(
         "the newest due message comes first",
         TAKING, "_first_due", "(columns.due_at, ", "(columns.due_at.desc(), ",
@@ -94,7 +92,7 @@ SQL = [
     Mutation("a moved message keeps its attempts", SETTLING, "move", "attempts=const(0),", ""),
     Mutation(
         "an extension raises the token",
-        SETTLING, "extend", "leased_until=until)", "leased_until=until, token=columns.token + const(1))",
+        SETTLING, "extend", '"leased_until": until}', '"leased_until": until, "token": columns.token + const(1)}',
     ),
     Mutation(
         "the limit of attempts is one too high",
@@ -103,13 +101,13 @@ SQL = [
     Mutation("the highest priority goes first", LINES, "of", "queue, ()))", "queue, ()), reverse=True)"),
     Mutation(
         "of a group nobody waits for those before it",
-        TAKING, "blockers", "other.c.id < columns.id)", "other.c.id < const(0))",
+        TAKING, "blockers", "id, columns.id, held)", "id, const(0), held)",
     ),
     Mutation("the next of a group never has its turn", CORE, "_call_up", "sorted(set(groups))", "[]"),
     Mutation(
         "a pop leaves the message in the queue",
-        TAKING, "pop", f"delete(self.message).where({DUE})",
-        f"update(self.message).where({DUE}).values(token=self.message.c.token + const(1))",
+        TAKING, "pop", "self.dialect.remove_picked(self.message, due, which, answer)",
+        'self.dialect.change_picked(self.message, due, which, {"token": self.message.c.token + const(1)}, answer)',
     ),
     Mutation(
         "the version of a schedule is not tested",
