@@ -12,6 +12,7 @@ SCHEDULING = "stores/sql/statements/scheduling.py"
 RECALLING = "stores/sql/statements/recalling.py"
 REMEMBERING = "stores/sql/plans/recalling.py"
 STEPS = "stores/memory/steps.py"
+RECORDS = "stores/records.py"
 PAST = "stores/memory/past.py"
 STATE = "stores/memory/state.py"
 TURNS = "stores/memory/turns.py"
@@ -157,13 +158,13 @@ MEMORY = [
     ),
     Mutation("of a group nobody waits for those before it", STATE, "has_turn", "[0] == record.id", "[0] >= 0"),
     Mutation("attempts are not counted", STEPS, "_lend", "attempts=record.attempts + 1", "attempts=record.attempts"),
-    Mutation("a turn that ends leaves its lease on the message", STEPS, "settled", "unleased(record)", "record"),
+    Mutation("a turn that ends leaves its lease on the message", RECORDS, "settled", "unleased(record)", "record"),
     Mutation(
         "a key is unique only within one push",
         STEPS, "_refuse_taken_keys", " or state.holder(entry.queue, entry.key) is not None", "",
     ),
     Mutation("a released message is due now, not as before", TURNS, "end_turn", "due_at=due_at,", "due_at=now,"),
-    Mutation("a message that begins anew keeps its attempts", STEPS, "begun_anew", "attempts=0,", ""),
+    Mutation("a message that begins anew keeps its attempts", RECORDS, "begun_anew", "attempts=0,", ""),
     Mutation(
         "an extension raises the token",
         STEPS, "extend", "leased_until=until)", "leased_until=until, token=record.token + 1)",

@@ -10,7 +10,6 @@ from msgspec.structs import replace
 from duerow.history import stood_for
 from duerow.message import Ending
 from duerow.store import (
-    Buried,
     Committed,
     End,
     Entry,
@@ -25,6 +24,7 @@ from duerow.store import (
 )
 from duerow.stores.memory.conditions import holds
 from duerow.stores.memory.state import State
+from duerow.stores.records import story, turn_of
 
 
 def find(state: State, now: datetime, query: PastQuery) -> list[Past]:
@@ -64,11 +64,11 @@ def ended(state: State, now: datetime, record: Record, end: End, keep: Keeping |
         if end.payload is not None and end.kind is not None:
             payload, kind = end.payload, end.kind
         headers = end.headers or headers
-    outcome, moved_to, error = _story(end)
+    outcome, moved_to, error = story(end)
     if met and isinstance(end, Moved):
         outcome, moved_to, error = "done", None, stood_for(end.to, str(end.key))
     if keep.history is not None:
-        past = _past(record, state.place(record), now, outcome, moved_to, error)
+        past = turn_of(record, state.place(record), now, outcome, moved_to, error)
         state.note(replace(past, payload=payload, kind=kind, headers=headers), now + keep.history)
     if not isinstance(end, RolledBack):
         left(state, now, record, keep)
@@ -83,7 +83,7 @@ def lapsed(
     if keep.history is not None:
         outcome: Ending = "dead" if buried else "failed"
         moved_to = to if buried else None
-        past = _past(record, state.place(record), record.leased_until, outcome, moved_to, error)
+        past = turn_of(record, state.place(record), record.leased_until, outcome, moved_to, error)
         state.note(past, now + keep.history)
     if buried:
         left(state, now, record, keep)
@@ -102,7 +102,7 @@ def popped(state: State, now: datetime, record: Record, handed: Record, keep: Ke
     if keep is None:
         return
     if keep.history is not None:
-        past = _past(handed, record.due_at, now, "done", None, None)
+        past = turn_of(handed, record.due_at, now, "done", None, None)
         state.note(replace(past, token=record.token + 1), now + keep.history)
     left(state, now, record, keep)
 
@@ -124,51 +124,6 @@ def former(state: State, now: datetime, queue: str, key: str | None) -> int | No
     """Return who held a key, if it is remembered now."""
     id_, until = (0, now) if key is None else state.remembered.get((queue, key), (0, now))
     return id_ if until > now else None
-
-
-def _story(end: End) -> tuple[Ending, str | None, str | None]:
-    """Return the outcome that history tells, where the message went, and why."""
-    match end:
-        case Committed():
-            return "dropped" if end.dropped else "done", end.moved_to, end.why
-        case Moved():
-            return "dead" if end.dead else "moved", end.to, end.error
-        case Buried(error):
-            return "dead", None, error
-        case RolledBack(_, error):
-            return "failed", None, error
-    raise AssertionError(f"{end!r} is kept in no history")
-
-
-def _past(
-    record: Record,
-    due_at: datetime | None,
-    finished_at: datetime,
-    outcome: Ending,
-    moved_to: str | None,
-    error: str | None,
-) -> Past:
-    return Past(
-        id=record.id,
-        token=record.token,
-        queue=record.queue,
-        key=record.key,
-        kind=record.kind,
-        payload=record.payload,
-        headers=record.headers,
-        group=record.group,
-        priority=record.priority,
-        outcome=outcome,
-        moved_to=moved_to,
-        attempts=record.attempts,
-        created_at=record.created_at,
-        first_due_at=record.first_due_at,
-        due_at=record.first_due_at if due_at is None else due_at,
-        started_at=finished_at if record.last_attempt_at is None else record.last_attempt_at,
-        finished_at=finished_at,
-        worker=record.leased_by,
-        error=error,
-    )
 
 
 def _fits(past: Past, query: PastQuery) -> bool:

@@ -11,7 +11,8 @@ from duerow.errors import DuerowError
 from duerow.parts import open_text, part_headers, part_text, whole_text
 from duerow.store import Closed, Committed, End, Entry, Joined, Record
 from duerow.stores.memory.state import State
-from duerow.stores.memory.steps import begun_anew, push
+from duerow.stores.memory.steps import push
+from duerow.stores.records import begun_anew
 
 
 def join(state: State, now: datetime, record: Record, join: Joined) -> End | DuerowError:

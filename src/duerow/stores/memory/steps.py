@@ -37,6 +37,7 @@ from duerow.store import (
 from duerow.stores.memory import past
 from duerow.stores.memory.conditions import at, holds
 from duerow.stores.memory.state import State
+from duerow.stores.records import begun_anew, dead, due_time, settled, unleased
 from duerow.where import Condition, Path
 
 Step = Callable[[State, datetime], Any]
@@ -354,39 +355,6 @@ def lent_on(state: State, receipt: Receipt) -> Record | None:
     """Return the message that still carries the receipt's token, else None: the fence of every later write."""
     record = state.records.get(receipt.id)
     return record if record is not None and record.token == receipt.token else None
-
-
-def due_time(now: datetime, due: datetime | None, delay: timedelta | None) -> datetime:
-    """Return the due time that was asked for; neither: now."""
-    return due if due is not None else now + (delay or timedelta(0))
-
-
-def unleased(record: Record) -> Record:
-    """Return the message without a lease."""
-    return replace(record, leased_by=None, leased_until=None)
-
-
-def settled(record: Record) -> Record:
-    """Return the message with its turn ended: no lease, and a token that no receipt carries."""
-    return replace(unleased(record), token=record.token + 1)
-
-
-def dead(record: Record) -> Record:
-    """Return the message given up: it waits for people, not for a time, and no longer holds its key."""
-    return replace(settled(record), status="dead", due_at=None)
-
-
-def begun_anew(record: Record, due: datetime) -> Record:
-    """Return the message as one that nobody was handed yet, first due at this time."""
-    return replace(
-        settled(record),
-        status="new",
-        attempts=0,
-        due_at=due,
-        first_due_at=due,
-        last_attempt_at=None,
-        last_error=None,
-    )
 
 
 def _push(state: State, now: datetime, entry: Entry, on_duplicate: OnDuplicate, former: int | None) -> Pushed:

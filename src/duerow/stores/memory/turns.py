@@ -25,7 +25,8 @@ from duerow.store import (
 )
 from duerow.stores.memory import past, sets
 from duerow.stores.memory.state import State
-from duerow.stores.memory.steps import begun_anew, change, dead, due_time, lent_on, settled
+from duerow.stores.memory.steps import change, lent_on
+from duerow.stores.records import begun_anew, dead, due_time, settled
 
 ORDER_OF_EFFECT: Final[tuple[type[End], ...]] = (Closed, Joined, Committed, RolledBack, Buried, Released, Moved)
 """In which order the turns of one call take effect: so a key that one of them gives up is free for a move."""

@@ -11,44 +11,12 @@ from duerow.codec import decode_failure, encode_failure
 from duerow.dead_letter import dead_letter as dead_letters
 from duerow.message import Failure, OnDuplicate
 from duerow.store import Change, Entry, Record
-
-
-def due_time(now: datetime, due: datetime | None, delay: timedelta | None) -> datetime:
-    """Return the due time that was asked for; neither: now."""
-    return due if due is not None else now + (delay or timedelta(0))
+from duerow.stores.records import begun_anew, due_time, settled
 
 
 def lease_runs(record: Record, now: datetime) -> bool:
     """Whether somebody has the message now."""
     return record.leased_until is not None and record.leased_until > now
-
-
-def unleased(record: Record) -> Record:
-    """Return the message without a lease."""
-    return replace(record, leased_by=None, leased_until=None)
-
-
-def settled(record: Record) -> Record:
-    """Return the message with its turn ended: no lease, and a token that no receipt carries."""
-    return replace(unleased(record), token=record.token + 1)
-
-
-def dead(record: Record) -> Record:
-    """Return the message given up: it waits for people, not for a time, and no longer holds its key."""
-    return replace(settled(record), status="dead", due_at=None)
-
-
-def begun_anew(record: Record, due: datetime) -> Record:
-    """Return the message as one that nobody was handed yet, first due at this time."""
-    return replace(
-        settled(record),
-        status="new",
-        attempts=0,
-        due_at=due,
-        first_due_at=due,
-        last_attempt_at=None,
-        last_error=None,
-    )
 
 
 def ended_lease(record: Record, attempts: int | None) -> str:

@@ -23,8 +23,8 @@ from duerow.store import Closed, Committed, End, Entry, Joined, Record, Refused,
 from duerow.stores.mongodb import commands
 from duerow.stores.mongodb.documents import created, micro
 from duerow.stores.mongodb.plans.pushing import Pushing
-from duerow.stores.mongodb.turning import begun_anew
 from duerow.stores.mongodb.work import Work
+from duerow.stores.records import begun_anew
 
 SetPlace = tuple[str, str]
 """The queue where a set stands, and its correlation."""

@@ -11,8 +11,9 @@ from duerow.store import Keeping, Record
 from duerow.stores.mongodb import commands, past
 from duerow.stores.mongodb.documents import PLAIN, record_of
 from duerow.stores.mongodb.plans.lines import IN_LINE, Found, Group, Lines, behind, has_lapsed, is_kept_back
-from duerow.stores.mongodb.turning import ended_lease, unleased
+from duerow.stores.mongodb.turning import ended_lease
 from duerow.stores.mongodb.work import Work
+from duerow.stores.records import unleased
 
 
 class Taking(Lines):
