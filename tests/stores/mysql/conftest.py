@@ -63,7 +63,9 @@ def drop_indexes(place: Place, superuser: Any) -> None:
     table = f"`{place.settings['schema']}`.duerow_message"
     superuser.execute(f"SHOW COLUMNS FROM {table} LIKE 'duerow_by_%'")
     for name, *_ in superuser.fetchall():
-        superuser.execute(f"ALTER TABLE {table} DROP INDEX IF EXISTS `{name}`, DROP COLUMN `{name}`")
+        superuser.execute(f"SHOW INDEX FROM {table} WHERE key_name = '{name}'")
+        index = f"DROP INDEX `{name}`, " if superuser.fetchall() else ""
+        superuser.execute(f"ALTER TABLE {table} {index}DROP COLUMN `{name}`")
 
 
 @pytest.fixture

@@ -41,13 +41,18 @@ from sqlalchemy.types import TypeEngine
 from duerow.errors import Conflict
 from duerow.store import Capabilities, IndexKind
 from duerow.stores.sql.dialects.base import LINE, LONGEST_KEY, ArrowWay, JsonText, Keyed, const
-from duerow.stores.sql.dialects.mysql_server import BYTEWISE, Server, code_of, schema_of
+from duerow.stores.sql.dialects.mysql_server import Server, code_of, schema_of
 from duerow.stores.sql.dialects.mysql_values import LONGEST_WORD, MOMENT
 from duerow.stores.sql.dialects.mysql_writes import Writes, ids_of
+from duerow.stores.sql.statements.parts import Checked
 
 
 class MySQL(Writes, Server):
-    """A write of rows whose answer matters is two: a locking read, and a write by primary key in one transaction."""
+    """A write of rows whose answer matters is two: a locking read, and a write by primary key in one transaction.
+
+    Attributes:
+        says_if_exists: whether changes of tables can say IF EXISTS, and IF NOT EXISTS.
+    """
 
     name = "mysql"
     names = frozenset(("mysql", "mariadb"))
@@ -58,7 +63,6 @@ class MySQL(Writes, Server):
     word: TypeEngine[Any] = VARCHAR(LONGEST_WORD)
     told_word: TypeEngine[Any] = Text()
     text: TypeEngine[Any] = VARCHAR(700)
-    bytewise = BYTEWISE
     checks_json = False
     partial_indexes = False
     derived: Mapping[str, tuple[TypeEngine[Any], str]] = {
@@ -69,6 +73,7 @@ class MySQL(Writes, Server):
         "live_group": (VARCHAR(LONGEST_WORD), "IF(status IN ('new', 'error'), `group`, NULL)"),
         "lent_group": (VARCHAR(LONGEST_WORD), "IF(leased_by IS NOT NULL, `group`, NULL)"),
     }
+    says_if_exists = True
     asks_for_indexes = True
     answers_held = True
     keys: tuple[type, ...] = (int, UUID, date)  # whether an index finds text depends on collations
@@ -190,36 +195,55 @@ class MySQL(Writes, Server):
         held = case((and_(which, readable), self.key(table.c.payload, names, kind)))
         written = compiler.process(held, include_table=False, literal_binds=True).replace(":", "\\:")
         typed = {"text": f"VARCHAR({LONGEST_KEY})", "boolean": "VARCHAR(5)"}.get(kind, "DOUBLE")
-        named = self._named(table)
+        named, column = self._named(table), f"`{name}` {typed} GENERATED ALWAYS AS ({written}) VIRTUAL"
         return [
-            text(
-                f"ALTER TABLE {named} ADD COLUMN IF NOT EXISTS `{name}` {typed} GENERATED ALWAYS AS ({written}) VIRTUAL"
+            self._repeatable(f"ALTER TABLE {named} ADD COLUMN", column, self._column(table, name), there=False),
+            self._repeatable(
+                "CREATE INDEX", f"`{name}` ON {named} (`{name}`, id)", self._index(table, name), there=False
             ),
-            text(f"CREATE INDEX IF NOT EXISTS `{name}` ON {named} (`{name}`, id)"),
         ]
 
     def drop_index(self, name: str, table: Table, apart: bool) -> Sequence[Any]:
         """Take both away."""
         named = self._named(table)
         return [
-            text(f"ALTER TABLE {named} DROP INDEX IF EXISTS `{name}`"),
-            text(f"ALTER TABLE {named} DROP COLUMN IF EXISTS `{name}`"),
+            self._repeatable(f"ALTER TABLE {named} DROP INDEX", f"`{name}`", self._index(table, name), there=True),
+            self._repeatable(f"ALTER TABLE {named} DROP COLUMN", f"`{name}`", self._column(table, name), there=True),
         ]
+
+    def _repeatable(self, verb: str, what: str, look: Executable, there: bool) -> Any:
+        """Return a change of the tables that can run again, since each is final by itself.
+
+        Args:
+            verb: what it begins with.
+            what: the rest.
+            look: a query that answers a row if the thing is there.
+            there: whether it must be, or must not.
+        """
+        if not self.says_if_exists:
+            return Checked(look, text(f"{verb} {what}"), there)
+        return text(f"{verb} IF {'' if there else 'NOT '}EXISTS {what}")
 
     def _named(self, table: Table) -> str:
         return self.plain().identifier_preparer.format_table(table)
 
     def indexes(self, table: Table) -> Executable:
         """Read them from the catalogue; all can be used."""
-        known = TableClause(
-            "statistics",
-            column("table_schema"),
-            column("table_name"),
-            column("index_name"),
-            schema="information_schema",
-        )
-        here = known.c.table_schema == schema_of(table)
-        return select(known.c.index_name, const(1)).where(here, known.c.table_name == table.name).distinct()
+        return self._things("statistics", "index_name", table).distinct()
+
+    def _index(self, table: Table, name: str) -> Executable:
+        return self._things("statistics", "index_name", table, name)
+
+    def _column(self, table: Table, name: str) -> Executable:
+        return self._things("columns", "column_name", table, name)
+
+    def _things(self, catalogue: str, kind: str, table: Table, name: str | None = None) -> Select[Any]:
+        """Return a query for what a table has, or for one thing of it."""
+        places = (column("table_schema"), column("table_name"))
+        known = TableClause(catalogue, *places, column(kind), schema="information_schema")
+        here = (known.c.table_schema == schema_of(table), known.c.table_name == table.name)
+        found = select(known.c[kind], const(1)).where(*here)
+        return found if name is None else found.where(known.c[kind] == const(name))
 
     def id_column(self, prefix: str, schema: str | None) -> Column[int]:
         """Return a column whose default is the next value of a sequence of its own."""
@@ -235,7 +259,7 @@ class MySQL(Writes, Server):
         if isinstance(statement, CreateTable | CreateIndex):
             statement.if_not_exists = True
         if isinstance(statement, CreateTable):
-            options = {"mysql_engine": "InnoDB", "mysql_default_charset": "utf8mb4", "mysql_collate": BYTEWISE}
+            options = {"mysql_engine": "InnoDB", "mysql_default_charset": "utf8mb4", "mysql_collate": self.bytewise}
             statement.element.kwargs.update(options)
         return statement
 
@@ -260,6 +284,7 @@ class MySQL(Writes, Server):
         return select(func.get_lock(name, const(0))), select(func.release_lock(name))
 
     def _lock(self, prefix: str, what: str) -> ColumnElement[Any]:
+        """Return the name of a lock."""
         return func.concat(func.coalesce(func.database(), const("")), const(f".{prefix}{what}"))
 
     def prelude(self, prefix: str, schema: str | None) -> Sequence[ExecutableDDLElement]:

@@ -1,4 +1,4 @@
-"""What a MariaDB server and its tables must be, and what its errors mean."""
+"""What a MySQL or MariaDB server and its tables must be, and what its errors mean."""
 
 from __future__ import annotations
 
@@ -35,10 +35,11 @@ BYTEWISE: Final = "utf8mb4_nopad_bin"
 """Compares text byte for byte, trailing spaces included, and orders it by code points."""
 
 OLDEST: Final = (10, 6)
-"""The first version with SKIP LOCKED and JSON_TABLE."""
+"""The first version of MariaDB with SKIP LOCKED and JSON_TABLE."""
 
-CONFLICTS: Final = {1205, 1213, 1062, 1020, 3572}
-"""Lock timeout, deadlock, a duplicate key, which only a race can bring about, and a row changed since it was read."""
+CONFLICTS: Final = {1205, 1213, 1062, 1020, 3572, 3101}
+"""Lock timeout, deadlock, a duplicate key, which only a race can bring about, a row changed since it was read, and a
+transaction that another member of a group of servers has overtaken."""
 
 UNAVAILABLE: Final = {
     *(2002, 2003, 2006, 2013, 2014, 2055, 1927, 1152, 1156, 1157, 1158, 1159, 1160, 1161, 1184),
@@ -54,7 +55,15 @@ _TOO_LARGE: Final = 1153
 
 
 class Server:
-    """The half of the dialect that is about the server rather than about statements."""
+    """The half of the dialect that is about the server rather than about statements.
+
+    Attributes:
+        product: what people call the server.
+        bytewise: the collation that compares text byte for byte.
+    """
+
+    product = "MariaDB"
+    bytewise = BYTEWISE
 
     def server(self) -> Executable:
         """Ask for the version, and for what READ COMMITTED needs."""
@@ -62,18 +71,19 @@ class Server:
         return select(*(literal_column(each).label(f"asked_{number}") for number, each in enumerate(asked)))
 
     def check_server(self, row: Sequence[Any]) -> None:
-        """Raise unless it is MariaDB 10.6 or later that logs rows."""
+        """Raise unless the server is recent enough, and logs rows."""
         version, logs, log_format = str(row[0]), row[1], str(row[2])
-        numbers = tuple(map(int, re.findall(r"\d+", version.removeprefix("5.5.5-"))[:2]))
-        if "mariadb" not in version.lower():
-            raise ConfigurationError(f"this server is MySQL {version}, for which duerow has no store yet: use MariaDB")
-        if numbers < OLDEST:
-            raise ConfigurationError(f"this server is MariaDB {version}; duerow needs 10.6 or later, for SKIP LOCKED")
+        self.check_version(version)
         if logs and log_format.upper() == "STATEMENT":
             raise ConfigurationError(
                 "this server has binlog_format=STATEMENT, with which InnoDB refuses writes at READ COMMITTED; "
                 "set binlog_format to MIXED or ROW"
             )
+
+    def check_version(self, version: str) -> None:
+        """Raise unless it is MariaDB 10.6 or later."""
+        if numbers_of(version.removeprefix("5.5.5-"))[:2] < OLDEST:
+            raise ConfigurationError(f"this server is MariaDB {version}; duerow needs 10.6 or later, for SKIP LOCKED")
 
     def unfit(self, tables: Sequence[Table], ours: bool) -> Executable:
         """Ask for the engine of each table that is none with transactions, and for columns that compare otherwise."""
@@ -91,7 +101,7 @@ class Server:
             typed.c.table_schema == here,
             typed.c.table_name.in_([const(name) for name in names]),
             typed.c.column_name.in_([const(name) for name in sorted(columns)]),
-            typed.c.collation_name != const(BYTEWISE),
+            typed.c.collation_name != const(self.bytewise),
         )
         return union_all(engines, collations) if ours else engines
 
@@ -106,7 +116,7 @@ class Server:
             raise ConfigurationError(
                 f"column {name} of table {table} compares text by {kind}, so that keys that differ could be taken for "
                 f"one: have text compared byte for byte, ALTER TABLE {table} CONVERT TO CHARACTER SET utf8mb4 COLLATE "
-                f"{BYTEWISE}"
+                f"{self.bytewise}"
             )
 
     def explain(self, error: BaseException) -> DuerowError | None:
@@ -117,27 +127,36 @@ class Server:
         code = code_of(error)
         if code is None:
             lost = type(error).__name__ in ("InterfaceError", "OperationalError", "InternalError")
-            return StoreUnavailable(f"the connection to MariaDB failed: {error}") if lost else StoreRefused(str(error))
+            return (
+                StoreUnavailable(f"the connection to {self.product} failed: {error}")
+                if lost
+                else StoreRefused(str(error))
+            )
         if code in CONFLICTS:
-            return Conflict(f"MariaDB ended this transaction in favour of another one (error {code}): {error}")
+            return Conflict(f"{self.product} ended this transaction in favour of another one (error {code}): {error}")
         if code == _CLOSED:
-            return StoreUnavailable("the connection to MariaDB was closed")
+            return StoreUnavailable(f"the connection to {self.product} was closed")
         if code in UNAVAILABLE:
-            return StoreUnavailable(f"MariaDB is not available (error {code}): {error}")
+            return StoreUnavailable(f"{self.product} is not available (error {code}): {error}")
         if code in _NO_TABLES:
             return SchemaOutdated(
                 f"duerow's tables are not there as this version needs them (error {code}): {error}; run migrate"
             )
         if code in _FORBIDDEN:
-            return ConfigurationError(f"MariaDB does not let this user do that (error {code}): {error}")
+            return ConfigurationError(f"{self.product} does not let this user do that (error {code}): {error}")
         if code == _TOO_LARGE:
             return StoreRefused(f"a statement is larger than the server's max_allowed_packet (error {code}): {error}")
-        return StoreRefused(f"MariaDB refused a statement (error {code}): {error}")
+        return StoreRefused(f"{self.product} refused a statement (error {code}): {error}")
 
 
 def schema_of(table: Table) -> ColumnElement[Any]:
     """Return the name of the database that holds a table."""
     return func.database() if table.schema is None else literal(table.schema, Text())
+
+
+def numbers_of(version: str) -> tuple[int, ...]:
+    """Return the numbers of a version, without what follows them."""
+    return tuple(map(int, re.findall(r"\d+", version)[:3]))
 
 
 def code_of(error: BaseException | None) -> int | None:

@@ -1,4 +1,4 @@
-"""How MariaDB is given values: time, text, JSON and rows of bound values."""
+"""How MySQL and MariaDB are given values: time, text, JSON and rows of bound values."""
 
 from __future__ import annotations
 
@@ -60,6 +60,9 @@ _LARGEST = "1.7976931348623157e308"
 MOMENT: Final = DATETIME(fsp=6)
 
 
+NTH: Final = "nth_given"
+"""The column of given rows that numbers them from 1, in their order."""
+
 _WORDS: Final = frozenset(("queue", "key", "group", "correlation", "process", "name"))
 """Columns of given rows by which rows are looked up; their values are as short as a word."""
 
@@ -76,20 +79,28 @@ def _write_now(element: Now, compiler: Any, **kw: Any) -> str:
     return "UTC_TIMESTAMP(6)"
 
 
-class _Float(FunctionElement[float]):
-    """A value as a float; SQLAlchemy does not know that MariaDB casts to it."""
+class AsFloat(FunctionElement[float]):
+    """A value as a float; SQLAlchemy does not know that these databases cast to it."""
 
     type = Double()
     inherit_cache = True
 
 
-@compiles(_Float)
-def _write_float(element: _Float, compiler: Any, **kw: Any) -> str:
+@compiles(AsFloat)
+def _write_float(element: AsFloat, compiler: Any, **kw: Any) -> str:
     return f"CAST({compiler.process(element.clauses, **kw)} AS DOUBLE)"
 
 
 class Values:
-    """The half of the dialect that is about single values."""
+    """The half of the dialect that is about single values.
+
+    Attributes:
+        bytewise: the collation that compares text byte for byte.
+        numbers_given: whether given rows have their place in NTH.
+    """
+
+    bytewise = BYTEWISE
+    numbers_given = False
 
     # Time, text and JSON.
 
@@ -129,10 +140,10 @@ class Values:
         )
         return Member(
             absent=func.coalesce(kind, const("NULL")) == const("NULL"),
-            text=collate(case((kind == const("STRING"), func.json_unquote(value))), BYTEWISE),
-            boolean=collate(case((kind == const("BOOLEAN"), value)), BYTEWISE),
+            text=collate(case((kind == const("STRING"), func.json_unquote(value))), self.bytewise),
+            boolean=collate(case((kind == const("BOOLEAN"), value)), self.bytewise),
             whole=case((is_whole, cast(value, BigInteger))),
-            real=case((is_whole, null()), (and_(is_number, _is_finite(value)), _Float(value))),
+            real=case((is_whole, null()), (and_(is_number, _is_finite(value)), AsFloat(value))),
             json=value,
         )
 
@@ -145,7 +156,7 @@ class Values:
             case "boolean":
                 return found.boolean
         is_number = func.json_type(found.json, type_=Text()).in_([const("INTEGER"), const("DOUBLE")])
-        return case((is_number, _Float(found.json)))
+        return case((is_number, AsFloat(found.json)))
 
     def key_of(self, number: int | float) -> ColumnElement[Any]:
         """Return the float next to it."""
@@ -153,7 +164,7 @@ class Values:
 
     def real(self, value: float) -> ColumnElement[Any]:
         """Return a bound DOUBLE."""
-        return _Float(literal(value, Double()))
+        return AsFloat(literal(value, Double()))
 
     def like(self, text: ColumnElement[Any], pattern: str) -> ColumnElement[bool]:
         """Return LIKE as it is, with its own escape character."""
@@ -191,13 +202,53 @@ class Values:
         """Return JSON_TABLE of one JSON array, each member an array of what differs, beside what is alike."""
         differing = [label for label in columns if label not in alike]
         shown = [f"{name}_rows.`{label}`" for label in differing]
-        shown += [f"{_cast(f':{name}_{label}', columns[label])} AS `{label}`" for label in columns if label in alike]
-        rows = f" FROM {_json_table(name, {label: columns[label] for label in differing})}" if differing else ""
+        shown += [
+            f"{self._cast(f':{name}_{label}', columns[label])} AS `{label}`" for label in columns if label in alike
+        ]
+        rows = f" FROM {self._json_table(name, {label: columns[label] for label in differing})}" if differing else ""
         binds = [bindparam(f"{name}_{label}", type_=_of_bound(columns[label])) for label in columns if label in alike]
         if differing:
             binds.append(bindparam(name, type_=Text()))
         typed = [column(label, columns[label]) for label in [*differing, *(each for each in columns if each in alike)]]
+        if self.numbers_given:
+            shown.append(f"{name}_rows.{NTH}" if differing else f"1 AS {NTH}")
+            typed.append(column(NTH, BigInteger))
         return text(f"SELECT {', '.join(shown)}{rows}").bindparams(*binds).columns(*typed).subquery(name)
+
+    def _json_table(self, name: str, columns: Mapping[str, TypeEngine[Any]]) -> str:
+        """Return the members of a bound JSON array as rows; a single column needs no arrays within the array."""
+        paths = ["$"] if len(columns) == 1 else [f"$[{place}]" for place in range(len(columns))]
+        typed = [
+            f"`{label}` {self._type(label, columns[label])} PATH '{path}'"
+            for label, path in zip(columns, paths, strict=True)
+        ]
+        typed += [f"{NTH} FOR ORDINALITY"] if self.numbers_given else []
+        return f"JSON_TABLE(:{name}, '$[*]' COLUMNS ({', '.join(typed)})) AS {name}_rows"
+
+    def _type(self, label: str, kind: TypeEngine[Any]) -> str:
+        """Return a type for a column of JSON_TABLE, which would cut a text that is longer."""
+        kind = _plain(kind)
+        if isinstance(kind, Uuid):
+            return "VARCHAR(36) CHARACTER SET ascii"  # gives way to whatever the column is that it is compared with
+        if isinstance(kind, Date):
+            return "DATE"
+        if isinstance(kind, Text | VARCHAR):
+            size = f"VARCHAR({LONGEST_WORD})" if label in _WORDS else "LONGTEXT"
+            return f"{size} CHARACTER SET utf8mb4 COLLATE {self.bytewise}"
+        if isinstance(kind, DateTime):
+            return "DATETIME(6)"
+        return "BIGINT"
+
+    def _cast(self, bound: str, kind: TypeEngine[Any]) -> str:
+        """Return a bound value as a column of its type."""
+        kind = _plain(kind)
+        if isinstance(kind, Uuid):
+            return f"CONVERT({bound} USING ascii)"
+        if isinstance(kind, Text | VARCHAR):
+            return f"CONVERT({bound} USING utf8mb4) COLLATE {self.bytewise}"
+        if isinstance(kind, Date):
+            return f"CAST({bound} AS DATE)"
+        return f"CAST({bound} AS {'DATETIME(6)' if isinstance(kind, DateTime) else 'SIGNED'})"
 
     def pack(self, name: str, columns: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
         """Return the columns that differ as JSON text; a single list of values for `among` as it is."""
@@ -249,7 +300,7 @@ def _is_finite(value: ColumnElement[Any]) -> ColumnElement[bool]:
     """Return whether a float can hold a JSON number: of one that is too large MariaDB makes the largest float."""
     largest: ColumnElement[Any] = literal_column(_LARGEST)
     written = [const(sign + _LARGEST) for sign in ("", "-")]
-    return or_(func.abs(_Float(value)) < largest, value.in_(written))
+    return or_(func.abs(AsFloat(value)) < largest, value.in_(written))
 
 
 def _in_utc(value: datetime) -> datetime:
@@ -267,15 +318,6 @@ def step(name: str) -> str:
     return f".{encode(name).decode()}"
 
 
-def _json_table(name: str, columns: Mapping[str, TypeEngine[Any]]) -> str:
-    """Return the members of a bound JSON array as rows; a single column needs no arrays within the array."""
-    paths = ["$"] if len(columns) == 1 else [f"$[{place}]" for place in range(len(columns))]
-    typed = ", ".join(
-        f"`{label}` {_type(label, columns[label])} PATH '{path}'" for label, path in zip(columns, paths, strict=True)
-    )
-    return f"JSON_TABLE(:{name}, '$[*]' COLUMNS ({typed})) AS {name}_rows"
-
-
 def _plain(kind: TypeEngine[Any]) -> TypeEngine[Any]:
     """Return what a type of the user's, of a column of a primary key, is kept as."""
     while isinstance(kind, TypeDecorator):
@@ -286,30 +328,3 @@ def _plain(kind: TypeEngine[Any]) -> TypeEngine[Any]:
 def _of_bound(kind: TypeEngine[Any]) -> TypeEngine[Any]:
     """Return the type of a value that is as the database takes it already."""
     return Text() if isinstance(kind, TypeDecorator | Uuid) else kind
-
-
-def _type(label: str, kind: TypeEngine[Any]) -> str:
-    """Return a type for a column of JSON_TABLE, which would cut a text that is longer."""
-    kind = _plain(kind)
-    if isinstance(kind, Uuid):
-        return "VARCHAR(36) CHARACTER SET ascii"  # gives way to whatever the column is that it is compared with
-    if isinstance(kind, Date):
-        return "DATE"
-    if isinstance(kind, Text | VARCHAR):
-        size = f"VARCHAR({LONGEST_WORD})" if label in _WORDS else "LONGTEXT"
-        return f"{size} CHARACTER SET utf8mb4 COLLATE {BYTEWISE}"
-    if isinstance(kind, DateTime):
-        return "DATETIME(6)"
-    return "BIGINT"
-
-
-def _cast(bound: str, kind: TypeEngine[Any]) -> str:
-    """Return a bound value as a column of its type."""
-    kind = _plain(kind)
-    if isinstance(kind, Uuid):
-        return f"CONVERT({bound} USING ascii)"
-    if isinstance(kind, Text | VARCHAR):
-        return f"CONVERT({bound} USING utf8mb4) COLLATE {BYTEWISE}"
-    if isinstance(kind, Date):
-        return f"CAST({bound} AS DATE)"
-    return f"CAST({bound} AS {'DATETIME(6)' if isinstance(kind, DateTime) else 'SIGNED'})"

@@ -1,4 +1,4 @@
-"""How MariaDB writes rows whose answer matters: they are locked first, and then written by their primary keys."""
+"""How MySQL and MariaDB write rows whose answer matters: they lock them first, and write them by their primary keys."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.mysql import insert
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.base import Executable
-from sqlalchemy.sql.elements import ClauseElement
+from sqlalchemy.sql.elements import ClauseElement, True_
 from sqlalchemy.sql.visitors import iterate, replacement_traverse
 
 from duerow.stores.sql.dialects.mysql_values import MOMENT, Now, Values, encode, in_list
@@ -93,7 +93,15 @@ def _write_remove(element: Remove, compiler: Any, **kw: Any) -> str:
 
 
 class Writes(Values):
-    """The half of the dialect that writes."""
+    """The half of the dialect that writes.
+
+    Attributes:
+        changes: how rows are changed.
+        removes: how rows are taken away.
+    """
+
+    changes: type[Change] = Change
+    removes: type[Remove] = Remove
 
     # Writes, and what they answer.
 
@@ -111,15 +119,16 @@ class Writes(Values):
     ) -> Executable:
         """Lock the rows, reading what they will be, and write them."""
         if not returning:
-            return Change(table, given, and_(*which), values)
-        shown = [*self._changed(table, values, returning), *table.primary_key, self.now()]
+            return self.changes(table, given, and_(*which), values)
+        kept = self._kept(table, values)
+        shown = [*self._changed(table, values, returning), *table.primary_key, *kept, self.now()]
         match = and_(*which)
         found = select(*shown).where(match) if given is None else self.joined(select(*shown), given, table, match)
         again = (
             [*which, self._is_found(table)] if given is not None and _refers_to(list(values.values()), given) else []
         )
-        write = self._write(table, values, given, [_bound(each) for each in again])
-        return self._locked(table, found.with_for_update(), write)
+        write = self._write(table, values, given, [bound(each) for each in again])
+        return self._locked(table, found.with_for_update(), write, len(kept))
 
     def change_picked(
         self,
@@ -130,8 +139,9 @@ class Writes(Values):
         returning: Sequence[ColumnElement[Any]],
     ) -> Executable:
         """Lock the rows that the query reads, reading what they will be, and write them."""
-        shown = [*self._changed(table, values, returning), *table.primary_key, self.now()]
-        return self._locked(table, picked.with_only_columns(*shown), self._write(table, values, None, []))
+        kept = self._kept(table, values)
+        shown = [*self._changed(table, values, returning), *table.primary_key, *kept, self.now()]
+        return self._locked(table, picked.with_only_columns(*shown), self._write(table, values, None, []), len(kept))
 
     def remove(
         self,
@@ -144,7 +154,7 @@ class Writes(Values):
         """Lock the rows, reading what they are, and take them away."""
         match = and_(*(table.c[name] == given.c[name] for name in names), *which)
         if not returning:
-            return Remove(table, given, match)
+            return self.removes(table, given, match)
         shown = [*returning, *table.primary_key, self.now()]
         found = self.joined(select(*shown), given, table, match)
         return self._locked(table, found.with_for_update(), self._taken_away(table))
@@ -178,20 +188,24 @@ class Writes(Values):
 
         return [replacement_traverse(each, {}, replace) for each in returning]
 
+    def _kept(self, table: Table, values: Mapping[str, Any]) -> list[Column[Any]]:
+        """Return the columns whose old values the write must be told: none, where it sees all of them."""
+        return []
+
     def _write(
         self, table: Table, values: Mapping[str, Any], given: FromClause | None, which: Sequence[ColumnElement[bool]]
     ) -> Change:
-        told = {name: _bound(value) for name, value in values.items()}
+        told = {name: bound(value) for name, value in values.items()}
         if which:
-            return Change(table, given, and_(*which), told)
+            return self.changes(table, given, and_(*which), told)
         if len(table.primary_key) == 1:
-            return Change(table, None, self._is_found(table), told)
+            return self.changes(table, None, self._is_found(table), told)
         found = self._found(table)
-        return Change(table, found, self._is_one(table, found), told)
+        return self.changes(table, found, self._is_one(table, found), told)
 
     def _taken_away(self, table: Table) -> Remove:
         found = self._found(table)
-        return Remove(table, found, self._is_one(table, found))
+        return self.removes(table, found, self._is_one(table, found))
 
     def _found(self, table: Table) -> Any:
         return self.given(FOUND, {key.name: key.type for key in table.primary_key}, frozenset())
@@ -202,9 +216,9 @@ class Writes(Values):
     def _is_found(self, table: Table) -> ColumnElement[bool]:
         return in_list(list(table.primary_key), FOUND)
 
-    def _locked(self, table: Table, lock: Select[Any], write: Change | Remove) -> Locked:
+    def _locked(self, table: Table, lock: Select[Any], write: Change | Remove, kept: int = 0) -> Locked:
         is_joined = isinstance(write, Remove) or (isinstance(write.given, Subquery) and write.given.name == FOUND)
-        return Locked(lock, write, len(table.primary_key), _packed if is_joined else _listed)
+        return Locked(lock, write, len(table.primary_key) + kept, packed if is_joined else _listed)
 
     def add_free(
         self,
@@ -243,10 +257,11 @@ class Writes(Values):
 
     def answer_put(self, put: Any, returning: Sequence[ColumnElement[Any]], written: ColumnElement[bool]) -> Executable:
         """Leave out the rows that were met but not written."""
-        return Kept(put.returning(*returning, written))
+        answered: Executable = put.returning(*returning)
+        return answered if isinstance(written, True_) else Kept(put.returning(*returning, written))
 
 
-def _bound(value: Any) -> Any:
+def bound(value: Any) -> Any:
     """Return an expression in which the time is the one that was told."""
 
     def replace(element: Any, **_: Any) -> Any:
@@ -269,7 +284,7 @@ def _listed(keys: Sequence[Sequence[Any]]) -> tuple[Any, ...]:
     return tuple(key[0] if len(key) == 1 else tuple(key) for key in keys)
 
 
-def _packed(keys: Sequence[Sequence[Any]]) -> str:
+def packed(keys: Sequence[Sequence[Any]]) -> str:
     """Return keys as JSON: a DELETE takes no hint, and would rather read a small table, and lock all of it."""
     return encode([key[0] if len(key) == 1 else key for key in keys]).decode()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property, lru_cache
 from typing import Any
 
-from sqlalchemy import BigInteger, ColumnElement, Text, delete, select
+from sqlalchemy import BigInteger, ColumnElement, Text, select
 
 from duerow.stores.sql.statements.core import Core, Statement
 
@@ -37,8 +37,9 @@ class Charting(Core):
     @cached_property
     def delete_pipeline(self) -> Statement:
         """Take away the pipeline that has this name and version, and return its name."""
-        removed = delete(self.tables.pipeline).where(*self._pipeline_as_read)
-        return Statement(removed.returning(self.tables.pipeline.c.name))
+        which, name = self._pipeline_as_read, self.tables.pipeline.c.name
+        found = select(name).where(*which).with_for_update()
+        return Statement(self.dialect.remove_picked(self.tables.pipeline, found, which, [name]))
 
     @property
     def _pipeline_as_read(self) -> list[ColumnElement[bool]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any
 
-from sqlalchemy import Integer, and_, select, tuple_
+from sqlalchemy import Integer, and_, select, true, tuple_
 from sqlalchemy.sql.base import Executable
 
 from duerow.stores.sql.dialects.base import const
@@ -31,9 +31,8 @@ class Joining(Core):
             added: Any = self.dialect.insert(sets).from_select(list(fresh), rows)
             locked = self.dialect.put(added, list(sets.primary_key), lambda _: {"parts": columns.parts})
             closed = columns.closed_until > self.now
-            return locked.returning(  # type: ignore[no-any-return]
-                columns.queue, columns.correlation, columns.set_id, columns.parts, closed
-            )
+            shown = (columns.queue, columns.correlation, columns.set_id, columns.parts, closed)
+            return self.dialect.answer_put(locked, shown, true())
 
         return self._over(("queue", "correlation"), build)
 

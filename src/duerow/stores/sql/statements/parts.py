@@ -89,7 +89,53 @@ class Adding(InParts):
         look, add = self.statements
         if (yield Step(look, values)):
             return []
-        return list((yield Step(add, values)))
+        added = yield Step(add, values)
+        return list(added if add.returns else (yield Step(look, values)))
+
+
+class Then(InParts):
+    """Writes, and then reads what to answer.
+
+    Args:
+        write: what writes.
+        read: what reads.
+        alone: whether it needs no transaction around it.
+    """
+
+    def __init__(self, write: Any, read: Any, alone: bool = False) -> None:
+        super().__init__(write, read)
+        self.alone = alone
+
+    def parts(self, values: Mapping[str, Any]) -> Answer:
+        """Answer what was read."""
+        write, read = self.statements
+        yield Step(write, values)
+        return list((yield Step(read, values)))
+
+
+class Checked(InParts):
+    """Carries a statement out if a query answers a row, or if it answers none.
+
+    Args:
+        look: the query.
+        write: the statement.
+        there: which of both.
+    """
+
+    def __init__(self, look: Any, write: Any, there: bool) -> None:
+        super().__init__(look, write)
+        self.there = there
+
+    def parts(self, values: Mapping[str, Any]) -> Answer:
+        """Answer nothing."""
+        look, write = self.statements
+        if bool((yield Step(look, values))) == self.there:
+            yield Step(write, values)
+        return []
+
+    def compile(self, dialect: SqlDialect, **kw: Any) -> str:
+        """Return the text of the statement, for people."""
+        return str(self.statements[1].element.compile(dialect=dialect, **kw))
 
 
 class Kept(InParts):

@@ -10,7 +10,6 @@ from sqlalchemy import (
     ColumnElement,
     Integer,
     Text,
-    delete,
     func,
     select,
 )
@@ -59,8 +58,9 @@ class Scheduling(Core):
     @cached_property
     def delete_schedule(self) -> Statement:
         """Take away the schedule that has this name and version, and return its name."""
-        removed = delete(self.tables.schedule).where(*self._schedule_as_read)
-        return Statement(removed.returning(self.tables.schedule.c.name))
+        which, name = self._schedule_as_read, self.tables.schedule.c.name
+        found = select(name).where(*which).with_for_update()
+        return Statement(self.dialect.remove_picked(self.tables.schedule, found, which, [name]))
 
     @property
     def _schedule_as_read(self) -> list[ColumnElement[bool]]:
