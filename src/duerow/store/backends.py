@@ -59,7 +59,11 @@ def find_backend(target: Any) -> Backend:
     Raises:
         ConfigurationError: nothing that is installed knows this scheme, or the target is neither.
     """
-    scheme = _scheme(target)
+    return backend_named(_scheme(target))
+
+
+def backend_named(scheme: str) -> Backend:
+    """Return the family of databases whose URLs begin so; raises as `find_backend`."""
     found = _installed()
     if scheme not in found:
         known = ", ".join(f"{name}://" for name in sorted(found))
