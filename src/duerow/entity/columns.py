@@ -23,6 +23,7 @@ from sqlalchemy import (
     Table,
     Text,
     TypeDecorator,
+    func,
     inspect,
     literal_column,
     text,
@@ -35,7 +36,7 @@ from duerow.clock import span
 from duerow.entity.keys import Key
 from duerow.errors import ConfigurationError, InvalidMessage, NotSupported
 from duerow.message import check_moment
-from duerow.store.backends import backend_named
+from duerow.store.backends import backend_named, has_backend
 from duerow.stores.sql.dialects.base import Dialect as SqlDialect
 from duerow.stores.sql.dialects.base import const
 
@@ -74,14 +75,19 @@ def kept_in(name: str) -> SqlDialect:
 
 
 class Moment(TypeDecorator[datetime]):
-    """An aware UTC datetime, kept as duerow keeps time on each database: on SQLite in microseconds since 1970."""
+    """An aware UTC datetime, kept as duerow keeps time on each database: on SQLite in microseconds since 1970.
+
+    SQLAlchemy also asks for a dialect that is of no database, to print a statement.
+    """
 
     impl = DateTime(timezone=True)
     cache_ok = True
 
     def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
         """Return the type of the database."""
-        return dialect.type_descriptor(kept_in(dialect.name).moment)
+        return dialect.type_descriptor(
+            kept_in(dialect.name).moment if has_backend(dialect.name) else self.impl_instance
+        )
 
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> Any:
         """Return the moment as the database takes it; raise InvalidMessage for one without a time zone."""
@@ -90,7 +96,8 @@ class Moment(TypeDecorator[datetime]):
                 "the database's clock cannot be told in a bulk insert, which takes values alone: say a time, as in "
                 "schedule(datetime.now(UTC)), or add the rows to the session"
             )
-        return kept_in(dialect.name).write_moment(check_moment("a moment of a queue state", value))
+        checked = check_moment("a moment of a queue state", value)
+        return kept_in(dialect.name).write_moment(checked) if has_backend(dialect.name) else checked
 
     def process_result_value(self, value: Any, dialect: Dialect) -> datetime | None:
         """Return what the database gave as a moment in UTC."""
@@ -116,13 +123,17 @@ class LaterTime(ColumnElement[datetime]):
 
 @compiles(DatabaseTime)
 def _time(element: DatabaseTime, compiler: Any, **named: Any) -> str:
-    written: str = compiler.process(kept_in(compiler.dialect.name).clock(), **named)
+    name = compiler.dialect.name
+    written: str = compiler.process(kept_in(name).clock() if has_backend(name) else func.now(), **named)
     return written
 
 
 @compiles(LaterTime)
 def _later_time(element: LaterTime, compiler: Any, **named: Any) -> str:
-    dialect = kept_in(compiler.dialect.name)
+    name = compiler.dialect.name
+    if not has_backend(name):
+        return f"({compiler.process(func.now(), **named)} + {element.later} microseconds)"
+    dialect = kept_in(name)
     written = compiler.process(dialect.later(dialect.clock(), const(element.later)), **named)
     return f"({written})"
 
