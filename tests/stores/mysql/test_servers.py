@@ -23,7 +23,7 @@ from duerow.errors import (
     StoreRefused,
     StoreUnavailable,
 )
-from duerow.stores.sql.dialects.mysql import MySQL
+from duerow.stores.sql.dialects.mysql import MariaDB
 from duerow.testing.conformance.fixtures import Place
 from duerow.testing.faces import Face, unwrapped
 from duerow.testing.faults import at, watch
@@ -41,12 +41,12 @@ MEANINGS: list[tuple[list[int], type[DuerowError]]] = [
 @pytest.mark.parametrize(("codes", "meaning"), MEANINGS, ids=[meaning.__name__ for _, meaning in MEANINGS])
 def test_each_number_of_an_error_has_its_meaning(codes: list[int], meaning: type[DuerowError]) -> None:
     for code in codes:
-        found = MySQL().explain(pymysql.err.OperationalError(code, "as the server says"))
+        found = MariaDB().explain(pymysql.err.OperationalError(code, "as the server says"))
         assert type(found) is meaning, code
 
 
 def test_servers_that_cannot_keep_the_promises_are_refused() -> None:
-    check = MySQL().check_server
+    check = MariaDB().check_server
     check(("10.11.6-MariaDB", 0, "STATEMENT"))
     check(("5.5.5-10.6.0-MariaDB-log", 1, "MIXED"))
     check(("11.4.2-MariaDB", 1, "ROW"))

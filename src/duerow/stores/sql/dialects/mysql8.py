@@ -31,7 +31,7 @@ from sqlalchemy.sql.visitors import replacement_traverse
 from duerow.errors import ConfigurationError
 from duerow.store import IndexKind
 from duerow.stores.sql.dialects.base import Member, const
-from duerow.stores.sql.dialects.mysql import MySQL
+from duerow.stores.sql.dialects.mysql import MariaDB
 from duerow.stores.sql.dialects.mysql8_writes import (
     ChangeInOrder,
     Numbered,
@@ -56,7 +56,7 @@ OLDEST: Final = (8, 0, 19)
 """The first version on which everything here is documented to work."""
 
 
-class MySQL8(MySQL):
+class MySQL(MariaDB):
     """What MySQL does otherwise."""
 
     product = "MySQL"

@@ -50,6 +50,9 @@ UNAVAILABLE: Final = {
 _NO_TABLES: Final = {1146, 1054, 1176, 4091}
 _FORBIDDEN: Final = {1044, 1045, 1049, 1142, 1143, 1227, 1370, 1698, 1251, 1130}
 
+_IN_TRANSACTION: Final = 1
+"""The flag in the status of the protocol that says that a transaction is open."""
+
 _CLOSED: Final = 0
 _TOO_LARGE: Final = 1153
 
@@ -157,6 +160,11 @@ def schema_of(table: Table) -> ColumnElement[Any]:
 def numbers_of(version: str) -> tuple[int, ...]:
     """Return the numbers of a version, without what follows them."""
     return tuple(map(int, re.findall(r"\d+", version)[:3]))
+
+
+def commits_alone(raw: Any) -> bool:
+    """Return whether a driver's connection is in autocommit mode, without a transaction that is open all the same."""
+    return bool(raw.get_autocommit()) and not raw.server_status & _IN_TRANSACTION
 
 
 def code_of(error: BaseException | None) -> int | None:

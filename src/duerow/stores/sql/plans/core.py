@@ -40,12 +40,17 @@ class Core:
     marks_transactions = True
 
     def __init__(self, dialect: Dialect, prefix: str, schema: str | None, clock: Clock | None) -> None:
-        self.dialect = dialect
         self.capabilities = dialect.capabilities
         self.clock = clock or (None if dialect.server_clock else HostClock())
-        self.tables, self.statements = _installation(dialect, prefix, schema, self.clock is not None)
-        self.migrations = Migrations(self.tables, dialect)
+        self._place = prefix, schema
+        self.speak(dialect)
         self.lines, self.doors, self.floors = Lines(), Doors(), Floors(dialect.keeps_dead_entries)
+
+    def speak(self, dialect: Dialect) -> None:
+        """Have the statements of a dialect; a connection may find the server to be another than its address said."""
+        self.dialect = dialect
+        self.tables, self.statements = _installation(dialect, *self._place, self.clock is not None)
+        self.migrations = Migrations(self.tables, dialect)
 
     @property
     def hold(self) -> Step | None:

@@ -69,16 +69,22 @@ class EntityStore(SqlStore):
         self, dialect: Dialect, driver: SqlDialect, state: StateTable, deletes: bool, clock: Clock | None
     ) -> None:
         _check_keys(dialect, state)
-        self.dialect, self.identity = dialect, Identity(state.keys, driver)
+        self.identity = Identity(state.keys, driver)
         # PostgreSQL wakes those who were noted as sleeping; on SQLite whoever sleeps sees each change of the file.
         self.capabilities = replace(dialect.capabilities, wakes_consumers=dialect.writes_alone)
-        self.tables = EntityTables(dialect, state, self.identity)
         self.clock = clock or (None if dialect.server_clock else HostClock())
-        timed = self.clock is not None
-        self.statements: EntityStatements = EntityStatements(self.tables, dialect, timed, deletes)
+        self._of = state, deletes
+        self.speak(dialect)
         # A handler has a session that does not end its transaction: to mark it would take two more round trips a row.
         self.marks_transactions = dialect.writes_alone
         self.lines, self.doors, self.floors = Lines(), Doors(), Floors(dialect.keeps_dead_entries)
+
+    def speak(self, dialect: Dialect) -> None:
+        """Have the statements of a dialect; see `Core.speak`."""
+        state, deletes = self._of
+        self.dialect = dialect
+        self.tables = EntityTables(dialect, state, self.identity)
+        self.statements: EntityStatements = EntityStatements(self.tables, dialect, self.clock is not None, deletes)
 
     def _look_for_lines(self, queue: str) -> Plan[None]:
         """All rows are in the one line that is always known, and nobody can pause it."""
