@@ -20,8 +20,8 @@ from tests.servers.fixtures import MISSING, VERSIONS
 
 REPORT = Path(__file__).parent.parent / "build" / "families.json"
 
-FAMILIES = ("sqlite", "postgresql", "mariadb", "mongodb", "mssql", "memory")
-FOLDERS = {"mysql": "mariadb"}
+FAMILIES = ("sqlite", "postgresql", "mariadb", "mysql", "mongodb", "mssql", "memory")
+FOLDERS = {"mysql": "mariadb", "mysql8": "mysql"}
 """The folders in tests/stores whose names are not those of their families."""
 
 OF_OURSELVES = {"sqlite": sqlite3.sqlite_version, "memory": "duerow's own"}

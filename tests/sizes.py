@@ -15,7 +15,7 @@ FACES = ("sync", "async")
 CHOSEN = {"crash": "any_moment", "spark": "what_the_local_twin_does"}
 """What the names of those tests have in common that `make test` runs of a slow folder."""
 
-FAMILIES = {"mysql", "mariadb"}
+FAMILIES = {"mysql", "mysql8", "mariadb"}
 """What a folder or a parameter is called whose tests run on it."""
 
 

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import pytest
 
 from tests.servers import mariadb, mongodb, postgresql
-from tests.servers.process import ServerUnavailable
+from tests.servers.process import ServerUnavailable, given_url
 
 T = TypeVar("T")
 
@@ -32,6 +32,15 @@ def postgresql_url(request: pytest.FixtureRequest) -> Iterator[str]:
 def mariadb_url(request: pytest.FixtureRequest) -> Iterator[str]:
     """A MariaDB for the session: `mysql://root@127.0.0.1:PORT/duerow`."""
     yield from provide("mariadb", mariadb.running, request.config, mariadb.server_version)
+
+
+@pytest.fixture(scope="session")
+def mysql_url(request: pytest.FixtureRequest) -> str:
+    """A MySQL, as the caller named it: none can be started."""
+    url = given_url("mysql")
+    assert url is not None, "DUEROW_TEST_MYSQL_URL names no server"
+    request.config.stash.setdefault(VERSIONS, {})["mysql"] = mariadb.server_version(url)
+    return url
 
 
 @pytest.fixture(scope="session")

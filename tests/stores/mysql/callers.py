@@ -1,4 +1,4 @@
-"""How an application may hold a transaction on MariaDB: two drivers, three isolation levels, odd settings."""
+"""How an application may hold a transaction on MySQL and MariaDB: two drivers, three isolation levels, odd settings."""
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -74,13 +74,18 @@ def awaited(begin: str | None = None, **options: Any) -> Opening:
     return opening
 
 
-WAYS = [
-    Way("pymysql", "sync", connection("mysql+pymysql")),
-    Way("session on pymysql", "sync", session("mariadb+pymysql", isolation_level="SERIALIZABLE")),
-    Way("raw begun by hand", "sync", raw("BEGIN", autocommit=True)),
-    Way("raw with odd settings", "sync", raw(settings=ODD_SETTINGS, cursorclass=DictCursor)),
-    Way("asyncmy", "async", async_connection("mysql+asyncmy", isolation_level="READ COMMITTED")),
-    Way("session on asyncmy", "async", async_session("mysql+asyncmy")),
-    Way("raw with prepared statements", "async", awaited("BEGIN", autocommit=True, stmt_cache_size=10)),
-]
-"""At REPEATABLE READ, the server's default, unless they say something else."""
+def ways(server: str) -> list[Way]:
+    """The ways, at REPEATABLE READ, the server's default, unless they say something else.
+
+    Args:
+        server: what its users may call it in a URL of SQLAlchemy's, mysql or mariadb.
+    """
+    return [
+        Way("pymysql", "sync", connection("mysql+pymysql")),
+        Way("session on pymysql", "sync", session(f"{server}+pymysql", isolation_level="SERIALIZABLE")),
+        Way("raw begun by hand", "sync", raw("BEGIN", autocommit=True)),
+        Way("raw with odd settings", "sync", raw(settings=ODD_SETTINGS, cursorclass=DictCursor)),
+        Way("asyncmy", "async", async_connection("mysql+asyncmy", isolation_level="READ COMMITTED")),
+        Way("session on asyncmy", "async", async_session("mysql+asyncmy")),
+        Way("raw with prepared statements", "async", awaited("BEGIN", autocommit=True, stmt_cache_size=10)),
+    ]

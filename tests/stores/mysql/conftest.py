@@ -1,17 +1,10 @@
-"""MariaDB: one set of tables, emptied before each test."""
-
-import uuid
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
-from typing import Any
+"""MariaDB: the server that the tests start, and how an application may hold a transaction on it."""
 
 import pytest
 
-import duerow
-from duerow.testing.conformance.fixtures import Hold, Place
-from duerow.testing.faces import Face
 from tests.stores.callers import begin, parametrize
-from tests.stores.mysql.callers import WAYS, opened
+from tests.stores.mysql.callers import ways
+from tests.stores.mysql.fixtures import *  # noqa: F403 - the fixtures of both servers
 
 __all__ = ["begin"]
 
@@ -19,78 +12,16 @@ __all__ = ["begin"]
 @pytest.hookimpl(tryfirst=True)
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run the promises of `within=` in every way that MariaDB's callers have."""
-    parametrize(metafunc, WAYS)
+    parametrize(metafunc, ways("mariadb"))
 
 
 @pytest.fixture(scope="session")
-def superuser(mariadb_url: str) -> Iterator[Any]:
-    """A cursor that looks behind the scenes, and tidies up."""
-    with closing(opened(mariadb_url, autocommit=True)) as connection:
-        yield connection.cursor()
+def server_url(mariadb_url: str) -> str:
+    """The server."""
+    return mariadb_url
 
 
 @pytest.fixture(scope="session")
-def migrated(mariadb_url: str) -> Place:
-    """Tables that all tests of a session use one after the other: to make them takes longer than most tests."""
-    place = Place(mariadb_url, {"schema": f"tested_{uuid.uuid4().hex[:8]}"})
-    duerow.connect(place.url, migrate=True, **place.settings).close()
-    return place
-
-
-@pytest.fixture(scope="session")
-def tidied(migrated: Place, superuser: Any) -> list[str]:
-    """What empties all tables but the one that says which migrations were made."""
-    schema = migrated.settings["schema"]
-    superuser.execute(
-        "SELECT table_name FROM information_schema.tables WHERE table_schema = %s AND table_type = 'BASE TABLE'",
-        [schema],
-    )
-    names = [name for (name,) in superuser.fetchall() if name != "duerow_schema"]
-    return [f"DELETE FROM `{schema}`.`{name}`" for name in names]
-
-
-@pytest.fixture
-def place(migrated: Place, superuser: Any, tidied: list[str]) -> Place:
-    """The queues of this test."""
-    for statement in tidied:
-        superuser.execute(statement)
-    drop_indexes(migrated, superuser)
-    return migrated
-
-
-def drop_indexes(place: Place, superuser: Any) -> None:
-    """Leave no index of a payload field, whatever ran before: each is a column."""
-    table = f"`{place.settings['schema']}`.duerow_message"
-    superuser.execute(f"SHOW COLUMNS FROM {table} LIKE 'duerow_by_%'")
-    for name, *_ in superuser.fetchall():
-        superuser.execute(f"SHOW INDEX FROM {table} WHERE key_name = '{name}'")
-        index = f"DROP INDEX `{name}`, " if superuser.fetchall() else ""
-        superuser.execute(f"ALTER TABLE {table} {index}DROP COLUMN `{name}`")
-
-
-@pytest.fixture
-def bare_place(mariadb_url: str, superuser: Any) -> Iterator[Place]:
-    """A place without any tables."""
-    schema = f"test_{uuid.uuid4().hex[:12]}"
-    yield Place(mariadb_url, {"schema": schema})
-    superuser.execute(f"DROP DATABASE IF EXISTS `{schema}`")
-
-
-@pytest.fixture
-def crowd(face: Face) -> int:
-    """More than one statement takes; once, since both faces run the same plans."""
-    return 20_000 if face.name == "sync" else 6_000
-
-
-@pytest.fixture
-def hold(place: Place) -> Hold:
-    """Another session has the table for itself, so that everybody else must wait."""
-
-    @contextmanager
-    def holding() -> Iterator[None]:
-        with closing(opened(place.url)) as connection, connection.cursor() as cursor:
-            cursor.execute(f"LOCK TABLES `{place.settings['schema']}`.duerow_message WRITE")
-            yield
-            cursor.execute("UNLOCK TABLES")
-
-    return holding
+def bytewise() -> str:
+    """The collation that its tables need."""
+    return "utf8mb4_nopad_bin"

@@ -7,11 +7,12 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from datetime import timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import pymysql
 import pytest
-from sqlalchemy import make_url
+from sqlalchemy import create_mock_engine, make_url
 
 import duerow
 from duerow import Commit, Draft, Rollback
@@ -24,6 +25,8 @@ from duerow.errors import (
     StoreUnavailable,
 )
 from duerow.stores.sql.dialects.mysql import MariaDB
+from duerow.stores.sql.dialects.mysql8 import MySQL
+from duerow.stores.sql.dialects.mysql_versions import MARIADB, MYSQL, met, presumed
 from duerow.testing.conformance.fixtures import Place
 from duerow.testing.faces import Face, unwrapped
 from duerow.testing.faults import at, watch
@@ -41,8 +44,10 @@ MEANINGS: list[tuple[list[int], type[DuerowError]]] = [
 @pytest.mark.parametrize(("codes", "meaning"), MEANINGS, ids=[meaning.__name__ for _, meaning in MEANINGS])
 def test_each_number_of_an_error_has_its_meaning(codes: list[int], meaning: type[DuerowError]) -> None:
     for code in codes:
-        found = MariaDB().explain(pymysql.err.OperationalError(code, "as the server says"))
-        assert type(found) is meaning, code
+        for dialect in (MariaDB(), MySQL()):
+            found = dialect.explain(pymysql.err.OperationalError(code, "as the server says"))
+            assert type(found) is meaning, code
+            assert dialect.product in str(found) or meaning in (SchemaOutdated, StoreRefused)
 
 
 def test_servers_that_cannot_keep_the_promises_are_refused() -> None:
@@ -51,12 +56,31 @@ def test_servers_that_cannot_keep_the_promises_are_refused() -> None:
     check(("5.5.5-10.6.0-MariaDB-log", 1, "MIXED"))
     check(("11.4.2-MariaDB", 1, "ROW"))
     for row, why in (
-        (("8.0.36", 0, "ROW"), "MySQL 8.0.36"),
         (("10.5.22-MariaDB", 0, "ROW"), "10.6 or later"),
         (("10.11.6-MariaDB", 1, "STATEMENT"), "binlog_format"),
     ):
         with pytest.raises(ConfigurationError, match=why):
             check(row)
+    check = MySQL().check_server
+    check(("8.0.19-log", 0, "STATEMENT"))
+    check(("9.7.4-2", 1, "ROW"))
+    for row, why in (
+        (("5.7.44", 0, "ROW"), "MySQL 5.7.44; duerow needs 8.0.19"),
+        (("8.0.11-TiDB-v7.5.0", 0, "ROW"), "duerow needs 8.0.19"),
+        (("8.4.3", 1, "STATEMENT"), "binlog_format"),
+    ):
+        with pytest.raises(ConfigurationError, match=why):
+            check(row)
+
+
+def test_which_server_it_is_a_connection_tells_and_not_its_address() -> None:
+    driver, greeted = create_mock_engine("mysql+pymysql://", print).dialect, SimpleNamespace
+    assert presumed("mysql://host/base") is MYSQL
+    assert presumed("mariadb+pymysql://host/base") is MARIADB
+    assert met(driver, greeted(get_server_info=lambda: "9.7.0")) is MYSQL
+    assert met(driver, greeted(get_server_info=lambda: "5.5.5-10.11.6-MariaDB-1")) is MARIADB
+    asked = SimpleNamespace(server_version_info=(10, 11), is_mariadb=True)
+    assert met(asked, greeted(get_server_info=lambda: "8.0.11 of a proxy")) is MARIADB
 
 
 @pytest.fixture
@@ -111,22 +135,22 @@ def test_a_connection_that_drops_in_mid_transaction_leaves_nothing_half_done(
         ),
         (
             "CONVERT TO CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci",
-            "CONVERT TO CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin",
-            "column content of table duerow_part compares text by utf8mb4_general_ci.* COLLATE utf8mb4_nopad_bin",
+            "CONVERT TO CHARACTER SET utf8mb4 COLLATE {bytewise}",
+            "column content of table duerow_part compares text by utf8mb4_general_ci.* COLLATE {bytewise}",
         ),
     ],
     ids=["engine", "collation"],
 )
 def test_tables_that_cannot_keep_the_promises_are_refused_when_a_handle_is_opened(
-    face: Face, bare_place: Place, superuser: Any, change: str, repair: str, why: str
+    face: Face, bare_place: Place, superuser: Any, bytewise: str, change: str, repair: str, why: str
 ) -> None:
     face.connect(bare_place.url, migrate=True, **bare_place.settings).close()
     table = f"`{bare_place.settings['schema']}`.duerow_part"
     superuser.execute(f"ALTER TABLE {table} {change}")
     for migrate in (False, True):
-        with pytest.raises(ConfigurationError, match=why):
+        with pytest.raises(ConfigurationError, match=why.format(bytewise=bytewise)):
             face.connect(bare_place.url, migrate=migrate, **bare_place.settings)
-    superuser.execute(f"ALTER TABLE {table} {repair}")
+    superuser.execute(f"ALTER TABLE {table} {repair.format(bytewise=bytewise)}")
     face.connect(bare_place.url, **bare_place.settings).close()
 
 
@@ -139,8 +163,9 @@ def test_a_transaction_that_lost_in_a_deadlock_is_carried_out_again(place: Place
         cursor = rival.cursor()
         # The one that has written less is the victim: the rival writes more, and holds the second row.
         cursor.executemany(
-            f"INSERT INTO {message} (queue, kind, payload, priority, status, first_due_at, attempts, token, created_at)"
-            " VALUES ('sms', 'json', %s, 0, 'new', NOW(), 0, 0, NOW())",
+            f"INSERT INTO {message}"
+            " (id, queue, kind, payload, priority, status, first_due_at, attempts, token, created_at)"
+            " VALUES (1000000 + %s, 'sms', 'json', '1', 0, 'new', NOW(), 0, 0, NOW())",
             [[number] for number in range(100)],
         )
         cursor.execute(f"UPDATE {message} SET attempts = attempts + 1 WHERE id = %s", [second.message.id])
@@ -167,10 +192,10 @@ def wait_until_locked(superuser: Any) -> None:
 
 
 @pytest.fixture
-def humble(mariadb_url: str, superuser: Any) -> Iterator[str]:
+def humble(server_url: str, superuser: Any) -> Iterator[str]:
     """The URL of a user without any rights to create."""
     superuser.execute("CREATE USER 'humble'@'127.0.0.1' IDENTIFIED BY 'pw'")
-    url = make_url(mariadb_url)
+    url = make_url(server_url)
     superuser.execute(f"GRANT SELECT ON `{url.database}`.* TO 'humble'@'127.0.0.1'")
     yield url.set(username="humble", password="pw").render_as_string(False)
     superuser.execute("DROP USER 'humble'@'127.0.0.1'")

@@ -7,10 +7,12 @@ from typing import Any, Final
 
 from sqlalchemy import (
     BigInteger,
+    CheckConstraint,
     Column,
     ColumnElement,
     FromClause,
     Integer,
+    Numeric,
     Table,
     Text,
     and_,
@@ -19,6 +21,9 @@ from sqlalchemy import (
     collate,
     func,
     literal,
+    literal_column,
+    null,
+    or_,
     select,
 )
 from sqlalchemy import Dialect as SqlDialect
@@ -56,12 +61,14 @@ OLDEST: Final = (8, 0, 19)
 """The first version on which everything here is documented to work."""
 
 
+_MOST_INTEGER: Final[ColumnElement[Any]] = literal_column("9223372036854775807")
+
+
 class MySQL(MariaDB):
     """What MySQL does otherwise."""
 
     product = "MySQL"
     bytewise = "utf8mb4_0900_bin"
-    checks_json = True  # else what is no JSON, or is nested deeper than 100 levels, would make each search fail
     answers_held = False
     numbers_given = True
     says_if_exists = False
@@ -83,16 +90,17 @@ class MySQL(MariaDB):
 
     def member(self, document: ColumnElement[Any], names: Sequence[str]) -> Member:
         """Look the path up with JSON_EXTRACT; its value is JSON of MySQL's own, of which JSON_TYPE tells the kind."""
-        path = literal("$" + "".join(map(step, names)), Text())
-        value = func.json_extract(document, path, type_=Text())
+        value = self._extract(document, names)
         kind = func.json_type(value, type_=Text())
         plain = func.json_unquote(value, type_=Text())
+        is_unsigned = kind == const("UNSIGNED INTEGER")  # most that need more than 32 bits
+        is_whole = or_(kind == const("INTEGER"), and_(is_unsigned, cast(value, Numeric(20, 0)) <= _MOST_INTEGER))
         return Member(
             absent=func.coalesce(kind, const("NULL")) == const("NULL"),
             text=collate(case((kind == const("STRING"), plain)), self.bytewise),
             boolean=collate(case((kind == const("BOOLEAN"), plain)), self.bytewise),
-            whole=case((kind == const("INTEGER"), cast(value, BigInteger))),
-            real=case((kind.in_([const("DOUBLE"), const("UNSIGNED INTEGER")]), AsFloat(value))),
+            whole=case((is_whole, cast(value, BigInteger))),
+            real=case((is_whole, null()), (or_(kind == const("DOUBLE"), is_unsigned), AsFloat(value))),
             json=cast(value, CHAR(charset="utf8mb4")),
         )
 
@@ -100,10 +108,15 @@ class MySQL(MariaDB):
         """Return the value if it is of the kind."""
         if kind in ("text", "boolean"):
             return super().key(document, names, kind)
-        path = literal("$" + "".join(map(step, names)), Text())
-        value = func.json_extract(document, path, type_=Text())
+        value = self._extract(document, names)
         numbers = [const("INTEGER"), const("UNSIGNED INTEGER"), const("DOUBLE")]
         return case((func.json_type(value, type_=Text()).in_(numbers), AsFloat(value)))
+
+    def _extract(self, document: ColumnElement[Any], names: Sequence[str]) -> ColumnElement[Any]:
+        """Return what a path leads to; null if the text is no JSON, or has a number that none can hold."""
+        path = literal("$" + "".join(map(step, names)), Text())
+        readable = case((func.json_valid(document), document))
+        return func.json_extract(readable, path, type_=Text())
 
     # Writes.
 
@@ -195,11 +208,18 @@ class MySQL(MariaDB):
         return [*([CreateSchema(schema, if_not_exists=True)] if schema else []), self.ddl(ids)]
 
     def ddl(self, statement: Any) -> Any:
-        """Let it run again, for which an index is looked for first."""
-        if not isinstance(statement, CreateIndex):
-            return super().ddl(statement)
-        index: Any = statement.element
-        return Checked(self._index(index.table, index.name), statement, there=False)
+        """Let it run again, for which an index is looked for first.
+
+        JSON_VALID fails, instead of saying no, for what is nested deeper than 100 levels; so no column takes that.
+        """
+        if isinstance(statement, CreateIndex):
+            index: Any = statement.element
+            return Checked(self._index(index.table, index.name), statement, there=False)
+        if isinstance(statement, CreateTable):
+            table: Any = statement.element
+            for name in [each.name for each in table.columns if each.type is self.json]:
+                table.append_constraint(CheckConstraint(func.json_valid(table.c[name]) >= const(0)))
+        return super().ddl(statement)
 
     def _lock(self, prefix: str, what: str) -> ColumnElement[Any]:
         """Return a name of the length that MySQL takes."""

@@ -1,0 +1,15 @@
+-- Let leases run until now + lease; return id, token and the new end of those that match and are not
+-- locked.
+SELECT STRAIGHT_JOIN sms_message.id, sms_message.sending_token, timestampadd(MICROSECOND, :lease, UTC_TIMESTAMP(6)) AS
+    timestampadd_1, sms_message.id AS id__1, UTC_TIMESTAMP(6) AS anon_1
+FROM (SELECT given_rows.`id`, given_rows.`token`, given_rows.nth_given
+FROM JSON_TABLE(:given, '$[*]' COLUMNS (`id` BIGINT PATH '$[0]', `token` BIGINT PATH '$[1]', nth_given FOR
+    ORDINALITY)) AS given_rows) AS given INNER
+JOIN sms_message ON sms_message.id = given.id AND sms_message.sending_token = given.token AND
+    sms_message.sending_due_at = sms_message.sending_leased_until
+FOR UPDATE OF sms_message SKIP LOCKED; UPDATE /*+ SET_VAR(sql_safe_updates = 0) SET_VAR(sql_mode =
+    'STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO') */ sms_message FORCE INDEX
+    (PRIMARY)
+SET sms_message.sending_due_at = timestampadd(MICROSECOND, :lease, CAST(:told AS DATETIME(6))),
+    sms_message.sending_leased_until = timestampadd(MICROSECOND, :lease, CAST(:told AS DATETIME(6)))
+WHERE sms_message.id IN :found

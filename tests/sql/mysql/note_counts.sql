@@ -1,0 +1,13 @@
+-- Keep what a process counted, in place of what it said of the same queues and minutes before.
+INSERT INTO duerow_counter (queue, minute, process, done, failed, dead, moved, waiting, handling) SELECT given.queue,
+    given.minute, given.process, given.done, given.failed, given.dead, given.moved, given.waiting, given.handling
+FROM (SELECT given_rows.`queue`, given_rows.`minute`, given_rows.`process`, given_rows.`done`, given_rows.`failed`,
+    given_rows.`dead`, given_rows.`moved`, given_rows.`waiting`, given_rows.`handling`, given_rows.nth_given
+FROM JSON_TABLE(:given, '$[*]' COLUMNS (`queue` VARCHAR(255) CHARACTER
+SET utf8mb4 COLLATE utf8mb4_0900_bin PATH '$[0]', `minute` DATETIME(6) PATH '$[1]', `process` VARCHAR(255) CHARACTER
+SET utf8mb4 COLLATE utf8mb4_0900_bin PATH '$[2]', `done` BIGINT PATH '$[3]', `failed` BIGINT PATH '$[4]', `dead`
+    BIGINT PATH '$[5]', `moved` BIGINT PATH '$[6]', `waiting` LONGTEXT CHARACTER
+SET utf8mb4 COLLATE utf8mb4_0900_bin PATH '$[7]', `handling` LONGTEXT CHARACTER
+SET utf8mb4 COLLATE utf8mb4_0900_bin PATH '$[8]', nth_given FOR ORDINALITY)) AS given_rows) AS given
+WHERE 1 = 1 ON DUPLICATE KEY UPDATE done = given.done, failed = given.failed, dead = given.dead, moved = given.moved,
+    waiting = given.waiting, handling = given.handling

@@ -1,0 +1,17 @@
+-- Read turns of a queue's history; made for one use, with the condition's values.
+SELECT duerow_history.id, duerow_history.token, duerow_history.queue, duerow_history.`key`, duerow_history.kind,
+    duerow_history.payload AS payload, duerow_history.headers AS headers, duerow_history.`group`,
+    duerow_history.priority, duerow_history.outcome, duerow_history.moved_to, duerow_history.attempts,
+    duerow_history.created_at, duerow_history.first_due_at, duerow_history.due_at, duerow_history.started_at,
+    duerow_history.finished_at, duerow_history.worker, duerow_history.error AS error
+FROM duerow_history
+WHERE duerow_history.queue = :queue_in AND duerow_history.outcome = :param_1 AND (CASE WHEN
+    (json_type(json_extract(duerow_history.payload, :param_2)) = 'INTEGER') THEN
+    CAST(json_extract(duerow_history.payload, :param_2) AS SIGNED INTEGER) END = :param_3 OR CASE WHEN
+    (json_type(json_extract(duerow_history.payload, :param_2)) IN ('DOUBLE', 'UNSIGNED INTEGER')) THEN
+    CAST(json_extract(duerow_history.payload, :param_2) AS DOUBLE) END = CAST(:param_4 AS DOUBLE)) AND (CASE WHEN
+    (json_type(json_extract(duerow_history.error, :param_5)) = 'STRING') THEN
+    json_unquote(json_extract(duerow_history.error, :param_5)) END COLLATE utf8mb4_0900_bin) LIKE :param_6 AND
+    (duerow_history.finished_at, duerow_history.id, duerow_history.token) < (:param_7, :param_8, :param_9)
+ORDER BY duerow_history.finished_at DESC, duerow_history.id DESC, duerow_history.token DESC
+LIMIT :limit_in

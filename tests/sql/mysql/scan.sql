@@ -1,0 +1,19 @@
+-- Read messages of many queues in the order of their ids, which alone serves it: `queues`, `statuses`.
+SELECT duerow_message.id, duerow_message.queue, duerow_message.payload AS payload, duerow_message.kind,
+    duerow_message.`key`, duerow_message.headers AS headers, duerow_message.`group`, duerow_message.priority,
+    duerow_message.status, coalesce(duerow_message.due_at, duerow_message.behind_at) AS coalesce_1,
+    duerow_message.first_due_at, duerow_message.attempts, duerow_message.token, duerow_message.leased_by,
+    duerow_message.leased_until, duerow_message.created_at, duerow_message.last_attempt_at, duerow_message.last_error
+    AS last_error
+FROM duerow_message
+WHERE (coalesce(duerow_message.queue, '') IN :queues_value) AND (coalesce(duerow_message.status, '') IN
+    :statuses_value) AND ((CASE WHEN (json_type(json_extract(duerow_message.payload, :param_1)) = 'INTEGER') THEN
+    CAST(json_extract(duerow_message.payload, :param_1) AS SIGNED INTEGER) END = :param_2 OR CASE WHEN
+    (json_type(json_extract(duerow_message.payload, :param_1)) IN ('DOUBLE', 'UNSIGNED INTEGER')) THEN
+    CAST(json_extract(duerow_message.payload, :param_1) AS DOUBLE) END = CAST(:param_3 AS DOUBLE)) AND
+    coalesce(duerow_message.attempts > :param_4, false) = 0 OR (CASE WHEN
+    (json_type(json_extract(duerow_message.headers, :param_5)) = 'STRING') THEN
+    json_unquote(json_extract(duerow_message.headers, :param_5)) END COLLATE utf8mb4_0900_bin) LIKE :param_6 AND
+    duerow_message.status IN (:param_7, :param_8)) AND duerow_message.id <= :last AND duerow_message.id > :after
+ORDER BY duerow_message.id
+LIMIT :limit_in

@@ -1,0 +1,2 @@
+-- Read the time.
+SELECT UTC_TIMESTAMP(6) AS anon_1

@@ -1,0 +1,87 @@
+"""MySQL and MariaDB: one set of tables, emptied before each test. `server_url` says where."""
+
+import uuid
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from typing import Any
+
+import pytest
+
+import duerow
+from duerow.testing.conformance.fixtures import Hold, Place
+from duerow.testing.faces import Face
+from tests.stores.mysql.callers import opened
+
+
+@pytest.fixture(scope="session")
+def superuser(server_url: str) -> Iterator[Any]:
+    """A cursor that looks behind the scenes, and tidies up."""
+    with closing(opened(server_url, autocommit=True)) as connection:
+        yield connection.cursor()
+
+
+@pytest.fixture(scope="session")
+def migrated(server_url: str) -> Place:
+    """Tables that all tests of a session use one after the other: to make them takes longer than most tests."""
+    place = Place(server_url, {"schema": f"tested_{uuid.uuid4().hex[:8]}"})
+    duerow.connect(place.url, migrate=True, **place.settings).close()
+    return place
+
+
+@pytest.fixture(scope="session")
+def tidied(migrated: Place, superuser: Any) -> list[str]:
+    """What empties all tables but the one that says which migrations were made."""
+    schema = migrated.settings["schema"]
+    superuser.execute(
+        "SELECT table_name FROM information_schema.tables WHERE table_schema = %s AND table_type = 'BASE TABLE'",
+        [schema],
+    )
+    names = [name for (name,) in superuser.fetchall() if name != "duerow_schema"]
+    return [f"DELETE FROM `{schema}`.`{name}`" for name in names]
+
+
+@pytest.fixture
+def place(migrated: Place, superuser: Any, tidied: list[str]) -> Place:
+    """The queues of this test."""
+    for statement in tidied:
+        superuser.execute(statement)
+    drop_indexes(migrated, superuser)
+    return migrated
+
+
+def drop_indexes(place: Place, superuser: Any) -> None:
+    """Leave no index of a payload field, whatever ran before: each is a column."""
+    table = f"`{place.settings['schema']}`.duerow_message"
+    superuser.execute(f"SHOW COLUMNS FROM {table} LIKE 'duerow_by_%'")
+    for name, *_ in superuser.fetchall():
+        superuser.execute(f"SHOW INDEX FROM {table} WHERE key_name = '{name}'")
+        index = f"DROP INDEX `{name}`, " if superuser.fetchall() else ""
+        superuser.execute(f"ALTER TABLE {table} {index}DROP COLUMN `{name}`")
+
+
+@pytest.fixture
+def bare_place(server_url: str, superuser: Any) -> Iterator[Place]:
+    """A place without any tables."""
+    schema = f"test_{uuid.uuid4().hex[:12]}"
+    yield Place(server_url, {"schema": schema})
+    superuser.execute(f"DROP DATABASE IF EXISTS `{schema}`")
+
+
+@pytest.fixture
+def crowd(face: Face) -> int:
+    """More than one statement takes; once, since both faces run the same plans."""
+    return 20_000 if face.name == "sync" else 6_000
+
+
+@pytest.fixture
+def hold(place: Place) -> Hold:
+    """Another session has the table for itself, so that everybody else must wait."""
+
+    @contextmanager
+    def holding() -> Iterator[None]:
+        with closing(opened(place.url)) as connection, connection.cursor() as cursor:
+            cursor.execute(f"LOCK TABLES `{place.settings['schema']}`.duerow_message WRITE")
+            yield
+            cursor.execute("UNLOCK TABLES")
+
+    return holding

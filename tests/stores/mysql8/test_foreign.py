@@ -1,0 +1,43 @@
+"""Payloads that somebody wrote with plain SQL: MySQL refuses what it could not look into, so no search fails."""
+
+import pymysql
+
+import duerow
+from duerow.testing.conformance.fixtures import Place
+from tests.stores.foreign import DOCUMENTS, QUESTIONS
+from tests.stores.mysql.test_foreign import Write, write
+
+__all__ = ["write"]
+
+TOO_DEEP = (3157, 3819)
+"""What the server says of JSON that is nested deeper than 100 levels, or of the check that meets it."""
+
+
+def test_no_payload_makes_a_search_fail(place: Place, write: Write) -> None:
+    refused = 0
+    with duerow.connect(place.url, **place.settings) as database:
+        queue = database.queue("mail")
+        queue.push({"a": 1})
+        for document in DOCUMENTS:
+            try:
+                write(document)
+            except pymysql.err.OperationalError as error:
+                assert error.args[0] in TOO_DEEP
+                refused += 1
+            for question in QUESTIONS:
+                held = len(queue.find(question)) + len(queue.find(f"not ({question})"))
+                assert held == 1, (document[:20], question)
+            queue.count(by="payload.a")
+    assert refused == sum(document.count("[") > 100 or document.count("{") > 100 for document in DOCUMENTS)
+
+
+def test_what_has_a_number_that_no_float_can_hold_has_no_members(place: Place, write: Write) -> None:
+    with duerow.connect(place.url, **place.settings) as database:
+        queue = database.queue("mail")
+        queue.push({"a": 1})
+        write('{"a": 1e400, "b": 1}')
+        assert [queue.count(question) for question in ("payload.a > 5", "payload.a < 5", "payload.b = 1")] == [0] * 3
+        write("no JSON")
+        assert queue.count("payload.a is null") == 1
+        write('{"a": 12345678901234567890}')
+        assert queue.count("payload.a > 12345678901234500000.0") == 1
