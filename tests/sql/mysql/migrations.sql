@@ -37,8 +37,10 @@ CREATE TABLE IF NOT EXISTS duerow_message (
 	live_group VARCHAR(255) GENERATED ALWAYS AS (IF(status IN ('new', 'error'), `group`, NULL)) STORED, 
 	lent_group VARCHAR(255) GENERATED ALWAYS AS (IF(leased_by IS NOT NULL, `group`, NULL)) STORED, 
 	PRIMARY KEY (id), 
-	CHECK (json_valid(payload)), 
-	CHECK (status IN ('new', 'error', 'done', 'dead'))
+	CHECK (status IN ('new', 'error', 'done', 'dead')), 
+	CHECK (json_valid(payload) >= 0), 
+	CHECK (json_valid(headers) >= 0), 
+	CHECK (json_valid(last_error) >= 0)
 )ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE utf8mb4_0900_bin;
 
 CREATE INDEX duerow_message_due ON duerow_message (queue, line, priority, due_at, id);
@@ -61,7 +63,7 @@ CREATE TABLE IF NOT EXISTS duerow_queue (
 	draining BOOL NOT NULL, 
 	definition LONGTEXT, 
 	PRIMARY KEY (name), 
-	CHECK (definition IS NULL OR json_valid(definition))
+	CHECK (json_valid(definition) >= 0)
 )ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE utf8mb4_0900_bin;
 
 CREATE TABLE IF NOT EXISTS duerow_consumer (
@@ -69,7 +71,7 @@ CREATE TABLE IF NOT EXISTS duerow_consumer (
 	about LONGTEXT NOT NULL, 
 	seen_at DATETIME(6) NOT NULL, 
 	PRIMARY KEY (name), 
-	CHECK (json_valid(about))
+	CHECK (json_valid(about) >= 0)
 )ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE utf8mb4_0900_bin;
 
 INSERT INTO duerow_schema (version, name) VALUES (2, '0002 queues');
@@ -81,7 +83,7 @@ CREATE TABLE IF NOT EXISTS duerow_schedule (
 	last_at DATETIME(6), 
 	version BIGINT NOT NULL, 
 	PRIMARY KEY (name), 
-	CHECK (json_valid(definition))
+	CHECK (json_valid(definition) >= 0)
 )ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE utf8mb4_0900_bin;
 
 CREATE INDEX duerow_schedule_due ON duerow_schedule (next_at);
@@ -109,7 +111,10 @@ CREATE TABLE IF NOT EXISTS duerow_history (
 	worker VARCHAR(700), 
 	error LONGTEXT, 
 	until DATETIME(6) NOT NULL, 
-	PRIMARY KEY (id, token)
+	PRIMARY KEY (id, token), 
+	CHECK (json_valid(payload) >= 0), 
+	CHECK (json_valid(headers) >= 0), 
+	CHECK (json_valid(error) >= 0)
 )ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE utf8mb4_0900_bin;
 
 CREATE TABLE IF NOT EXISTS duerow_remembered (
@@ -141,8 +146,8 @@ CREATE TABLE IF NOT EXISTS duerow_counter (
 	waiting LONGTEXT, 
 	handling LONGTEXT, 
 	PRIMARY KEY (queue, minute, process), 
-	CHECK (waiting IS NULL OR json_valid(waiting)), 
-	CHECK (handling IS NULL OR json_valid(handling))
+	CHECK (json_valid(waiting) >= 0), 
+	CHECK (json_valid(handling) >= 0)
 )ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE utf8mb4_0900_bin;
 
 CREATE INDEX duerow_counter_old ON duerow_counter (minute);
@@ -164,7 +169,8 @@ CREATE TABLE IF NOT EXISTS duerow_part (
 	set_id BIGINT NOT NULL, 
 	part_id BIGINT NOT NULL, 
 	content LONGTEXT NOT NULL, 
-	PRIMARY KEY (set_id, part_id)
+	PRIMARY KEY (set_id, part_id), 
+	CHECK (json_valid(content) >= 0)
 )ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE utf8mb4_0900_bin;
 
 CREATE TABLE IF NOT EXISTS duerow_pipeline (
@@ -172,7 +178,7 @@ CREATE TABLE IF NOT EXISTS duerow_pipeline (
 	definition LONGTEXT NOT NULL, 
 	version BIGINT NOT NULL, 
 	PRIMARY KEY (name), 
-	CHECK (json_valid(definition))
+	CHECK (json_valid(definition) >= 0)
 )ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE utf8mb4_0900_bin;
 
 INSERT INTO duerow_schema (version, name) VALUES (6, '0006 pipelines');
@@ -187,7 +193,8 @@ CREATE TABLE IF NOT EXISTS duerow_staging (
 	`lines` LONGTEXT NOT NULL, 
 	due DATETIME(6), 
 	staged_at DATETIME(6) NOT NULL, 
-	PRIMARY KEY (id)
+	PRIMARY KEY (id), 
+	CHECK (json_valid(`lines`) >= 0)
 )ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE utf8mb4_0900_bin;
 
 CREATE TABLE IF NOT EXISTS duerow_staged (
@@ -202,7 +209,9 @@ CREATE TABLE IF NOT EXISTS duerow_staged (
 	priority SMALLINT NOT NULL, 
 	due DATETIME(6), 
 	delay BIGINT, 
-	PRIMARY KEY (staging_id, place)
+	PRIMARY KEY (staging_id, place), 
+	CHECK (json_valid(payload) >= 0), 
+	CHECK (json_valid(headers) >= 0)
 )ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE utf8mb4_0900_bin;
 
 CREATE TABLE IF NOT EXISTS duerow_noted (
