@@ -51,10 +51,8 @@ _rows_of = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 def reads(table: Table, values: Mapping[str, Any]) -> dict[str, set[str]]:
     """Return which of the columns that are assigned to are read for the new value of each."""
-    return {
-        name: {part.name for part in _parts(value) if isinstance(part, Column) and part.table is table} & set(values)
-        for name, value in values.items()
-    }
+    parts = {name: set(_parts(value)) for name, value in values.items()}
+    return {name: {other for other in values if table.c[other] in parts[name]} for name in values}
 
 
 def in_order(read: Mapping[str, set[str]]) -> list[str]:
