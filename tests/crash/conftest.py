@@ -9,13 +9,14 @@ import pytest
 
 import duerow
 from duerow.testing.conformance.fixtures import Place
+from tests.servers.fixtures import ON_MYSQL
 
 KILLED = pytest.StashKey[Counter[str]]()
 
 Start = Callable[..., multiprocessing.Process]
 
 
-@pytest.fixture(params=["sqlite", "postgresql", "mariadb"])
+@pytest.fixture(params=["sqlite", "postgresql", "mariadb", *ON_MYSQL])
 def place(request: pytest.FixtureRequest, tmp_path: Any) -> Iterator[Place]:
     """A migrated database for one test, on each server that processes can share."""
     if request.param == "sqlite":

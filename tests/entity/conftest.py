@@ -22,9 +22,10 @@ from duerow.testing.workshop import blocking
 from tests.entity.faces import engine_of_face, queue_of_face
 from tests.entity.models import Base, Mail, engine_of
 from tests.entity.modes import AT_ONCE, Handler
+from tests.servers.fixtures import ON_MYSQL
 
 
-@pytest.fixture(params=["sqlite", "postgresql", "mariadb"])
+@pytest.fixture(params=["sqlite", "postgresql", "mariadb", *ON_MYSQL])
 def store(request: pytest.FixtureRequest) -> str:
     """The family of databases."""
     name: str = request.param

@@ -24,6 +24,7 @@ from duerow.testing.faces import AwaitedFace, Face, another
 from duerow.testing.faults import fail_at, watch
 from tests.entity.faces import engine_of_face, queue_of_face
 from tests.entity.models import Bill, Billing, Document, Letter, Mail
+from tests.servers.fixtures import ON_MYSQL
 
 ENDINGS: dict[str, Callable[[Any, Any], object]] = {
     "commit": lambda queue, mine: queue.commit(mine),
@@ -305,7 +306,7 @@ def _chosen() -> Exception:
     return pymysql.err.OperationalError(1213, "Deadlock found when trying to get lock; try restarting transaction")
 
 
-@pytest.mark.parametrize("store", ["postgresql", "mariadb"], indirect=True)  # SQLite knows no deadlock
+@pytest.mark.parametrize("store", ["postgresql", "mariadb", *ON_MYSQL], indirect=True)  # SQLite knows no deadlock
 def test_a_deadlock_of_a_transaction_of_ours_reaches_nobody(
     open_queue: Any, add: Any, look: Any, own_engine: Any, face: Any
 ) -> None:

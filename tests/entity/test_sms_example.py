@@ -18,13 +18,14 @@ from sqlalchemy.orm import Session
 from examples.sms.__main__ import main
 from examples.sms.producer import write_messages
 from examples.sms.tables import Base
+from tests.servers.fixtures import ON_MYSQL
 
 PAGE = Path(__file__).parents[2] / "examples" / "sms" / "README.md"
 BLOCK = re.compile(r"^<!-- (?P<name>[^>]*) -->\n```sql\n(?P<sql>.*?)^```$", re.DOTALL | re.MULTILINE)
 STATEMENTS = {found["name"]: found["sql"].strip().removesuffix(";") for found in BLOCK.finditer(PAGE.read_text())}
 
 
-@pytest.fixture(params=["sqlite", "postgresql", "mariadb"])
+@pytest.fixture(params=["sqlite", "postgresql", "mariadb", *ON_MYSQL])
 def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
     """The application's database."""
     if request.param == "sqlite":

@@ -25,12 +25,11 @@ def on_postgresql(schema: str, count: int) -> str:
     )
 
 
-def on_mariadb(schema: str, count: int) -> str:
-    """Return the statement that writes so many."""
-    past = "TIMESTAMPADD(MICROSECOND, -1000 * CAST(seq AS SIGNED), UTC_TIMESTAMP(6))"
-    until = f"CASE WHEN seq <= {EXPIRED} THEN {past} ELSE UTC_TIMESTAMP(6) + INTERVAL 1 DAY END"
-    values = _values(past, until).replace("+ n,", "+ seq,")
-    return f"INSERT INTO {schema}.duerow_history ({_COLUMNS}) SELECT {values} FROM seq_1_to_{count}"
+def on_mariadb(schema: str, numbers: str) -> str:
+    """Return the statement that writes as many as there are numbers `n` in a table."""
+    past = "TIMESTAMPADD(MICROSECOND, -1000 * n, UTC_TIMESTAMP(6))"
+    until = f"CASE WHEN n <= {EXPIRED} THEN {past} ELSE UTC_TIMESTAMP(6) + INTERVAL 1 DAY END"
+    return f"INSERT INTO {schema}.duerow_history ({_COLUMNS}) SELECT {_values(past, until)} FROM {numbers}"
 
 
 def on_sqlite(count: int) -> str:

@@ -1,4 +1,4 @@
-"""On MariaDB no operation reads more rows in a crowd than it does beside few messages."""
+"""On MySQL and MariaDB no operation reads more rows in a crowd than it does beside few messages."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from tests.plans.crowd import FEW, FULL, SMALL, Crowd, insertions
 from tests.plans.examining import OnMariadb
 from tests.plans.history import on_mariadb
 from tests.plans.operations import OPERATIONS, Operation
+from tests.servers.fixtures import ON_MYSQL
 from tests.stores.mysql.callers import opened
 
 MARGIN = 150
@@ -24,11 +25,23 @@ MARGIN = 150
 class Mariadb:
     """How MariaDB writes the crowd."""
 
+    prepare = "SET sql_mode = 'ANSI_QUOTES,PIPES_AS_CONCAT'"
+
     def series(self, count: int) -> str:
         return f"(SELECT CAST(seq AS SIGNED) AS n FROM seq_1_to_{max(count, 1)} WHERE {count} > 0) AS numbers"
 
     def moment(self, seconds: str) -> str:
         return f"TIMESTAMPADD(MICROSECOND, ({seconds}) * 1000000, UTC_TIMESTAMP(6))"
+
+
+class Mysql(Mariadb):
+    """How MySQL does."""
+
+    prepare = f"{Mariadb.prepare}, cte_max_recursion_depth = 10000000"
+
+    def series(self, count: int) -> str:
+        counted = f"SELECT 1 AS n UNION ALL SELECT n + 1 FROM counted WHERE n < {count}"
+        return f"(WITH RECURSIVE counted AS ({counted}) SELECT n FROM counted WHERE {count} > 0) AS numbers"
 
 
 @dataclass(frozen=True)
@@ -39,6 +52,13 @@ class Two:
     lonely: Place
 
 
+@pytest.fixture(scope="module", params=["mariadb", *ON_MYSQL])
+def server(request: pytest.FixtureRequest) -> str:
+    """Which of the two."""
+    name: str = request.param
+    return name
+
+
 @pytest.fixture(
     scope="module",
     params=[
@@ -46,29 +66,30 @@ class Two:
         pytest.param(FULL, id="full", marks=[pytest.mark.soak, pytest.mark.timeout(1_800)]),
     ],
 )
-def databases(request: pytest.FixtureRequest, mariadb_url: str) -> Iterator[Two]:
+def databases(request: pytest.FixtureRequest, server: str) -> Iterator[Two]:
     """Both, written."""
-    places = [Place(mariadb_url, {"schema": f"crowd_{uuid.uuid4().hex[:12]}"}) for _ in range(2)]
-    with closing(opened(mariadb_url, autocommit=True)) as connection, connection.cursor() as cursor:
-        cursor.execute("SET sql_mode = 'ANSI_QUOTES,PIPES_AS_CONCAT'")
+    url = request.getfixturevalue(f"{server}_url")
+    dialect = Mysql() if server == "mysql" else Mariadb()
+    places = [Place(url, {"schema": f"crowd_{uuid.uuid4().hex[:12]}"}) for _ in range(2)]
+    with closing(opened(url, autocommit=True)) as connection, connection.cursor() as cursor:
+        cursor.execute(dialect.prepare)
         try:
             for place, crowd in zip(places, (request.param, FEW), strict=True):
-                fill(cursor, place, crowd)
+                fill(cursor, place, crowd, dialect)
             yield Two(*places)
         finally:
             for place in places:
                 cursor.execute(f"DROP DATABASE IF EXISTS {place.settings['schema']}")
 
 
-def fill(cursor: object, place: Place, crowd: Crowd) -> None:
+def fill(cursor: object, place: Place, crowd: Crowd, dialect: Mariadb) -> None:
     """Make the tables and write the crowd."""
     duerow.connect(place.url, migrate=True, **place.settings).close()
     schema = place.settings["schema"]
     texts = [
-        text.replace(", key, kind", ', "key", kind')
-        for text in insertions(Mariadb(), f"{schema}.duerow_message", crowd)
+        text.replace(", key, kind", ', "key", kind') for text in insertions(dialect, f"{schema}.duerow_message", crowd)
     ]
-    for text in [*texts, on_mariadb(schema, crowd.history)]:
+    for text in [*texts, on_mariadb(schema, dialect.series(crowd.history))]:
         cursor.execute(text)  # type: ignore[attr-defined]
     cursor.execute(f"ANALYZE TABLE {schema}.duerow_message, {schema}.duerow_history")  # type: ignore[attr-defined]
 

@@ -22,6 +22,10 @@ VERSIONS = pytest.StashKey[dict[str, str]]()
 """What the servers said of themselves."""
 
 
+ON_MYSQL = ["mysql"] if given_url("mysql") else []
+"""For the parameters of tests that run on MySQL too, where there is one."""
+
+
 @pytest.fixture(scope="session")
 def postgresql_url(request: pytest.FixtureRequest) -> Iterator[str]:
     """A PostgreSQL for the session: `postgresql://duerow@127.0.0.1:PORT/duerow`."""

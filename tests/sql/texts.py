@@ -22,6 +22,7 @@ from duerow.stores.sql.dialects.mssql import SqlServer
 from duerow.stores.sql.dialects.mssql_text import written
 from duerow.stores.sql.dialects.mysql import MariaDB
 from duerow.stores.sql.dialects.mysql8 import MySQL
+from duerow.stores.sql.dialects.mysql8 import written as mysql_written
 from duerow.stores.sql.dialects.postgresql import PostgreSQL
 from duerow.stores.sql.dialects.sqlite import SQLite
 from duerow.stores.sql.plans import SqlStore
@@ -31,21 +32,12 @@ from duerow.stores.sql.statements.entities import EntityStatements
 from duerow.where import parse
 
 FOLDER = Path(__file__).parent
-
-
-def named(dialect: Any) -> Dialect:
-    """Return a dialect that writes values by name."""
-    dialect.paramstyle, dialect.positional = "named", False
-    written: Dialect = dialect
-    return written
-
-
 CLAUSES = re.compile(r"\s+(FROM|WHERE|SET|VALUES|RETURNING|ORDER BY|ON CONFLICT|FOR UPDATE|LIMIT|OUTPUT|JOIN|USING)\b")
 DIALECTS: dict[str, tuple[Any, Dialect]] = {
     "postgresql": (PostgreSQL(), postgresql.dialect(paramstyle="named")),
     "sqlite": (SQLite(), sqlite.dialect(paramstyle="named")),
     "mariadb": (MariaDB(), mysql.dialect(paramstyle="named", is_mariadb=True)),
-    "mysql": (MySQL(), named(MySQL().plain())),
+    "mysql": (MySQL(), mysql_written("named")),
     "mssql": (SqlServer(), written("named")),
 }
 OF_MESSAGES_ALONE = ("mssql",)

@@ -19,8 +19,8 @@ SET duerow_message.status = CASE WHEN (duerow_message.leased_until IS NOT NULL A
     duerow_message.last_attempt_at = CASE WHEN (duerow_message.leased_until IS NOT NULL AND found.attempts >=
     :attempts_in) THEN duerow_message.last_attempt_at ELSE CAST(:told AS DATETIME(6)) END, duerow_message.last_error =
     CASE WHEN (duerow_message.leased_until IS NOT NULL) THEN concat('{"message":', json_quote(concat('lease of ',
-    duerow_message.leased_by, ' ended at ', date_format(duerow_message.leased_until, '%%Y-%%m-%%d %%H:%%i:%%s'), '
-    UTC, attempt ', found.attempts, ' of ', coalesce(:attempts_in, 'any number'))),
+    duerow_message.leased_by, ' ended at ', date_format(duerow_message.leased_until, '%Y-%m-%d %H:%i:%s'), ' UTC,
+    attempt ', found.attempts, ' of ', coalesce(:attempts_in, 'any number'))),
     ',"traceback":null,"type":"LeaseEnded"}') ELSE duerow_message.last_error END, duerow_message.due_at = CASE WHEN
     (duerow_message.leased_until IS NOT NULL AND found.attempts >= :attempts_in) THEN NULL ELSE
     timestampadd(MICROSECOND, :lease, CAST(:told AS DATETIME(6))) END, duerow_message.leased_by = CASE WHEN

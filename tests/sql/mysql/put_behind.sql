@@ -6,7 +6,7 @@ FROM JSON_TABLE(:given, '$[*]' COLUMNS (`id` BIGINT PATH '$', nth_given FOR ORDI
     STRAIGHT_JOIN duerow_message ON duerow_message.id = given.id
 SET duerow_message.behind_at = duerow_message.due_at, duerow_message.last_error = CASE WHEN
     (duerow_message.leased_until IS NOT NULL) THEN concat('{"message":', json_quote(concat('lease of ',
-    duerow_message.leased_by, ' ended at ', date_format(duerow_message.leased_until, '%%Y-%%m-%%d %%H:%%i:%%s'), '
-    UTC, attempt ', duerow_message.attempts, ' of ', coalesce(:attempts_in, 'any number'))),
+    duerow_message.leased_by, ' ended at ', date_format(duerow_message.leased_until, '%Y-%m-%d %H:%i:%s'), ' UTC,
+    attempt ', duerow_message.attempts, ' of ', coalesce(:attempts_in, 'any number'))),
     ',"traceback":null,"type":"LeaseEnded"}') ELSE duerow_message.last_error END, duerow_message.due_at = NULL,
     duerow_message.leased_by = NULL, duerow_message.leased_until = NULL

@@ -64,6 +64,17 @@ OLDEST: Final = (8, 0, 19)
 _MOST_INTEGER: Final[ColumnElement[Any]] = literal_column("9223372036854775807")
 
 
+def written(paramstyle: str) -> SqlDialect:
+    """Return SQLAlchemy's dialect as it is once it has met MySQL 8.
+
+    Args:
+        paramstyle: how placeholders are written.
+    """
+    made = mysql.dialect(paramstyle=paramstyle)
+    made.use_mysql_for_share = made.supports_for_update_of = True
+    return made
+
+
 class MySQL(MariaDB):
     """What MySQL does otherwise."""
 
@@ -77,9 +88,7 @@ class MySQL(MariaDB):
 
     def plain(self) -> SqlDialect:
         """Return SQLAlchemy's dialect, as of MySQL 8, with placeholders by position."""
-        made = mysql.dialect(paramstyle="format")
-        made.use_mysql_for_share = made.supports_for_update_of = True
-        return made
+        return written("format")
 
     def check_version(self, version: str) -> None:
         """Raise unless it is MySQL 8.0.19 or later."""
