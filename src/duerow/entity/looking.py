@@ -247,8 +247,9 @@ class Looking(Generic[E]):
         """Return conditions for the table that hold of rows of the model alone, and may speak of what it inherits."""
         if not self._inherits:
             return which
-        found = select(*self._ids).select_from(self._model).where(*which).correlate(None)
-        return ((tuple_(*self._ids) if len(self._ids) > 1 else self._ids[0]).in_(found),)
+        # A table of its own, which DISTINCT makes it: not every database changes a table and reads it all the while.
+        found = select(*self._ids).select_from(self._model).where(*which).correlate(None).distinct().subquery("found")
+        return ((tuple_(*self._ids) if len(self._ids) > 1 else self._ids[0]).in_(select(*found.c)),)
 
     @property
     def _free(self) -> ColumnElement[bool]:

@@ -98,19 +98,22 @@ def _add(operations: Operations, wanted: AddQueueState) -> None:
 
 @Operations.implementation_for(DropQueueState)
 def _drop(operations: Operations, wanted: DropQueueState) -> None:
+    columns, indexes = state_columns(wanted.prefix), _indexes(wanted)
+    lacking = _lacking(operations, wanted, [*columns, *indexes]) if not operations.get_context().as_sql else set()
     with _beside_others(operations) as concurrently:
-        for index in _indexes(wanted):
-            _drop_index(operations, wanted, index, concurrently)
-    columns = state_columns(wanted.prefix)
-    lacking = _lacking(operations, wanted, columns) if not operations.get_context().as_sql else set()
+        for index in indexes:
+            if concurrently or index.name not in lacking:
+                _drop_index(operations, wanted, index, concurrently)
     for column in reversed(columns):
         if column.name not in lacking:
             operations.drop_column(wanted.table, column.name, schema=wanted.schema)
 
 
 def _drop_index(operations: Operations, wanted: _OfState, index: Index, concurrently: bool) -> None:
-    named: dict[str, Any] = {"table_name": wanted.table, "schema": wanted.schema, "if_exists": True}
-    operations.drop_index(str(index.name), **named, postgresql_concurrently=concurrently)
+    named: dict[str, Any] = {"table_name": wanted.table, "schema": wanted.schema}
+    if concurrently:  # of no use, it counts as lacking
+        named |= {"if_exists": True, "postgresql_concurrently": True}
+    operations.drop_index(str(index.name), **named)
 
 
 def _lacking(operations: Operations, wanted: _OfState, parts: Iterable[Column[Any] | Index]) -> set[str]:

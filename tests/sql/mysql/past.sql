@@ -8,21 +8,21 @@ FROM duerow_history
 WHERE duerow_history.queue = :queue_in AND duerow_history.outcome = :param_1 AND (CASE WHEN
     (json_type(json_extract(CASE WHEN json_valid(duerow_history.payload) THEN duerow_history.payload END, :param_2)) =
     'INTEGER' OR json_type(json_extract(CASE WHEN json_valid(duerow_history.payload) THEN duerow_history.payload END,
-    :param_2)) = 'UNSIGNED INTEGER' AND CAST(json_extract(CASE WHEN json_valid(duerow_history.payload) THEN
-    duerow_history.payload END, :param_2) AS DECIMAL(20, 0)) <= 9223372036854775807) THEN CAST(json_extract(CASE WHEN
-    json_valid(duerow_history.payload) THEN duerow_history.payload END, :param_2) AS SIGNED INTEGER) END = :param_3 OR
-    CASE WHEN (json_type(json_extract(CASE WHEN json_valid(duerow_history.payload) THEN duerow_history.payload END,
-    :param_2)) = 'INTEGER' OR json_type(json_extract(CASE WHEN json_valid(duerow_history.payload) THEN
-    duerow_history.payload END, :param_2)) = 'UNSIGNED INTEGER' AND CAST(json_extract(CASE WHEN
-    json_valid(duerow_history.payload) THEN duerow_history.payload END, :param_2) AS DECIMAL(20, 0)) <=
-    9223372036854775807) THEN NULL WHEN (json_type(json_extract(CASE WHEN json_valid(duerow_history.payload) THEN
-    duerow_history.payload END, :param_2)) = 'DOUBLE' OR json_type(json_extract(CASE WHEN
-    json_valid(duerow_history.payload) THEN duerow_history.payload END, :param_2)) = 'UNSIGNED INTEGER') THEN
-    CAST(json_extract(CASE WHEN json_valid(duerow_history.payload) THEN duerow_history.payload END, :param_2) AS
-    DOUBLE) END = CAST(:param_4 AS DOUBLE)) AND (CASE WHEN (json_type(json_extract(CASE WHEN
-    json_valid(duerow_history.error) THEN duerow_history.error END, :param_5)) = 'STRING') THEN
-    json_unquote(json_extract(CASE WHEN json_valid(duerow_history.error) THEN duerow_history.error END, :param_5)) END
-    COLLATE utf8mb4_0900_bin) LIKE :param_6 AND (duerow_history.finished_at, duerow_history.id, duerow_history.token)
-    < (:param_7, :param_8, :param_9)
+    :param_2)) = 'UNSIGNED INTEGER' AND CAST(json_unquote(json_extract(CASE WHEN json_valid(duerow_history.payload)
+    THEN duerow_history.payload END, :param_2)) AS DECIMAL(20, 0)) <= 9223372036854775807) THEN CAST(json_extract(CASE
+    WHEN json_valid(duerow_history.payload) THEN duerow_history.payload END, :param_2) AS SIGNED INTEGER) END =
+    :param_3 OR CASE WHEN (json_type(json_extract(CASE WHEN json_valid(duerow_history.payload) THEN
+    duerow_history.payload END, :param_2)) = 'INTEGER' OR json_type(json_extract(CASE WHEN
+    json_valid(duerow_history.payload) THEN duerow_history.payload END, :param_2)) = 'UNSIGNED INTEGER' AND
+    CAST(json_unquote(json_extract(CASE WHEN json_valid(duerow_history.payload) THEN duerow_history.payload END,
+    :param_2)) AS DECIMAL(20, 0)) <= 9223372036854775807) THEN NULL WHEN (json_type(json_extract(CASE WHEN
+    json_valid(duerow_history.payload) THEN duerow_history.payload END, :param_2)) = 'DOUBLE' OR
+    json_type(json_extract(CASE WHEN json_valid(duerow_history.payload) THEN duerow_history.payload END, :param_2)) =
+    'UNSIGNED INTEGER') THEN CAST(json_extract(CASE WHEN json_valid(duerow_history.payload) THEN
+    duerow_history.payload END, :param_2) AS DOUBLE) END = CAST(:param_4 AS DOUBLE)) AND (CASE WHEN
+    (json_type(json_extract(CASE WHEN json_valid(duerow_history.error) THEN duerow_history.error END, :param_5)) =
+    'STRING') THEN json_unquote(json_extract(CASE WHEN json_valid(duerow_history.error) THEN duerow_history.error END,
+    :param_5)) END COLLATE utf8mb4_0900_bin) LIKE :param_6 AND (duerow_history.finished_at, duerow_history.id,
+    duerow_history.token) < (:param_7, :param_8, :param_9)
 ORDER BY duerow_history.finished_at DESC, duerow_history.id DESC, duerow_history.token DESC
 LIMIT :limit_in

@@ -10,21 +10,21 @@ WHERE (coalesce(duerow_message.queue, '') IN :queues_value) AND (coalesce(duerow
     :statuses_value) AND ((CASE WHEN (json_type(json_extract(CASE WHEN json_valid(duerow_message.payload) THEN
     duerow_message.payload END, :param_1)) = 'INTEGER' OR json_type(json_extract(CASE WHEN
     json_valid(duerow_message.payload) THEN duerow_message.payload END, :param_1)) = 'UNSIGNED INTEGER' AND
+    CAST(json_unquote(json_extract(CASE WHEN json_valid(duerow_message.payload) THEN duerow_message.payload END,
+    :param_1)) AS DECIMAL(20, 0)) <= 9223372036854775807) THEN CAST(json_extract(CASE WHEN
+    json_valid(duerow_message.payload) THEN duerow_message.payload END, :param_1) AS SIGNED INTEGER) END = :param_2 OR
+    CASE WHEN (json_type(json_extract(CASE WHEN json_valid(duerow_message.payload) THEN duerow_message.payload END,
+    :param_1)) = 'INTEGER' OR json_type(json_extract(CASE WHEN json_valid(duerow_message.payload) THEN
+    duerow_message.payload END, :param_1)) = 'UNSIGNED INTEGER' AND CAST(json_unquote(json_extract(CASE WHEN
+    json_valid(duerow_message.payload) THEN duerow_message.payload END, :param_1)) AS DECIMAL(20, 0)) <=
+    9223372036854775807) THEN NULL WHEN (json_type(json_extract(CASE WHEN json_valid(duerow_message.payload) THEN
+    duerow_message.payload END, :param_1)) = 'DOUBLE' OR json_type(json_extract(CASE WHEN
+    json_valid(duerow_message.payload) THEN duerow_message.payload END, :param_1)) = 'UNSIGNED INTEGER') THEN
     CAST(json_extract(CASE WHEN json_valid(duerow_message.payload) THEN duerow_message.payload END, :param_1) AS
-    DECIMAL(20, 0)) <= 9223372036854775807) THEN CAST(json_extract(CASE WHEN json_valid(duerow_message.payload) THEN
-    duerow_message.payload END, :param_1) AS SIGNED INTEGER) END = :param_2 OR CASE WHEN (json_type(json_extract(CASE
-    WHEN json_valid(duerow_message.payload) THEN duerow_message.payload END, :param_1)) = 'INTEGER' OR
-    json_type(json_extract(CASE WHEN json_valid(duerow_message.payload) THEN duerow_message.payload END, :param_1)) =
-    'UNSIGNED INTEGER' AND CAST(json_extract(CASE WHEN json_valid(duerow_message.payload) THEN duerow_message.payload
-    END, :param_1) AS DECIMAL(20, 0)) <= 9223372036854775807) THEN NULL WHEN (json_type(json_extract(CASE WHEN
-    json_valid(duerow_message.payload) THEN duerow_message.payload END, :param_1)) = 'DOUBLE' OR
-    json_type(json_extract(CASE WHEN json_valid(duerow_message.payload) THEN duerow_message.payload END, :param_1)) =
-    'UNSIGNED INTEGER') THEN CAST(json_extract(CASE WHEN json_valid(duerow_message.payload) THEN
-    duerow_message.payload END, :param_1) AS DOUBLE) END = CAST(:param_3 AS DOUBLE)) AND
-    coalesce(duerow_message.attempts > :param_4, false) = 0 OR (CASE WHEN (json_type(json_extract(CASE WHEN
-    json_valid(duerow_message.headers) THEN duerow_message.headers END, :param_5)) = 'STRING') THEN
-    json_unquote(json_extract(CASE WHEN json_valid(duerow_message.headers) THEN duerow_message.headers END, :param_5))
-    END COLLATE utf8mb4_0900_bin) LIKE :param_6 AND duerow_message.status IN (:param_7, :param_8)) AND
+    DOUBLE) END = CAST(:param_3 AS DOUBLE)) AND coalesce(duerow_message.attempts > :param_4, false) = 0 OR (CASE WHEN
+    (json_type(json_extract(CASE WHEN json_valid(duerow_message.headers) THEN duerow_message.headers END, :param_5)) =
+    'STRING') THEN json_unquote(json_extract(CASE WHEN json_valid(duerow_message.headers) THEN duerow_message.headers
+    END, :param_5)) END COLLATE utf8mb4_0900_bin) LIKE :param_6 AND duerow_message.status IN (:param_7, :param_8)) AND
     duerow_message.id <= :last AND duerow_message.id > :after
 ORDER BY duerow_message.id
 LIMIT :limit_in

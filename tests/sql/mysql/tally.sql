@@ -7,13 +7,13 @@ FROM duerow_message
 WHERE duerow_message.queue = :queue_in AND ((CASE WHEN (json_type(json_extract(CASE WHEN
     json_valid(duerow_message.payload) THEN duerow_message.payload END, :param_2)) = 'INTEGER' OR
     json_type(json_extract(CASE WHEN json_valid(duerow_message.payload) THEN duerow_message.payload END, :param_2)) =
-    'UNSIGNED INTEGER' AND CAST(json_extract(CASE WHEN json_valid(duerow_message.payload) THEN duerow_message.payload
-    END, :param_2) AS DECIMAL(20, 0)) <= 9223372036854775807) THEN CAST(json_extract(CASE WHEN
+    'UNSIGNED INTEGER' AND CAST(json_unquote(json_extract(CASE WHEN json_valid(duerow_message.payload) THEN
+    duerow_message.payload END, :param_2)) AS DECIMAL(20, 0)) <= 9223372036854775807) THEN CAST(json_extract(CASE WHEN
     json_valid(duerow_message.payload) THEN duerow_message.payload END, :param_2) AS SIGNED INTEGER) END = :param_3 OR
     CASE WHEN (json_type(json_extract(CASE WHEN json_valid(duerow_message.payload) THEN duerow_message.payload END,
     :param_2)) = 'INTEGER' OR json_type(json_extract(CASE WHEN json_valid(duerow_message.payload) THEN
-    duerow_message.payload END, :param_2)) = 'UNSIGNED INTEGER' AND CAST(json_extract(CASE WHEN
-    json_valid(duerow_message.payload) THEN duerow_message.payload END, :param_2) AS DECIMAL(20, 0)) <=
+    duerow_message.payload END, :param_2)) = 'UNSIGNED INTEGER' AND CAST(json_unquote(json_extract(CASE WHEN
+    json_valid(duerow_message.payload) THEN duerow_message.payload END, :param_2)) AS DECIMAL(20, 0)) <=
     9223372036854775807) THEN NULL WHEN (json_type(json_extract(CASE WHEN json_valid(duerow_message.payload) THEN
     duerow_message.payload END, :param_2)) = 'DOUBLE' OR json_type(json_extract(CASE WHEN
     json_valid(duerow_message.payload) THEN duerow_message.payload END, :param_2)) = 'UNSIGNED INTEGER') THEN

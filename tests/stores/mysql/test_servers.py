@@ -100,14 +100,17 @@ def end_sessions(superuser: Any) -> Callable[[], None]:
     return end
 
 
-def test_a_session_that_was_ended_is_not_used_again(face: Face, place: Place, end_sessions: Callable[[], None]) -> None:
+def test_a_session_that_was_ended_is_not_used_again(
+    face: Face, place: Place, end_sessions: Callable[[], None], bytewise: str
+) -> None:
     with face.connect(place.url, **place.settings) as db:
         queue = db.queue("mail")
         queue.push(1)
         end_sessions()
         with pytest.raises(StoreUnavailable) as broken:
             queue.push(2)
-        assert broken.value.outcome == "unknown"
+        # On MySQL a push is a transaction, and broke off before its end.
+        assert broken.value.outcome == ("none" if bytewise == MYSQL.bytewise else "unknown")
         queue.push(3)
         assert [message.payload for message in queue.find()] == [1, 3]
 

@@ -14,11 +14,13 @@ from sqlalchemy import (
     Integer,
     Numeric,
     Table,
+    TableClause,
     Text,
     and_,
     case,
     cast,
     collate,
+    column,
     func,
     literal,
     literal_column,
@@ -95,6 +97,14 @@ class MySQL(MariaDB):
         if numbers_of(version) < OLDEST:
             raise ConfigurationError(f"this server is MySQL {version}; duerow needs 8.0.19 or later")
 
+    def server(self) -> Executable:
+        """Ask for the version, and for what READ COMMITTED needs, which will be no variable for ever."""
+        names = column("variable_name"), column("variable_value")
+        known = TableClause("session_variables", *names, schema="performance_schema")
+        logged = select(known.c.variable_value).where(known.c.variable_name == const("binlog_format"))
+        logs = literal_column("@@log_bin").label("logs")
+        return select(func.version(), logs, func.coalesce(logged.scalar_subquery(), const("ROW")).label("format"))
+
     # JSON.
 
     def member(self, document: ColumnElement[Any], names: Sequence[str]) -> Member:
@@ -103,7 +113,7 @@ class MySQL(MariaDB):
         kind = func.json_type(value, type_=Text())
         plain = func.json_unquote(value, type_=Text())
         is_unsigned = kind == const("UNSIGNED INTEGER")  # most that need more than 32 bits
-        is_whole = or_(kind == const("INTEGER"), and_(is_unsigned, cast(value, Numeric(20, 0)) <= _MOST_INTEGER))
+        is_whole = or_(kind == const("INTEGER"), and_(is_unsigned, cast(plain, Numeric(20, 0)) <= _MOST_INTEGER))
         return Member(
             absent=func.coalesce(kind, const("NULL")) == const("NULL"),
             text=collate(case((kind == const("STRING"), plain)), self.bytewise),
