@@ -10,7 +10,7 @@ FROM duerow_message
 WHERE duerow_message.queue = :queue_in AND duerow_message.stopped = 1
 LIMIT :limit_in) AS stopped) AS anon_2, (SELECT count(*) AS count_3
 FROM (SELECT duerow_message.id AS id
-FROM duerow_message
+FROM duerow_message FORCE INDEX (duerow_message_group)
 WHERE duerow_message.queue = :queue_in AND duerow_message.live_group IS NOT NULL AND duerow_message.due_at IS NULL AND
     duerow_message.behind_at IS NOT NULL
 LIMIT :limit_in) AS waiting) AS anon_3, coalesce((SELECT duerow_queue.paused

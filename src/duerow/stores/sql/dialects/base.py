@@ -462,6 +462,10 @@ class Dialect(Protocol):
         """Return a query of rows of a line so that it walks the line's index, and locks no more than it answers."""
         ...
 
+    def by_group(self, found: Select[Any], table: Table) -> Select[Any]:
+        """Return a query of rows that are in groups so that it looks at no others."""
+        ...
+
     def among(self, column: ColumnElement[Any], name: str) -> ColumnElement[bool]:
         """Return that a column is one of the bound values that are packed as the column `value` under this name."""
         ...

@@ -154,6 +154,10 @@ class MariaDB(Writes, Server):
         index = self.plain().identifier_preparer.quote(table.info.get(LINE, f"{table.name}_due"))
         return found.with_hint(table, f"FORCE INDEX ({index})")
 
+    def by_group(self, found: Select[Any], table: Table) -> Select[Any]:
+        """Return it as it is."""
+        return found
+
     def ended_lease(self, message: Table, attempts: ColumnElement[Any]) -> ColumnElement[Any]:
         """Return the failure of the attempt whose lease ended unsettled, as JSON text."""
         ended = func.date_format(message.c.leased_until, const("%Y-%m-%d %H:%i:%s"))
@@ -251,8 +255,8 @@ class MariaDB(Writes, Server):
 
     def _things(self, catalogue: str, kind: str, table: Table, name: str | None = None) -> Select[Any]:
         """Return a query for what a table has, or for one thing of it."""
-        places = (column("table_schema"), column("table_name"))
-        known = TableClause(catalogue, *places, column(kind), schema="information_schema")
+        names = ("table_schema", "table_name", kind)
+        known = TableClause(catalogue, *(column(name) for name in names), schema="information_schema")
         here = (known.c.table_schema == schema_of(table), known.c.table_name == table.name)
         found = select(known.c[kind], const(1)).where(*here)
         return found if name is None else found.where(known.c[kind] == const(name))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from operator import eq
 from typing import Any, Final
 
 from sqlalchemy import (
@@ -13,6 +14,7 @@ from sqlalchemy import (
     FromClause,
     Integer,
     Numeric,
+    Select,
     Table,
     TableClause,
     Text,
@@ -33,6 +35,7 @@ from sqlalchemy.dialects import mysql
 from sqlalchemy.dialects.mysql import CHAR
 from sqlalchemy.schema import CreateIndex, CreateSchema, CreateTable
 from sqlalchemy.sql.base import Executable
+from sqlalchemy.sql.elements import BinaryExpression
 from sqlalchemy.sql.visitors import replacement_traverse
 
 from duerow.errors import ConfigurationError
@@ -40,6 +43,8 @@ from duerow.store import IndexKind
 from duerow.stores.sql.dialects.base import Member, const
 from duerow.stores.sql.dialects.mysql import MariaDB
 from duerow.stores.sql.dialects.mysql8_writes import (
+    AddMessages,
+    AddRows,
     ChangeInOrder,
     Numbered,
     Numbers,
@@ -47,8 +52,6 @@ from duerow.stores.sql.dialects.mysql8_writes import (
     Told,
     ids_table,
     in_order,
-    insert,
-    insert_messages,
     ordered,
     passing,
     reads,
@@ -99,11 +102,13 @@ class MySQL(MariaDB):
 
     def server(self) -> Executable:
         """Ask for the version, and for what READ COMMITTED needs, which will be no variable for ever."""
-        names = column("variable_name"), column("variable_value")
-        known = TableClause("session_variables", *names, schema="performance_schema")
+        names = ("variable_name", "variable_value")
+        known = TableClause("session_variables", *(column(name) for name in names), schema="performance_schema")
         logged = select(known.c.variable_value).where(known.c.variable_name == const("binlog_format"))
-        logs = literal_column("@@log_bin").label("logs")
-        return select(func.version(), logs, func.coalesce(logged.scalar_subquery(), const("ROW")).label("format"))
+        logs: ColumnElement[Any] = literal_column("@@log_bin")
+        return select(
+            func.version(), logs.label("logs"), func.coalesce(logged.scalar_subquery(), const("ROW")).label("format")
+        )
 
     # JSON.
 
@@ -137,12 +142,24 @@ class MySQL(MariaDB):
         readable = case((func.json_valid(document), document))
         return func.json_extract(readable, path, type_=Text())
 
+    # Reads.
+
+    def first(self, column: ColumnElement[Any], *which: ColumnElement[bool]) -> Select[Any]:
+        """Return the first in the index, in an order that names what it begins with: else it is sorted for each row."""
+        begin = [each.left for each in which if isinstance(each, BinaryExpression) and each.operator is eq]
+        return select(column).where(*which).order_by(*begin, column).limit(const(1))
+
+    def by_group(self, found: Select[Any], table: Table) -> Select[Any]:
+        """Name the index: another one that begins with the queue would do as well, and has all of its rows."""
+        index = self.plain().identifier_preparer.quote(f"{table.name}_group")
+        return found.with_hint(table, f"FORCE INDEX ({index})")
+
     # Writes.
 
     def insert(self, table: Table) -> Any:
         """Return an INSERT; of messages, one that gives them their ids."""
         is_messages = "due_at" in table.c and "place_at" in table.c
-        return insert_messages(table, self._numbers(table.name, table.schema)) if is_messages else insert(table)
+        return AddMessages(table, self._numbers(table.name, table.schema)) if is_messages else AddRows(table)
 
     def _numbers(self, message: str, schema: str | None) -> Numbers:
         ids = ids_table(message, schema)
@@ -195,7 +212,7 @@ class MySQL(MariaDB):
     def add_new(self, table: Table, values: Mapping[str, ColumnElement[Any]], key: ColumnElement[Any]) -> Executable:
         """Look for the row, add it if there is none, and look again."""
         look = select(key).where(key == values[key.name]).with_for_update()
-        return Adding(look, insert(table).values(dict(values)))
+        return Adding(look, AddRows(table).values(dict(values)))
 
     def put(
         self,

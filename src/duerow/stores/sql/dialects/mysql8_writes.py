@@ -143,8 +143,9 @@ class Numbers(InParts):
 
     def __init__(self, ids: Table, remove: Remove) -> None:
         self.ids = ids
-        first, stride = func.last_insert_id(), literal_column("@@auto_increment_increment")
-        super().__init__(_empty_rows(ids, 1), select(first.label("first"), stride.label("stride")), remove)
+        stride: ColumnElement[Any] = literal_column("@@auto_increment_increment")
+        read = select(func.last_insert_id().label("first"), stride.label("stride"))
+        super().__init__(_empty_rows(ids, 1), read, remove)
 
     def parts(self, values: Mapping[str, Any]) -> Answer:
         """Answer them, ascending."""
@@ -209,22 +210,25 @@ class Numbered(InParts):
         return ids if self.read is None else list((yield Step(next(steps), bound)))
 
 
-def numbered(numbers: Numbers, table: Table, names: Sequence[str], rows: Select[Any]) -> Numbered:
+def numbered(numbers: Numbers, table: Any, names: Sequence[str], rows: Select[Any]) -> Numbered:
     """Return what adds the rows of a query, each with an id: given ones in their order, others in that of the query."""
+    first: ColumnElement[Any] = bindparam(FIRST, type_=BigInteger(), required=True)
+    stride: ColumnElement[Any] = bindparam(STRIDE, type_=BigInteger(), required=True)
+
+    def added(id: ColumnElement[Any]) -> AddRows:
+        made: AddRows = AddRows(table).from_select([*names, "id"], rows.add_columns(id))
+        return made
+
     sources = rows.get_final_froms()
-    first = bindparam(FIRST, type_=BigInteger(), required=True)
     if not sources:
-        id: ColumnElement[Any] = first
-        added = insert(table).from_select([*names, "id"], rows.add_columns(id))
-        return Numbered(added, numbers, read=_created(table))
+        return Numbered(added(first), numbers, read=_created(table))
     given = next((each for each in sources if NTH in each.c), None)
-    place = func.row_number().over(order_by=list(rows._order_by_clauses)) if given is None else given.c[NTH]
-    id = first + (place - const(1)) * bindparam(STRIDE, type_=BigInteger(), required=True)
-    added = insert(table).from_select([*names, "id"], rows.add_columns(id))
     if given is not None:
-        return Numbered(added, numbers)
-    shown = rows.order_by(None).with_only_columns(literal_column("1"), maintain_column_froms=True)
-    return Numbered(added, numbers, count=select(func.count()).select_from(shown.subquery("fresh")))
+        return Numbered(added(first + (given.c[NTH] - const(1)) * stride), numbers)
+    place = func.row_number().over(order_by=list(rows._order_by_clauses))
+    one: ColumnElement[Any] = literal_column("1")
+    shown = rows.order_by(None).with_only_columns(one, maintain_column_froms=True).subquery("fresh")
+    return Numbered(added(first + (place - const(1)) * stride), numbers, count=select(func.count()).select_from(shown))
 
 
 def _created(table: Table) -> Select[Any]:
@@ -254,7 +258,7 @@ class Told(InParts):
         return list((yield Step(read, {FOUND: tuple(ids)})))
 
 
-class insert(Insert):
+class AddRows(Insert):
     """An INSERT that knows what it adds.
 
     Attributes:
@@ -287,7 +291,7 @@ class insert(Insert):
         return self.rows.get_final_froms()[0]
 
 
-class insert_messages(insert):
+class AddMessages(AddRows):
     """An INSERT of messages, which have their ids or get them first.
 
     Args:
@@ -305,7 +309,7 @@ class insert_messages(insert):
         """Add one message."""
         (told,) = given
         first = bindparam(FIRST, type_=BigInteger(), required=True)
-        return Numbered(insert(self.table).values({**told, "id": first}), self.numbers)
+        return Numbered(AddRows(self.table).values({**told, "id": first}), self.numbers)
 
     def from_select(self, names: Any, rows: Any, include_defaults: bool = True) -> Any:
         """Add what a query reads."""

@@ -233,6 +233,10 @@ class WritesReturnRows(ABC):
         """Return it as it is."""
         return found
 
+    def by_group(self, found: Select[Any], table: Table) -> Select[Any]:
+        """Return it as it is."""
+        return found
+
     def id_column(self, prefix: str, schema: str | None) -> Column[int]:
         """Return an identity; SQLite numbers rows by INTEGER PRIMARY KEY only."""
         return self.number_column()

@@ -249,8 +249,9 @@ class Reading(Core):
         }
         parts = []
         for name, which in kinds.items():
-            some = select(columns.id).where(self._of_queue, *which).limit(limit).subquery(name)
-            parts.append(select(func.count()).select_from(some).scalar_subquery())
+            some = select(columns.id).where(self._of_queue, *which).limit(limit)
+            some = self.dialect.by_group(some, self.message) if which is behind else some
+            parts.append(select(func.count()).select_from(some.subquery(name)).scalar_subquery())
         return Statement(select(*parts, self._paused, self.now))
 
     @cached_property
