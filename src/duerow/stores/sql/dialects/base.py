@@ -357,6 +357,12 @@ class Dialect(Protocol):
         """Return what takes rows away whose primary keys a query reads; `which` says the same as a condition."""
         ...
 
+    def remove_where(
+        self, table: Table, which: Sequence[ColumnElement[bool]], returning: Sequence[ColumnElement[Any]]
+    ) -> Executable:
+        """Return what takes the rows away of which something holds, which are few, and answers them."""
+        ...
+
     def add_free(
         self,
         added: Any,

@@ -196,6 +196,13 @@ class MySQL(MariaDB):
         told = {name: replacement_traverse(bound(value), {}, tell) for name, value in values.items()}
         return self.changes(table, found, self._is_one(table, found), told)
 
+    def remove_where(
+        self, table: Table, which: Sequence[ColumnElement[bool]], returning: Sequence[ColumnElement[Any]]
+    ) -> Executable:
+        """Lock the rows, reading what they are, and take them away."""
+        picked = select(*table.primary_key).where(*which).with_for_update()
+        return self.remove_picked(table, picked, which, returning)
+
     def add_free(
         self,
         added: Any,

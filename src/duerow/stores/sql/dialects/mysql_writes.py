@@ -17,6 +17,7 @@ from sqlalchemy import (
     bindparam,
     case,
     cast,
+    delete,
     func,
     literal_column,
     select,
@@ -219,6 +220,12 @@ class Writes(Values):
     def _locked(self, table: Table, lock: Select[Any], write: Change | Remove, kept: int = 0) -> Locked:
         is_joined = isinstance(write, Remove) or (isinstance(write.given, Subquery) and write.given.name == FOUND)
         return Locked(lock, write, len(table.primary_key) + kept, packed if is_joined else _listed)
+
+    def remove_where(
+        self, table: Table, which: Sequence[ColumnElement[bool]], returning: Sequence[ColumnElement[Any]]
+    ) -> Executable:
+        """Return a DELETE."""
+        return delete(table).where(*which).returning(*returning)
 
     def add_free(
         self,

@@ -120,6 +120,12 @@ class WritesReturnRows(ABC):
         gone = delete(table).where(*which)
         return gone.returning(*returning) if returning else gone
 
+    def remove_where(
+        self, table: Table, which: Sequence[ColumnElement[bool]], returning: Sequence[ColumnElement[Any]]
+    ) -> Executable:
+        """Return a DELETE."""
+        return delete(table).where(*which).returning(*returning)
+
     def add_free(
         self,
         added: Any,

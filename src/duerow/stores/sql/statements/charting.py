@@ -37,9 +37,8 @@ class Charting(Core):
     @cached_property
     def delete_pipeline(self) -> Statement:
         """Take away the pipeline that has this name and version, and return its name."""
-        which, name = self._pipeline_as_read, self.tables.pipeline.c.name
-        found = select(name).where(*which).with_for_update()
-        return Statement(self.dialect.remove_picked(self.tables.pipeline, found, which, [name]))
+        pipeline = self.tables.pipeline
+        return Statement(self.dialect.remove_where(pipeline, self._pipeline_as_read, [pipeline.c.name]))
 
     @property
     def _pipeline_as_read(self) -> list[ColumnElement[bool]]:

@@ -58,9 +58,8 @@ class Scheduling(Core):
     @cached_property
     def delete_schedule(self) -> Statement:
         """Take away the schedule that has this name and version, and return its name."""
-        which, name = self._schedule_as_read, self.tables.schedule.c.name
-        found = select(name).where(*which).with_for_update()
-        return Statement(self.dialect.remove_picked(self.tables.schedule, found, which, [name]))
+        schedule = self.tables.schedule
+        return Statement(self.dialect.remove_where(schedule, self._schedule_as_read, [schedule.c.name]))
 
     @property
     def _schedule_as_read(self) -> list[ColumnElement[bool]]:
