@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from typing import Any
 
@@ -73,6 +73,13 @@ def test_servers_that_cannot_keep_the_promises_are_refused() -> None:
             check(row)
 
 
+def test_a_moment_that_an_older_mysql_gives_as_text_is_one() -> None:
+    read = MYSQL.moment_reader(None)
+    assert read is not None
+    assert read("2026-01-02 03:04:05.000006") == read(datetime(2026, 1, 2, 3, 4, 5, 6))
+    assert read("2026-01-02 03:04:05.000006").tzinfo is UTC
+
+
 def test_which_server_it_is_a_connection_tells_and_not_its_address() -> None:
     driver, greeted = create_mock_engine("mysql+pymysql://", print).dialect, SimpleNamespace
     assert presumed("mysql://host/base") is MYSQL
@@ -81,6 +88,14 @@ def test_which_server_it_is_a_connection_tells_and_not_its_address() -> None:
     assert met(driver, greeted(get_server_info=lambda: "5.5.5-10.11.6-MariaDB-1")) is MARIADB
     asked = SimpleNamespace(server_version_info=(10, 11), is_mariadb=True)
     assert met(asked, greeted(get_server_info=lambda: "8.0.11 of a proxy")) is MARIADB
+
+
+def test_an_address_that_names_the_other_server_leads_to_the_same_queues(face: Face, place: Place) -> None:
+    for number, scheme in enumerate(("mysql://", "mariadb://")):
+        with face.connect(place.url.replace("mysql://", scheme), **place.settings) as db:
+            db.queue("mail").push_many([Draft(number), Draft(number, key=scheme)])
+    with face.connect(place.url, **place.settings) as db:
+        assert sorted(message.payload for message in db.queue("mail").pop_many(9)) == [0, 0, 1, 1]
 
 
 @pytest.fixture
