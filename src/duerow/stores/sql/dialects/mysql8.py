@@ -276,7 +276,7 @@ class MySQL(MariaDB):
 
 def _in_utc(value: Any) -> datetime:
     moment = datetime.fromisoformat(value) if isinstance(value, str) else value
-    return moment.replace(tzinfo=UTC)  # type: ignore[no-any-return]
+    return moment.replace(tzinfo=UTC)
 
 
 class _Told(dict[str, Any]):
