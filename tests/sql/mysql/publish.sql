@@ -4,8 +4,9 @@ SELECT count(*) AS count_1
 FROM (SELECT 1
 FROM duerow_staged
 WHERE duerow_staged.staging_id = :staging_in) AS fresh; INSERT INTO `duerow_message_id`
-VALUES (); SELECT last_insert_id() AS first, @@auto_increment_increment AS stride; DELETE /*+ SET_VAR(sql_safe_updates
-    = 0) */ duerow_message_id
+VALUES (); SELECT last_insert_id() AS first, @@auto_increment_increment AS stride; DELETE
+FROM duerow_message_id
+WHERE duerow_message_id.id = :first_id; DELETE /*+ SET_VAR(sql_safe_updates = 0) */ duerow_message_id
 FROM (SELECT found_rows.`id`, found_rows.nth_given
 FROM JSON_TABLE(:found, '$[*]' COLUMNS (`id` BIGINT PATH '$', nth_given FOR ORDINALITY)) AS found_rows) AS found
     STRAIGHT_JOIN duerow_message_id ON duerow_message_id.id = found.id; INSERT INTO duerow_message (queue, `key`,

@@ -16,6 +16,7 @@ from sqlalchemy import (
     Select,
     Table,
     bindparam,
+    delete,
     func,
     literal_column,
     select,
@@ -145,18 +146,22 @@ class Numbers(InParts):
         self.ids = ids
         stride: ColumnElement[Any] = literal_column("@@auto_increment_increment")
         read = select(func.last_insert_id().label("first"), stride.label("stride"))
-        super().__init__(_empty_rows(ids, 1), read, remove)
+        one = delete(ids).where(ids.c.id == bindparam(FIRST, type_=BigInteger(), required=True))
+        super().__init__(_empty_rows(ids, 1), read, one, remove)
 
     def parts(self, values: Mapping[str, Any]) -> Answer:
         """Answer them, ascending."""
         count = values["count"]
         if count < 1:
             return []
-        _, read, remove = self.statements
+        _, read, remove_one, remove = self.statements
         yield Step(_adding(self.ids, count), {})
         ((first, stride),) = yield Step(read, {})
         numbers = range(first, first + count * stride, stride)
-        yield Step(remove, {FOUND: encode(list(numbers)).decode()})
+        if count == 1:
+            yield Step(remove_one, {FIRST: first})
+        else:
+            yield Step(remove, {FOUND: encode(list(numbers)).decode()})
         return [(number,) for number in numbers]
 
 
