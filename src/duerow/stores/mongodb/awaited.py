@@ -47,7 +47,9 @@ class AwaitedConnections:
         return self.target.place(self.store.prefix)
 
     def client(self) -> AsyncMongoClient[Any]:
-        """Return the client of the running loop, in this process."""
+        """Return the client of the running loop, in this process; or the user's own."""
+        if self.target.client is not None:
+            return self.target.client  # type: ignore[no-any-return]
         loop = asyncio.get_running_loop()
         process, client = self._clients.get(loop, (0, None))
         if client is None or process != os.getpid():
@@ -92,7 +94,7 @@ class AwaitedConnections:
         return await AsyncStreamListener.listen(self.client(), *place, queues)
 
     async def close(self) -> None:
-        """Close the client of this loop."""
+        """Close the client of this loop, unless it is the user's."""
         with contextlib.suppress(KeyError):
             process, client = self._clients.pop(asyncio.get_running_loop())
             if process == os.getpid():
