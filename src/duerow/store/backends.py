@@ -66,7 +66,11 @@ def find_backend(target: Any) -> Backend:
     """
     if not isinstance(target, str) and not _is_engine(target):
         return _that_takes(target)
-    scheme = _scheme(target)
+    return backend_named(_scheme(target))
+
+
+def backend_named(scheme: str) -> Backend:
+    """Return the family of databases whose URLs begin so; raises as `find_backend`."""
     found = _installed()
     if scheme not in found:
         known = ", ".join(f"{name}://" for name in sorted(found))
