@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Coroutine, Hashable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
+import pymongo
 from pymongo import AsyncMongoClient
 from pymongo.asynchronous.client_session import AsyncClientSession
 from pymongo.errors import PyMongoError
@@ -31,7 +32,7 @@ from duerow.stores.mongodb.sending import (
 )
 from duerow.stores.mongodb.steps import INSIDE, Command, Together
 from duerow.stores.mongodb.store import MongoStore
-from duerow.stores.mongodb.target import Target
+from duerow.stores.mongodb.target import GOODBYE, Target
 
 
 class AwaitedConnections:
@@ -98,7 +99,8 @@ class AwaitedConnections:
         with contextlib.suppress(KeyError):
             process, client = self._clients.pop(asyncio.get_running_loop())
             if process == os.getpid():
-                await client.close()
+                with pymongo.timeout(GOODBYE):
+                    await client.close()
 
 
 class Lent:

@@ -9,6 +9,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+import pymongo
 from pymongo import MongoClient
 from pymongo.client_session import ClientSession
 from pymongo.errors import PyMongoError
@@ -30,7 +31,7 @@ from duerow.stores.mongodb.sending import (
 )
 from duerow.stores.mongodb.steps import INSIDE, Command, Together
 from duerow.stores.mongodb.store import MongoStore
-from duerow.stores.mongodb.target import Target
+from duerow.stores.mongodb.target import GOODBYE, Target
 
 
 class BlockingConnections:
@@ -109,7 +110,8 @@ class BlockingConnections:
             self._begin_anew()
         client, self._client = self._client, None
         if client is not None:
-            client.close()
+            with pymongo.timeout(GOODBYE):
+                client.close()
 
 
 class Lent:

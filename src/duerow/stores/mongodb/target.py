@@ -27,6 +27,9 @@ NO_DATABASE: Final = re.compile(r'[/\\. "$*<>:|?\x00]')
 PATIENCE: Final = {"serverSelectionTimeoutMS": 5_000}
 """How long to look for a server that can write, unless the URL says otherwise: half a minute would be the driver's."""
 
+GOODBYE: Final = 0.5
+"""Seconds in which a client that is closed tells the server so; without a limit it would look for one that is gone."""
+
 BLOCKING: Final = (MongoClient, Database)
 AWAITED: Final = (AsyncMongoClient, AsyncDatabase)
 """What of the user's own the faces can be opened with."""
