@@ -1,4 +1,4 @@
-"""What of the tests on MariaDB `make test` leaves to the long tests.
+"""What of the tests on MariaDB, and of Spark's on MongoDB, `make test` leaves to the long tests.
 
 Both faces carry out the same statements of the same plans, and SQLite and PostgreSQL keep every promise on both in each
 run. What may still differ between the faces of a further family are its two drivers, and half of the promises
@@ -15,6 +15,17 @@ FACES = ("sync", "async")
 CHOSEN = {"crash": "any_moment", "spark": "what_the_local_twin_does"}
 """What the names of those tests have in common that `make test` runs of a slow folder."""
 
+OF_SPARK_ON_MONGODB = (
+    "what_the_local_twin_does",
+    "of_two_copies_of_a_task_that_settle_one",
+    "row_by_row_each_message_moves",
+    "a_batch_is_grouped_whole",
+    "has_the_messages_with_their_fields",
+    "each_row_becomes_a_message",
+    "from_queue_to_queue_once",
+)
+"""What the names have in common of those tests with Spark that `make test` runs on MongoDB: one of each kind."""
+
 FAMILIES = {"mysql", "mariadb"}
 """What a folder or a parameter is called whose tests run on it."""
 
@@ -29,6 +40,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             chosen = CHOSEN.get(folder, "")
             if (of_promises and is_other_face(item)) or chosen not in item.originalname:
                 item.add_marker(pytest.mark.soak)
+        if (
+            isinstance(item, pytest.Function)
+            and item.path.parent.name == "spark"
+            and "mongodb" in words(item)
+            and not any(name in item.originalname for name in OF_SPARK_ON_MONGODB)
+        ):
+            item.add_marker(pytest.mark.soak)
 
 
 def is_other_face(item: pytest.Function) -> bool:
