@@ -30,6 +30,7 @@ example: .venv/demo.stamp java ## Run Python's own library through a pipeline on
 
 test: .venv/dev.stamp java servers ## Run the tests on every database (ARGS="-k push")
 	$(RUN) -m pytest $(PARALLEL) $(ARGS)
+	$(RUN) tools/databases.py --check
 
 soak: .venv/dev.stamp java servers ## Run the long tests
 	$(RUN) -m pytest -m soak -rP -o faulthandler_timeout=0 $(ARGS)

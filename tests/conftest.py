@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-pytest_plugins = ["tests.servers.fixtures", "tests.sizes", "duerow.testing.conformance.fixtures"]
+pytest_plugins = ["tests.servers.fixtures", "tests.families", "tests.sizes", "duerow.testing.conformance.fixtures"]
 
 # No test depends on how fast the machine is.
 settings.register_profile("duerow", deadline=None)

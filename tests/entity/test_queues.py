@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import psycopg
+import pymysql
 import pytest
-from sqlalchemy import Engine, create_engine, text
+from sqlalchemy import Engine, create_engine, event, text
+from sqlalchemy.exc import OperationalError
 from sqlalchemy.ext.asyncio import create_async_engine
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
 
 from duerow import Bury, Commit, Move, Release, Retry, Rollback, fixed, limited
 from duerow.aio.entity import EntityQueue as AwaitedEntityQueue
 from duerow.entity import EntityQueue, QueueState, queue_state
-from duerow.errors import ConfigurationError, LeaseLost, NotSupported, StoreUnavailable
+from duerow.errors import ConfigurationError, Conflict, LeaseLost, NotSupported, StoreUnavailable
 from duerow.testing.clock import MovableClock, hours, minutes, seconds
 from duerow.testing.faces import AwaitedFace, Face, another
 from duerow.testing.faults import fail_at, watch
@@ -275,3 +279,54 @@ def test_a_settlement_that_broke_is_written_again_or_its_outcome_is_unknown(
                 queue.commit(mine)
             assert told.value.outcome == "unknown"
         assert look(id).sending.status == "done"
+
+
+class Deadlock:
+    """Has the database choose another transaction, as often as said, when one is about to change rows."""
+
+    def __init__(self, engine: Any, times: int) -> None:
+        self.engine, self.times, self.met = getattr(engine, "sync_engine", engine), times, 0
+
+    def __enter__(self) -> Deadlock:
+        event.listen(self.engine, "before_cursor_execute", self.meet)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        event.remove(self.engine, "before_cursor_execute", self.meet)
+
+    def meet(self, connection: Any, cursor: Any, statement: str, *_: Any) -> None:
+        if re.search(r"\bUPDATE\b.+\bSET\b", statement, re.DOTALL) and self.met < self.times:
+            self.met += 1
+            deadlock = psycopg.errors.DeadlockDetected() if connection.dialect.name == "postgresql" else _chosen()
+            raise OperationalError(statement, {}, deadlock)
+
+
+def _chosen() -> Exception:
+    return pymysql.err.OperationalError(1213, "Deadlock found when trying to get lock; try restarting transaction")
+
+
+@pytest.mark.parametrize("store", ["postgresql", "mariadb"], indirect=True)  # SQLite knows no deadlock
+def test_a_deadlock_of_a_transaction_of_ours_reaches_nobody(
+    open_queue: Any, add: Any, look: Any, own_engine: Any, face: Any
+) -> None:
+    done = []
+
+    async def note_later(row: Any, session: Any) -> None:
+        done.append(row.id)
+
+    def note(row: Any, session: Any) -> None:
+        done.append(row.id)
+
+    (id,) = add("hello")
+    queue = open_queue(on_done=note_later if isinstance(face, AwaitedFace) else note)
+    with Deadlock(own_engine, times=3) as deadlock:
+        assert queue.requeue(Mail.id == id).count == 1
+    assert deadlock.met == 3
+    mine = queue.reserve()
+    with Deadlock(own_engine, times=3) as deadlock:
+        queue.commit(mine)
+    assert (deadlock.met, done) == (3, [id])
+    assert look(id).sending.status == "done"
+    with Deadlock(own_engine, times=100), pytest.raises(Conflict):
+        queue.requeue(Mail.id == id)
+    assert look(id).sending.status == "done"

@@ -16,28 +16,44 @@ from tests.servers.process import ServerUnavailable
 T = TypeVar("T")
 
 MISSING = pytest.StashKey[dict[str, str]]()
+"""Why families could not run."""
+
+VERSIONS = pytest.StashKey[dict[str, str]]()
+"""What the servers said of themselves."""
 
 
 @pytest.fixture(scope="session")
 def postgresql_url(request: pytest.FixtureRequest) -> Iterator[str]:
     """A PostgreSQL for the session: `postgresql://duerow@127.0.0.1:PORT/duerow`."""
-    yield from provide("postgresql", postgresql.running, request.config)
+    yield from provide("postgresql", postgresql.running, request.config, postgresql.server_version)
 
 
 @pytest.fixture(scope="session")
 def mariadb_url(request: pytest.FixtureRequest) -> Iterator[str]:
     """A MariaDB for the session: `mysql://root@127.0.0.1:PORT/duerow`."""
-    yield from provide("mariadb", mariadb.running, request.config)
+    yield from provide("mariadb", mariadb.running, request.config, mariadb.server_version)
 
 
 @pytest.fixture(scope="session")
 def mongodb_url(request: pytest.FixtureRequest) -> Iterator[str]:
     """A server that speaks MongoDB's protocol for the session: `mongodb://127.0.0.1:PORT/duerow`."""
-    yield from provide("mongodb", mongodb.running, request.config)
+    yield from provide("mongodb", mongodb.running, request.config, mongodb.server_version)
 
 
-def provide(family: str, running: Callable[[], AbstractContextManager[T]], config: pytest.Config) -> Iterator[T]:
-    """Yield how a running server is reached; without one, skip or, in CI, fail the tests that ask for it."""
+def provide(
+    family: str,
+    running: Callable[[], AbstractContextManager[T]],
+    config: pytest.Config,
+    version: Callable[[T], str] | None = None,
+) -> Iterator[T]:
+    """Yield how a running server is reached; without one, skip or, in CI, fail the tests that ask for it.
+
+    Args:
+        family: what it is called in reports.
+        running: starts the server.
+        config: takes what is to be reported.
+        version: asks the server what it is, to be reported.
+    """
     server = running()
     try:
         reached = server.__enter__()
@@ -46,6 +62,8 @@ def provide(family: str, running: Callable[[], AbstractContextManager[T]], confi
         refuse = pytest.fail if os.environ.get("CI") == "true" else pytest.skip
         refuse(f"{family} could not run: {error}")
     try:
+        if version is not None:
+            config.stash.setdefault(VERSIONS, {})[family] = version(reached)
         yield reached
     finally:
         server.__exit__(None, None, None)
@@ -54,13 +72,16 @@ def provide(family: str, running: Callable[[], AbstractContextManager[T]], confi
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """One of several processes hands what it could not check to the one that reports."""
     if hasattr(session.config, "workeroutput"):
-        session.config.workeroutput["missing"] = session.config.stash.get(MISSING, {})
+        stash, told = session.config.stash, session.config.workeroutput
+        told["missing"], told["versions"] = stash.get(MISSING, {}), stash.get(VERSIONS, {})
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
-    """Take what one of several processes could not check."""
-    node.config.stash.setdefault(MISSING, {}).update(getattr(node, "workeroutput", {}).get("missing", {}))
+    """Take what one of several processes could not check, and which servers it met."""
+    told = getattr(node, "workeroutput", {})
+    for key, name in ((MISSING, "missing"), (VERSIONS, "versions")):
+        node.config.stash.setdefault(key, {}).update(told.get(name, {}))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pymysql
+from sqlalchemy import make_url
 
 from tests.servers.process import (
     ServerUnavailable,
@@ -155,3 +156,12 @@ def create_database(port: int) -> None:
     connection = pymysql.connect(host="127.0.0.1", port=port, user=USER, connect_timeout=5)
     with connection, connection.cursor() as cursor:
         cursor.execute(f"CREATE DATABASE {DATABASE} CHARACTER SET utf8mb4")
+
+
+def server_version(url: str) -> str:
+    """Return what a server says of itself, such as `10.11.18-MariaDB-0+deb12u1`."""
+    given = make_url(url)
+    place = {"host": given.host, "port": given.port or 3306, "user": given.username, "password": given.password or ""}
+    with pymysql.connect(**place) as connection, connection.cursor() as cursor:
+        cursor.execute("SELECT VERSION()")
+        return str(cursor.fetchone()[0])

@@ -5,6 +5,7 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import metadata
 
 import pymongo
 
@@ -56,3 +57,11 @@ def ping(url: str) -> None:
     """Ask the server for an answer; fails until there is one."""
     with pymongo.MongoClient(url, serverSelectionTimeoutMS=500) as client:
         client.admin.command("ping")
+
+
+def server_version(url: str) -> str:
+    """Return what a server says of itself; that of the wheel names the version of MongoDB whose protocol it speaks."""
+    with pymongo.MongoClient(url) as client:
+        spoken = client.server_info()["version"]
+    ours = not given_url("mongodb")
+    return f"SecantusDB {metadata.version('SecantusDB')}, in place of MongoDB {spoken}" if ours else str(spoken)

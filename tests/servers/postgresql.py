@@ -118,3 +118,9 @@ def create_database(url: str) -> None:
 
 def _answers(url: str) -> None:
     psycopg.connect(url, connect_timeout=5).close()
+
+
+def server_version(url: str) -> str:
+    """Return what a server says of itself, such as `15.13 (Debian 15.13-0+deb12u1)`."""
+    with psycopg.connect(url, connect_timeout=5) as connection:
+        return str(connection.execute("SHOW server_version").fetchone()[0])

@@ -14,6 +14,9 @@ from duerow.store import Entry
 
 T = TypeVar("T")
 
+Transaction = Callable[[], Awaitable[T]]
+"""Carries out a transaction, anew each time."""
+
 MANY: Final = 2_000
 """Messages from which on a call does its work in a thread: some milliseconds, far more than the way there and back."""
 

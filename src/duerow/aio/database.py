@@ -14,6 +14,7 @@ import msgspec
 
 from duerow import schedule as planning
 from duerow.aio import aside
+from duerow.aio.aside import Transaction
 from duerow.aio.batching import Publishing
 from duerow.aio.charting import Charting
 from duerow.aio.queue import Queue
@@ -421,18 +422,9 @@ class Database(Charting, Publishing):
         except Conflict as lost:
             if lost.waited:
                 raise
-            return await self._again(plan, many)
+            return await again(lambda: self._carry_out(plan, many))
 
-    async def _again(self, plan: Callable[[], Plan[T]], many: int) -> T:
-        """Carry out a plan that lost once: out of the way of the winner, and a last time whatever comes of it."""
-        for pause in _pauses():
-            await asyncio.sleep(pause)
-            try:
-                async with self.connections.open() as execute:
-                    return await aside.carrying(many)(plan(), execute)
-            except Conflict as lost:
-                if lost.waited:
-                    raise
+    async def _carry_out(self, plan: Callable[[], Plan[T]], many: int) -> T:
         async with self.connections.open() as execute:
             return await aside.carrying(many)(plan(), execute)
 
@@ -451,6 +443,18 @@ class Database(Charting, Publishing):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.close()
+
+
+async def again(transaction: Transaction[T]) -> T:
+    """Carry out a transaction that lost once: out of the way of the winner, and a last time whatever comes of it."""
+    for pause in _pauses():
+        await asyncio.sleep(pause)
+        try:
+            return await transaction()
+        except Conflict as lost:
+            if lost.waited:
+                raise
+    return await transaction()
 
 
 def _pauses() -> Iterator[float]:

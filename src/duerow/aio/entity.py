@@ -9,16 +9,18 @@ from typing import Any, Generic, overload
 
 from msgspec import UNSET
 from sqlalchemy import ColumnElement
+from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Mapped
 from typing_extensions import TypeVar
 
 from duerow import reservation as core
-from duerow.aio.database import Database
+from duerow.aio.database import Database, again
 from duerow.aio.queue import Queue, Reservation
 from duerow.aio.sessions import (
     Engine,
     OnDone,
     Session,
+    Work,
     called,
     engine_here,
     first_read_alone,
@@ -30,21 +32,24 @@ from duerow.aio.sessions import (
 from duerow.changing import Changed, how_many
 from duerow.clock import Clock
 from duerow.counting import CAP, Count, Counts, counted, counted_by
-from duerow.entity.columns import missing
+from duerow.entity.columns import kept_in, missing
 from duerow.entity.handling import check_attempt, check_on_done, check_worker, conclude, fails, is_ours
 from duerow.entity.keys import parts_of
 from duerow.entity.looking import Looking, Standing
 from duerow.entity.state import QueueState, changed_here, check_deletes, mapper_of, state_of
-from duerow.errors import InvalidMessage, LeaseLost, MessageLeased, SchemaOutdated
+from duerow.errors import Conflict, InvalidMessage, LeaseLost, MessageLeased, SchemaOutdated
 from duerow.message import Failure, Message, Status
 from duerow.retry import RetryFunction, RetryPolicy
 from duerow.settlement import LEFT, Bury, Commit, Left, Retry, Settlement, decide
 from duerow.store import Refused
+from duerow.stores.sql.errors import explained
 from duerow.translation import readable
 from duerow.watching import Reason, reasons_of_row
 
 E = TypeVar("E", default=Any)
 """The user's model."""
+
+T = TypeVar("T")
 
 
 class EntityQueue(Generic[E]):
@@ -111,6 +116,32 @@ class EntityQueue(Generic[E]):
     def session(self) -> Session:
         """Return a new session on the queue's engine; what it has loaded stays readable after a commit."""
         return new_session(self.line.database.connections)
+
+    async def in_transaction(self, work: Work[T]) -> T:
+        """Do some work in a session of its own and commit it; whole again if the database chose another transaction.
+
+        Raises:
+            Conflict: it lost ten times in a row, or once after it had waited as long as the database may wait.
+        """
+
+        async def transaction() -> T:
+            try:
+                async with self.session() as session:
+                    result = await work(session)
+                    await session.commit()
+                    return result
+            except OperationalError as error:  # what breaks a rule of the user's tables is no conflict of ours
+                known = explained(kept_in(self.dialect), error)
+                if not isinstance(known, Conflict):
+                    raise
+                raise known from error
+
+        try:
+            return await transaction()
+        except Conflict as lost:
+            if lost.waited:
+                raise
+            return await again(transaction)
 
     async def check(self) -> None:
         """Raise SchemaOutdated unless the table has all columns and indexes of the state; it says which are missing.
@@ -405,7 +436,7 @@ class EntityQueue(Generic[E]):
         even_if_leased: bool,
         within: Any,
     ) -> Changed:
-        async with self.session() if within is None else session_within(within) as session:
+        async def change(session: Session) -> Changed:
             free, leased, holder = (await session.execute(self._looking.numbers(meant))).one()
             if even_if_leased:
                 free, leased = free + leased, 0
@@ -414,9 +445,12 @@ class EntityQueue(Generic[E]):
             if dry_run:
                 return Changed(free, leased)
             changed: Any = await session.execute(self._looking.change(meant, values, even_if_leased))
-            if within is None:
-                await session.commit()
             return Changed(changed.rowcount, leased)
+
+        if within is None:
+            return await self.in_transaction(change)
+        async with session_within(within) as session:
+            return await change(session)
 
     # Workers.
 
@@ -490,16 +524,17 @@ class EntityLine(Queue):
         done = [reservation for reservation, settlement in ours if isinstance(settlement, Commit)]
         if not callable(function) or not done:
             return await super().settle(ours, within=within) if ours else []
-        if within is not None:
-            async with session_within(within) as session:
-                refused = await super().settle(ours, within=within)
-                await self._finish(function, done, refused, session)
-                return refused
-        async with self._entities.session() as session:
-            refused = await super().settle(ours, within=session)
+        settle = super().settle
+
+        async def finish(session: Session) -> list[Refused]:
+            refused = await settle(ours, within=session if within is None else within)
             await self._finish(function, done, refused, session)
-            await session.commit()
-        return refused
+            return refused
+
+        if within is None:
+            return await self._entities.in_transaction(finish)
+        async with session_within(within) as session:
+            return await finish(session)
 
     async def end(self, reservation: core.Reservation, settlement: Settlement) -> None:
         """End one turn; raise what it was refused with."""

@@ -22,6 +22,7 @@ __all__ = [
     "Engine",
     "OnDone",
     "Session",
+    "Work",
     "called",
     "engine_here",
     "first_read_alone",
@@ -36,6 +37,10 @@ T = TypeVar("T")
 
 OnDone = Literal["keep", "delete"] | Callable[[Any, Session], Awaitable[Any]]
 """What becomes of a row that is done; a function is called with it and a session."""
+
+
+Work = Callable[[Session], Awaitable[T]]
+"""What is done in a session that is committed afterwards."""
 
 
 def open_entities(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
+from functools import cache
 from typing import Any, Final
 
 from sqlalchemy import (
@@ -17,23 +18,27 @@ from sqlalchemy import (
     Dialect,
     Index,
     Integer,
+    MetaData,
     String,
     Table,
     Text,
     TypeDecorator,
+    func,
     inspect,
     literal_column,
     text,
 )
-from sqlalchemy.dialects.mysql import DATETIME
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 from sqlalchemy.types import TypeEngine
 
-from duerow.clock import micros, moment, span
+from duerow.clock import span
 from duerow.entity.keys import Key
-from duerow.errors import ConfigurationError, InvalidMessage
+from duerow.errors import ConfigurationError, InvalidMessage, NotSupported
 from duerow.message import check_moment
+from duerow.store.backends import backend_named, has_backend
+from duerow.stores.sql.dialects.base import Dialect as SqlDialect
+from duerow.stores.sql.dialects.base import const
 
 PARTS: Final = (
     "status",
@@ -50,24 +55,39 @@ PARTS: Final = (
 )
 """What a state consists of, in the order of `QueueState`; each is a column of this name behind the prefix."""
 
-MARIADB: Final = ("mysql", "mariadb")
-"""What SQLAlchemy calls it, after the engine's URL."""
-
 _PREFIX = re.compile(r"[a-z][a-z0-9_]{0,39}")
 _UNFIT = re.compile(r"[^A-Za-z0-9_.:/-]")
 
 
+@cache
+def kept_in(name: str) -> SqlDialect:
+    """Return how the stores on a database, of which SQLAlchemy's name is given, keep time and know their indexes.
+
+    Raises:
+        ConfigurationError: no store for it is installed (NotSupported: it has no tables).
+    """
+    from duerow.stores.sql import Family  # a model is declared long before anybody connects
+
+    family = backend_named(name)
+    if not isinstance(family, Family):
+        raise NotSupported(f"a queue state is kept in a table, and {name} has none")
+    return family.dialect
+
+
 class Moment(TypeDecorator[datetime]):
-    """An aware UTC datetime; kept as duerow keeps time: on SQLite in microseconds since 1970, on MariaDB in UTC."""
+    """An aware UTC datetime, kept as duerow keeps time on each database: on SQLite in microseconds since 1970.
+
+    SQLAlchemy also asks for a dialect that is of no database, to print a statement.
+    """
 
     impl = DateTime(timezone=True)
     cache_ok = True
 
     def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
         """Return the type of the database."""
-        if dialect.name in MARIADB:
-            return dialect.type_descriptor(DATETIME(fsp=6))
-        return dialect.type_descriptor(BigInteger() if dialect.name == "sqlite" else DateTime(timezone=True))
+        return dialect.type_descriptor(
+            kept_in(dialect.name).moment if has_backend(dialect.name) else self.impl_instance
+        )
 
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> Any:
         """Return the moment as the database takes it; raise InvalidMessage for one without a time zone."""
@@ -77,23 +97,11 @@ class Moment(TypeDecorator[datetime]):
                 "schedule(datetime.now(UTC)), or add the rows to the session"
             )
         checked = check_moment("a moment of a queue state", value)
-        if checked is None:
-            return None
-        if dialect.name in MARIADB:
-            return checked.astimezone(UTC).replace(tzinfo=None)
-        return micros(checked) if dialect.name == "sqlite" else checked
+        return kept_in(dialect.name).write_moment(checked) if has_backend(dialect.name) else checked
 
     def process_result_value(self, value: Any, dialect: Dialect) -> datetime | None:
         """Return what the database gave as a moment in UTC."""
-        if value is None:
-            return None
-        if dialect.name == "sqlite":
-            return moment(value)
-        if dialect.name in MARIADB:
-            kept: datetime = value.replace(tzinfo=UTC)
-            return kept
-        known: datetime = value if value.tzinfo is UTC else value.astimezone(UTC)
-        return known
+        return kept_in(dialect.name).read_moment(value)
 
 
 class DatabaseTime(FunctionElement[datetime]):
@@ -113,32 +121,21 @@ class LaterTime(ColumnElement[datetime]):
         self.later = span(later)
 
 
+@compiles(DatabaseTime)
+def _time(element: DatabaseTime, compiler: Any, **named: Any) -> str:
+    name = compiler.dialect.name
+    written: str = compiler.process(kept_in(name).clock() if has_backend(name) else func.now(), **named)
+    return written
+
+
 @compiles(LaterTime)
 def _later_time(element: LaterTime, compiler: Any, **named: Any) -> str:
-    now = compiler.process(DatabaseTime(), **named)
-    microseconds = str(element.later)
-    if compiler.dialect.name == "sqlite":
-        return f"({now} + {microseconds})"
-    if compiler.dialect.name in MARIADB:
-        return f"({now} + INTERVAL {microseconds} MICROSECOND)"
-    return f"({now} + {microseconds} * INTERVAL '1 microsecond')"
-
-
-@compiles(DatabaseTime, "postgresql")
-def _postgresql_time(element: DatabaseTime, compiler: Any, **_: Any) -> str:
-    return "statement_timestamp()"
-
-
-@compiles(DatabaseTime, *MARIADB)
-def _mariadb_time(element: DatabaseTime, compiler: Any, **_: Any) -> str:
-    return "UTC_TIMESTAMP(6)"
-
-
-@compiles(DatabaseTime, "sqlite")
-def _sqlite_time(element: DatabaseTime, compiler: Any, **_: Any) -> str:
-    # SQLite tells milliseconds at most; both parts are read at the same moment of a statement.
-    whole = "CAST(strftime('%s', 'now') AS INTEGER) * 1000000"
-    return f"({whole} + CAST(substr(strftime('%f', 'now'), 4) AS INTEGER) * 1000)"
+    name = compiler.dialect.name
+    if not has_backend(name):
+        return f"({compiler.process(func.now(), **named)} + {element.later} microseconds)"
+    dialect = kept_in(name)
+    written = compiler.process(dialect.later(dialect.clock(), const(element.later)), **named)
+    return f"({written})"
 
 
 @dataclass(frozen=True)
@@ -231,12 +228,6 @@ def add_indexes(table: Table, prefix: str) -> list[Index]:
     ]
 
 
-def _quoted(state: StateTable) -> str:
-    """Return the table's name as PostgreSQL reads it in a text."""
-    parts = (state.name,) if state.schema is None else (state.schema, state.name)
-    return ".".join('"' + part.replace('"', '""') + '"' for part in parts)
-
-
 def missing(connection: Connection, state: StateTable) -> list[str]:
     """Return the names of the columns and indexes of a state that its table lacks; the table's own if it is not there.
 
@@ -246,13 +237,8 @@ def missing(connection: Connection, state: StateTable) -> list[str]:
     if not inspector.has_table(state.name, schema=state.schema):
         return [state.name]
     columns = {str(one["name"]) for one in inspector.get_columns(state.name, schema=state.schema)}
-    indexes = {str(one["name"]) for one in inspector.get_indexes(state.name, schema=state.schema)}
-    if inspector.dialect.name == "postgresql":
-        usable = text(
-            "SELECT relname FROM pg_catalog.pg_index JOIN pg_catalog.pg_class ON pg_class.oid = indexrelid "
-            "WHERE indisvalid AND indrelid = to_regclass(:table)"
-        )
-        indexes = set(connection.execute(usable, {"table": _quoted(state)}).scalars())
+    table = Table(state.name, MetaData(), schema=state.schema)
+    indexes = {name for name, usable in connection.execute(kept_in(inspector.dialect.name).indexes(table)) if usable}
     wanted = [state.column(part) for part in PARTS]
     wanted_indexes = [index_name(state.name, state.prefix, kind) for kind in INDEXES]
     return [name for name in wanted if name not in columns] + [name for name in wanted_indexes if name not in indexes]

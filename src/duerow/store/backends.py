@@ -69,10 +69,15 @@ def find_backend(target: Any) -> Backend:
     return backend_named(_scheme(target))
 
 
+def has_backend(scheme: str) -> bool:
+    """Return whether a family of databases is installed whose URLs begin so."""
+    return scheme in _installed()
+
+
 def backend_named(scheme: str) -> Backend:
     """Return the family of databases whose URLs begin so; raises as `find_backend`."""
     found = _installed()
-    if scheme not in found:
+    if not has_backend(scheme):
         known = ", ".join(f"{name}://" for name in sorted(found))
         raise ConfigurationError(f"no store for {scheme}:// is installed; known are {known}")
     try:

@@ -14,6 +14,9 @@ from duerow.translation import entry as entry
 
 T = TypeVar("T")
 
+Transaction = Callable[[], T]
+"""Carries out a transaction, anew each time."""
+
 
 def off(work: Callable[[], T]) -> T:
     """Do some work."""

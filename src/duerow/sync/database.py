@@ -28,6 +28,7 @@ from duerow.retry import RetryFunction, RetryPolicy
 from duerow.schedule import Daily, Maintained, Missed, Schedule
 from duerow.store import Connections, Planned, ScheduleChange, SchedulesFound, Settings, Store, find_backend
 from duerow.sync import aside
+from duerow.sync.aside import Transaction
 from duerow.sync.batching import Publishing
 from duerow.sync.charting import Charting
 from duerow.sync.queue import Queue
@@ -422,18 +423,9 @@ class Database(Charting, Publishing):
         except Conflict as lost:
             if lost.waited:
                 raise
-            return self._again(plan, many)
+            return again(lambda: self._carry_out(plan, many))
 
-    def _again(self, plan: Callable[[], Plan[T]], many: int) -> T:
-        """Carry out a plan that lost once: out of the way of the winner, and a last time whatever comes of it."""
-        for pause in _pauses():
-            time.sleep(pause)
-            try:
-                with self.connections.open() as execute:
-                    return aside.carrying(many)(plan(), execute)
-            except Conflict as lost:
-                if lost.waited:
-                    raise
+    def _carry_out(self, plan: Callable[[], Plan[T]], many: int) -> T:
         with self.connections.open() as execute:
             return aside.carrying(many)(plan(), execute)
 
@@ -452,6 +444,18 @@ class Database(Charting, Publishing):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def again(transaction: Transaction[T]) -> T:
+    """Carry out a transaction that lost once: out of the way of the winner, and a last time whatever comes of it."""
+    for pause in _pauses():
+        time.sleep(pause)
+        try:
+            return transaction()
+        except Conflict as lost:
+            if lost.waited:
+                raise
+    return transaction()
 
 
 def _pauses() -> Iterator[float]:

@@ -10,6 +10,7 @@ from typing import Any, Generic, overload
 
 from msgspec import UNSET
 from sqlalchemy import ColumnElement
+from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Mapped
 from typing_extensions import TypeVar
 
@@ -17,22 +18,24 @@ from duerow import reservation as core
 from duerow.changing import Changed, how_many
 from duerow.clock import Clock
 from duerow.counting import CAP, Count, Counts, counted, counted_by
-from duerow.entity.columns import missing
+from duerow.entity.columns import kept_in, missing
 from duerow.entity.handling import check_attempt, check_on_done, check_worker, conclude, fails, is_ours
 from duerow.entity.keys import parts_of
 from duerow.entity.looking import Looking, Standing
 from duerow.entity.state import QueueState, changed_here, check_deletes, mapper_of, state_of
-from duerow.errors import InvalidMessage, LeaseLost, MessageLeased, SchemaOutdated
+from duerow.errors import Conflict, InvalidMessage, LeaseLost, MessageLeased, SchemaOutdated
 from duerow.message import Failure, Message, Status
 from duerow.retry import RetryFunction, RetryPolicy
 from duerow.settlement import LEFT, Bury, Commit, Left, Retry, Settlement, decide
 from duerow.store import Refused
-from duerow.sync.database import Database
+from duerow.stores.sql.errors import explained
+from duerow.sync.database import Database, again
 from duerow.sync.queue import Queue, Reservation
 from duerow.sync.sessions import (
     Engine,
     OnDone,
     Session,
+    Work,
     called,
     engine_here,
     first_read_alone,
@@ -46,6 +49,8 @@ from duerow.watching import Reason, reasons_of_row
 
 E = TypeVar("E", default=Any)
 """The user's model."""
+
+T = TypeVar("T")
 
 
 class EntityQueue(Generic[E]):
@@ -112,6 +117,32 @@ class EntityQueue(Generic[E]):
     def session(self) -> Session:
         """Return a new session on the queue's engine; what it has loaded stays readable after a commit."""
         return new_session(self.line.database.connections)
+
+    def in_transaction(self, work: Work[T]) -> T:
+        """Do some work in a session of its own and commit it; whole again if the database chose another transaction.
+
+        Raises:
+            Conflict: it lost ten times in a row, or once after it had waited as long as the database may wait.
+        """
+
+        def transaction() -> T:
+            try:
+                with self.session() as session:
+                    result = work(session)
+                    session.commit()
+                    return result
+            except OperationalError as error:  # what breaks a rule of the user's tables is no conflict of ours
+                known = explained(kept_in(self.dialect), error)
+                if not isinstance(known, Conflict):
+                    raise
+                raise known from error
+
+        try:
+            return transaction()
+        except Conflict as lost:
+            if lost.waited:
+                raise
+            return again(transaction)
 
     def check(self) -> None:
         """Raise SchemaOutdated unless the table has all columns and indexes of the state; it says which are missing.
@@ -400,7 +431,7 @@ class EntityQueue(Generic[E]):
         even_if_leased: bool,
         within: Any,
     ) -> Changed:
-        with self.session() if within is None else session_within(within) as session:
+        def change(session: Session) -> Changed:
             free, leased, holder = (session.execute(self._looking.numbers(meant))).one()
             if even_if_leased:
                 free, leased = free + leased, 0
@@ -409,9 +440,12 @@ class EntityQueue(Generic[E]):
             if dry_run:
                 return Changed(free, leased)
             changed: Any = session.execute(self._looking.change(meant, values, even_if_leased))
-            if within is None:
-                session.commit()
             return Changed(changed.rowcount, leased)
+
+        if within is None:
+            return self.in_transaction(change)
+        with session_within(within) as session:
+            return change(session)
 
     # Workers.
 
@@ -483,16 +517,17 @@ class EntityLine(Queue):
         done = [reservation for reservation, settlement in ours if isinstance(settlement, Commit)]
         if not callable(function) or not done:
             return super().settle(ours, within=within) if ours else []
-        if within is not None:
-            with session_within(within) as session:
-                refused = super().settle(ours, within=within)
-                self._finish(function, done, refused, session)
-                return refused
-        with self._entities.session() as session:
-            refused = super().settle(ours, within=session)
+        settle = super().settle
+
+        def finish(session: Session) -> list[Refused]:
+            refused = settle(ours, within=session if within is None else within)
             self._finish(function, done, refused, session)
-            session.commit()
-        return refused
+            return refused
+
+        if within is None:
+            return self._entities.in_transaction(finish)
+        with session_within(within) as session:
+            return finish(session)
 
     def end(self, reservation: core.Reservation, settlement: Settlement) -> None:
         """End one turn; raise what it was refused with."""

@@ -19,6 +19,7 @@ __all__ = [
     "Engine",
     "OnDone",
     "Session",
+    "Work",
     "called",
     "engine_here",
     "first_read_alone",
@@ -33,6 +34,10 @@ T = TypeVar("T")
 
 OnDone = Literal["keep", "delete"] | Callable[[Any, Session], Any]
 """What becomes of a row that is done; a function is called with it and a session."""
+
+
+Work = Callable[[Session], T]
+"""What is done in a session that is committed afterwards."""
 
 
 def open_entities(engine: object, state: StateTable, deletes: bool, clock: Clock | None) -> tuple[Store, Connections]:

@@ -19,7 +19,7 @@ from duerow.errors import (
 from duerow.plan import BEGIN, run
 from duerow.store import Indexed, Settings
 from duerow.stores.sql.dialects.mssql import SqlServer
-from duerow.stores.sql.dialects.mssql_connections import mssql
+from duerow.stores.sql.dialects.mssql_family import mssql
 from duerow.stores.sql.plans import SqlStore
 
 MEANINGS: list[tuple[str, list[int], type[DuerowError]]] = [

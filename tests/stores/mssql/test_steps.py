@@ -74,7 +74,7 @@ def store() -> SqlStore:
 
 
 def steps(connection: Connection, whose: Any = "own") -> RawSteps:
-    return RawSteps(connection, SqlServer(), Texts(written(), raw=True), whose)
+    return RawSteps(connection, SqlServer(), Texts(SqlServer(), written(), raw=True), whose)
 
 
 def entry(key: str | None) -> Entry:

@@ -14,8 +14,7 @@ from duerow import Database, Draft, connect
 from duerow.errors import Conflict
 from duerow.message import LIVE
 from duerow.store import Order, PastQuery, Query
-from duerow.stores.sql.dialects.postgresql import PostgreSQL
-from duerow.stores.sql.engines import BLIND_WAYS
+from duerow.stores.sql.dialects.postgresql import BLIND_WAYS, PostgreSQL
 from duerow.stores.sql.plans import SqlStore, Step
 from duerow.stores.sql.statements import RECEIPT, STORY
 from duerow.stores.sql.texts import Texts
@@ -32,7 +31,7 @@ ASKED = {
 }
 """Conditions, and a part of the name of the index that is to serve them."""
 
-TEXTS = Texts(make_url("postgresql+psycopg://").get_dialect()(), raw=True)
+TEXTS = Texts(PostgreSQL(), make_url("postgresql+psycopg://").get_dialect()(), raw=True)
 
 
 def plan(superuser: psycopg.Connection, step: Any, without: Sequence[str] = ("enable_seqscan",)) -> str:

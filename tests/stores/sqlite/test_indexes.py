@@ -41,7 +41,7 @@ STEPS = {
 
 
 def plan(place: Place, step: Any) -> str:
-    text, values = Texts(sqlite.dialect(), raw=True).of(step)
+    text, values = Texts(SQLite(), sqlite.dialect(), raw=True).of(step)
     with closing(sqlite3.connect(place.url.removeprefix("sqlite:///"))) as connection:
         return "\n".join(row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {text}", {"now": 0, **values}))
 

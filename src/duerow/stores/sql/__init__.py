@@ -11,9 +11,6 @@ from duerow.errors import ConfigurationError
 from duerow.store import AsyncConnections, Connections, Settings, Store
 from duerow.stores.sql.blocking import BlockingConnections
 from duerow.stores.sql.dialects.base import Dialect
-from duerow.stores.sql.dialects.mysql import MySQL
-from duerow.stores.sql.dialects.postgresql import PostgreSQL
-from duerow.stores.sql.dialects.sqlite import SQLite
 from duerow.stores.sql.engines import Driving, own_engine
 from duerow.stores.sql.plans import SqlStore
 
@@ -26,13 +23,20 @@ if TYPE_CHECKING:
 
 
 class Family:
-    """Opens stores on one SQL database; see `duerow.store.Backend`."""
+    """Opens stores on one SQL database; see `duerow.store.Backend`.
+
+    Args:
+        dialect: which database it is.
+        driving: how it is connected to by URL.
+
+    Attributes:
+        blocking: the class of connections of the blocking face.
+    """
 
     blocking: type[BlockingConnections] = BlockingConnections
-    driving: Driving | None = None
 
-    def __init__(self, dialect: Dialect) -> None:
-        self.dialect = dialect
+    def __init__(self, dialect: Dialect, driving: Driving) -> None:
+        self.dialect, self.driving = dialect, driving
 
     def open(self, target: Any, settings: Settings) -> tuple[Store, Connections]:
         """Open by URL or by the user's Engine."""
@@ -59,16 +63,14 @@ class Family:
     ) -> tuple[Store, Connections]:
         """Open the queue of a state in a table of the user's, by the user's Engine; see `duerow.entity`."""
         store = self._entities(engine, state, deletes, clock)
-        return store, BlockingConnections(engine, store, own=False)
+        return store, self.blocking(engine, store, own=False)
 
     def aopen_entities(
         self, engine: AsyncEngine, state: StateTable, deletes: bool, clock: Clock | None
     ) -> tuple[Store, AsyncConnections]:
         """As `open_entities`, by the user's AsyncEngine."""
-        from duerow.stores.sql.awaited import AwaitedConnections
-
         store = self._entities(engine, state, deletes, clock)
-        return store, AwaitedConnections(engine, store, own=False)
+        return store, self._awaited()(engine, store, own=False)
 
     def _entities(
         self, engine: Engine | AsyncEngine, state: StateTable, deletes: bool, clock: Clock | None
@@ -93,8 +95,3 @@ def _is_awaited(target: Any) -> bool:
     """Return whether it is an AsyncEngine: it can only be one if somebody has imported those, with the ORM."""
     module = sys.modules.get("sqlalchemy.ext.asyncio")
     return module is not None and isinstance(target, module.AsyncEngine)
-
-
-sqlite = Family(SQLite())
-postgresql = Family(PostgreSQL())
-mysql = Family(MySQL())

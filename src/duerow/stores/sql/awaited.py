@@ -7,16 +7,16 @@ import contextlib
 import weakref
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
-from sqlalchemy import Dialect as SqlDialect
 from sqlalchemy import event
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, AsyncSession
 from sqlalchemy.pool import AsyncAdaptedQueuePool
 
 from duerow.plan import BEGIN, AsyncExecute, arun
 from duerow.store import AsyncListener, TransactionState
-from duerow.stores.sql.caller import DATABASES, check_begun, check_open, driver_of, not_ours
+from duerow.stores.sql.blocking import Whose
+from duerow.stores.sql.caller import caller_of, check_begun, check_open, not_ours
 from duerow.stores.sql.dialects.base import Dialect
 from duerow.stores.sql.errors import explained, is_lost, unconnected, unusable
 from duerow.stores.sql.forking import GATE, abandon, check_not_inherited, prepare_for_forks
@@ -28,7 +28,7 @@ from duerow.stores.sql.listening import (
 from duerow.stores.sql.loops import EngineOfLoop
 from duerow.stores.sql.place import place_of
 from duerow.stores.sql.plans import SqlStore
-from duerow.stores.sql.texts import Texts, driver_texts
+from duerow.stores.sql.texts import Texts, callers_texts
 from duerow.stores.sql.transactions import (
     INSIDE,
     HandlersTransaction,
@@ -41,16 +41,22 @@ T = TypeVar("T")
 
 
 class AwaitedConnections:
-    """Connections of one async engine; as `blocking.BlockingConnections`."""
+    """Connections of one async engine; as `blocking.BlockingConnections`.
+
+    Attributes:
+        raw_drivers: SQLAlchemy's names of the drivers that are handed statements themselves, at half the price.
+    """
+
+    raw_drivers: frozenset[str] = frozenset(("psycopg", "psycopg_async", "aiosqlite"))
 
     def __init__(self, engine: AsyncEngine, store: SqlStore, own: bool) -> None:
         self.engine, self.store, self.own = engine, store, own
         self.dialect = store.dialect
         self.place = place_of(engine.sync_engine, store)
         self._engines = EngineOfLoop(engine)
-        self._raw = engine.dialect.driver in ("psycopg", "psycopg_async", "aiosqlite", "asyncmy")
+        self._raw = engine.dialect.driver in self.raw_drivers
         self.in_parts = self.dialect.takes_parts
-        self._texts = self.texts_of(engine.dialect, raw=self._raw)
+        self._texts = Texts(self.dialect, engine.dialect, self._raw)
         self._callers_texts: dict[str, Texts] = {}
         self.of_handlers: set[Any] = set()
         self._for_handlers: weakref.WeakKeyDictionary[Any, AsyncEngine] = weakref.WeakKeyDictionary()
@@ -101,8 +107,7 @@ class AwaitedConnections:
             alone = getattr(pooled.dbapi_connection, "autocommit", False) is True
             return self.steps_through(connection, self._texts, alone)
         if self.in_parts:
-            whose: Whose = "own" if self.own else "lent"
-            return RawInParts(pooled.driver_connection, self.dialect, self._texts, whose)
+            return self.steps_in_parts(pooled.driver_connection, self._texts, "own" if self.own else "lent")
         return Raw(pooled.driver_connection, self.dialect, self._texts)
 
     async def _give_back(self, connection: AsyncConnection) -> None:
@@ -136,30 +141,29 @@ class AwaitedConnections:
     def _join(self, within: Any) -> AsyncExecute:
         if isinstance(within, AsyncSession | AsyncConnection):
             return JoinedSqlalchemy(self, within)
-        driver = driver_of(within)
-        awaited = driver in ("aiosqlite", "asyncmy") or type(within).__name__.startswith("Async")
-        if DATABASES.get(driver) != self.dialect.name or not awaited or not hasattr(within, "cursor"):
+        driver = caller_of(within, self.dialect.callers, awaited=True)
+        if driver is None:
             raise not_ours(within, self.dialect.name, "async")
-        check_open(within)
+        check_open(within, self.dialect.callers[driver])
         if driver not in self._callers_texts:
-            self._callers_texts[driver] = driver_texts(driver)
+            self._callers_texts[driver] = callers_texts(self.dialect, driver)
         return Joined(self._raw_joined(within, self._callers_texts[driver]), self.store)
 
     def _raw_joined(self, raw: Any, texts: Texts) -> Raw:
-        return RawInParts(raw, self.dialect, texts, "joined") if self.in_parts else Raw(raw, self.dialect, texts)
+        return self.steps_in_parts(raw, texts, "joined") if self.in_parts else Raw(raw, self.dialect, texts)
 
     def callers_texts(self, connection: AsyncConnection) -> Texts:
         """Return the texts for the caller's SQLAlchemy driver."""
         key = f"sqlalchemy+{connection.dialect.driver}"
         if key not in self._callers_texts:
-            self._callers_texts[key] = self.texts_of(connection.dialect, raw=False)
+            self._callers_texts[key] = Texts(self.dialect, connection.dialect, raw=False)
         return self._callers_texts[key]
 
     # What a family whose drivers differ overrides.
 
-    def texts_of(self, dialect: SqlDialect, raw: bool) -> Texts:
-        """Return the statements as a driver takes them."""
-        return Texts(dialect, raw)
+    def steps_in_parts(self, raw: Any, texts: Texts, whose: Whose) -> Raw:
+        """Return what hands steps to a driver's connection where some take several statements."""
+        return RawInParts(raw, self.dialect, texts, whose)
 
     def steps_through(self, connection: AsyncConnection, texts: Texts, alone: bool = False) -> ThroughSqlalchemy:
         """Return what hands steps to an SQLAlchemy connection, which may commit each statement by itself."""
@@ -193,7 +197,7 @@ class AwaitedConnections:
             raw = self._raw_joined(pooled.driver_connection, self._texts)
             raw.begun = True
             return raw
-        check_begun(pooled)
+        check_begun(pooled, self.dialect.callers)
         return self.steps_through(connection, self.callers_texts(connection))
 
     async def listen(self, queues: Sequence[str]) -> AsyncListener:
@@ -349,59 +353,20 @@ class Raw:
         return bool(self.raw.in_transaction) if self.on_sqlite else self.begun or not self.raw.autocommit
 
 
-Whose = Literal["own", "lent", "joined"]
-"""A connection of duerow's engine, of the user's, or the caller's own transaction."""
-
-
 class RawInParts(Raw):
-    """Hands steps to asyncmy's connection; as `blocking.RawInParts`."""
+    """Hands steps to a driver's connection, some as several statements; as `blocking.RawInParts`."""
 
     def __init__(self, raw: Any, dialect: Dialect, texts: Texts, whose: Whose) -> None:
         super().__init__(raw, dialect, texts)
         self.whose = whose
-        self._told_level = False
 
     async def __call__(self, step: Any) -> Any:
         """Carry out one step, all of its parts."""
-        if self.whose == "lent" and not self._told_level and not self.raw.get_autocommit():
-            await self._read_committed()  # the first statement begins the transaction
         if step is BEGIN or step.statement.parts is None:
             return await super().__call__(step)
         if not step.statement.element.alone:
             await super().__call__(BEGIN)
         return await arun(step.statement.parts(step.values), super().__call__)
-
-    async def _begin(self) -> None:
-        if self.begun or self.whose == "joined":
-            return
-        self.begun = True
-        if self.raw.get_autocommit():
-            if self.whose == "lent":
-                await self._read_committed()
-            await self._send("BEGIN", None)
-
-    async def _read_committed(self) -> None:
-        self._told_level = True
-        await self._send("SET TRANSACTION ISOLATION LEVEL READ COMMITTED", None)
-
-    async def _send(self, text: str, values: Any) -> Any:
-        from asyncmy.cursors import Cursor
-
-        cursor = self.raw.cursor(Cursor)
-        await cursor.execute(text if values is None else cursor.mogrify(text, values))
-        return await cursor.fetchall() if cursor.description else []
-
-    async def commit(self) -> None:
-        """Make it last. Who was cancelled until now commits nothing: once COMMIT was sent it cannot be taken back."""
-        await asyncio.sleep(0)
-        await super().commit()
-
-    async def rolled_back(self) -> bool:
-        """Undo what is open; return whether that worked and the connection is still there."""
-        return await super().rolled_back() and bool(self.raw.connected)
-
-    def _open(self) -> bool:
-        return self.begun or not self.raw.get_autocommit()
 
 
 class ThroughSqlalchemy:

@@ -14,19 +14,11 @@ from functools import cached_property
 from typing import Any, Final, Literal
 
 from sqlalchemy import Connection, Engine
-from sqlalchemy import Dialect as SqlDialect
 
 from duerow.plan import BEGIN, Execute, run
 from duerow.store import ArrowScan, Listener, Scan, TransactionState
 from duerow.stores.sql.arrow import adbc_scan
-from duerow.stores.sql.caller import (
-    DATABASES,
-    check_begun,
-    check_open,
-    driver_of,
-    not_ours,
-    unwrapped,
-)
+from duerow.stores.sql.caller import caller_of, check_begun, check_open, driver_of, not_ours, unwrapped
 from duerow.stores.sql.dialects.base import Dialect
 from duerow.stores.sql.engines import RESTED
 from duerow.stores.sql.errors import explained, is_lost, unconnected, unusable
@@ -34,7 +26,7 @@ from duerow.stores.sql.forking import GATE, abandon, check_not_inherited, prepar
 from duerow.stores.sql.listening import DataVersionListener, NotifyListener, SilentListener
 from duerow.stores.sql.place import place_of
 from duerow.stores.sql.plans import SqlStore
-from duerow.stores.sql.texts import Texts, driver_texts
+from duerow.stores.sql.texts import Texts, callers_texts
 from duerow.stores.sql.transactions import (
     INSIDE,
     HandlersTransaction,
@@ -63,7 +55,7 @@ class BlockingConnections:
         self.engine, self.store, self.own = engine, store, own
         self.dialect = store.dialect
         self.place = place_of(engine, store)
-        self._texts = self.texts_of(engine.dialect, raw=True)
+        self._texts = Texts(self.dialect, engine.dialect, raw=True)
         self._callers_texts: dict[str, Texts] = {}
         self.of_handlers: set[Connection] = set()
         self.on_sqlite = self.dialect.name == "sqlite"
@@ -139,12 +131,12 @@ class BlockingConnections:
         if isinstance(within, Connection):
             return self._join_sqlalchemy(within)
         raw = unwrapped(within)
-        driver = driver_of(raw)
-        if DATABASES.get(driver) != self.dialect.name or not hasattr(raw, "cursor") or _awaited(raw):
+        driver = caller_of(raw, self.dialect.callers, awaited=False)
+        if driver is None:
             raise not_ours(within, self.dialect.name, "blocking")
-        check_open(raw)
+        check_open(raw, self.dialect.callers[driver])
         if driver not in self._callers_texts:
-            self._callers_texts[driver] = driver_texts(driver)
+            self._callers_texts[driver] = callers_texts(self.dialect, driver)
         return Joined(self._raw_joined(raw, self._callers_texts[driver]), self.store)
 
     def _raw_joined(self, raw: Any, texts: Texts) -> Raw:
@@ -157,17 +149,13 @@ class BlockingConnections:
             return Joined(raw, self.store)
         if connection.dialect.name not in self.dialect.names:
             raise not_ours(connection, self.dialect.name, "blocking")
-        check_begun(connection.connection)
+        check_begun(connection.connection, self.dialect.callers)
         key = f"sqlalchemy+{connection.dialect.driver}"
         if key not in self._callers_texts:
-            self._callers_texts[key] = self.texts_of(connection.dialect, raw=False)
+            self._callers_texts[key] = Texts(self.dialect, connection.dialect, raw=False)
         return Joined(self.steps_through(connection, self._callers_texts[key]), self.store)
 
     # What a family whose drivers differ overrides.
-
-    def texts_of(self, dialect: SqlDialect, raw: bool) -> Texts:
-        """Return the statements as a driver takes them."""
-        return Texts(dialect, raw)
 
     def steps_in_parts(self, raw: Any, texts: Texts, whose: Whose) -> Raw:
         """Return what hands steps to a driver's connection where some take several statements."""
@@ -358,8 +346,8 @@ class Raw:
     def __init__(self, raw: Any, dialect: Dialect, texts: Texts, writing: threading.Lock | None = None) -> None:
         self.raw, self.dialect, self.texts, self.writing = raw, dialect, texts, writing
         self.begun = self._by_hand = self._holds = False
-        self._cursor = _cursor(raw)
-        self._ends_all = driver_of(raw) == "psycopg"
+        self._cursor = self.cursor_of(raw)
+        self._ends_all = driver_of(raw, dialect.callers) == "psycopg"
         self._other_text = isinstance(raw, sqlite3.Connection) and raw.text_factory is not str
 
     def __call__(self, step: Any) -> Any:
@@ -382,6 +370,24 @@ class Raw:
             if known is None or known is error:
                 raise
             raise known from error
+
+    def cursor_of(self, raw: Any) -> Any:
+        """Return a cursor that gives plain tuples, whatever the connection's own cursors and row factory are."""
+        driver = driver_of(raw, self.dialect.callers)
+        if driver == "psycopg":
+            import psycopg
+
+            cursor: Any = psycopg.Cursor(raw, row_factory=psycopg.rows.tuple_row)
+            cursor.format = psycopg.pq.Format.BINARY
+            return cursor
+        if driver == "psycopg2":
+            from psycopg2.extensions import cursor as plain_cursor
+
+            return raw.cursor(cursor_factory=plain_cursor)
+        cursor = raw.cursor()
+        if isinstance(raw, sqlite3.Connection):
+            cursor.row_factory = None
+        return cursor
 
     def _rows(self, step: Any, text: str, values: Any) -> list[Any]:
         self._cursor.execute(text, values)
@@ -437,10 +443,10 @@ class Raw:
 
 
 class RawInParts(Raw):
-    """Hands steps to a connection of MariaDB's, where some take several statements in a transaction.
+    """Hands steps to a driver's connection, some as several statements in a transaction.
 
     Args:
-        raw: PyMySQL's connection.
+        raw: the driver's connection.
         dialect: which database it is.
         texts: the statements as its driver takes them.
         whose: "own" for duerow's engine, "lent" for the user's, "joined" for the caller's own transaction.
@@ -449,42 +455,14 @@ class RawInParts(Raw):
     def __init__(self, raw: Any, dialect: Dialect, texts: Texts, whose: Whose) -> None:
         super().__init__(raw, dialect, texts)
         self.whose = whose
-        self._told_level = False
 
     def __call__(self, step: Any) -> Any:
         """Carry out one step, all of its parts."""
-        if self.whose == "lent" and not self._told_level and not self.raw.get_autocommit():
-            self._read_committed()  # the first statement begins the transaction
         if step is BEGIN or step.statement.parts is None:
             return super().__call__(step)
         if not step.statement.element.alone:
             super().__call__(BEGIN)
         return run(step.statement.parts(step.values), super().__call__)
-
-    def _begin(self) -> None:
-        if self.begun or self.whose == "joined":
-            return
-        self.begun = True
-        if self.raw.get_autocommit():
-            if self.whose == "lent":
-                self._read_committed()
-            self._cursor.execute("BEGIN")
-
-    def _read_committed(self) -> None:
-        """Let the next transaction lock no gaps, whatever the user's connections do."""
-        self._told_level = True
-        self._cursor.execute("SET TRANSACTION ISOLATION LEVEL READ COMMITTED")
-
-    def rolled_back(self) -> bool:
-        """Undo what is open; return whether that worked and the connection is still there."""
-        return super().rolled_back() and bool(self.raw.open)
-
-    def _open(self) -> bool:
-        return self.begun or not self.raw.get_autocommit()
-
-    def _ended(self) -> None:
-        super()._ended()
-        self._told_level = False
 
 
 class ThroughSqlalchemy:
@@ -530,29 +508,6 @@ class Joined:
         return None
 
 
-def _cursor(raw: Any) -> Any:
-    """Return a cursor that gives plain tuples, whatever the connection's own cursors and row factory are."""
-    driver = driver_of(raw)
-    if driver == "psycopg":
-        import psycopg
-
-        cursor: Any = psycopg.Cursor(raw, row_factory=psycopg.rows.tuple_row)
-        cursor.format = psycopg.pq.Format.BINARY
-        return cursor
-    if driver == "psycopg2":
-        from psycopg2.extensions import cursor as plain_cursor
-
-        return raw.cursor(cursor_factory=plain_cursor)
-    if driver == "pymysql":
-        from pymysql.cursors import Cursor
-
-        return raw.cursor(Cursor)
-    cursor = raw.cursor()
-    if isinstance(raw, sqlite3.Connection):
-        cursor.row_factory = None
-    return cursor
-
-
 @contextmanager
 def _plain_text(raw: Any) -> Iterator[None]:
     """Read SQLite's text as text, whatever the caller's connection makes of it."""
@@ -570,7 +525,3 @@ def _is_session(within: Any) -> bool:
     """Return whether it is a Session of the ORM: it can only be one if somebody has imported that."""
     orm = sys.modules.get("sqlalchemy.orm")
     return orm is not None and isinstance(within, orm.Session)
-
-
-def _awaited(raw: Any) -> bool:
-    return type(raw).__name__.startswith("Async") or driver_of(raw) == "aiosqlite"

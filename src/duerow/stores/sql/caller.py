@@ -2,29 +2,48 @@
 
 from __future__ import annotations
 
-import sqlite3
-from typing import Any, Final
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
 
 from duerow.errors import ConfigurationError
 
-DATABASES: Final = {
-    **{"sqlite3": "sqlite", "aiosqlite": "sqlite"},
-    **{"psycopg": "postgresql", "psycopg2": "postgresql"},
-    **{"pymysql": "mysql", "asyncmy": "mysql"},
-}
-"""The database of each driver whose own connections can be joined."""
 
-IN_TRANSACTION: Final = 1
-"""The flag in the status of MariaDB's protocol that says that a transaction is open."""
+@dataclass(frozen=True)
+class Caller:
+    """A driver whose own connections can be given as `within=`.
+
+    Attributes:
+        name: what SQLAlchemy calls the database and the driver, as the scheme of a URL.
+        commits_alone: whether a connection commits each statement by itself, and has no transaction open all the same.
+        awaited: whether all its connections are awaited; else those are whose class is called `Async…`.
+    """
+
+    name: str
+    commits_alone: Callable[[Any], bool]
+    awaited: bool = False
 
 
-def driver_of(connection: Any) -> str:
+Callers = Mapping[str, Caller]
+"""Drivers by the modules that their connections come from."""
+
+
+def driver_of(connection: Any, callers: Callers) -> str:
     """Return the name of the module that a connection comes from, also if its class was derived."""
     for kind in type(connection).__mro__:
         module = kind.__module__.partition(".")[0]
-        if module in DATABASES:
+        if module in callers:
             return module
     return type(connection).__module__.partition(".")[0]
+
+
+def caller_of(within: Any, callers: Callers, awaited: bool) -> str | None:
+    """Return the driver of a connection that can be joined on a face; None if it is no such."""
+    driver = driver_of(within, callers)
+    if driver not in callers or not hasattr(within, "cursor"):
+        return None
+    is_awaited = callers[driver].awaited or type(within).__name__.startswith("Async")
+    return driver if is_awaited == awaited else None
 
 
 def not_ours(within: Any, database: str, face: str) -> ConfigurationError:
@@ -51,37 +70,25 @@ def unwrapped(within: Any) -> Any:
     return within
 
 
-def check_open(raw: Any) -> None:
+def check_open(raw: Any, caller: Caller) -> None:
     """Raise ConfigurationError if a driver's connection would commit each statement by itself."""
-    if commits_alone(raw):
+    if caller.commits_alone(raw):
         raise no_transaction("the connection commits each statement by itself")
 
 
-def commits_alone(raw: Any) -> bool:
-    """Return whether a driver's connection is in autocommit mode and has no transaction open in spite of it."""
-    driver = driver_of(raw)
-    raw = getattr(raw, "_conn", raw) if driver == "aiosqlite" else raw
-    if isinstance(raw, sqlite3.Connection):
-        alone = raw.isolation_level is None or getattr(raw, "autocommit", None) is True
-        return alone and not raw.in_transaction
-    if driver in ("psycopg", "psycopg2"):
-        return bool(raw.autocommit) and int(raw.info.transaction_status) == 0  # libpq's idle
-    if driver in ("pymysql", "asyncmy"):
-        return bool(raw.get_autocommit()) and not raw.server_status & IN_TRANSACTION
-    return False
-
-
-def check_begun(pooled: Any) -> None:
+def check_begun(pooled: Any, callers: Callers) -> None:
     """Raise ConfigurationError if SQLAlchemy's connection would commit each statement by itself.
 
     Its own begin() is no proof: with isolation_level="AUTOCOMMIT" it begins nothing, and its rollback() undoes nothing.
 
     Args:
         pooled: what SQLAlchemy has of the pool, which knows the driver's connection.
+        callers: the drivers of this database.
     """
     raw = pooled.driver_connection
-    alone = commits_alone(raw)
-    if driver_of(raw) == "asyncpg":  # it has no such mode itself: SQLAlchemy begins for it, or does not
+    caller = callers.get(driver_of(raw, callers))
+    alone = caller is not None and caller.commits_alone(raw)
+    if driver_of(raw, callers) == "asyncpg":  # it has no such mode itself: SQLAlchemy begins for it, or does not
         alone = getattr(pooled.dbapi_connection, "autocommit", False) is True and not raw.is_in_transaction()
     if alone:
         raise no_transaction("the SQLAlchemy connection commits each statement by itself")

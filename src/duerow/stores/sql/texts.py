@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import Dialect, make_url
-from sqlalchemy.dialects import sqlite
+from sqlalchemy import Dialect as SqlDialect
+from sqlalchemy import make_url
 
-from duerow.stores.sql.dialects.mysql import MySQL
+from duerow.stores.sql.dialects.base import Dialect
 from duerow.stores.sql.plans import Step
 from duerow.stores.sql.statements import Statement
 
@@ -18,7 +18,7 @@ class Text:
 
     __slots__ = ("constants", "positions", "text")
 
-    def __init__(self, statement: Statement, dialect: Dialect) -> None:
+    def __init__(self, statement: Statement, dialect: SqlDialect) -> None:
         element: Any = statement.element
         compiled = element.compile(dialect=dialect)
         self.text: str = compiled.string
@@ -39,12 +39,13 @@ class Texts:
     """The texts of one driver's dialect.
 
     Args:
-        dialect: SQLAlchemy's dialect of the driver, which says how placeholders and casts are written.
-        raw: whether they go to the driver itself; to sqlite3 values then go by name.
+        dialect: which database it is.
+        driver: SQLAlchemy's dialect of the driver, which says how placeholders and casts are written.
+        raw: whether they go to the driver itself, without SQLAlchemy.
     """
 
-    def __init__(self, dialect: Dialect, raw: bool) -> None:
-        self.dialect = _as_written(dialect, raw)
+    def __init__(self, dialect: Dialect, driver: SqlDialect, raw: bool) -> None:
+        self.dialect = dialect.written(driver, raw)
         self._kind: Any = None
 
     def of(self, step: Step) -> tuple[str, Any]:
@@ -63,19 +64,6 @@ class Texts:
         return text
 
 
-def driver_texts(driver: str) -> Texts:
-    """Return the texts for a driver's own connections: sqlite3, aiosqlite, psycopg, psycopg2, pymysql or asyncmy."""
-    names = {"sqlite3": "sqlite", "aiosqlite": "sqlite", "pymysql": "mysql+pymysql", "asyncmy": "mysql+asyncmy"}
-    name = names.get(driver, f"postgresql+{driver}")
-    return Texts(make_url(f"{name}://").get_dialect()(), raw=True)
-
-
-def _as_written(dialect: Dialect, raw: bool) -> Dialect:
-    """Return the dialect in which statements are written for a driver.
-
-    MariaDB's has RETURNING whether or not a connection was made yet, and values by position, so that each is escaped
-    only for the statements that have it.
-    """
-    if dialect.name in MySQL.names:
-        return MySQL().plain()
-    return sqlite.dialect(paramstyle="named") if raw and dialect.name == "sqlite" else dialect
+def callers_texts(dialect: Dialect, driver: str) -> Texts:
+    """Return the texts for connections of one of `dialect.callers`."""
+    return Texts(dialect, make_url(f"{dialect.callers[driver].name}://").get_dialect()(), raw=True)

@@ -147,7 +147,7 @@ class HandlersTransaction:
 def _commits_alone(connection: Connection) -> bool:
     """Return whether the engine's connections commit each statement by themselves."""
     driver: Any = connection.connection.dbapi_connection
-    if hasattr(driver, "get_autocommit"):  # MariaDB's drivers
+    if hasattr(driver, "get_autocommit"):  # some drivers say so by a method
         return bool(driver.get_autocommit())
     return getattr(driver, "autocommit", False) is True
 

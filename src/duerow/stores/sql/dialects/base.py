@@ -17,6 +17,7 @@ from sqlalchemy.types import TypeEngine, UserDefinedType
 
 from duerow.errors import Conflict, DuerowError
 from duerow.store import Capabilities, IndexKind, Record
+from duerow.stores.sql.caller import Callers
 
 
 def const(value: int | str) -> ColumnElement[Any]:
@@ -106,6 +107,7 @@ class Dialect(Protocol):
         name: SQLAlchemy's name of the dialect.
         names: all names that SQLAlchemy has for it.
         capabilities: what a store on it can do.
+        callers: the drivers whose own connections can be given as `within=`.
         moment: the type of a moment.
         span: the type of a length of time.
         json: the type of JSON text.
@@ -134,6 +136,7 @@ class Dialect(Protocol):
     name: str
     names: frozenset[str]
     capabilities: Capabilities
+    callers: Callers
     moment: TypeEngine[Any]
     span: TypeEngine[Any]
     json: JsonText
@@ -164,8 +167,21 @@ class Dialect(Protocol):
         """Return SQLAlchemy's dialect for printing statements without values."""
         ...
 
+    def written(self, driver: SqlDialect, raw: bool) -> SqlDialect:
+        """Return SQLAlchemy's dialect in which statements are written for a driver.
+
+        Args:
+            driver: SQLAlchemy's dialect of the driver.
+            raw: whether they go to the driver itself, without SQLAlchemy.
+        """
+        ...
+
     def now(self) -> ColumnElement[Any]:
-        """Return the database's own time, if it has one."""
+        """Return the database's own time, as statements of ours tell it; only where there is a `server_clock`."""
+        ...
+
+    def clock(self) -> ColumnElement[Any]:
+        """Return the database's own time, as exactly as it has it: for statements of others, which are given none."""
         ...
 
     def later(self, moment: ColumnElement[Any], span: ColumnElement[Any]) -> ColumnElement[Any]:

@@ -52,6 +52,7 @@ from duerow.errors import (
     NotSupported,
 )
 from duerow.store import Capabilities, IndexKind, Record
+from duerow.stores.sql.caller import Caller
 from duerow.stores.sql.dialects.base import ArrowWay, JsonText, Member, const
 from duerow.stores.sql.dialects.mssql_errors import explained
 from duerow.stores.sql.dialects.mssql_json import member, read_json
@@ -105,6 +106,7 @@ class SqlServer(WritesReturnRows):
     name = "mssql"
     names = frozenset(("mssql",))
     capabilities = Capabilities(wakes_consumers=False)
+    callers: Mapping[str, Caller] = {"pyodbc": Caller("mssql+pyodbc", lambda raw: bool(raw.autocommit))}
     moment: TypeEngine[Any] = _MOMENT
     span: TypeEngine[Any] = BigInteger()
     json = JsonText(f"NVARCHAR(MAX) COLLATE {BYTEWISE}")
@@ -127,11 +129,19 @@ class SqlServer(WritesReturnRows):
         """Return the dialect in which statements are written."""
         return written()
 
+    def written(self, driver: SqlDialect, raw: bool) -> SqlDialect:
+        """Return the same for every driver."""
+        return written()
+
     # Time, text and JSON.
 
     def now(self) -> ColumnElement[Any]:
         """Return the server's time in UTC, the same wherever it stands in a statement."""
         return Now()
+
+    def clock(self) -> ColumnElement[Any]:
+        """Return the same."""
+        return self.now()
 
     def told(self, moment: ColumnElement[Any]) -> ColumnElement[Any]:
         """Return it as it is: every bound value is written with its type."""

@@ -5,28 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, Engine, event
-from sqlalchemy import Dialect as SqlDialect
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+from sqlalchemy import Connection
+from sqlalchemy.ext.asyncio import AsyncConnection
 
-from duerow.errors import NotSupported
-from duerow.plan import BEGIN, Execute, arun, run
-from duerow.stores.sql import Family
+from duerow.plan import BEGIN, arun, run
 from duerow.stores.sql.awaited import AwaitedConnections
 from duerow.stores.sql.awaited import ThroughSqlalchemy as AwaitedThroughSqlalchemy
-from duerow.stores.sql.blocking import BlockingConnections, Joined, Raw, ThroughSqlalchemy, Whose
-from duerow.stores.sql.caller import driver_of, no_transaction
-from duerow.stores.sql.dialects.base import Dialect
-from duerow.stores.sql.dialects.mssql import LOCK_WAIT, SqlServer
-from duerow.stores.sql.dialects.mssql_text import WORD_BYTES, written
-from duerow.stores.sql.engines import Driving
-from duerow.stores.sql.errors import unusable
-from duerow.stores.sql.plans import SqlStore
+from duerow.stores.sql.blocking import BlockingConnections, Raw, RawInParts, ThroughSqlalchemy, Whose
+from duerow.stores.sql.caller import no_transaction
+from duerow.stores.sql.dialects.mssql_text import WORD_BYTES
 from duerow.stores.sql.texts import Texts
 
 if TYPE_CHECKING:
-    from duerow.clock import Clock
-    from duerow.entity.columns import StateTable
+    pass
 
 _BEGIN = "BEGIN TRANSACTION"
 _ROLLBACK = "IF @@TRANCOUNT > 0 ROLLBACK"
@@ -38,27 +29,8 @@ def plain_rows(rows: Iterable[Any]) -> list[tuple[Any, ...]]:
     return [tuple(value.decode(WORD_BYTES) if type(value) is bytes else value for value in row) for row in rows]
 
 
-class RawSteps(Raw):
-    """Hands steps to pyodbc's connection, some as several statements.
-
-    Args:
-        raw: the connection.
-        dialect: which database it is.
-        texts: the statements as its driver takes them.
-        whose: "own" for duerow's engine, "lent" for the user's, "joined" for the caller's own transaction.
-    """
-
-    def __init__(self, raw: Any, dialect: Dialect, texts: Texts, whose: Whose) -> None:
-        super().__init__(raw, dialect, texts)
-        self.whose = whose
-
-    def __call__(self, step: Any) -> Any:
-        """Carry out one step, all of its parts."""
-        if step is BEGIN or step.statement.parts is None:
-            return super().__call__(step)
-        if not step.statement.element.alone:
-            super().__call__(BEGIN)
-        return run(step.statement.parts(step.values), super().__call__)
+class RawSteps(RawInParts):
+    """Hands steps to pyodbc's connection."""
 
     def _rows(self, step: Any, text: str, values: Any) -> list[Any]:
         cursor = self._cursor
@@ -134,10 +106,6 @@ class AwaitedStepsThrough(AwaitedThroughSqlalchemy):
 class SqlServerConnections(BlockingConnections):
     """Connections of one engine on pyodbc; as `BlockingConnections`."""
 
-    def texts_of(self, dialect: SqlDialect, raw: bool) -> Texts:
-        """Return the statements as every driver takes them."""
-        return Texts(written(), raw)
-
     def steps_in_parts(self, raw: Any, texts: Texts, whose: Whose) -> Raw:
         """Return what hands steps to pyodbc's connection."""
         return RawSteps(raw, self.dialect, texts, whose)
@@ -148,24 +116,9 @@ class SqlServerConnections(BlockingConnections):
             raise no_transaction("the SQLAlchemy connection commits each statement by itself")
         return StepsThrough(connection, self.dialect, texts)
 
-    def join(self, within: Any) -> Execute:
-        """Use the caller's transaction; see Connections.join. pyodbc's own connection will do too."""
-        if driver_of(within) != "pyodbc":
-            return super().join(within)
-        try:
-            if within.autocommit:
-                raise no_transaction("the connection commits each statement by itself")
-            return Joined(self.steps_in_parts(within, self._texts, "joined"), self.store)
-        except Exception as error:
-            raise unusable(self.dialect, error) from error
-
 
 class AwaitedSqlServerConnections(AwaitedConnections):
     """Connections of one async engine on aioodbc; as `AwaitedConnections`."""
-
-    def texts_of(self, dialect: SqlDialect, raw: bool) -> Texts:
-        """Return the statements as every driver takes them."""
-        return Texts(written(), raw)
 
     def steps_through(self, connection: AsyncConnection, texts: Texts, alone: bool = False) -> AwaitedThroughSqlalchemy:
         """Return what hands steps to an SQLAlchemy connection; the caller's must not commit each statement."""
@@ -173,40 +126,3 @@ class AwaitedSqlServerConnections(AwaitedConnections):
         if not alone and own is not None and getattr(own.connection.dbapi_connection, "autocommit", False) is True:
             raise no_transaction("the SQLAlchemy connection commits each statement by itself")
         return AwaitedStepsThrough(connection, self.dialect, texts, alone)
-
-
-def prepare(engine: Engine) -> None:
-    """Have each connection wait for locks for a while only, and end its transaction with any error."""
-
-    @event.listens_for(engine, "connect")
-    def prepare(connection: Any, _: Any) -> None:
-        cursor = connection.cursor()
-        cursor.execute(
-            f"SET NOCOUNT ON; SET XACT_ABORT ON; SET LOCK_TIMEOUT {LOCK_WAIT}; "
-            "SET TRANSACTION ISOLATION LEVEL READ COMMITTED"
-        )
-        cursor.close()
-
-
-class SqlServerFamily(Family):
-    """Opens stores on SQL Server, whose queues are in duerow's own tables only."""
-
-    blocking = SqlServerConnections
-    driving = Driving(
-        blocking="mssql+pyodbc",
-        awaited="mssql+aioodbc",
-        query={"driver": "ODBC Driver 18 for SQL Server"},
-        prepare=prepare,
-        needs="unixODBC and Microsoft's ODBC Driver 18 for SQL Server on this machine",
-    )
-
-    def _awaited(self) -> type[AwaitedConnections]:
-        return AwaitedSqlServerConnections
-
-    def _entities(
-        self, engine: Engine | AsyncEngine, state: StateTable, deletes: bool, clock: Clock | None
-    ) -> SqlStore:
-        raise NotSupported("a queue state in a table of your own cannot be on SQL Server yet: push messages instead")
-
-
-mssql = SqlServerFamily(SqlServer())

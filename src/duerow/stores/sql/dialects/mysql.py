@@ -40,8 +40,9 @@ from sqlalchemy.types import TypeEngine
 
 from duerow.errors import Conflict
 from duerow.store import Capabilities, IndexKind
+from duerow.stores.sql.caller import Caller
 from duerow.stores.sql.dialects.base import LINE, LONGEST_KEY, ArrowWay, JsonText, Keyed, const
-from duerow.stores.sql.dialects.mysql_server import BYTEWISE, Server, code_of, schema_of
+from duerow.stores.sql.dialects.mysql_server import BYTEWISE, Server, code_of, commits_alone, schema_of
 from duerow.stores.sql.dialects.mysql_values import LONGEST_WORD, MOMENT
 from duerow.stores.sql.dialects.mysql_writes import Writes, ids_of
 
@@ -52,6 +53,10 @@ class MySQL(Writes, Server):
     name = "mysql"
     names = frozenset(("mysql", "mariadb"))
     capabilities = Capabilities(wakes_consumers=False, receives=True)
+    callers: Mapping[str, Caller] = {
+        "pymysql": Caller("mysql+pymysql", commits_alone),
+        "asyncmy": Caller("mysql+asyncmy", commits_alone, awaited=True),
+    }
     moment: TypeEngine[Any] = MOMENT
     span: TypeEngine[Any] = BigInteger()
     json = JsonText("LONGTEXT")
@@ -84,6 +89,13 @@ class MySQL(Writes, Server):
     def plain(self) -> SqlDialect:
         """Return SQLAlchemy's dialect, as of MariaDB, with placeholders by position."""
         return mysql.dialect(is_mariadb=True, paramstyle="format")
+
+    def written(self, driver: SqlDialect, raw: bool) -> SqlDialect:
+        """Return the same for each driver, whether or not a connection was made yet.
+
+        Values go by position, so that each is escaped only for the statements that have it.
+        """
+        return self.plain()
 
     # Reads.
 

@@ -49,6 +49,9 @@ UNAVAILABLE: Final = {
 _NO_TABLES: Final = {1146, 1054, 1176, 4091}
 _FORBIDDEN: Final = {1044, 1045, 1049, 1142, 1143, 1227, 1370, 1698, 1251, 1130}
 
+_IN_TRANSACTION: Final = 1
+"""The flag in the status of the protocol that says that a transaction is open."""
+
 _CLOSED: Final = 0
 _TOO_LARGE: Final = 1153
 
@@ -138,6 +141,11 @@ class Server:
 def schema_of(table: Table) -> ColumnElement[Any]:
     """Return the name of the database that holds a table."""
     return func.database() if table.schema is None else literal(table.schema, Text())
+
+
+def commits_alone(raw: Any) -> bool:
+    """Return whether a driver's connection is in autocommit mode, without a transaction that is open all the same."""
+    return bool(raw.get_autocommit()) and not raw.server_status & _IN_TRANSACTION
 
 
 def code_of(error: BaseException | None) -> int | None:

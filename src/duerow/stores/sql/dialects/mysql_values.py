@@ -97,6 +97,10 @@ class Values:
         """Return the time at which the statement began, in UTC whatever the session's time zone is."""
         return Now()
 
+    def clock(self) -> ColumnElement[Any]:
+        """Return the same."""
+        return self.now()
+
     def told(self, moment: ColumnElement[Any]) -> ColumnElement[Any]:
         """Return it cast: drivers bind a moment as text."""
         return cast(moment, MOMENT)

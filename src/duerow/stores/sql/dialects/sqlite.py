@@ -43,6 +43,7 @@ from sqlalchemy.types import TypeEngine
 from duerow.clock import micros, moment, span
 from duerow.errors import ConfigurationError, Conflict, DuerowError, StoreRefused, StoreUnavailable
 from duerow.store import Capabilities, IndexKind, Record
+from duerow.stores.sql.caller import Caller
 from duerow.stores.sql.dialects.base import LONGEST_KEY, JsonText, Member, const, decode_json
 from duerow.stores.sql.dialects.returning import WritesReturnRows
 
@@ -56,12 +57,21 @@ _ODD = re.compile(r"""["\\\x00-\x1f]""")
 _GLOB = {"%": "*", "_": "?", "*": "[*]", "?": "[?]", "[": "[[]"}
 
 
+def _commits_alone(raw: sqlite3.Connection) -> bool:
+    alone = raw.isolation_level is None or getattr(raw, "autocommit", None) is True
+    return alone and not raw.in_transaction
+
+
 class SQLite(WritesReturnRows):
     """Runs in the process, so its clock is the host's; a transaction that begins by writing has the file for itself."""
 
     name = "sqlite"
     names = frozenset(("sqlite",))
     capabilities = Capabilities(hosts=False, parallel_writes=False, receives=True)
+    callers: Mapping[str, Caller] = {
+        "sqlite3": Caller("sqlite", _commits_alone),
+        "aiosqlite": Caller("sqlite+aiosqlite", lambda raw: _commits_alone(raw._conn), awaited=True),
+    }
     moment: TypeEngine[Any] = BigInteger()
     span: TypeEngine[Any] = BigInteger()
     json = JsonText("TEXT")
@@ -77,9 +87,20 @@ class SQLite(WritesReturnRows):
         """Return SQLAlchemy's dialect for printing statements without values."""
         return sqlite.dialect()
 
+    def written(self, driver: SqlDialect, raw: bool) -> SqlDialect:
+        """Return the driver's own; sqlite3 itself is given values by name."""
+        return sqlite.dialect(paramstyle="named") if raw else driver
+
     def now(self) -> ColumnElement[Any]:
         """Return nothing: SQLite's own clock has milliseconds only, so each statement is given the host's."""
         raise AssertionError("SQLite is always given the time")
+
+    def clock(self) -> ColumnElement[Any]:
+        """Return SQLite's own time, in milliseconds; both parts are read at the same moment of a statement."""
+        whole = "CAST(strftime('%s', 'now') AS INTEGER) * 1000000"
+        return literal_column(
+            f"({whole} + CAST(substr(strftime('%f', 'now'), 4) AS INTEGER) * 1000)", type_=self.moment
+        )
 
     def later(self, moment: ColumnElement[Any], span: ColumnElement[Any]) -> ColumnElement[Any]:
         """Return a moment so much later."""
@@ -136,7 +157,8 @@ class SQLite(WritesReturnRows):
 
     def indexes(self, wanted: Table) -> Executable:
         """Read them from the schema; all can be used."""
-        known = table("sqlite_master", column("type", Text()), column("name", Text()), column("tbl_name", Text()))
+        names = column("type", Text()), column("name", Text()), column("tbl_name", Text())
+        known = table("sqlite_master", *names, schema=wanted.schema)
         return select(known.c.name, const(1)).where(known.c.type == "index", known.c.tbl_name == wanted.name)
 
     def real(self, value: float) -> ColumnElement[Any]:

@@ -1,0 +1,60 @@
+"""How an SQL Server is connected to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import Engine, event
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from duerow.errors import NotSupported
+from duerow.stores.sql import Family
+from duerow.stores.sql.awaited import AwaitedConnections
+from duerow.stores.sql.dialects.mssql import LOCK_WAIT, SqlServer
+from duerow.stores.sql.dialects.mssql_connections import AwaitedSqlServerConnections, SqlServerConnections
+from duerow.stores.sql.engines import Driving, Settings
+from duerow.stores.sql.plans import SqlStore
+
+if TYPE_CHECKING:
+    from duerow.clock import Clock
+    from duerow.entity.columns import StateTable
+
+
+def _prepare(engine: Engine, settings: Settings) -> None:
+    """Have each connection wait for locks for a while only, and end its transaction with any error."""
+
+    @event.listens_for(engine, "connect")
+    def _prepare(connection: Any, _: Any) -> None:
+        cursor = connection.cursor()
+        cursor.execute(
+            f"SET NOCOUNT ON; SET XACT_ABORT ON; SET LOCK_TIMEOUT {LOCK_WAIT}; "
+            "SET TRANSACTION ISOLATION LEVEL READ COMMITTED"
+        )
+        cursor.close()
+
+
+class SqlServerFamily(Family):
+    """Opens stores on SQL Server, whose queues are in duerow's own tables only."""
+
+    blocking = SqlServerConnections
+
+    def _awaited(self) -> type[AwaitedConnections]:
+        return AwaitedSqlServerConnections
+
+    def _entities(
+        self, engine: Engine | AsyncEngine, state: StateTable, deletes: bool, clock: Clock | None
+    ) -> SqlStore:
+        raise NotSupported("a queue state in a table of your own cannot be on SQL Server yet: push messages instead")
+
+
+mssql = SqlServerFamily(
+    SqlServer(),
+    Driving(
+        blocking="mssql+pyodbc",
+        awaited="mssql+aioodbc",
+        extra=("mssql", "mssql"),
+        prepare=_prepare,
+        query={"driver": "ODBC Driver 18 for SQL Server"},
+        needs="unixODBC and Microsoft's ODBC Driver 18 for SQL Server on this machine",
+    ),
+)

@@ -1,0 +1,64 @@
+"""How a MariaDB server is handed statements by PyMySQL, some steps as several, and told at which level."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from duerow.stores.sql.blocking import BlockingConnections, Raw, RawInParts, Whose
+from duerow.stores.sql.dialects.base import Dialect
+from duerow.stores.sql.texts import Texts
+
+READ_COMMITTED = "SET TRANSACTION ISOLATION LEVEL READ COMMITTED"
+"""Lets the next transaction lock no gaps, whatever the user's connections do."""
+
+
+class RawSteps(RawInParts):
+    """Hands steps to PyMySQL's connection."""
+
+    def __init__(self, raw: Any, dialect: Dialect, texts: Texts, whose: Whose) -> None:
+        super().__init__(raw, dialect, texts, whose)
+        self._told_level = False
+
+    def cursor_of(self, raw: Any) -> Any:
+        """Return a cursor that gives plain tuples."""
+        from pymysql.cursors import Cursor
+
+        return raw.cursor(Cursor)
+
+    def __call__(self, step: Any) -> Any:
+        """Carry out one step, all of its parts."""
+        if self.whose == "lent" and not self._told_level and not self.raw.get_autocommit():
+            self._read_committed()  # the first statement begins the transaction
+        return super().__call__(step)
+
+    def _begin(self) -> None:
+        if self.begun or self.whose == "joined":
+            return
+        self.begun = True
+        if self.raw.get_autocommit():
+            if self.whose == "lent":
+                self._read_committed()
+            self._cursor.execute("BEGIN")
+
+    def _read_committed(self) -> None:
+        self._told_level = True
+        self._cursor.execute(READ_COMMITTED)
+
+    def rolled_back(self) -> bool:
+        """Undo what is open; return whether that worked and the connection is still there."""
+        return super().rolled_back() and bool(self.raw.open)
+
+    def _open(self) -> bool:
+        return self.begun or not self.raw.get_autocommit()
+
+    def _ended(self) -> None:
+        super()._ended()
+        self._told_level = False
+
+
+class MySQLConnections(BlockingConnections):
+    """Connections of one engine on PyMySQL; as `BlockingConnections`."""
+
+    def steps_in_parts(self, raw: Any, texts: Texts, whose: Whose) -> Raw:
+        """Return what hands steps to PyMySQL's connection."""
+        return RawSteps(raw, self.dialect, texts, whose)
