@@ -29,13 +29,21 @@ HERE = Path(__file__).parent
 LONG = {
     "test_large_batches_are_written_within_the_callers_transaction",
     "test_stats_count_no_further_than_ten_thousand_unless_asked_to",
-    "test_any_encrypted_payload_comes_back_equal_and_of_the_same_types",  # one text is as another to this store
+    # One text is as another to this store, and who tries to read it as another.
+    "test_any_encrypted_payload_comes_back_equal_and_of_the_same_types",
+    "test_a_declared_value_comes_back_equal_and_with_its_types",
+    "test_a_consumer_without_a_key_does_not_go_through_a_whole_queue",
 }
 """Promises that take long on the server of the tests: they are checked by `make soak`."""
 
+WORKERS = {"one-by-one-in-three", "batches"}
+
 ENOUGH = {
     "test_many_batches_change_each_message_once": {"edit", "remove"},
-    "test_every_message_is_handled_once_and_leaves_the_queue": {"one-by-one-in-three", "batches"},
+    "test_every_message_is_handled_once_and_leaves_the_queue": WORKERS,
+    "test_every_message_of_every_queue_is_handled_once": WORKERS,
+    "test_every_message_is_in_one_batch_of_at_most_so_many": WORKERS,
+    "test_each_message_has_the_effect_of_its_handler_once": WORKERS,
 }
 """Of promises with several variants that this store keeps by the same steps, those tried in each run; `make soak` tries
 all."""
