@@ -36,7 +36,7 @@ LONG = {
 }
 """Promises that take long on the server of the tests: they are checked by `make soak`."""
 
-WORKERS = {"one-by-one-in-three", "batches"}
+WORKERS = {"one-by-one-in-three", "batches-in-three"}
 
 ENOUGH = {
     "test_many_batches_change_each_message_once": {"edit", "remove"},
