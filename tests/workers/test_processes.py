@@ -48,14 +48,16 @@ def begun(process: subprocess.Popen[str]) -> Any:
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_process_told_to_end_lets_its_handlers_end(shop: Workshop, start: Start, number: signal.Signals) -> None:
-    shop.queue.push_many([Draft(payload) for payload in range(20)])
+    shop.queue.push_many([Draft(payload) for payload in range(90)])
     process = start("finish")
     handled = {begun(process), begun(process)}
     process.send_signal(number)
     output, _ = process.communicate("go on", timeout=PATIENCE)
-    assert (output, process.returncode) == ("ended\n", 0)
+    *begun_meanwhile, end = output.splitlines()  # on a busy machine the signal may be seen later than the words
+    assert (end, process.returncode) == ("ended", 0)
     left = shop.queue.find()
-    assert {one.payload for one in left} == set(range(20)) - handled
+    assert left
+    assert {one.payload for one in left} == set(range(90)) - handled - set(map(int, begun_meanwhile))
     assert {(one.attempts, one.leased_by, one.status) for one in left} == {(0, None, "new")}
 
 

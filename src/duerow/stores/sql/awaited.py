@@ -147,7 +147,9 @@ class AwaitedConnections:
         check_open(within, self.dialect.callers[driver])
         if driver not in self._callers_texts:
             self._callers_texts[driver] = callers_texts(self.dialect, driver)
-        return Joined(self._raw_joined(within, self._callers_texts[driver]), self.store)
+        raw = self._raw_joined(within, self._callers_texts[driver])
+        raw.unproven = True
+        return Joined(raw, self.store)
 
     def _raw_joined(self, raw: Any, texts: Texts) -> Raw:
         return self.steps_in_parts(raw, texts, "joined") if self.in_parts else Raw(raw, self.dialect, texts)
@@ -266,11 +268,15 @@ async def _to_its_end(work: Coroutine[Any, Any, None]) -> None:
 
 
 class Raw:
-    """Hands steps to a driver's connection; as `blocking.Raw`."""
+    """Hands steps to a driver's connection; as `blocking.Raw`.
+
+    Attributes:
+        unproven: whether it may still turn out, in its own thread, that the connection commits each statement alone.
+    """
 
     def __init__(self, raw: Any, dialect: Dialect, texts: Texts) -> None:
         self.raw, self.dialect, self.texts = raw, dialect, texts
-        self.begun = self._by_hand = False
+        self.begun = self._by_hand = self.unproven = False
         self.on_sqlite = dialect.name == "sqlite"
 
     async def __call__(self, step: Any) -> Any:
@@ -316,6 +322,9 @@ class Raw:
             if cancelled:
                 return []
             connection = self.raw._conn
+            if self.unproven:  # of whose mode only this thread may ask
+                check_open(connection, self.dialect.callers["sqlite3"])
+                self.unproven = False
             factory, connection.text_factory = connection.text_factory, str
             try:
                 cursor = connection.cursor()

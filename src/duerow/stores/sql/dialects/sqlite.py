@@ -58,8 +58,17 @@ _GLOB = {"%": "*", "_": "?", "*": "[*]", "?": "[?]", "[": "[[]"}
 
 
 def _commits_alone(raw: sqlite3.Connection) -> bool:
-    alone = raw.isolation_level is None or getattr(raw, "autocommit", None) is True
-    return alone and not raw.in_transaction
+    if raw.in_transaction:
+        return False
+    return raw.isolation_level is None or getattr(raw, "autocommit", None) is True
+
+
+def _awaited_commits_alone(raw: Any) -> bool:
+    """As `_commits_alone`, of aiosqlite's; what only its own thread may read is judged there, at the first step."""
+    try:
+        return _commits_alone(raw._conn)
+    except sqlite3.ProgrammingError:  # from Python 3.12 on
+        return False
 
 
 class SQLite(WritesReturnRows):
@@ -70,7 +79,7 @@ class SQLite(WritesReturnRows):
     capabilities = Capabilities(hosts=False, parallel_writes=False, receives=True)
     callers: Mapping[str, Caller] = {
         "sqlite3": Caller("sqlite", _commits_alone),
-        "aiosqlite": Caller("sqlite+aiosqlite", lambda raw: _commits_alone(raw._conn), awaited=True),
+        "aiosqlite": Caller("sqlite+aiosqlite", _awaited_commits_alone, awaited=True),
     }
     moment: TypeEngine[Any] = BigInteger()
     span: TypeEngine[Any] = BigInteger()
