@@ -236,7 +236,7 @@ def check_target(target: Capabilities) -> None:
     if not target.receives:
         raise NotSupported(
             "the target cannot take in messages of another database: its store has no transactions over several "
-            "messages, or does not say that it receives; copy into SQLite or PostgreSQL"
+            "messages, or does not say that it receives; copy into another one, such as SQLite"
         )
 
 

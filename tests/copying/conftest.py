@@ -27,6 +27,8 @@ PAIRS = [
     ("postgresql", "memory", "async"),
     ("sqlite", "sqlite", "sync"),
     ("postgresql", "postgresql", "async"),
+    ("sqlite", "mongodb", "sync"),
+    ("mongodb", "sqlite", "async"),
 ]
 
 
@@ -66,7 +68,7 @@ def make_pair(request: pytest.FixtureRequest, tmp_path: Path, clock: MovableCloc
                 return Place(f"memory://{uuid.uuid4().hex}")
             if family == "sqlite":
                 return Place(f"sqlite:///{tmp_path}/{which}.db?synchronous=NORMAL")
-            return Place(request.getfixturevalue("postgresql_url"), {"prefix": f"copy_{uuid.uuid4().hex[:8]}_"})
+            return Place(request.getfixturevalue(f"{family}_url"), {"prefix": f"copy_{uuid.uuid4().hex[:8]}_"})
 
         def make(source: str, target: str, face: str) -> Pair:
             awaited = BlockingFace() if face == "sync" else ended.enter_context(AwaitedFace())

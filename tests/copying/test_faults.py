@@ -21,6 +21,7 @@ PAIRS = [
     ("memory", "sqlite", "async"),
     ("sqlite", "memory", "sync"),
     ("postgresql", "postgresql", "sync"),
+    pytest.param(("sqlite", "mongodb", "async"), marks=pytest.mark.soak),
 ]
 
 

@@ -44,7 +44,15 @@ class Site:
         assert not self.thread.is_alive()
 
 
-@pytest.mark.parametrize("families", [("memory", "sqlite", "sync"), ("postgresql", "postgresql", "sync")], ids="-".join)
+@pytest.mark.parametrize(
+    "families",
+    [
+        ("memory", "sqlite", "sync"),
+        ("postgresql", "postgresql", "sync"),
+        pytest.param(("mongodb", "mongodb", "sync"), marks=pytest.mark.soak),
+    ],
+    ids="-".join,
+)
 def test_of_several_who_move_a_queue_at_once_each_message_is_counted_by_one(
     make_pair: Make, families: tuple[str, str, str]
 ):

@@ -14,10 +14,24 @@ from tests.servers.process import ServerUnavailable, free_port, given_url, servi
 
 @contextmanager
 def running() -> Iterator[str]:
-    """A server's URL, `mongodb://127.0.0.1:PORT/duerow`, for as long as the block runs."""
+    """A server's URL, `mongodb://127.0.0.1:PORT/duerow`, for as long as the block runs; tests may have it fail."""
     if url := given_url("mongodb"):
         yield url
-        return
+    else:
+        with started("--enable-test-commands") as url:
+            yield url
+
+
+@contextmanager
+def standalone() -> Iterator[str]:
+    """The URL of a server that is no member of a replica set, whatever server the others are run on."""
+    with started("--standalone") as url:
+        yield url
+
+
+@contextmanager
+def started(*flags: str) -> Iterator[str]:
+    """The URL of a server that was started with these flags."""
     prepare()
     with workspace("mongodb", owner=None) as home:
         settings = home / "settings.toml"
@@ -25,7 +39,7 @@ def running() -> Iterator[str]:
         port = free_port()
         url = f"mongodb://127.0.0.1:{port}/duerow"
         place = ["--config", settings, "--host", "127.0.0.1", "--port", str(port), "--storage-path", home / "data"]
-        server = [sys.executable, "-m", "secantus", *place]
+        server = [sys.executable, "-m", "secantus", *place, *flags]
         with serving(server, home, lambda: ping(url), stop_by=signal.SIGKILL):  # It has nothing worth saving.
             yield url
 

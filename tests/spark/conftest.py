@@ -18,8 +18,8 @@ from duerow.testing.conformance.fixtures import Place
 
 _numbers = itertools.count()
 
-ON = os.environ.get("DUEROW_TEST_SPARK_ON", "sqlite postgresql mariadb").split()
-"""The databases on which each test runs; `mongodb` can be asked for."""
+ON = os.environ.get("DUEROW_TEST_SPARK_ON", "sqlite postgresql mariadb mongodb").split()
+"""The databases on which each test runs; on MongoDB most of them are long tests."""
 
 
 @pytest.fixture(scope="session")

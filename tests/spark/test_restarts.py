@@ -73,7 +73,7 @@ def program(place: Place, tmp_path: Path, chance: random.Random) -> Iterator[Pro
     program.stop()
 
 
-@pytest.mark.parametrize("place", ["postgresql"], indirect=True)  # SQLite's turn is in the long test
+@pytest.mark.parametrize("place", ["postgresql", "mongodb"], indirect=True)  # SQLite's turn is in the long test
 def test_what_a_killed_driver_had_in_hand_is_taken_up_by_the_next_one(
     session: SparkSession, place: Place, db: duerow.Database, program: Program, chance: random.Random
 ) -> None:

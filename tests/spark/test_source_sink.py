@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -18,11 +19,12 @@ from pyspark.sql.types import StructType
 
 import duerow
 from duerow.encryption import Encryption
-from duerow.errors import ConfigurationError, DuplicateKey, InvalidMessage, QueueDraining, StagedLost
-from duerow.spark import sink
+from duerow.errors import ConfigurationError, Conflict, DuplicateKey, InvalidMessage, QueueDraining, StagedLost
+from duerow.spark import options, outlasting, sink
 from duerow.spark.sink import Place as Spot
 from duerow.spark.sink import Pushed, WholeWriter, Writer, writer
 from duerow.testing.conformance.fixtures import Place
+from duerow.testing.faults import watch
 from duerow.testing.reading import everything, payloads
 from tests.spark.test_source import options_of
 
@@ -214,6 +216,7 @@ def test_the_queues_own_terms_hold(place: Place, db: duerow.Database, at: At, mo
     with pytest.raises(InvalidMessage, match="at most 10 are allowed"):
         a_writer(place).write(batches(10**12))
     db.run(lambda: db.store.say("orders", draining=True))
+    options._database.cache_clear()  # who has a way to the queues already may hear of it a second later
     with pytest.raises(QueueDraining):
         a_writer(place).write(batches(3))
     monkeypatch.setenv("QUEUE_KEYS", key := Encryption.new_key())
@@ -273,3 +276,35 @@ def test_only_append_is_a_mode(session: SparkSession, place: Place) -> None:
     for mode in ("Ignore", "ErrorIfExists"):
         with pytest.raises(PySparkException, match=f'"duerow" cannot be written in the "{mode}" mode'):
             write.mode(mode).save()
+
+
+@pytest.mark.parametrize("place", ["sqlite"], indirect=True)  # which undoes it at once; what others do is played
+@pytest.mark.parametrize("gathered", [sink.GATHERED, 10], ids=["at hand", "while it comes"])
+def test_a_try_waits_until_what_a_killed_one_had_begun_is_undone(
+    place: Place, db: duerow.Database, at: At, monkeypatch: pytest.MonkeyPatch, gathered: int
+) -> None:
+    now = [0.0]
+
+    def pass_by(seconds: float) -> None:
+        now[0] += seconds
+
+    def stand_in_its_way(point: str) -> None:
+        if point == "push: before" and now[0] < 70:
+            raise Conflict("another transaction has it", waited=True)
+
+    monkeypatch.setattr(outlasting, "time", SimpleNamespace(monotonic=lambda: now[0], sleep=pass_by))
+    monkeypatch.setattr(sink, "GATHERED", gathered)
+    options._database.cache_clear()
+    at(0, 1)
+    second = a_writer(place)
+    watch(second._pushing.reach.database, stand_in_its_way)
+    assert second.write(batches(1, 2, 3)) == Pushed(3)
+    assert now[0] > 70
+    assert payloads(db.queue("orders")) == [1, 2, 3]
+
+    monkeypatch.setattr(outlasting, "ABANDONED", 5.0)  # those who stand in its way live
+    now[0] = 0
+    with pytest.raises(Conflict):
+        a_writer(place).write(batches(4))
+    assert 5 < now[0] < 10
+    options._database.cache_clear()

@@ -31,8 +31,8 @@ def test_what_is_no_url_is_told_how_to_write_one(connect, target):
 
 
 @pytest.mark.parametrize("target", [None, 7, object(), b"sqlite:///app.db"])
-def test_what_is_neither_url_nor_engine_is_refused(connect, target):
-    with pytest.raises(ConfigurationError, match="takes a URL or an SQLAlchemy Engine, not"):
+def test_what_is_neither_url_nor_engine_nor_client_is_refused(connect, target):
+    with pytest.raises(ConfigurationError, match=r"takes a URL, an SQLAlchemy Engine or a client of .*, not"):
         connect(target)
 
 

@@ -12,6 +12,7 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 import pyarrow as pa
@@ -28,6 +29,7 @@ from duerow.reservation import Reservation
 from duerow.settlement import DONE, Move, Settlement
 from duerow.spark.columns import MESSAGE, header_text
 from duerow.spark.options import Options, Reach
+from duerow.spark.outlasting import outlast
 from duerow.spark.rows import CHUNK, Rows, check_types, read_text
 from duerow.store import Query, Record
 from duerow.sync.database import Database
@@ -92,7 +94,7 @@ class Ending:
             for start in range(0, len(some), CHUNK):
                 chunk = {row["id"]: row for row in some[start : start + CHUNK]}
                 pairs = [*self._pairs(database, name, chunk)]
-                lost = {one.receipt.id: one.error for one in queue.settle(pairs)}
+                lost = {one.receipt.id: one.error for one in outlast(partial(queue.settle, pairs))}
                 for id_, error in lost.items():
                     LOG.warning("message %s of queue %r was not settled: %s", id_, name, error)
                 done = {reservation.message.id for reservation, _ in pairs} - lost.keys()

@@ -26,6 +26,7 @@ from duerow.message import ON_DUPLICATE, OnDuplicate, check_on_duplicate
 from duerow.plan import BEGIN, Plan, run
 from duerow.spark.keeping import keep_what_is_imported
 from duerow.spark.options import Options, Reach
+from duerow.spark.outlasting import Rest, outlast
 from duerow.spark.rows import Rows, check_pushed
 from duerow.spark.settling import BatchSettling, asks_to_settle, ending
 from duerow.store import Entry, Store
@@ -168,11 +169,16 @@ class Writer(DataSourceArrowWriter):
             return push_once(database.store, rows, batches, told.on_duplicate, once)
 
         if is_all:
-            pushed = Pushed(database.run(lambda: plan(gathered)))
+            pushed = Pushed(outlast(lambda: database.run(lambda: plan(gathered))))
             keep_what_is_imported()
             return pushed
-        with database.connections.open() as execute:
-            return Pushed(run(plan(chain(gathered, iterator)), execute))
+        rest = Rest(iterator)
+
+        def push() -> Pushed:
+            with database.connections.open() as execute:
+                return Pushed(run(plan(chain(gathered, rest)), execute))
+
+        return outlast(push, lambda: not rest.touched)
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
         """Nothing to do: each partition is there already."""
@@ -214,7 +220,7 @@ def publish(
         return
     (batch,) = {one.batch for one in staged}
     parts = {one.part: one.rows for one in staged}
-    if database.publish(batch, parts, on_duplicate=on_duplicate, once=once).repeated:
+    if outlast(lambda: database.publish(batch, parts, on_duplicate=on_duplicate, once=once)).repeated:
         LOG.info("%s was published before", once)
         database.discard(batch)
 

@@ -1,8 +1,9 @@
-"""How the store for a URL or an engine is found."""
+"""How the store for a URL, an engine or a client is found."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol
@@ -42,7 +43,11 @@ class Settings:
 
 
 class Backend(Protocol):
-    """A family of databases, found by the entry point of its URL scheme in the group `duerow.stores`."""
+    """A family of databases, found by the entry point of its URL scheme in the group `duerow.stores`.
+
+    One that can be opened by clients of a driver of its own has a method `takes(target) -> bool`, too, which tells
+    whether something is one of these.
+    """
 
     def open(self, target: Any, settings: Settings) -> tuple[Store, Connections]:
         """Open by URL or by an engine or client of the user's own, for blocking calls."""
@@ -54,11 +59,13 @@ class Backend(Protocol):
 
 
 def find_backend(target: Any) -> Backend:
-    """Return the family of databases for a URL or an engine.
+    """Return the family of databases for a URL, an engine or a client.
 
     Raises:
-        ConfigurationError: nothing that is installed knows this scheme, or the target is neither.
+        ConfigurationError: nothing that is installed knows this scheme, or the target is none of these.
     """
+    if not isinstance(target, str) and not _is_engine(target):
+        return _that_takes(target)
     return backend_named(_scheme(target))
 
 
@@ -90,6 +97,24 @@ def _installed() -> dict[str, EntryPoint]:
     return {entry.name: entry for entry in entry_points(group="duerow.stores")}
 
 
+def _is_engine(target: Any) -> bool:
+    """Tell whether it is an engine of SQLAlchemy's. Not by asking it: a client may answer to every name."""
+    return "dialect" in getattr(target, "__dict__", {}) or hasattr(type(target), "dialect")
+
+
+def _that_takes(target: Any) -> Backend:
+    """Return the family whose driver's client this is."""
+    for entry in _installed().values():
+        with suppress(ModuleNotFoundError):  # without that driver it is no client of it
+            backend: Backend = entry.load()
+            takes = getattr(backend, "takes", None)
+            if takes is not None and takes(target):
+                return backend
+    raise ConfigurationError(
+        f"connect() takes a URL, an SQLAlchemy Engine or a client of a store's own driver, not {type(target).__name__}"
+    )
+
+
 def _scheme(target: Any) -> str:
     if isinstance(target, str):
         scheme, colon, _ = target.partition("://")
@@ -98,8 +123,5 @@ def _scheme(target: Any) -> str:
                 f"{target!r:.200} is no URL; write for example sqlite:///app.db or postgresql://user@host/base"
             )
         return scheme.partition("+")[0]
-    dialect = getattr(target, "dialect", None)
-    if dialect is None:
-        raise ConfigurationError(f"connect() takes a URL or an SQLAlchemy Engine, not {type(target).__name__}")
-    name: str = dialect.name
+    name: str = target.dialect.name
     return name

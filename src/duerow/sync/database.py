@@ -55,7 +55,8 @@ def connect(
     """Open the queues of a database, and check that its tables are those of this version.
 
     Args:
-        target: a URL (`sqlite:///app.db`, `postgresql://user@host/base`, `memory://`) or an SQLAlchemy engine.
+        target: a URL (`sqlite:///app.db`, `postgresql://user@host/base`, `memory://`), an SQLAlchemy engine, or a
+            client or database of PyMongo's.
         migrate: create the tables, or bring them up to this version, first.
         clock: tells the time instead of the database; for tests.
         prefix: what the names of all tables begin with.

@@ -34,7 +34,7 @@ class Proxy:
 
     def close(self) -> None:
         """Let nobody in any more, and break every connection."""
-        self._listening.close()
+        _break(self._listening)  # which also wakes whoever waits for the next one
         for end in self._ends:
             _break(end)
 

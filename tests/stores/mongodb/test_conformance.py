@@ -1,5 +1,13 @@
 """MongoDB keeps every promise, on a replica set."""
 
+from duerow import Database
+from duerow.testing.clock import MovableClock
 from duerow.testing.conformance import promises
+from duerow.testing.machine import drive
 
 globals().update(promises())
+
+
+def test_a_store_does_what_the_reference_does(db: Database, clock: MovableClock) -> None:
+    """Take a third of the steps that other stores take in each run; `make soak` takes them all."""
+    drive(db, clock, runs=5)

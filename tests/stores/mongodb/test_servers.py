@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import multiprocessing
 import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -28,7 +30,7 @@ from duerow.stores.mongodb.errors import explained
 from duerow.stores.mongodb.store import MongoStore
 from duerow.testing.clock import MovableClock, hours, minutes
 from duerow.testing.conformance.fixtures import Place
-from duerow.testing.faces import Face, unwrapped
+from duerow.testing.faces import AwaitedFace, Face, unwrapped
 from duerow.testing.faults import at, watch
 from duerow.testing.reading import everything, payloads
 from tests.stores.mongodb.proxy import Proxy, proxied
@@ -182,6 +184,25 @@ def proxy(client: Client) -> Iterator[Proxy]:
 def through(proxy: Proxy) -> str:
     """The URL of the server by way of the proxy."""
     return f"mongodb://127.0.0.1:{proxy.port}/app?directConnection=true"
+
+
+def test_to_close_a_handle_does_not_wait_for_a_server_that_has_gone(face: Face, place: Place, proxy: Proxy) -> None:
+    patience = {"serverSelectionTimeoutMS": 3_600_000, "heartbeatFrequencyMS": 500}  # more than any test has
+    with face.connect(through(proxy), **patience, **place.settings) as db:
+        db.queue("mail").push(1)
+        connections: Any = unwrapped(db).connections
+
+        async def knows_a_server() -> bool:
+            await asyncio.sleep(0.02)  # its client looks after the server in tasks of this loop
+            return bool(connections.client().nodes)
+
+        proxy.close()
+        if isinstance(face, AwaitedFace):
+            while face.run(knows_a_server()):
+                pass
+        else:
+            while connections.client().nodes:
+                time.sleep(0.02)
 
 
 @pytest.mark.parametrize("point", ["settle: before", "settle: step 1", "settle: step 2", "settle: done"])

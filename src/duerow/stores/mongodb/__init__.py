@@ -1,4 +1,4 @@
-"""Queues in MongoDB 6.0 and later, found by URLs that begin with mongodb:// or mongodb+srv://.
+"""Queues in MongoDB 6.0 and later, found by mongodb:// and mongodb+srv:// URLs, and by clients of PyMongo.
 
 The URL names the database: `mongodb://host:27017/app?replicaSet=rs0`. `?transactions=off` forbids transactions where
 the server has them.
@@ -12,23 +12,27 @@ from duerow.store import Settings
 from duerow.stores.mongodb.awaited import AwaitedConnections
 from duerow.stores.mongodb.blocking import BlockingConnections
 from duerow.stores.mongodb.store import MongoStore
-from duerow.stores.mongodb.target import Target, target_of
+from duerow.stores.mongodb.target import AWAITED, BLOCKING, Target, target_of
 
 
 class MongoBackend:
     """Opens stores on MongoDB; see `duerow.store.Backend`."""
 
     def open(self, target: Any, settings: Settings) -> tuple[MongoStore, BlockingConnections]:
-        """Open by URL, for blocking calls."""
-        to = target_of(target, settings)
+        """Open by a URL, a MongoClient or a database of one, for blocking calls."""
+        to = target_of(target, settings, BLOCKING)
         store = _store(to, settings)
         return store, BlockingConnections(to, store)
 
     def aopen(self, target: Any, settings: Settings) -> tuple[MongoStore, AwaitedConnections]:
-        """Open by URL, for awaited calls."""
-        to = target_of(target, settings)
+        """Open by a URL, an AsyncMongoClient or a database of one, for awaited calls."""
+        to = target_of(target, settings, AWAITED)
         store = _store(to, settings)
         return store, AwaitedConnections(to, store)
+
+    def takes(self, target: Any) -> bool:
+        """Tell whether it is a client or a database of PyMongo's; see Backend."""
+        return isinstance(target, BLOCKING + AWAITED)
 
 
 def _store(target: Target, settings: Settings) -> MongoStore:

@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Coroutine, Hashable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
+import pymongo
 from pymongo import AsyncMongoClient
 from pymongo.asynchronous.client_session import AsyncClientSession
 from pymongo.errors import PyMongoError
@@ -31,7 +32,7 @@ from duerow.stores.mongodb.sending import (
 )
 from duerow.stores.mongodb.steps import INSIDE, Command, Together
 from duerow.stores.mongodb.store import MongoStore
-from duerow.stores.mongodb.target import Target
+from duerow.stores.mongodb.target import GOODBYE, Target
 
 
 class AwaitedConnections:
@@ -47,7 +48,9 @@ class AwaitedConnections:
         return self.target.place(self.store.prefix)
 
     def client(self) -> AsyncMongoClient[Any]:
-        """Return the client of the running loop, in this process."""
+        """Return the client of the running loop, in this process; or the user's own."""
+        if self.target.client is not None:
+            return self.target.client  # type: ignore[no-any-return]
         loop = asyncio.get_running_loop()
         process, client = self._clients.get(loop, (0, None))
         if client is None or process != os.getpid():
@@ -92,11 +95,12 @@ class AwaitedConnections:
         return await AsyncStreamListener.listen(self.client(), *place, queues)
 
     async def close(self) -> None:
-        """Close the client of this loop."""
+        """Close the client of this loop, unless it is the user's."""
         with contextlib.suppress(KeyError):
             process, client = self._clients.pop(asyncio.get_running_loop())
             if process == os.getpid():
-                await client.close()
+                with pymongo.timeout(GOODBYE):
+                    await client.close()
 
 
 class Lent:

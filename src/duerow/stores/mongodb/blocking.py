@@ -9,6 +9,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+import pymongo
 from pymongo import MongoClient
 from pymongo.client_session import ClientSession
 from pymongo.errors import PyMongoError
@@ -30,11 +31,11 @@ from duerow.stores.mongodb.sending import (
 )
 from duerow.stores.mongodb.steps import INSIDE, Command, Together
 from duerow.stores.mongodb.store import MongoStore
-from duerow.stores.mongodb.target import Target
+from duerow.stores.mongodb.target import GOODBYE, Target
 
 
 class BlockingConnections:
-    """A client of one target: made when it is first used, and anew in a process that was forked."""
+    """A client of one target: made when it is first used, and anew in a process that was forked; or the user's own."""
 
     def __init__(self, target: Target, store: MongoStore) -> None:
         self.target, self.store = target, store
@@ -48,7 +49,9 @@ class BlockingConnections:
         return self.target.place(self.store.prefix)
 
     def client(self) -> MongoClient[Any]:
-        """Return the client of this process."""
+        """Return the client of this process; of a user's own its driver takes care after a fork."""
+        if self.target.client is not None:
+            return self.target.client  # type: ignore[no-any-return]
         if self._process != os.getpid():
             self._begin_anew()
         client = self._client
@@ -102,12 +105,13 @@ class BlockingConnections:
         return StreamListener(self.client(), self.target.database, self.store.names.messages, queues)
 
     def close(self) -> None:
-        """Close the client; whoever uses it again gets another one."""
+        """Close the client, unless it is the user's; whoever uses it again gets another one."""
         if self._process != os.getpid():
             self._begin_anew()
         client, self._client = self._client, None
         if client is not None:
-            client.close()
+            with pymongo.timeout(GOODBYE):
+                client.close()
 
 
 class Lent:

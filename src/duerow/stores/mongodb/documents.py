@@ -133,7 +133,7 @@ def whole(record: Record, behind: bool = False) -> dict[str, Any]:
     """Return a new message as it is kept, with what conditions look into; `behind` another one of its group."""
     kept = document(record) | shadow("payload", record.payload) | shadow("headers", record.headers)
     if behind:
-        del kept["line_at"]
+        kept.pop("line_at", None)
     return kept
 
 
@@ -141,7 +141,7 @@ def whole_batch(records: Iterable[Record]) -> Iterator[dict[str, Any]]:
     """Return new messages as they are kept: of each group the first alone is in line, the others wait behind it."""
     groups: set[tuple[str, str]] = set()
     for record in records:
-        group = None if record.group is None else (record.queue, record.group)
+        group = None if record.group is None or record.status not in LIVE else (record.queue, record.group)
         yield whole(record, behind=group in groups)
         if group is not None:
             groups.add(group)

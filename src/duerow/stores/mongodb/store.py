@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from datetime import timedelta
 from typing import Any, Final
 
-from duerow.errors import ConfigurationError, NotSupported
+from duerow.errors import ConfigurationError
 from duerow.plan import Plan
-from duerow.store import Arrival, Capabilities, Reception
+from duerow.store import Capabilities
 from duerow.stores.mongodb import commands, schema
 from duerow.stores.mongodb.plans.changing import Changing
 from duerow.stores.mongodb.plans.claiming import Claiming
 from duerow.stores.mongodb.plans.keeping import Keeping
 from duerow.stores.mongodb.plans.reading import Reading
+from duerow.stores.mongodb.plans.receiving import Receiving
 from duerow.stores.mongodb.plans.staging import Staging
 from duerow.stores.mongodb.plans.taking import Taking
 
@@ -21,7 +20,7 @@ OLDEST_WIRE: Final = 17
 """The version of the protocol that MongoDB 6.0 speaks."""
 
 
-class MongoStore(Claiming, Taking, Staging, Changing, Keeping, Reading):
+class MongoStore(Claiming, Taking, Staging, Receiving, Changing, Keeping, Reading):
     """Queues in MongoDB; see `duerow.store.Store`.
 
     What the server is able to do is known once `check` or `migrate` has asked it.
@@ -41,12 +40,6 @@ class MongoStore(Claiming, Taking, Staging, Changing, Keeping, Reading):
         """Return what `migrate` would do on an empty database, for mongosh."""
         return schema.script(self.names)
 
-    def receive(
-        self, arrivals: Sequence[Arrival], history: timedelta = timedelta(0), final: bool = False
-    ) -> Plan[list[Reception]]:
-        """Refuse: see Store.receive, and the capability `receives`."""
-        raise NotSupported("a queue cannot be copied into MongoDB yet: copy it to an SQL database")
-
     def _meet(self) -> Plan[None]:
         """Learn what the server is able to do.
 
@@ -62,5 +55,9 @@ class MongoStore(Claiming, Taking, Staging, Changing, Keeping, Reading):
         several = "setName" in answer or answer.get("msg") == "isdbgrid"
         transactions = several and self._may_have_transactions
         self.capabilities = Capabilities(
-            transactions=transactions, within=transactions, wakes_consumers=several, passes_over=False
+            transactions=transactions,
+            within=transactions,
+            wakes_consumers=several,
+            passes_over=False,
+            receives=transactions,
         )
