@@ -102,6 +102,21 @@ def test_moments_are_in_utc_whatever_the_session_says(engine: Engine, place: Pla
         assert theirs.due_at == theirs.created_at + timedelta(minutes=1)
 
 
+def test_a_backslash_is_one_where_the_server_takes_it_for_one(place: Place) -> None:
+    url = make_url(place.url).set(drivername="mysql+pymysql")
+    engine = create_engine(url, connect_args={"init_command": "SET sql_mode = 'NO_BACKSLASH_ESCAPES'"})
+    queue = duerow.connect(engine, **place.settings).queue("mail")
+    texts = ["\\", 'a"|', "a\\b%"]
+    with engine.connect() as connection:
+        for text in texts:
+            queue.push({"a": "is to be replaced"}, key=text, within=connection)
+            queue.push({"a": text}, key=text, on_duplicate="replace", within=connection)
+        connection.commit()
+    assert [message.payload["a"] for message in queue.find()] == texts
+    assert [queue.count(f"payload.a like '{pattern}'") for pattern in (r"\\", "a_|", r"a\\b\%", r"%\%")] == [1] * 4
+    engine.dispose()
+
+
 def test_a_server_that_nobody_runs_is_an_error_of_duerows_own(face: Face) -> None:
     with pytest.raises(StoreUnavailable) as refused:
         face.connect("mysql://nobody@127.0.0.1:1/none")

@@ -160,8 +160,9 @@ class Values:
         return _Float(literal(value, Double()))
 
     def like(self, text: ColumnElement[Any], pattern: str) -> ColumnElement[bool]:
-        """Return LIKE as it is, with its own escape character."""
-        return text.like(literal(pattern, Text()))
+        """Return LIKE with an escape character that no mode of a session takes away."""
+        escaped = re.sub(r"\\(.)|\|", lambda found: f"|{found[1] or '|'}", pattern, flags=re.DOTALL)
+        return text.like(literal(escaped, Text()), escape="|")
 
     def read_json(self, value: Any) -> Any:
         """Return the text decoded."""
