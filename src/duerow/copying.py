@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
+from uuid import uuid4
 
 import msgspec
 from msgspec.structs import replace
@@ -109,12 +110,14 @@ class Asked:
         definitions: what is declared of queues of the target as it is in the source.
         name: names the copy.
         paused: the queues of the source that hand nothing out, so that groups can leave in their order.
+        begun: under which names the target notes that copies have begun, as far as they were asked for.
     """
 
     routes: list[Route]
     move: bool
     name: str
     paused: set[str] = field(default_factory=set)
+    begun: set[str] = field(default_factory=set)
     history: dict[str, timedelta] = field(default_factory=dict)
     definitions: dict[str, Definition] = field(default_factory=dict)
 
@@ -270,6 +273,16 @@ def under_way(what: Record) -> str | None:
         return None
     name = codec.decode_headers(what.headers).get(COPYING)
     return name if isinstance(name, str) else None
+
+
+def new_name(beginning: str) -> str:
+    """Return a name under which nothing else leaves, and which tells of which move it is."""
+    return beginning.replace("copy/", "move/") + uuid4().hex
+
+
+def beginning_of(record: Record) -> str:
+    """Return the name under which the target of a message under way notes that its move has begun."""
+    return "copy/" + (under_way(record) or "").removeprefix("move/").rpartition("/")[0] + "/"
 
 
 def set_out(record: Record, name: str) -> Change:

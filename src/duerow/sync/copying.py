@@ -6,8 +6,8 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from datetime import timedelta
+from functools import partial
 from typing import Any, Final
-from uuid import uuid4
 
 from duerow import copying
 from duerow.copying import BATCH, TURNS, Asked, Copied, Count, Route
@@ -28,6 +28,8 @@ from duerow.store import (
     Scan,
 )
 from duerow.sync.database import Database
+
+UNDER_WAY: Final = f"headers.{copying.COPYING} is not null"
 
 PAUSE_SEEN: Final = 1.0
 """Seconds after which the consumers of all processes know that a queue is paused."""
@@ -77,7 +79,8 @@ def copy(
     Raises:
         ConfigurationError: both are the same database, the source has no such queue, the target declares it otherwise
             or has messages in it, or nothing says how long to keep its history; an interrupted move is to be copied;
-            or messages in groups are to be moved while the source's queue is not paused. Nothing was changed.
+            messages are under way to another database; or messages in groups are to be moved while the source's queue
+            is not paused. Nothing was changed.
         NotSupported: the target's store cannot take in messages. Nothing was changed.
         QueueDraining: the target's queue takes no new messages. Nothing was changed.
         InvalidMessage: a name or the time is out of bounds. Nothing was changed.
@@ -131,7 +134,11 @@ class _Copying:
                 self.asked.definitions[route.to] = found = wanted
             self._set_history(route, found.history if kept is None and found is not None else kept)
             paused = any(one.paused for one in ours if one.queue == route.queue)
-            (self._require_order(route, paused) if move else self._require_whole(route))
+            if move:
+                self._require_same_target(route)
+                self._require_order(route, paused)
+            else:
+                self._require_whole(route)
         said = any(one.queue == own for one in ours)
         known = said or self._some(routes[0], False) or self._some(routes[0], True)
         unlike = None if known else self.source.queues()
@@ -162,10 +169,35 @@ class _Copying:
             time.sleep(PAUSE_SEEN)
 
     def _require_whole(self, route: Route) -> None:
-        if found := self._some(route, False, f"headers.{copying.COPYING} is not null"):
+        if found := self._some(route, False, UNDER_WAY):
             raise ConfigurationError(
                 f"message {found[0].id} of queue {route.queue!r} is under way: a move was interrupted; call that again "
                 "before the queue is copied"
+            )
+
+    def _require_same_target(self, route: Route) -> None:
+        """Raise ConfigurationError if a message is under way to another database: it may be there already."""
+        where, after = route.which("message", UNDER_WAY), 0
+        while True:
+            query = Scan(queues=(route.queue,), where=where, after=(after, ALL_IDS), limit=BATCH)
+            found: list[Record] = self._scan(query)
+            if not found:
+                return
+            after = found[-1].id
+            for beginning in {copying.beginning_of(record) for record in found} - self.asked.begun:
+                self._require_begun(route, beginning)
+
+    def _require_begun(self, route: Route, beginning: str) -> None:
+        self.target.run(lambda: self._check_begun(route, beginning))
+        self.asked.begun.add(beginning)
+
+    def _check_begun(self, route: Route, beginning: str) -> Plan[None]:
+        """Raise ConfigurationError unless the target has noted that this move began; and note nothing."""
+        yield BEGIN
+        if (yield from self.target.store.receive([Arrival(beginning, None)])) != ["before"]:
+            raise ConfigurationError(
+                f"messages of queue {route.queue!r} are under way to another database and may be there already: a move "
+                "was interrupted; call that one again, within 30 days, before the queue is moved to this database"
             )
 
     def _some(self, route: Route, past: bool, more: str | None = None) -> list[Record | Past]:
@@ -190,8 +222,9 @@ class _Copying:
             there = Route(route.to, route.to, route.letters_of and (route.letters_of[1], route.letters_of[1]))
             query = Scan(queues=(route.to,), where=there.which("message"), limit=1)
             found = yield from store.scan(query)
-            noted = Arrival(asked.beginning(self.source.connections.place, route), None)
-            if (yield from store.receive([noted])) == ["before"]:
+            beginning = asked.beginning(self.source.connections.place, route)
+            asked.begun.add(beginning)
+            if (yield from store.receive([Arrival(beginning, None)])) == ["before"]:
                 continue
             if unlike is not None:
                 raise ConfigurationError(
@@ -287,13 +320,15 @@ class _Copying:
         Whatever is in a group with one that cannot go waits here as well, so that its order holds.
         """
         going = [record for record in records if copying.under_way(record) is not None]
+        elsewhere = {record.id for record in going if copying.beginning_of(record) not in self.asked.begun}
+        count.changed += len(elsewhere)  # somebody moves the queue to another database at this moment
         fresh = [record for record in records if copying.under_way(record) is None]
         free = self._without_leased(route, self._without_taken(route, fresh, held, count), held, count)
         for wave in copying.waves(free):
             ready = [record for record in wave if self._may_go(route, record, held)]
             count.behind += len(wave) - len(ready)
             self._stop(route, ready, held, count)
-        ids = tuple(record.id for record in [*going, *free])
+        ids = tuple(record.id for record in [*going, *free] if record.id not in elsewhere)
         if not ids:
             return []
         query = Query(route.queue, ids=ids, by_id=True, limit=len(ids))
@@ -331,7 +366,8 @@ class _Copying:
     def _stop(self, route: Route, records: list[Record], held: set[str], count: Count) -> None:
         """Stop messages under names of their own; count those that somebody took or changed at this moment."""
         by_id = {record.id: record for record in records}
-        changes = [copying.set_out(record, f"move/{uuid4().hex}") for record in records]
+        name = partial(copying.new_name, self.asked.beginning(self.source.connections.place, route))
+        changes = [copying.set_out(record, name()) for record in records]
         for one in self._change(route, changes):
             if (group := by_id[one.receipt.id].group) is not None:
                 held.add(group)
