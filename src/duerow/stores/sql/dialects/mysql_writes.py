@@ -34,7 +34,7 @@ _SAFE = "sql_safe_updates = 0"
 """A session may refuse writes whose condition has no constants; ours are joined to what they write."""
 
 _AT_ONCE = "sql_mode = CONCAT(@@sql_mode, ',SIMULTANEOUS_ASSIGNMENT,STRICT_ALL_TABLES')"
-"""The session's modes stay: of one, NO_BACKSLASH_ESCAPES, the server tells the driver with each answer how to escape."""
+"""The session's modes stay: with each answer the server tells the driver of one, by which that escapes all it sends."""
 
 
 class Change(Executable, ClauseElement):
