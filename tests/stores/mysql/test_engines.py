@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import timedelta
+from functools import partial
 from typing import Any, ClassVar
 
 import pytest
@@ -72,6 +73,32 @@ def test_what_was_written_in_several_steps_is_there_for_all(engine: Engine, plac
     clock.advance(hours(1))
     assert (db.maintain().pushed, db.maintain().pushed) == (1, 0)
     assert db.unschedule("hourly")
+
+
+def refusal(act: Any) -> str:
+    with pytest.raises(ConfigurationError) as refused:
+        act()
+    return str(refused.value)
+
+
+async def test_a_connection_that_would_make_question_marks_of_text_is_refused(place: Place) -> None:
+    latin = make_url(place.url).update_query_dict({"charset": "latin1"})
+    blocking, awaited = (latin.set(drivername=f"mysql+{driver}") for driver in ("pymysql", "asyncmy"))
+    said = [refusal(lambda: duerow.connect(latin.render_as_string(hide_password=False), **place.settings))]
+    engine, others = create_engine(blocking), create_async_engine(awaited)
+    with duerow.connect(place.url, **place.settings) as db, engine.connect() as own:
+        queue = db.queue("mail")
+        queue.push("é😀", key="😀")
+        said += [refusal(lambda: duerow.connect(engine, **place.settings))]
+        said += [refusal(partial(queue.pop, within=one)) for one in (own, own.connection.driver_connection)]
+        assert [(message.payload, message.key) for message in queue.find()] == [("é😀", "😀")]
+    async with await duerow.aio.connect(place.url, **place.settings) as db, others.connect() as own:
+        with pytest.raises(ConfigurationError) as refused:
+            await db.queue("mail").pop(within=own)
+        said.append(str(refused.value))
+    assert all("charset=utf8mb4" in one for one in said)
+    engine.dispose()
+    await others.dispose()
 
 
 async def test_so_it_is_through_an_async_engine(place: Place, level: str | None, superuser: Any) -> None:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from duerow.stores.sql.blocking import BlockingConnections, Raw, RawInParts, Whose
+from sqlalchemy import Connection
+
+from duerow.stores.sql.blocking import BlockingConnections, Raw, RawInParts, ThroughSqlalchemy, Whose
 from duerow.stores.sql.dialects.base import Dialect
+from duerow.stores.sql.dialects.mysql_server import check_charset
 from duerow.stores.sql.texts import Texts
 
 READ_COMMITTED = "SET TRANSACTION ISOLATION LEVEL READ COMMITTED"
@@ -61,4 +64,10 @@ class MySQLConnections(BlockingConnections):
 
     def steps_in_parts(self, raw: Any, texts: Texts, whose: Whose) -> Raw:
         """Return what hands steps to PyMySQL's connection."""
+        check_charset(raw)
         return RawSteps(raw, self.dialect, texts, whose)
+
+    def steps_through(self, connection: Connection, texts: Texts) -> ThroughSqlalchemy:
+        """Return what hands steps to an SQLAlchemy connection."""
+        check_charset(connection.connection.driver_connection)
+        return super().steps_through(connection, texts)
