@@ -267,6 +267,22 @@ def check_settings(route: Route, ours: Definition | None, theirs: Definition | N
         )
 
 
+def leaves_for_another(route: Route) -> ConfigurationError:
+    """Return the error for messages under way of which the target does not know."""
+    return ConfigurationError(
+        f"messages of queue {route.queue!r} are under way to another database and may be there already: a move was "
+        "interrupted; call that one again, within 30 days, before the queue is moved to this database"
+    )
+
+
+def is_in_both(id: int, route: Route) -> ConfigurationError:
+    """Return the error for a message that both have, although no copy began."""
+    return ConfigurationError(
+        f"message {id} of queue {route.queue!r} is in the source and in the target: they are the same tables, reached "
+        "in two ways, or one is a copy of the other; choose another name with to="
+    )
+
+
 def under_way(what: Record) -> str | None:
     """Return the name under which a message arrives that is under way to another database; None if it is not."""
     if what.headers is None or COPYING not in what.headers:

@@ -90,6 +90,10 @@ def copy(
     return work.run()
 
 
+class _NotBegun(Exception):
+    """The target has not noted that a copy began."""
+
+
 class _Copying:
     """One copy at work."""
 
@@ -134,6 +138,7 @@ class _Copying:
                 self.asked.definitions[route.to] = found = wanted
             self._set_history(route, found.history if kept is None and found is not None else kept)
             paused = any(one.paused for one in ours if one.queue == route.queue)
+            self._require_apart(route)
             if move:
                 self._require_same_target(route)
                 self._require_order(route, paused)
@@ -184,21 +189,35 @@ class _Copying:
             if not found:
                 return
             after = found[-1].id
-            for beginning in {copying.beginning_of(record) for record in found} - self.asked.begun:
-                self._require_begun(route, beginning)
+            for beginning in {copying.beginning_of(record) for record in found}:
+                if not self._has_begun(beginning):
+                    raise copying.leaves_for_another(route)
 
-    def _require_begun(self, route: Route, beginning: str) -> None:
-        self.target.run(lambda: self._check_begun(route, beginning))
-        self.asked.begun.add(beginning)
+    def _require_apart(self, route: Route) -> None:
+        """Raise ConfigurationError if both are the same tables, reached in two ways: what arrives would go again."""
+        if route.queue != route.to or self._has_begun(self.asked.beginning(self.source.connections.place, route)):
+            return
+        there = self.target.run(lambda: self.target.store.scan(Scan(queues=(route.to,), limit=1)))
+        same = Query(route.queue, ids=tuple(one.id for one in there), by_id=True, limit=1)
+        here = self.source.run(lambda: self.source.store.find(same)) if there else []
+        if here and here[0].created_at == there[0].created_at:
+            raise copying.is_in_both(here[0].id, route)
 
-    def _check_begun(self, route: Route, beginning: str) -> Plan[None]:
-        """Raise ConfigurationError unless the target has noted that this move began; and note nothing."""
+    def _has_begun(self, beginning: str) -> bool:
+        """Return whether the target has noted that a copy began."""
+        if beginning not in self.asked.begun:
+            try:
+                self.target.run(lambda: self._look_for(beginning))
+            except _NotBegun:
+                return False
+            self.asked.begun.add(beginning)
+        return True
+
+    def _look_for(self, beginning: str) -> Plan[None]:
+        """Raise _NotBegun unless it is noted: then it is not noted by this look either."""
         yield BEGIN
         if (yield from self.target.store.receive([Arrival(beginning, None)])) != ["before"]:
-            raise ConfigurationError(
-                f"messages of queue {route.queue!r} are under way to another database and may be there already: a move "
-                "was interrupted; call that one again, within 30 days, before the queue is moved to this database"
-            )
+            raise _NotBegun
 
     def _some(self, route: Route, past: bool, more: str | None = None) -> list[Record | Past]:
         """Return the first message, or turn, that goes a way."""
