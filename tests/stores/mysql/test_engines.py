@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, ClassVar
 
 import pytest
-from sqlalchemy import Engine, create_engine, make_url
+from sqlalchemy import Engine, NullPool, create_engine, make_url
 from sqlalchemy.ext.asyncio import create_async_engine
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
@@ -79,6 +79,13 @@ def refusal(act: Any) -> str:
     with pytest.raises(ConfigurationError) as refused:
         act()
     return str(refused.value)
+
+
+def test_an_engine_on_a_driver_that_nobody_tried_is_refused(place: Place) -> None:
+    own = type("Connection", (), {"__module__": "MySQLdb.connections", "close": lambda self: None})
+    url = make_url(place.url).set(drivername="mysql+pymysql")
+    engine = create_engine(url, creator=own, poolclass=NullPool, _initialize=False)
+    assert "MySQLdb; queues on MariaDB need mysql+pymysql" in refusal(lambda: duerow.connect(engine, **place.settings))
 
 
 async def test_a_connection_that_would_make_question_marks_of_text_is_refused(place: Place) -> None:

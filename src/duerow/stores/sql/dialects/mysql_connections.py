@@ -6,7 +6,9 @@ from typing import Any
 
 from sqlalchemy import Connection
 
+from duerow.errors import ConfigurationError
 from duerow.stores.sql.blocking import BlockingConnections, Raw, RawInParts, ThroughSqlalchemy, Whose
+from duerow.stores.sql.caller import driver_of
 from duerow.stores.sql.dialects.base import Dialect
 from duerow.stores.sql.dialects.mysql_server import check_charset
 from duerow.stores.sql.texts import Texts
@@ -64,6 +66,9 @@ class MySQLConnections(BlockingConnections):
 
     def steps_in_parts(self, raw: Any, texts: Texts, whose: Whose) -> Raw:
         """Return what hands steps to PyMySQL's connection."""
+        driver = driver_of(raw, self.dialect.callers)
+        if driver != "pymysql":
+            raise ConfigurationError(f"this engine connects by {driver}; queues on MariaDB need mysql+pymysql://")
         check_charset(raw)
         return RawSteps(raw, self.dialect, texts, whose)
 
