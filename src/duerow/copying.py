@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
+from uuid import uuid4
 
 import msgspec
 from msgspec.structs import replace
@@ -109,12 +110,14 @@ class Asked:
         definitions: what is declared of queues of the target as it is in the source.
         name: names the copy.
         paused: the queues of the source that hand nothing out, so that groups can leave in their order.
+        begun: under which names the target notes that copies have begun, as far as they were asked for.
     """
 
     routes: list[Route]
     move: bool
     name: str
     paused: set[str] = field(default_factory=set)
+    begun: set[str] = field(default_factory=set)
     history: dict[str, timedelta] = field(default_factory=dict)
     definitions: dict[str, Definition] = field(default_factory=dict)
 
@@ -264,12 +267,38 @@ def check_settings(route: Route, ours: Definition | None, theirs: Definition | N
         )
 
 
+def leaves_for_another(route: Route) -> ConfigurationError:
+    """Return the error for messages under way of which the target does not know."""
+    return ConfigurationError(
+        f"messages of queue {route.queue!r} are under way to another database and may be there already: a move was "
+        "interrupted; call that one again, within 30 days, before the queue is moved to this database"
+    )
+
+
+def is_in_both(id: int, route: Route) -> ConfigurationError:
+    """Return the error for a message that both have, although no copy began."""
+    return ConfigurationError(
+        f"message {id} of queue {route.queue!r} is in the source and in the target: they are the same tables, reached "
+        "in two ways, or one is a copy of the other; choose another name with to="
+    )
+
+
 def under_way(what: Record) -> str | None:
     """Return the name under which a message arrives that is under way to another database; None if it is not."""
     if what.headers is None or COPYING not in what.headers:
         return None
     name = codec.decode_headers(what.headers).get(COPYING)
     return name if isinstance(name, str) else None
+
+
+def new_name(beginning: str) -> str:
+    """Return a name under which nothing else leaves, and which tells of which move it is."""
+    return beginning.replace("copy/", "move/") + uuid4().hex
+
+
+def beginning_of(record: Record) -> str:
+    """Return the name under which the target of a message under way notes that its move has begun."""
+    return "copy/" + (under_way(record) or "").removeprefix("move/").rpartition("/")[0] + "/"
 
 
 def set_out(record: Record, name: str) -> Change:

@@ -13,6 +13,8 @@ from duerow.copying import Copied
 from duerow.encryption import Encryption
 from duerow.errors import ConfigurationError, InvalidMessage, NotSupported, QueueDraining
 from duerow.testing.clock import MovableClock, hours, minutes
+from duerow.testing.conformance.fixtures import Place
+from duerow.testing.faces import unwrapped
 from tests.copying.conftest import Make, Pair
 from tests.copying.reading import told, turns
 
@@ -220,3 +222,16 @@ def test_databases_that_cannot_be_the_two_of_a_copy_are_refused(make_pair: Make)
     with duerow.connect("memory://?transactions=off") as weak, pytest.raises(NotSupported, match="SQLite"):
         duerow.copy(source, weak, "mail")
     assert [len(told(source)), source.queue("mail").get(1).headers] == [1, {}]
+
+
+@pytest.mark.parametrize("move", [False, True], ids=["copied", "moved"])
+def test_the_same_tables_reached_in_two_ways_are_refused(make_pair: Make, move: bool):
+    pair = make_pair("postgresql", "postgresql", "sync")
+    there = pair.places["source"]
+    pair.places["target"] = Place(there.url.replace("127.0.0.1", "localhost"), there.settings)
+    source, target = pair.open("source"), pair.open("target")
+    assert unwrapped(source).connections.place != unwrapped(target).connections.place
+    source.queue("mail").push(1)
+    with pytest.raises(ConfigurationError, match="same tables, reached in two ways"):
+        pair.copy(source, target, "mail", move=move, beside=True)
+    assert len(source.queue("mail").find()) == 1

@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
+import duerow
 from duerow import Database
+from duerow.errors import ConfigurationError
 from duerow.testing.clock import minutes
 from duerow.testing.faces import unwrapped
 from duerow.testing.faults import Hook, watch
@@ -128,3 +130,23 @@ def check_broken(source: Database, target: Database, name: str, move: bool) -> N
     else:
         assert len(here) == 5
         assert not there or target.queue(name).stats().paused
+
+
+def test_what_is_under_way_to_one_database_does_not_go_to_another(make_pair: Make, at_once: None):
+    pair = make_pair("sqlite", "memory", "sync")
+    source, target = pair.open("source"), pair.open("target")
+    fill(source, "mail")
+    reached: list[str] = []
+    fill(source, "whole")
+    broken_off(pair, "whole", True, 0, reached)
+    last = max(nth for nth, point in enumerate(reached, 1) if point == "receive: committed")
+    broken_off(pair, "mail", True, last, [])
+    left, arrived = told(source, "mail"), told(target, "mail")
+    assert {one["payload"] for one in left} & {one["payload"] for one in arrived}
+    with duerow.connect("memory://", clock=pair.clock) as elsewhere:
+        with pytest.raises(ConfigurationError, match="under way to another database"):
+            pair.copy(source, elsewhere, "mail", move=True)
+        assert told(source, "mail") == left
+        assert told(elsewhere, "mail") == []
+        assert pair.copy(source, target, "mail", move=True, name="named otherwise", beside=True)
+        assert [len(told(db, "mail")) for db in (source, target, elsewhere)] == [0, 5, 0]

@@ -8,6 +8,7 @@ import random
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
@@ -16,10 +17,10 @@ import pytest
 
 import duerow
 from duerow import Commit, Draft, Move, Queue, Release, Rollback
-from duerow.errors import DuerowError, LeaseLost, MessageLeased
+from duerow.errors import Conflict, DuerowError, LeaseLost, MessageLeased
 from duerow.message import OnDuplicate
 from duerow.settlement import Bury, Settlement
-from duerow.testing.conformance.fixtures import Place
+from duerow.testing.conformance.fixtures import Begin, Place
 
 QUEUES = ("orders", "bills")
 KEYS, GROUPS = 40, 6
@@ -197,3 +198,24 @@ def test_no_conflict_reaches_those_who_push_claim_settle_edit_and_prune_at_once(
         left = sum(sum(database.queue(name).count(by="status").values()) for name in QUEUES)
     assert len(pushed) - len(taken) - sum(one.removed for one in told) == left
     assert taken
+
+
+def test_of_a_group_one_is_out_also_if_a_callers_transaction_does_not_see_who_goes_before(
+    db: duerow.Database, queue: Queue, begin: Begin
+) -> None:
+    with begin() as producer:
+        queue.push("first, but seen late", group="g", within=producer.handle)
+        queue.push("second", group="g", priority=5)
+        with begin() as consumer:
+            db.queue("elsewhere").push(0, within=consumer.handle)  # from here on it may see nothing new
+            producer.commit()
+            lent = queue.reserve()
+            assert lent is not None
+            assert lent.message.payload == "first, but seen late"
+            with suppress(Conflict):
+                assert queue.pop(within=consumer.handle) is None
+            consumer.rollback()
+    lent.commit()
+    second = queue.pop()
+    assert second is not None
+    assert (second.payload, second.attempts) == ("second", 1)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from datetime import timedelta
+from functools import partial
 from typing import Any, Final
-from uuid import uuid4
 
 from duerow import copying
 from duerow.aio.database import Database
@@ -27,6 +27,8 @@ from duerow.store import (
     Refused,
     Scan,
 )
+
+UNDER_WAY: Final = f"headers.{copying.COPYING} is not null"
 
 PAUSE_SEEN: Final = 1.0
 """Seconds after which the consumers of all processes know that a queue is paused."""
@@ -76,7 +78,8 @@ async def copy(
     Raises:
         ConfigurationError: both are the same database, the source has no such queue, the target declares it otherwise
             or has messages in it, or nothing says how long to keep its history; an interrupted move is to be copied;
-            or messages in groups are to be moved while the source's queue is not paused. Nothing was changed.
+            messages are under way to another database; or messages in groups are to be moved while the source's queue
+            is not paused. Nothing was changed.
         NotSupported: the target's store cannot take in messages. Nothing was changed.
         QueueDraining: the target's queue takes no new messages. Nothing was changed.
         InvalidMessage: a name or the time is out of bounds. Nothing was changed.
@@ -84,6 +87,10 @@ async def copy(
     work = _Copying(source, target)
     await work.prepare(queue, to, move, history, dead_letters, keep_settings, beside, name)
     return await work.run()
+
+
+class _NotBegun(Exception):
+    """The target has not noted that a copy began."""
 
 
 class _Copying:
@@ -130,7 +137,12 @@ class _Copying:
                 self.asked.definitions[route.to] = found = wanted
             await self._set_history(route, found.history if kept is None and found is not None else kept)
             paused = any(one.paused for one in ours if one.queue == route.queue)
-            await (self._require_order(route, paused) if move else self._require_whole(route))
+            await self._require_apart(route)
+            if move:
+                await self._require_same_target(route)
+                await self._require_order(route, paused)
+            else:
+                await self._require_whole(route)
         said = any(one.queue == own for one in ours)
         known = said or await self._some(routes[0], False) or await self._some(routes[0], True)
         unlike = None if known else await self.source.queues()
@@ -161,11 +173,50 @@ class _Copying:
             await asyncio.sleep(PAUSE_SEEN)
 
     async def _require_whole(self, route: Route) -> None:
-        if found := await self._some(route, False, f"headers.{copying.COPYING} is not null"):
+        if found := await self._some(route, False, UNDER_WAY):
             raise ConfigurationError(
                 f"message {found[0].id} of queue {route.queue!r} is under way: a move was interrupted; call that again "
                 "before the queue is copied"
             )
+
+    async def _require_same_target(self, route: Route) -> None:
+        """Raise ConfigurationError if a message is under way to another database: it may be there already."""
+        where, after = route.which("message", UNDER_WAY), 0
+        while True:
+            query = Scan(queues=(route.queue,), where=where, after=(after, ALL_IDS), limit=BATCH)
+            found: list[Record] = await self._scan(query)
+            if not found:
+                return
+            after = found[-1].id
+            for beginning in {copying.beginning_of(record) for record in found}:
+                if not await self._has_begun(beginning):
+                    raise copying.leaves_for_another(route)
+
+    async def _require_apart(self, route: Route) -> None:
+        """Raise ConfigurationError if both are the same tables, reached in two ways: what arrives would go again."""
+        if route.queue != route.to or await self._has_begun(self.asked.beginning(self.source.connections.place, route)):
+            return
+        there = await self.target.run(lambda: self.target.store.scan(Scan(queues=(route.to,), limit=1)))
+        same = Query(route.queue, ids=tuple(one.id for one in there), by_id=True, limit=1)
+        here = await self.source.run(lambda: self.source.store.find(same)) if there else []
+        if here and here[0].created_at == there[0].created_at:
+            raise copying.is_in_both(here[0].id, route)
+
+    async def _has_begun(self, beginning: str) -> bool:
+        """Return whether the target has noted that a copy began."""
+        if beginning not in self.asked.begun:
+            try:
+                await self.target.run(lambda: self._look_for(beginning))
+            except _NotBegun:
+                return False
+            self.asked.begun.add(beginning)
+        return True
+
+    def _look_for(self, beginning: str) -> Plan[None]:
+        """Raise _NotBegun unless it is noted: then it is not noted by this look either."""
+        yield BEGIN
+        if (yield from self.target.store.receive([Arrival(beginning, None)])) != ["before"]:
+            raise _NotBegun
 
     async def _some(self, route: Route, past: bool, more: str | None = None) -> list[Record | Past]:
         """Return the first message, or turn, that goes a way."""
@@ -189,8 +240,9 @@ class _Copying:
             there = Route(route.to, route.to, route.letters_of and (route.letters_of[1], route.letters_of[1]))
             query = Scan(queues=(route.to,), where=there.which("message"), limit=1)
             found = yield from store.scan(query)
-            noted = Arrival(asked.beginning(self.source.connections.place, route), None)
-            if (yield from store.receive([noted])) == ["before"]:
+            beginning = asked.beginning(self.source.connections.place, route)
+            asked.begun.add(beginning)
+            if (yield from store.receive([Arrival(beginning, None)])) == ["before"]:
                 continue
             if unlike is not None:
                 raise ConfigurationError(
@@ -288,13 +340,15 @@ class _Copying:
         Whatever is in a group with one that cannot go waits here as well, so that its order holds.
         """
         going = [record for record in records if copying.under_way(record) is not None]
+        elsewhere = {record.id for record in going if copying.beginning_of(record) not in self.asked.begun}
+        count.changed += len(elsewhere)  # somebody moves the queue to another database at this moment
         fresh = [record for record in records if copying.under_way(record) is None]
         free = await self._without_leased(route, await self._without_taken(route, fresh, held, count), held, count)
         for wave in copying.waves(free):
             ready = [record for record in wave if self._may_go(route, record, held)]
             count.behind += len(wave) - len(ready)
             await self._stop(route, ready, held, count)
-        ids = tuple(record.id for record in [*going, *free])
+        ids = tuple(record.id for record in [*going, *free] if record.id not in elsewhere)
         if not ids:
             return []
         query = Query(route.queue, ids=ids, by_id=True, limit=len(ids))
@@ -332,7 +386,8 @@ class _Copying:
     async def _stop(self, route: Route, records: list[Record], held: set[str], count: Count) -> None:
         """Stop messages under names of their own; count those that somebody took or changed at this moment."""
         by_id = {record.id: record for record in records}
-        changes = [copying.set_out(record, f"move/{uuid4().hex}") for record in records]
+        name = partial(copying.new_name, self.asked.beginning(self.source.connections.place, route))
+        changes = [copying.set_out(record, name()) for record in records]
         for one in await self._change(route, changes):
             if (group := by_id[one.receipt.id].group) is not None:
                 held.add(group)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from duerow.testing.clock import START
 from duerow.where import Condition, Field, every, field, negation, payload, some
 
-NAMES: Final = ["a", "b", "odd key", 'quo"ted', "back\\slash", "", "é", "0", "a.b", "in", "\t"]
+NAMES: Final = ["a", "b", "odd key", 'quo"ted', "back\\slash", "", "é", "0", "a.b", "in", "\t", "-1", "a "]
 """Names of members, most of which need quotes."""
 
 NUMBERS: Final[list[int | float]] = [

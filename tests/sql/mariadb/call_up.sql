@@ -13,7 +13,7 @@ SET utf8mb4 COLLATE utf8mb4_nopad_bin PATH '$[1]')) AS given_rows) AS given) AS 
 JOIN duerow_message ON duerow_message.id = first.id
 WHERE duerow_message.leased_by IS NULL
 FOR UPDATE;
-SET STATEMENT sql_safe_updates = 0, sql_mode = 'SIMULTANEOUS_ASSIGNMENT,STRICT_ALL_TABLES'
+SET STATEMENT sql_safe_updates = 0, sql_mode = CONCAT(@@sql_mode, ',SIMULTANEOUS_ASSIGNMENT,STRICT_ALL_TABLES')
 FOR UPDATE duerow_message FORCE INDEX (PRIMARY)
 SET duerow_message.due_at = coalesce(duerow_message.behind_at, duerow_message.due_at), duerow_message.behind_at = NULL
 WHERE duerow_message.id IN :found

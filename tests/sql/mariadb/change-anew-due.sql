@@ -8,7 +8,7 @@ JOIN duerow_message ON duerow_message.id = given.id AND duerow_message.token = g
     :queue_in AND duerow_message.status != 'done' AND (:even_if_leased = 1 OR duerow_message.leased_until IS NULL OR
     duerow_message.leased_until <= UTC_TIMESTAMP(6))
 FOR UPDATE;
-SET STATEMENT sql_safe_updates = 0, sql_mode = 'SIMULTANEOUS_ASSIGNMENT,STRICT_ALL_TABLES'
+SET STATEMENT sql_safe_updates = 0, sql_mode = CONCAT(@@sql_mode, ',SIMULTANEOUS_ASSIGNMENT,STRICT_ALL_TABLES')
 FOR UPDATE (SELECT given_rows.`id`, given_rows.`token`, given_rows.`due`, given_rows.`delay`
 FROM JSON_TABLE(:given, '$[*]' COLUMNS (`id` BIGINT PATH '$[0]', `token` BIGINT PATH '$[1]', `due` DATETIME(6) PATH
     '$[2]', `delay` BIGINT PATH '$[3]')) AS given_rows) AS given STRAIGHT_JOIN duerow_message ON duerow_message.id =

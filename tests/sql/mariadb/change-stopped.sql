@@ -8,7 +8,7 @@ JOIN duerow_message ON duerow_message.id = given.id AND duerow_message.token = g
     :queue_in AND duerow_message.status != 'done' AND (:even_if_leased = 1 OR duerow_message.leased_until IS NULL OR
     duerow_message.leased_until <= UTC_TIMESTAMP(6))
 FOR UPDATE;
-SET STATEMENT sql_safe_updates = 0, sql_mode = 'SIMULTANEOUS_ASSIGNMENT,STRICT_ALL_TABLES'
+SET STATEMENT sql_safe_updates = 0, sql_mode = CONCAT(@@sql_mode, ',SIMULTANEOUS_ASSIGNMENT,STRICT_ALL_TABLES')
 FOR UPDATE duerow_message FORCE INDEX (PRIMARY)
 SET duerow_message.due_at = NULL, duerow_message.behind_at = NULL, duerow_message.token = duerow_message.token + 1,
     duerow_message.leased_by = NULL, duerow_message.leased_until = NULL

@@ -9,7 +9,7 @@ SET ascii PATH '$[0]', `id_2` BIGINT PATH '$[1]', `token` BIGINT PATH '$[2]')) A
 JOIN shipment ON shipment.tenant = given.id_1 AND shipment.number = given.id_2 AND shipment.sending_token =
     given.token AND shipment.sending_due_at = shipment.sending_leased_until
 FOR UPDATE SKIP LOCKED;
-SET STATEMENT sql_safe_updates = 0, sql_mode = 'SIMULTANEOUS_ASSIGNMENT,STRICT_ALL_TABLES'
+SET STATEMENT sql_safe_updates = 0, sql_mode = CONCAT(@@sql_mode, ',SIMULTANEOUS_ASSIGNMENT,STRICT_ALL_TABLES')
 FOR UPDATE (SELECT found_rows.`tenant`, found_rows.`number`
 FROM JSON_TABLE(:found, '$[*]' COLUMNS (`tenant` VARCHAR(36) CHARACTER
 SET ascii PATH '$[0]', `number` BIGINT PATH '$[1]')) AS found_rows) AS found STRAIGHT_JOIN shipment ON shipment.tenant

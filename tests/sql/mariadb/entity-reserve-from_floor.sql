@@ -18,7 +18,7 @@ WHERE sms_message.sending_due_at <= UTC_TIMESTAMP(6) AND sms_message.sending_due
 ORDER BY sms_message.sending_due_at, sms_message.id
 LIMIT :limit_in
 FOR UPDATE SKIP LOCKED;
-SET STATEMENT sql_safe_updates = 0, sql_mode = 'SIMULTANEOUS_ASSIGNMENT,STRICT_ALL_TABLES'
+SET STATEMENT sql_safe_updates = 0, sql_mode = CONCAT(@@sql_mode, ',SIMULTANEOUS_ASSIGNMENT,STRICT_ALL_TABLES')
 FOR UPDATE sms_message FORCE INDEX (PRIMARY)
 SET sms_message.sending_status = CASE WHEN (sms_message.sending_due_at = sms_message.sending_leased_until AND
     sms_message.sending_attempts >= :attempts_in) THEN 'dead' ELSE CASE WHEN (sms_message.sending_status = 'dead')

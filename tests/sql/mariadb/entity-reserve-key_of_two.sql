@@ -17,7 +17,7 @@ WHERE shipment.sending_due_at <= UTC_TIMESTAMP(6)
 ORDER BY shipment.sending_due_at, shipment.tenant, shipment.number
 LIMIT :limit_in
 FOR UPDATE SKIP LOCKED;
-SET STATEMENT sql_safe_updates = 0, sql_mode = 'SIMULTANEOUS_ASSIGNMENT,STRICT_ALL_TABLES'
+SET STATEMENT sql_safe_updates = 0, sql_mode = CONCAT(@@sql_mode, ',SIMULTANEOUS_ASSIGNMENT,STRICT_ALL_TABLES')
 FOR UPDATE (SELECT found_rows.`tenant`, found_rows.`number`
 FROM JSON_TABLE(:found, '$[*]' COLUMNS (`tenant` VARCHAR(36) CHARACTER
 SET ascii PATH '$[0]', `number` BIGINT PATH '$[1]')) AS found_rows) AS found STRAIGHT_JOIN shipment ON shipment.tenant

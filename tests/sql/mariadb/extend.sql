@@ -6,7 +6,7 @@ FROM JSON_TABLE(:given, '$[*]' COLUMNS (`id` BIGINT PATH '$[0]', `token` BIGINT 
     INNER
 JOIN duerow_message ON duerow_message.id = given.id AND duerow_message.token = given.token
 FOR UPDATE;
-SET STATEMENT sql_safe_updates = 0, sql_mode = 'SIMULTANEOUS_ASSIGNMENT,STRICT_ALL_TABLES'
+SET STATEMENT sql_safe_updates = 0, sql_mode = CONCAT(@@sql_mode, ',SIMULTANEOUS_ASSIGNMENT,STRICT_ALL_TABLES')
 FOR UPDATE duerow_message FORCE INDEX (PRIMARY)
 SET duerow_message.due_at = timestampadd(MICROSECOND, :lease, CAST(:told AS DATETIME(6))), duerow_message.leased_until
     = timestampadd(MICROSECOND, :lease, CAST(:told AS DATETIME(6)))

@@ -6,7 +6,7 @@ FROM (SELECT given_rows.`id`
 FROM JSON_TABLE(:given, '$[*]' COLUMNS (`id` BIGINT PATH '$')) AS given_rows) AS given INNER
 JOIN duerow_message ON duerow_message.id = given.id
 FOR UPDATE;
-SET STATEMENT sql_safe_updates = 0, sql_mode = 'SIMULTANEOUS_ASSIGNMENT,STRICT_ALL_TABLES'
+SET STATEMENT sql_safe_updates = 0, sql_mode = CONCAT(@@sql_mode, ',SIMULTANEOUS_ASSIGNMENT,STRICT_ALL_TABLES')
 FOR UPDATE duerow_message FORCE INDEX (PRIMARY)
 SET duerow_message.status = CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >=
     :attempts_in) THEN 'dead' ELSE duerow_message.status END, duerow_message.due_at = CASE WHEN

@@ -8,7 +8,7 @@ WHERE duerow_message.queue = :queue_in AND duerow_message.priority = :priority_i
 ORDER BY duerow_message.due_at, duerow_message.id
 LIMIT :limit_in
 FOR UPDATE SKIP LOCKED;
-SET STATEMENT sql_safe_updates = 0, sql_mode = 'SIMULTANEOUS_ASSIGNMENT,STRICT_ALL_TABLES'
+SET STATEMENT sql_safe_updates = 0, sql_mode = CONCAT(@@sql_mode, ',SIMULTANEOUS_ASSIGNMENT,STRICT_ALL_TABLES')
 FOR UPDATE duerow_message FORCE INDEX (PRIMARY)
 SET duerow_message.status = CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >=
     :attempts_in) THEN 'dead' ELSE duerow_message.status END, duerow_message.due_at = CASE WHEN

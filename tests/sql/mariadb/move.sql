@@ -15,7 +15,7 @@ SET utf8mb4 COLLATE utf8mb4_nopad_bin PATH '$[7]', `priority` BIGINT PATH '$[8]'
     `delay` BIGINT PATH '$[10]')) AS given_rows) AS given INNER
 JOIN duerow_message ON duerow_message.id = given.id AND duerow_message.token = given.token
 FOR UPDATE;
-SET STATEMENT sql_safe_updates = 0, sql_mode = 'SIMULTANEOUS_ASSIGNMENT,STRICT_ALL_TABLES'
+SET STATEMENT sql_safe_updates = 0, sql_mode = CONCAT(@@sql_mode, ',SIMULTANEOUS_ASSIGNMENT,STRICT_ALL_TABLES')
 FOR UPDATE (SELECT given_rows.`id`, given_rows.`token`, given_rows.`queue`, given_rows.`key`, given_rows.`kind`,
     given_rows.`payload`, given_rows.`headers`, given_rows.`group`, given_rows.`priority`, given_rows.`due`,
     given_rows.`delay`

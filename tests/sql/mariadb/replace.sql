@@ -1,5 +1,5 @@
 -- Give held messages the content of a new push; a lease on them ends.
-SET STATEMENT sql_safe_updates = 0, sql_mode = 'SIMULTANEOUS_ASSIGNMENT,STRICT_ALL_TABLES'
+SET STATEMENT sql_safe_updates = 0, sql_mode = CONCAT(@@sql_mode, ',SIMULTANEOUS_ASSIGNMENT,STRICT_ALL_TABLES')
 FOR UPDATE (SELECT given_rows.`id`, given_rows.`kind`, given_rows.`payload`, given_rows.`headers`, given_rows.`group`,
     given_rows.`priority`, given_rows.`due`, given_rows.`delay`
 FROM JSON_TABLE(:given, '$[*]' COLUMNS (`id` BIGINT PATH '$[0]', `kind` LONGTEXT CHARACTER

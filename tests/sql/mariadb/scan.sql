@@ -20,7 +20,8 @@ WHERE (coalesce(duerow_message.queue, '') IN :queues_value) AND (coalesce(duerow
     '-1.7976931348623157e308'))) THEN CAST(json_extract(duerow_message.payload, :param_1) AS DOUBLE) END =
     CAST(:param_3 AS DOUBLE)) AND coalesce(duerow_message.attempts > :param_4, false) = 0 OR (CASE WHEN
     (json_type(json_extract(duerow_message.headers, :param_5)) = 'STRING') THEN
-    json_unquote(json_extract(duerow_message.headers, :param_5)) END COLLATE utf8mb4_nopad_bin) LIKE :param_6 AND
-    duerow_message.status IN (:param_7, :param_8)) AND duerow_message.id <= :last AND duerow_message.id > :after
+    json_unquote(json_extract(duerow_message.headers, :param_5)) END COLLATE utf8mb4_nopad_bin) LIKE :param_6 ESCAPE
+    '|' AND duerow_message.status IN (:param_7, :param_8)) AND duerow_message.id <= :last AND duerow_message.id >
+    :after
 ORDER BY duerow_message.id
 LIMIT :limit_in

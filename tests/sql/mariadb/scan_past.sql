@@ -19,7 +19,7 @@ WHERE duerow_history.id <= :last AND (coalesce(duerow_history.queue, '') IN :que
     1.7976931348623157e308 OR json_extract(duerow_history.payload, :param_2) IN ('1.7976931348623157e308',
     '-1.7976931348623157e308'))) THEN CAST(json_extract(duerow_history.payload, :param_2) AS DOUBLE) END =
     CAST(:param_4 AS DOUBLE)) AND (CASE WHEN (json_type(json_extract(duerow_history.error, :param_5)) = 'STRING') THEN
-    json_unquote(json_extract(duerow_history.error, :param_5)) END COLLATE utf8mb4_nopad_bin) LIKE :param_6 AND
-    (duerow_history.id, duerow_history.token) > (:after, :after_token)
+    json_unquote(json_extract(duerow_history.error, :param_5)) END COLLATE utf8mb4_nopad_bin) LIKE :param_6 ESCAPE '|'
+    AND (duerow_history.id, duerow_history.token) > (:after, :after_token)
 ORDER BY duerow_history.id, duerow_history.token
 LIMIT :limit_in

@@ -15,6 +15,6 @@ WHERE duerow_message.queue = :queue_in AND ((CASE WHEN CASE WHEN (json_type(json
     '-1.7976931348623157e308'))) THEN CAST(json_extract(duerow_message.payload, :param_2) AS DOUBLE) END =
     CAST(:param_4 AS DOUBLE)) AND coalesce(duerow_message.attempts > :param_5, false) = 0 OR (CASE WHEN
     (json_type(json_extract(duerow_message.headers, :param_6)) = 'STRING') THEN
-    json_unquote(json_extract(duerow_message.headers, :param_6)) END COLLATE utf8mb4_nopad_bin) LIKE :param_7 AND
-    duerow_message.status IN (:param_8, :param_9))
+    json_unquote(json_extract(duerow_message.headers, :param_6)) END COLLATE utf8mb4_nopad_bin) LIKE :param_7 ESCAPE
+    '|' AND duerow_message.status IN (:param_8, :param_9))
 LIMIT :limit_in) AS found GROUP BY found.value

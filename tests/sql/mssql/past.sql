@@ -9,32 +9,33 @@ WHERE duerow_history.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY
     :param_1 AND (CASE WHEN ((SELECT TOP (1) member.type
 FROM openjson(CASE WHEN (isjson(concat(N'[', duerow_history.payload, N']')) = 1) THEN concat(N'[',
     duerow_history.payload, N']') ELSE N'[]' END, :param_2) AS member
-WHERE member.[key] = :param_3) = 2 AND (SELECT TOP (1) member.value
+WHERE (member.[key] + N'.') = :param_3) = 2 AND (SELECT TOP (1) member.value
 FROM openjson(CASE WHEN (isjson(concat(N'[', duerow_history.payload, N']')) = 1) THEN concat(N'[',
     duerow_history.payload, N']') ELSE N'[]' END, :param_4) AS member
-WHERE member.[key] = :param_5) NOT LIKE N'%[.eE]%') THEN TRY_CAST ((SELECT TOP (1) member.value
+WHERE (member.[key] + N'.') = :param_5) NOT LIKE N'%[.eE]%') THEN TRY_CAST ((SELECT TOP (1) member.value
 FROM openjson(CASE WHEN (isjson(concat(N'[', duerow_history.payload, N']')) = 1) THEN concat(N'[',
     duerow_history.payload, N']') ELSE N'[]' END, :param_4) AS member
-WHERE member.[key] = :param_5) AS BIGINT) END = CAST(:param_6 AS BIGINT) OR CASE WHEN ((SELECT TOP (1) member.type
+WHERE (member.[key] + N'.') = :param_5) AS BIGINT) END = CAST(:param_6 AS BIGINT) OR CASE WHEN ((SELECT TOP (1)
+    member.type
 FROM openjson(CASE WHEN (isjson(concat(N'[', duerow_history.payload, N']')) = 1) THEN concat(N'[',
     duerow_history.payload, N']') ELSE N'[]' END, :param_2) AS member
-WHERE member.[key] = :param_3) = 2 AND ((SELECT TOP (1) member.value
+WHERE (member.[key] + N'.') = :param_3) = 2 AND ((SELECT TOP (1) member.value
 FROM openjson(CASE WHEN (isjson(concat(N'[', duerow_history.payload, N']')) = 1) THEN concat(N'[',
     duerow_history.payload, N']') ELSE N'[]' END, :param_4) AS member
-WHERE member.[key] = :param_5) LIKE N'%[.eE]%' OR TRY_CAST ((SELECT TOP (1) member.value
+WHERE (member.[key] + N'.') = :param_5) LIKE N'%[.eE]%' OR TRY_CAST ((SELECT TOP (1) member.value
 FROM openjson(CASE WHEN (isjson(concat(N'[', duerow_history.payload, N']')) = 1) THEN concat(N'[',
     duerow_history.payload, N']') ELSE N'[]' END, :param_4) AS member
-WHERE member.[key] = :param_5) AS BIGINT) IS NULL)) THEN TRY_CAST ((SELECT TOP (1) member.value
+WHERE (member.[key] + N'.') = :param_5) AS BIGINT) IS NULL)) THEN TRY_CAST ((SELECT TOP (1) member.value
 FROM openjson(CASE WHEN (isjson(concat(N'[', duerow_history.payload, N']')) = 1) THEN concat(N'[',
     duerow_history.payload, N']') ELSE N'[]' END, :param_4) AS member
-WHERE member.[key] = :param_5) AS DOUBLE PRECISION) END = CAST(:param_7 AS FLOAT)) AND ((CASE WHEN ((SELECT TOP (1)
-    member.type
+WHERE (member.[key] + N'.') = :param_5) AS DOUBLE PRECISION) END = CAST(:param_7 AS FLOAT)) AND ((CASE WHEN ((SELECT
+    TOP (1) member.type
 FROM openjson(CASE WHEN (isjson(concat(N'[', duerow_history.error, N']')) = 1) THEN concat(N'[', duerow_history.error,
     N']') ELSE N'[]' END, :param_8) AS member
-WHERE member.[key] = :param_9) = 1) THEN (SELECT TOP (1) member.value
+WHERE (member.[key] + N'.') = :param_9) = 1) THEN (SELECT TOP (1) member.value
 FROM openjson(CASE WHEN (isjson(concat(N'[', duerow_history.error, N']')) = 1) THEN concat(N'[', duerow_history.error,
     N']') ELSE N'[]' END, :param_10) AS member
-WHERE member.[key] = :param_11) END + N'.') COLLATE Latin1_General_100_BIN2) LIKE :param_12 ESCAPE '\' AND
+WHERE (member.[key] + N'.') = :param_11) END + N'.') COLLATE Latin1_General_100_BIN2) LIKE :param_12 ESCAPE '\' AND
     (duerow_history.finished_at < CAST(:param_13 AS DATETIME2(6)) OR duerow_history.finished_at = CAST(:param_13 AS
     DATETIME2(6)) AND (duerow_history.id < CAST(:param_14 AS BIGINT) OR duerow_history.id = CAST(:param_14 AS BIGINT)
     AND duerow_history.token < CAST(:param_15 AS BIGINT)))

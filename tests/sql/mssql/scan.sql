@@ -15,33 +15,34 @@ FROM OPENJSON(CAST(:statuses_value AS NVARCHAR(MAX)))) AS statuses_listed) AND (
     member.type
 FROM openjson(CASE WHEN (isjson(concat(N'[', duerow_message.payload, N']')) = 1) THEN concat(N'[',
     duerow_message.payload, N']') ELSE N'[]' END, :param_1) AS member
-WHERE member.[key] = :param_2) = 2 AND (SELECT TOP (1) member.value
+WHERE (member.[key] + N'.') = :param_2) = 2 AND (SELECT TOP (1) member.value
 FROM openjson(CASE WHEN (isjson(concat(N'[', duerow_message.payload, N']')) = 1) THEN concat(N'[',
     duerow_message.payload, N']') ELSE N'[]' END, :param_3) AS member
-WHERE member.[key] = :param_4) NOT LIKE N'%[.eE]%') THEN TRY_CAST ((SELECT TOP (1) member.value
+WHERE (member.[key] + N'.') = :param_4) NOT LIKE N'%[.eE]%') THEN TRY_CAST ((SELECT TOP (1) member.value
 FROM openjson(CASE WHEN (isjson(concat(N'[', duerow_message.payload, N']')) = 1) THEN concat(N'[',
     duerow_message.payload, N']') ELSE N'[]' END, :param_3) AS member
-WHERE member.[key] = :param_4) AS BIGINT) END = CAST(:param_5 AS BIGINT) OR CASE WHEN ((SELECT TOP (1) member.type
+WHERE (member.[key] + N'.') = :param_4) AS BIGINT) END = CAST(:param_5 AS BIGINT) OR CASE WHEN ((SELECT TOP (1)
+    member.type
 FROM openjson(CASE WHEN (isjson(concat(N'[', duerow_message.payload, N']')) = 1) THEN concat(N'[',
     duerow_message.payload, N']') ELSE N'[]' END, :param_1) AS member
-WHERE member.[key] = :param_2) = 2 AND ((SELECT TOP (1) member.value
+WHERE (member.[key] + N'.') = :param_2) = 2 AND ((SELECT TOP (1) member.value
 FROM openjson(CASE WHEN (isjson(concat(N'[', duerow_message.payload, N']')) = 1) THEN concat(N'[',
     duerow_message.payload, N']') ELSE N'[]' END, :param_3) AS member
-WHERE member.[key] = :param_4) LIKE N'%[.eE]%' OR TRY_CAST ((SELECT TOP (1) member.value
+WHERE (member.[key] + N'.') = :param_4) LIKE N'%[.eE]%' OR TRY_CAST ((SELECT TOP (1) member.value
 FROM openjson(CASE WHEN (isjson(concat(N'[', duerow_message.payload, N']')) = 1) THEN concat(N'[',
     duerow_message.payload, N']') ELSE N'[]' END, :param_3) AS member
-WHERE member.[key] = :param_4) AS BIGINT) IS NULL)) THEN TRY_CAST ((SELECT TOP (1) member.value
+WHERE (member.[key] + N'.') = :param_4) AS BIGINT) IS NULL)) THEN TRY_CAST ((SELECT TOP (1) member.value
 FROM openjson(CASE WHEN (isjson(concat(N'[', duerow_message.payload, N']')) = 1) THEN concat(N'[',
     duerow_message.payload, N']') ELSE N'[]' END, :param_3) AS member
-WHERE member.[key] = :param_4) AS DOUBLE PRECISION) END = CAST(:param_6 AS FLOAT)) AND COALESCE(CASE WHEN
+WHERE (member.[key] + N'.') = :param_4) AS DOUBLE PRECISION) END = CAST(:param_6 AS FLOAT)) AND COALESCE(CASE WHEN
     duerow_message.attempts > CAST(:param_7 AS BIGINT) THEN 1 ELSE 0 END, 0) = 0 OR ((CASE WHEN ((SELECT TOP (1)
     member.type
 FROM openjson(CASE WHEN (isjson(concat(N'[', duerow_message.headers, N']')) = 1) THEN concat(N'[',
     duerow_message.headers, N']') ELSE N'[]' END, :param_8) AS member
-WHERE member.[key] = :param_9) = 1) THEN (SELECT TOP (1) member.value
+WHERE (member.[key] + N'.') = :param_9) = 1) THEN (SELECT TOP (1) member.value
 FROM openjson(CASE WHEN (isjson(concat(N'[', duerow_message.headers, N']')) = 1) THEN concat(N'[',
     duerow_message.headers, N']') ELSE N'[]' END, :param_10) AS member
-WHERE member.[key] = :param_11) END + N'.') COLLATE Latin1_General_100_BIN2) LIKE :param_12 ESCAPE '\' AND
+WHERE (member.[key] + N'.') = :param_11) END + N'.') COLLATE Latin1_General_100_BIN2) LIKE :param_12 ESCAPE '\' AND
     duerow_message.status IN (:param_13, :param_14)) AND duerow_message.id <= CAST(:last AS BIGINT) AND
     duerow_message.id > CAST(:after AS BIGINT)
 ORDER BY duerow_message.id

@@ -13,32 +13,33 @@ FROM OPENJSON(CAST(:queues_value AS NVARCHAR(MAX)))) AS queues_listed) AND duero
     WHEN ((SELECT TOP (1) member.type
 FROM openjson(CASE WHEN (isjson(concat(N'[', duerow_history.payload, N']')) = 1) THEN concat(N'[',
     duerow_history.payload, N']') ELSE N'[]' END, :param_2) AS member
-WHERE member.[key] = :param_3) = 2 AND (SELECT TOP (1) member.value
+WHERE (member.[key] + N'.') = :param_3) = 2 AND (SELECT TOP (1) member.value
 FROM openjson(CASE WHEN (isjson(concat(N'[', duerow_history.payload, N']')) = 1) THEN concat(N'[',
     duerow_history.payload, N']') ELSE N'[]' END, :param_4) AS member
-WHERE member.[key] = :param_5) NOT LIKE N'%[.eE]%') THEN TRY_CAST ((SELECT TOP (1) member.value
+WHERE (member.[key] + N'.') = :param_5) NOT LIKE N'%[.eE]%') THEN TRY_CAST ((SELECT TOP (1) member.value
 FROM openjson(CASE WHEN (isjson(concat(N'[', duerow_history.payload, N']')) = 1) THEN concat(N'[',
     duerow_history.payload, N']') ELSE N'[]' END, :param_4) AS member
-WHERE member.[key] = :param_5) AS BIGINT) END = CAST(:param_6 AS BIGINT) OR CASE WHEN ((SELECT TOP (1) member.type
+WHERE (member.[key] + N'.') = :param_5) AS BIGINT) END = CAST(:param_6 AS BIGINT) OR CASE WHEN ((SELECT TOP (1)
+    member.type
 FROM openjson(CASE WHEN (isjson(concat(N'[', duerow_history.payload, N']')) = 1) THEN concat(N'[',
     duerow_history.payload, N']') ELSE N'[]' END, :param_2) AS member
-WHERE member.[key] = :param_3) = 2 AND ((SELECT TOP (1) member.value
+WHERE (member.[key] + N'.') = :param_3) = 2 AND ((SELECT TOP (1) member.value
 FROM openjson(CASE WHEN (isjson(concat(N'[', duerow_history.payload, N']')) = 1) THEN concat(N'[',
     duerow_history.payload, N']') ELSE N'[]' END, :param_4) AS member
-WHERE member.[key] = :param_5) LIKE N'%[.eE]%' OR TRY_CAST ((SELECT TOP (1) member.value
+WHERE (member.[key] + N'.') = :param_5) LIKE N'%[.eE]%' OR TRY_CAST ((SELECT TOP (1) member.value
 FROM openjson(CASE WHEN (isjson(concat(N'[', duerow_history.payload, N']')) = 1) THEN concat(N'[',
     duerow_history.payload, N']') ELSE N'[]' END, :param_4) AS member
-WHERE member.[key] = :param_5) AS BIGINT) IS NULL)) THEN TRY_CAST ((SELECT TOP (1) member.value
+WHERE (member.[key] + N'.') = :param_5) AS BIGINT) IS NULL)) THEN TRY_CAST ((SELECT TOP (1) member.value
 FROM openjson(CASE WHEN (isjson(concat(N'[', duerow_history.payload, N']')) = 1) THEN concat(N'[',
     duerow_history.payload, N']') ELSE N'[]' END, :param_4) AS member
-WHERE member.[key] = :param_5) AS DOUBLE PRECISION) END = CAST(:param_7 AS FLOAT)) AND ((CASE WHEN ((SELECT TOP (1)
-    member.type
+WHERE (member.[key] + N'.') = :param_5) AS DOUBLE PRECISION) END = CAST(:param_7 AS FLOAT)) AND ((CASE WHEN ((SELECT
+    TOP (1) member.type
 FROM openjson(CASE WHEN (isjson(concat(N'[', duerow_history.error, N']')) = 1) THEN concat(N'[', duerow_history.error,
     N']') ELSE N'[]' END, :param_8) AS member
-WHERE member.[key] = :param_9) = 1) THEN (SELECT TOP (1) member.value
+WHERE (member.[key] + N'.') = :param_9) = 1) THEN (SELECT TOP (1) member.value
 FROM openjson(CASE WHEN (isjson(concat(N'[', duerow_history.error, N']')) = 1) THEN concat(N'[', duerow_history.error,
     N']') ELSE N'[]' END, :param_10) AS member
-WHERE member.[key] = :param_11) END + N'.') COLLATE Latin1_General_100_BIN2) LIKE :param_12 ESCAPE '\' AND
+WHERE (member.[key] + N'.') = :param_11) END + N'.') COLLATE Latin1_General_100_BIN2) LIKE :param_12 ESCAPE '\' AND
     (duerow_history.id > CAST(:after AS BIGINT) OR duerow_history.id = CAST(:after AS BIGINT) AND duerow_history.token
     > CAST(:after_token AS BIGINT))
 ORDER BY duerow_history.id, duerow_history.token

@@ -130,6 +130,17 @@ def test_collections_are_made_once_and_checked(face: Face, bare_place: Place, cl
             face.connect(bare_place.url, migrate=migrate, **bare_place.settings)
 
 
+def test_collections_that_somebody_dropped_are_missed_by_whoever_pushes(
+    face: Face, bare_place: Place, client: Client
+) -> None:
+    with face.connect(bare_place.url, migrate=True, **bare_place.settings) as db:
+        client.drop_database(bare_place.settings["schema"])
+        for key in (None, "k"):
+            with pytest.raises(SchemaOutdated, match=r"are gone, or were never made.*duerow migrate"):
+                db.queue("mail").push(1, key=key)
+    assert client[bare_place.settings["schema"]].list_collection_names() == []
+
+
 def test_many_can_migrate_at_the_same_time(bare_place: Place) -> None:
     made: list[int] = []
 

@@ -64,10 +64,14 @@ def test_what_the_driver_itself_says_is_known_by_its_state() -> None:
 
 def test_servers_that_cannot_keep_the_promises_are_refused() -> None:
     check = SqlServer().check_server
-    check((15, 3, 150))
-    check((16, 2, 130))
-    check((12, 5, 150))  # Azure SQL says that it is of version 12
-    for row, why in (((14, 3, 140), "version 14; duerow needs 15"), ((15, 3, 120), "compatibility level 120")):
+    check((15, 3, 150, True))
+    check((16, 2, 130, True))
+    check((12, 5, 150, True))  # Azure SQL says that it is of version 12
+    for row, why in (
+        ((14, 3, 140, True), "version 14; duerow needs 15"),
+        ((15, 3, 120, True), "compatibility level 120"),
+        ((15, 3, 150, False), "SET READ_COMMITTED_SNAPSHOT ON"),
+    ):
         with pytest.raises(ConfigurationError, match=why):
             check(row)
 

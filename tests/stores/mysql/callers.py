@@ -15,7 +15,7 @@ from tests.stores.callers import Opening, Transaction, Way, async_connection, as
 
 ODD_SETTINGS = [
     "SET time_zone = '+05:45'",
-    "SET sql_mode = 'ANSI_QUOTES,PIPES_AS_CONCAT'",
+    "SET sql_mode = 'ANSI_QUOTES,PIPES_AS_CONCAT,NO_BACKSLASH_ESCAPES'",
     "SET collation_connection = 'utf8mb4_unicode_ci'",
     "SET sql_safe_updates = 1",
 ]

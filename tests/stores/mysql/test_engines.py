@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import timedelta
+from functools import partial
 from typing import Any, ClassVar
 
 import pytest
-from sqlalchemy import Engine, create_engine, make_url
+from sqlalchemy import Engine, NullPool, create_engine, make_url
 from sqlalchemy.ext.asyncio import create_async_engine
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
@@ -74,6 +75,39 @@ def test_what_was_written_in_several_steps_is_there_for_all(engine: Engine, plac
     assert db.unschedule("hourly")
 
 
+def refusal(act: Any) -> str:
+    with pytest.raises(ConfigurationError) as refused:
+        act()
+    return str(refused.value)
+
+
+def test_an_engine_on_a_driver_that_nobody_tried_is_refused(place: Place) -> None:
+    own = type("Connection", (), {"__module__": "MySQLdb.connections", "close": lambda self: None})
+    url = make_url(place.url).set(drivername="mysql+pymysql")
+    engine = create_engine(url, creator=own, poolclass=NullPool, _initialize=False)
+    assert "MySQLdb; queues on MariaDB need mysql+pymysql" in refusal(lambda: duerow.connect(engine, **place.settings))
+
+
+async def test_a_connection_that_would_make_question_marks_of_text_is_refused(place: Place) -> None:
+    latin = make_url(place.url).update_query_dict({"charset": "latin1"})
+    blocking, awaited = (latin.set(drivername=f"mysql+{driver}") for driver in ("pymysql", "asyncmy"))
+    said = [refusal(lambda: duerow.connect(latin.render_as_string(hide_password=False), **place.settings))]
+    engine, others = create_engine(blocking), create_async_engine(awaited)
+    with duerow.connect(place.url, **place.settings) as db, engine.connect() as own:
+        queue = db.queue("mail")
+        queue.push("é😀", key="😀")
+        said += [refusal(lambda: duerow.connect(engine, **place.settings))]
+        said += [refusal(partial(queue.pop, within=one)) for one in (own, own.connection.driver_connection)]
+        assert [(message.payload, message.key) for message in queue.find()] == [("é😀", "😀")]
+    async with await duerow.aio.connect(place.url, **place.settings) as db, others.connect() as own:
+        with pytest.raises(ConfigurationError) as refused:
+            await db.queue("mail").pop(within=own)
+        said.append(str(refused.value))
+    assert all("charset=utf8mb4" in one for one in said)
+    engine.dispose()
+    await others.dispose()
+
+
 async def test_so_it_is_through_an_async_engine(place: Place, level: str | None, superuser: Any) -> None:
     engine = create_async_engine(make_url(place.url).set(drivername="mysql+asyncmy"), **options(level))
     db = await duerow.aio.connect(engine, **place.settings)
@@ -100,6 +134,21 @@ def test_moments_are_in_utc_whatever_the_session_says(engine: Engine, place: Pla
         assert theirs.id == pushed.id
         assert abs(theirs.created_at - ours.created_at) < timedelta(seconds=30)
         assert theirs.due_at == theirs.created_at + timedelta(minutes=1)
+
+
+def test_a_backslash_is_one_where_the_server_takes_it_for_one(place: Place) -> None:
+    url = make_url(place.url).set(drivername="mysql+pymysql")
+    engine = create_engine(url, connect_args={"init_command": "SET sql_mode = 'NO_BACKSLASH_ESCAPES'"})
+    queue = duerow.connect(engine, **place.settings).queue("mail")
+    texts = ["\\", 'a"|', "a\\b%"]
+    with engine.connect() as connection:
+        for text in texts:
+            queue.push({"a": "is to be replaced"}, key=text, within=connection)
+            queue.push({"a": text}, key=text, on_duplicate="replace", within=connection)
+        connection.commit()
+    assert [message.payload["a"] for message in queue.find()] == texts
+    assert [queue.count(f"payload.a like '{pattern}'") for pattern in (r"\\", "a_|", r"a\\b\%", r"%\%")] == [1] * 4
+    engine.dispose()
 
 
 def test_a_server_that_nobody_runs_is_an_error_of_duerows_own(face: Face) -> None:

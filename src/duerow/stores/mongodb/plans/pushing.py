@@ -10,13 +10,14 @@ from typing import Any, Final
 
 from bson import Int64
 
-from duerow.errors import Conflict, DuplicateKey, StoreUnavailable
+from duerow.errors import Conflict, DuplicateKey, SchemaOutdated, StoreUnavailable
 from duerow.message import OnDuplicate, Pushed
 from duerow.plan import BEGIN, Plan
 from duerow.store import Entry
 from duerow.stores.mongodb import commands
 from duerow.stores.mongodb.documents import PLAIN, created, difference, document, micro, whole, whole_batch
 from duerow.stores.mongodb.plans.core import Core
+from duerow.stores.mongodb.schema import HOW_TO
 from duerow.stores.mongodb.steps import DUPLICATE_KEY, INSIDE, Together
 from duerow.stores.mongodb.turning import met
 from duerow.stores.mongodb.work import KeyPlace, Work
@@ -126,8 +127,10 @@ class Pushing(Core):
         """Return ids that no message ever had, in order; some may never be used."""
         if not count:
             return range(0)
-        counter = yield commands.take_numbers(self.names.counters, count)
-        last = int(counter["value"]["last"])
+        counter = (yield commands.take_numbers(self.names.counters, count))["value"]
+        if counter is None:  # the server makes collections as they are written to: without their indexes
+            raise SchemaOutdated(f"the collections of this database are gone, or were never made: {HOW_TO}")
+        last = int(counter["last"])
         return range(last - count + 1, last + 1)
 
     def _add(self, entries: Sequence[Entry], now: datetime) -> Plan[list[Pushed]]:

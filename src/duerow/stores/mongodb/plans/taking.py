@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from datetime import datetime
 
 from msgspec.structs import replace
@@ -30,7 +32,9 @@ class Taking(Lines):
         now = yield from self.now()
         work = self._work(now, keep)
         taken: list[Record] = []
-        for record in (yield from self._first(queue, limit, now, work)):
+        first = yield from self._first(queue, limit, now, work)
+        yield from self._take_turns(first, work)
+        for record in first:
             if record.leased_until is not None:
                 work.note(past.lapsed(record, work.place(record), ended_lease(record, None), False, None))
             work.drop(record.id)
@@ -40,6 +44,21 @@ class Taking(Lines):
             taken.append(handed)
         yield from work.write()
         return taken
+
+    def _take_turns(self, first: Sequence[Record], work: Work) -> Plan[None]:
+        """Mark messages of groups as lent before they go: so the index keeps away whoever lends another at this moment.
+
+        A snapshot does not: a message that goes before may have become visible, and been lent, since it was taken.
+        Where a lease that ended is taken off another one, that write does.
+        """
+        members = Counter(record.group for record in work.records.values())
+        marks = [
+            commands.change(commands.fence(record.id, record.token), {"$set": {"lent_group": record.group}})
+            for record in first
+            if record.group is not None and members[record.group] == 1 and record.leased_by is None
+        ]
+        for some in commands.in_commands(marks):
+            yield commands.update(self.names.messages, some)
 
     def peek(self, queue: str, limit: int) -> Plan[list[Record]]:
         """Read what `reserve` would lend; see Store.peek."""

@@ -507,17 +507,18 @@ class SqlServer(WritesReturnRows):
         return [*first, text(_colons(f"IF OBJECT_ID(N'{escaped(ids)}', N'SO') IS NULL {create}"))]
 
     def server(self) -> Executable:
-        """Ask for the version, for the edition, and for what JSON needs."""
+        """Ask for the version, for the edition, and for what JSON and plain reads need."""
         asked = {
             "version": "CAST(SERVERPROPERTY('ProductMajorVersion') AS INT)",
             "edition": "CAST(SERVERPROPERTY('EngineEdition') AS INT)",
             "level": "(SELECT compatibility_level FROM sys.databases WHERE database_id = DB_ID())",
+            "versioned": "(SELECT is_read_committed_snapshot_on FROM sys.databases WHERE database_id = DB_ID())",
         }
         return select(*(literal_column(written).label(name) for name, written in asked.items()))
 
     def check_server(self, row: Sequence[Any]) -> None:
-        """Raise unless it is SQL Server 2019 or later, or Azure's, and the database is of a level with OPENJSON."""
-        version, edition, level = row
+        """Raise unless it is SQL Server 2019 or later, or Azure's, with OPENJSON, and reads wait for no writer."""
+        version, edition, level, versioned = row
         if edition not in AZURE and (version or 0) < OLDEST:
             raise ConfigurationError(
                 f"this server is SQL Server of version {version}; duerow needs 15 (2019) or later, for UTF-8"
@@ -526,6 +527,11 @@ class SqlServer(WritesReturnRows):
             raise ConfigurationError(
                 f"this database has compatibility level {level}, which has no OPENJSON; ALTER DATABASE CURRENT SET "
                 "COMPATIBILITY_LEVEL = 150, or any from 130 on"
+            )
+        if not versioned:
+            raise ConfigurationError(
+                "in this database reads wait for whoever writes, so that an open transaction that pushed would keep "
+                "consumers and settlements waiting: ALTER DATABASE CURRENT SET READ_COMMITTED_SNAPSHOT ON"
             )
 
     # Transactions and errors.

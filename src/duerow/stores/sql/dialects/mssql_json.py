@@ -67,7 +67,8 @@ def _looked_up(document: ColumnElement[Any], names: Sequence[str], what: str) ->
     rows = func.openjson(readable, literal(path, Text())).table_valued(
         column("key", Text()), column("value", Text()), column("type", Integer()), name="member"
     )
-    found = select(rows.c[what]).where(rows.c.key == literal(last, Text()))
+    exact = rows.c.key.op("+")(literal_column("N'.'")) == literal(f"{last}.", Text())  # trailing spaces count
+    found = select(rows.c[what]).where(exact)
     if names and last.isdigit():  # else an array's place would do for a name
         found = found.where(func.left(_bare_json(readable, path), const(1)) == literal_column("N'{'"))
     return found.limit(const(1)).correlate_except(rows).scalar_subquery()

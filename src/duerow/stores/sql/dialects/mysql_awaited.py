@@ -5,10 +5,13 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from duerow.stores.sql.awaited import AwaitedConnections, Raw, RawInParts
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from duerow.stores.sql.awaited import AwaitedConnections, Raw, RawInParts, ThroughSqlalchemy
 from duerow.stores.sql.blocking import Whose
 from duerow.stores.sql.dialects.base import Dialect
 from duerow.stores.sql.dialects.mysql_connections import READ_COMMITTED
+from duerow.stores.sql.dialects.mysql_server import check_charset
 from duerow.stores.sql.dialects.mysql_versions import met
 from duerow.stores.sql.texts import Texts
 
@@ -74,4 +77,11 @@ class AwaitedMySQLConnections(AwaitedConnections):
 
     def steps_in_parts(self, raw: Any, texts: Texts, whose: Whose) -> Raw:
         """Return what hands steps to asyncmy's connection."""
+        check_charset(raw)
         return RawSteps(raw, self.dialect, texts, whose)
+
+    def steps_through(self, connection: AsyncConnection, texts: Texts, alone: bool = False) -> ThroughSqlalchemy:
+        """Return what hands steps to an SQLAlchemy connection."""
+        if connection.sync_connection is not None:
+            check_charset(connection.sync_connection.connection.driver_connection)
+        return super().steps_through(connection, texts, alone)

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from duerow.stores.sql.blocking import BlockingConnections, Raw, RawInParts, Whose
+from sqlalchemy import Connection
+
+from duerow.errors import ConfigurationError
+from duerow.stores.sql.blocking import BlockingConnections, Raw, RawInParts, ThroughSqlalchemy, Whose
+from duerow.stores.sql.caller import driver_of
 from duerow.stores.sql.dialects.base import Dialect
+from duerow.stores.sql.dialects.mysql_server import check_charset
 from duerow.stores.sql.dialects.mysql_versions import met
 from duerow.stores.sql.texts import Texts
 
@@ -62,6 +67,11 @@ class MySQLConnections(BlockingConnections):
 
     def meet(self, raw: Any) -> None:
         """Have the statements of the server that a connection leads to."""
+        driver = driver_of(raw, self.dialect.callers)
+        if driver != "pymysql":
+            raise ConfigurationError(
+                f"this engine connects by {driver}; queues on MySQL and MariaDB need mysql+pymysql://"
+            )
         dialect = met(self.engine.dialect, raw)
         if dialect is not self.dialect:
             self.store.speak(dialect)
@@ -70,4 +80,10 @@ class MySQLConnections(BlockingConnections):
 
     def steps_in_parts(self, raw: Any, texts: Texts, whose: Whose) -> Raw:
         """Return what hands steps to PyMySQL's connection."""
+        check_charset(raw)
         return RawSteps(raw, self.dialect, texts, whose)
+
+    def steps_through(self, connection: Connection, texts: Texts) -> ThroughSqlalchemy:
+        """Return what hands steps to an SQLAlchemy connection."""
+        check_charset(connection.connection.driver_connection)
+        return super().steps_through(connection, texts)

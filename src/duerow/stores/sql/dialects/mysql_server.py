@@ -53,6 +53,8 @@ _FORBIDDEN: Final = {1044, 1045, 1049, 1142, 1143, 1227, 1370, 1698, 1251, 1130}
 _IN_TRANSACTION: Final = 1
 """The flag in the status of the protocol that says that a transaction is open."""
 
+_ALL_TEXT: Final = "utf8mb4"
+
 _CLOSED: Final = 0
 _TOO_LARGE: Final = 1153
 
@@ -165,6 +167,16 @@ def numbers_of(version: str) -> tuple[int, ...]:
 def commits_alone(raw: Any) -> bool:
     """Return whether a driver's connection is in autocommit mode, without a transaction that is open all the same."""
     return bool(raw.get_autocommit()) and not raw.server_status & _IN_TRANSACTION
+
+
+def check_charset(raw: Any) -> None:
+    """Raise ConfigurationError unless a driver's connection takes all text; the rest comes as question marks."""
+    charset = raw.character_set_name()
+    if charset != _ALL_TEXT:
+        raise ConfigurationError(
+            f"this connection speaks {charset}, which has not every character: others would be read, and kept, as "
+            f"question marks; connect with charset={_ALL_TEXT}"
+        )
 
 
 def code_of(error: BaseException | None) -> int | None:

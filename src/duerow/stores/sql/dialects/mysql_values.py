@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
@@ -134,8 +135,7 @@ class Values:
 
     def member(self, document: ColumnElement[Any], names: Sequence[str]) -> Member:
         """Look the path up with JSON_EXTRACT; what is not JSON, or is nested too deep for it, has no members."""
-        path = literal("$" + "".join(map(step, names)), Text())
-        value = func.json_extract(document, path, type_=Text())
+        value = _at(document, names)
         kind = func.json_type(value, type_=Text())
         is_number = kind.in_([const("INTEGER"), const("DOUBLE")])
         within = cast(value, Numeric(20, 0)).between(literal_column(_LEAST_INTEGER), literal_column(_MOST_INTEGER))
@@ -171,8 +171,9 @@ class Values:
         return AsFloat(literal(value, Double()))
 
     def like(self, text: ColumnElement[Any], pattern: str) -> ColumnElement[bool]:
-        """Return LIKE as it is, with its own escape character."""
-        return text.like(literal(pattern, Text()))
+        """Return LIKE with an escape character that no mode of a session takes away."""
+        escaped = re.sub(r"\\(.)|\|", lambda found: f"|{found[1] or '|'}", pattern, flags=re.DOTALL)
+        return text.like(literal(escaped, Text()), escape="|")
 
     def read_json(self, value: Any) -> Any:
         """Return the text decoded."""
@@ -315,6 +316,29 @@ def in_list(columns: Sequence[ColumnElement[Any]], name: str) -> ColumnElement[b
     """Return that columns are one of a tuple of values, or of rows, which the driver writes out with parentheses."""
     whole: ColumnElement[Any] = columns[0] if len(columns) == 1 else tuple_(*columns)
     return whole.op("IN", is_comparison=True)(bindparam(name, type_=NullType(), required=True))
+
+
+def _at(document: ColumnElement[Any], names: Sequence[str]) -> ColumnElement[Any]:
+    """Return what a path leads to."""
+    path = ""
+    for name in names:
+        if name.startswith("-"):
+            document, path = _by_place(_extracted(document, path), name), ""
+        else:
+            path += step(name)
+    return _extracted(document, path)
+
+
+def _extracted(document: ColumnElement[Any], path: str) -> ColumnElement[Any]:
+    return func.json_extract(document, literal(f"${path}", Text()), type_=Text())
+
+
+def _by_place(document: ColumnElement[Any], name: str) -> ColumnElement[Any]:
+    """Return a member by the place of its name: MariaDB takes a name that begins with - for a mistake in the path."""
+    names = collate(func.json_keys(document, type_=Text()), BYTEWISE)
+    sought = re.sub("[!%_]", r"!\g<0>", name)
+    place = func.json_unquote(func.json_search(names, const("one"), literal(sought, Text()), const("!")))
+    return func.json_extract(_extracted(document, ".*"), place, type_=Text())
 
 
 def step(name: str) -> str:

@@ -34,6 +34,9 @@ from duerow.stores.sql.statements.parts import FOUND, TOLD, Adding, Kept, Locked
 _SAFE = "sql_safe_updates = 0"
 """A session may refuse writes whose condition has no constants; ours are joined to what they write."""
 
+_AT_ONCE = "sql_mode = CONCAT(@@sql_mode, ',SIMULTANEOUS_ASSIGNMENT,STRICT_ALL_TABLES')"
+"""The session's modes stay: with each answer the server tells the driver of one, by which that escapes all it sends."""
+
 
 class Change(Executable, ClauseElement):
     """An UPDATE of rows that are looked up by given ones, or by their primary keys: none is read that is not written.
@@ -66,7 +69,7 @@ def _write_change(element: Change, compiler: Any, **kw: Any) -> str:
         for name in element.values
     )
     table = compiler.process(element.table, asfrom=True)
-    mode = f"SET STATEMENT {_SAFE}, sql_mode = 'SIMULTANEOUS_ASSIGNMENT,STRICT_ALL_TABLES' FOR "
+    mode = f"SET STATEMENT {_SAFE}, {_AT_ONCE} FOR "
     if element.given is None:
         return f"{mode}UPDATE {table} FORCE INDEX (PRIMARY) SET {sets} WHERE {where}"  # noqa: S608 - made of what SQLAlchemy wrote
     given = compiler.process(element.given, asfrom=True)

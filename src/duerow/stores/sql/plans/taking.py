@@ -151,6 +151,7 @@ class Taking(Settling):
 
         statements = self.statements
         taking = Takes(queue, limit, statements.pop, statements.take, self._popped, popped, {"attempts_in": None})
+        taking.ends = True
         if keep is not None and (history := keep.history) is not None:
             taking.history = history
             taking.over = lambda ids: self._keep_popped(ids, history)
@@ -237,6 +238,9 @@ class Taking(Settling):
         for chunk in self._chunks(sorted(ids)):
             if taking.over is not None:
                 yield from taking.over(chunk)
+            if line.grouped and taking.ends:
+                # Who goes before was read: the index knows also who became visible, and was lent, since then.
+                yield self._given(self.statements.take_turns, ("id",), [(id,) for id in chunk])
             rows = yield self._given(taking.picked, ("id",), [(id,) for id in chunk], taking.values)
             records = taking.read(rows, line) if rows else []
             taking.add(records, rows, line)
@@ -348,6 +352,7 @@ class Takes:
     Attributes:
         history: how long turns are kept that are found to be over; None: they are not.
         over: notes the turns that are over of what was picked, given the ids, before it is taken; None: none are.
+        ends: whether what is taken is gone, rather than lent.
     """
 
     def __init__(
@@ -364,6 +369,7 @@ class Takes:
         self.at_once, self.picked, self.read, self.gone, self.values = at_once, picked, read, gone, values
         self.history: timedelta | None = None
         self.over: Callable[[Sequence[int]], Plan[None]] | None = None
+        self.ends = False
         self.records: list[Any] = []
         self.rows = 0
         self.buried: list[Used] = []

@@ -163,6 +163,18 @@ class Taking(Core):
         return self._over(("id",), build)
 
     @cached_property
+    def take_turns(self) -> OverRows:
+        """Mark rows of groups that are to be taken away as lent, so that nobody lends others of their groups."""
+        columns = self.message.c
+
+        def build(given: Any) -> Executable:
+            return self.dialect.change(
+                self.message, [columns.id == given.c.id], {"leased_by": const("taken away")}, given=given
+            )
+
+        return self._over(("id",), build)
+
+    @cached_property
     def call_up(self) -> OverRows:
         """Put the first of each given group into the line, if it is not; return the queues and due times."""
         columns = self.message.c
