@@ -38,6 +38,7 @@ LOADED: Final = [
 
 def forking() -> ForkServerContext:
     """Return what starts such processes; all that a test process starts are forked from the same one."""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # else numpy, which the demo draws with, has threads
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(LOADED)
     return context
