@@ -1,11 +1,17 @@
-"""What of the tests on MariaDB `make test` leaves to the long tests.
+"""What of the tests on several databases `make test` leaves to the long tests.
 
-Both faces carry out the same statements of the same plans, and SQLite and PostgreSQL keep every promise on both in each
-run. What may still differ between the faces of a further family are its two drivers, and half of the promises
-meets each of them often: so a promise is tried on one face, which its name picks. What is about drivers, connections
-and transactions has files of its own, which run on both.
+Both faces carry out the same statements of the same plans. What may still differ between the faces on a family are its
+two drivers, and half of the promises meets each of them often: so a promise is tried on one face of each family, which
+its name picks; on SQLite on the other one than on PostgreSQL. What is about drivers, connections and transactions has
+files of its own, which run on both. The store in memory has no drivers: it tries all on both faces where it has
+transactions, and without them it does the same again.
+
+What workers, and stations on Spark, do is made of what stores promise, and takes long. It is tried on one of SQLite and
+PostgreSQL, which the test's name picks; the data source, which asks each of them in its own way, on both.
 """
 
+from collections import defaultdict
+from collections.abc import Sequence
 from zlib import crc32
 
 import pytest
@@ -15,20 +21,49 @@ FACES = ("sync", "async")
 CHOSEN = {"crash": "any_moment", "spark": "what_the_local_twin_does"}
 """What the names of those tests have in common that `make test` runs of a slow folder."""
 
-FAMILIES = {"mysql", "mariadb"}
-"""What a folder or a parameter is called whose tests run on it."""
+FAMILIES = {"sqlite", "postgresql", "mysql", "mariadb", "no transactions"}
+"""What a folder or a parameter is called whose promises are tried on one face."""
+
+TURNED = {"sqlite"}
+"""Those where it is the other one than on the others."""
+
+CHOSEN_OF = {"mysql", "mariadb"}
+"""Those of which a slow folder runs only what is chosen."""
+
+DATABASES = ("postgresql", "sqlite")
+"""Those of which one is picked for a test that would run on both, in these folders."""
+
+ON_ONE_DATABASE = {"spark", "workers"}
+
+ON_BOTH = {"test_source.py", "test_source_sink.py"}
+"""Files of these folders whose tests run on both."""
 
 
 @pytest.hookimpl(tryfirst=True)  # before marks are looked at
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what is left to the long tests."""
     for item in items:
-        if isinstance(item, pytest.Function) and not FAMILIES.isdisjoint([*words(item), item.path.parent.name]):
+        if isinstance(item, pytest.Function):
             folder, file = item.path.parent.name, item.path.name
-            of_promises = folder == "entity" or file == "test_conformance.py"
-            chosen = CHOSEN.get(folder, "")
-            if (of_promises and is_other_face(item)) or chosen not in item.originalname:
+            is_promise = folder == "entity" or file == "test_conformance.py"
+            is_left_out = is_of(item, CHOSEN_OF) and CHOSEN.get(folder, "") not in item.originalname
+            if is_left_out or (is_promise and is_of(item, FAMILIES) and is_other_face(item)):
                 item.add_marker(pytest.mark.soak)
+    found = [item for item in items if isinstance(item, pytest.Function) and item.path.name not in ON_BOTH]
+    for item in on_other_databases([item for item in found if item.path.parent.name in ON_ONE_DATABASE]):
+        item.add_marker(pytest.mark.soak)
+
+
+def on_other_databases(items: Sequence[pytest.Function]) -> list[pytest.Function]:
+    """Return those of tests which run on both databases that are on the other one than their names pick."""
+    found: dict[str, dict[str, pytest.Function]] = defaultdict(dict)
+    for item in items:
+        named = words(item)
+        for database in set(DATABASES).intersection(named):
+            named.remove(database)
+            found["-".join([item.path.name, item.originalname, *named])][database] = item
+    both = {name: on for name, on in found.items() if len(on) == len(DATABASES)}
+    return [on[DATABASES[crc32(name.encode()) % len(DATABASES)]] for name, on in both.items()]
 
 
 def is_other_face(item: pytest.Function) -> bool:
@@ -37,9 +72,14 @@ def is_other_face(item: pytest.Function) -> bool:
     faces = [word for word in named if word in FACES]
     if not faces or "begin" in item.fixturenames:  # each way to hold a transaction suits one face alone
         return False
-    named.remove(faces[0])
-    promise = "-".join([item.originalname, *named])
-    return FACES[crc32(promise.encode()) % len(FACES)] != faces[0]
+    promise = "-".join([item.originalname, *[word for word in named if word not in {*faces, *FAMILIES}]])
+    is_picked = FACES[crc32(promise.encode()) % len(FACES)] == faces[0]
+    return is_picked == is_of(item, TURNED)
+
+
+def is_of(item: pytest.Function, families: set[str]) -> bool:
+    """Return whether a test runs on one of these families."""
+    return not families.isdisjoint([*words(item), item.path.parent.name])
 
 
 def words(item: pytest.Function) -> list[str]:
