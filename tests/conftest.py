@@ -18,6 +18,13 @@ HERE = Path(__file__).parent
 # Spark's processes import what tests and examples define; it has this from whichever test starts Java.
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(HERE.parent), os.environ.get("PYTHONPATH"))))
 
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let Spark spare what pays for large data alone; the long tests have it as users do."""
+    if config.option.markexpr == "not soak":
+        os.environ.setdefault("SPARK_CONF_DIR", str(HERE / "spark" / "quick"))
+
+
 TOGETHER = {"tests/spark/": "spark", "tests/docs/": "spark", "tests/demo/": "demo"}
 """Folders whose tests share what is dear to make: a session of Spark, runs of the demo."""
 
@@ -29,6 +36,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
     class Scheduling(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            return next((name for folder, name in TOGETHER.items() if nodeid.startswith(folder)), nodeid)
+            """Name the lot that a test is handed out in: with those like it, as many lots take long to count."""
+            shared = (name for folder, name in TOGETHER.items() if nodeid.startswith(folder))
+            return next(shared, nodeid.partition("[")[0])
 
     return Scheduling(config, log)

@@ -2,7 +2,6 @@
 
 import json
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from typer.testing import CliRunner, Result
 
 import duerow
 from duerow.cli.application import app
+from tests.processes import run_program
 
 Command = Callable[..., Result]
 
@@ -41,5 +41,4 @@ def parsed(result: Result) -> Any:
 
 def run(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     """Run the command as a program of its own."""
-    program = [sys.executable, "-m", "duerow.cli.main", *arguments]
-    return subprocess.run(program, cwd=cwd, capture_output=True, text=True, check=False, timeout=60)
+    return run_program("duerow.cli.main", arguments, cwd)

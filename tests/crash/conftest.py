@@ -9,6 +9,7 @@ import pytest
 
 import duerow
 from duerow.testing.conformance.fixtures import Place
+from tests.processes import forking
 from tests.servers.fixtures import ON_MYSQL
 
 KILLED = pytest.StashKey[Counter[str]]()
@@ -30,9 +31,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Any) -> Iterator[Place]:
 @pytest.fixture(scope="session")
 def processes() -> Any:
     """Starts processes from one that has no threads and has duerow loaded already."""
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["tests.crash.consumer", "duerow.stores.sql"])
-    return context
+    return forking()
 
 
 @pytest.fixture

@@ -24,6 +24,9 @@ APPLICATION = "duerow-to-be-killed"
 LONGEST = 900.0
 """Seconds after which a program hangs."""
 
+FORKING = "pyspark.worker"
+"""What the daemon that Spark starts for Python is told, in whichever module it is; its forks keep its line."""
+
 LOOK = 0.02
 """Seconds between two looks at what a process has done."""
 
@@ -159,7 +162,7 @@ class Program:
 def _is_worker(process: psutil.Process) -> bool:
     """Whether it is a fork of the daemon that Spark starts for Python, and not the daemon."""
     parent = _parent(process)
-    return "pyspark.daemon" in _line(process) and parent is not None and "pyspark.daemon" in _line(parent)
+    return FORKING in _line(process) and parent is not None and FORKING in _line(parent)
 
 
 def _parent(process: psutil.Process) -> psutil.Process | None:

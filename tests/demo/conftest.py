@@ -17,18 +17,18 @@ import pandas
 
 from duerow.demo import flights
 from duerow.demo.sender import REFUSED, UNREACHABLE
+from tests.processes import run_program
 
 LONGEST = 240.0
 """Seconds after which a demo hangs."""
 
 
-def program(url: str, report: Path, *options: str) -> list[str]:
-    return [sys.executable, "-m", "duerow.demo", "--db", url, "--report", str(report), "--json", *options]
+def arguments(url: str, report: Path, *options: str) -> list[str]:
+    return ["--db", url, "--report", str(report), "--json", *options]
 
 
 def run_demo(url: str, report: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    arguments = program(url, report, *options)
-    return subprocess.run(arguments, capture_output=True, text=True, check=False, timeout=LONGEST)
+    return run_program("duerow.demo", arguments(url, report, *options), Path.cwd(), patience=LONGEST)
 
 
 def totals_of(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
@@ -45,7 +45,7 @@ def started(url: str, report: Path, *options: str) -> Iterator[subprocess.Popen[
     with (report.parent / "log").open("a") as log:
         # A shell starts background jobs, and all below them, with Ctrl-C ignored: people do not.
         process = subprocess.Popen(
-            program(url, report, *options),
+            [sys.executable, "-m", "duerow.demo", *arguments(url, report, *options)],
             stdout=log,
             stderr=log,
             text=True,

@@ -1,8 +1,6 @@
 """What the pages show is what happens: their examples are run, and print what stands below them."""
 
 import shlex
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.docs.pages import Block, blocks, name, pages
+from tests.processes import run_program
 
 WRITTEN_ADDRESS = "app@localhost/shop"
 """Whom, where and what the pages connect to, for which a test puts a database of its own."""
@@ -73,14 +72,7 @@ def session(text: str) -> str:
 def output(command: list[str]) -> str:
     """What a command of duerow's prints on a terminal of 100 columns."""
     assert command[0] == "duerow"
-    done = subprocess.run(
-        [sys.executable, "-m", "duerow.cli.main", *command[1:]],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-        env={"COLUMNS": "100", "PATH": "/usr/bin:/bin"},
-    )
+    done = run_program("duerow.cli.main", command[1:], Path.cwd(), {"COLUMNS": "100", "PATH": "/usr/bin:/bin"})
     assert done.returncode == 0, done.stderr
     return "".join(f"{line.rstrip()}\n" for line in done.stdout.rstrip().splitlines())
 

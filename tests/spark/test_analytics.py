@@ -73,7 +73,7 @@ def test_times_tell_of_turns_and_from_first_pushes_to_ends_with_the_percentiles_
             turn(3_001, 1, "unknown", created=0, start=1, end=2, parent=3_000),
         ],
     )
-    found = analytics.times(told, depth=4)
+    found = analytics.times(told, depth=3)
     assert [(field.name, field.dataType.simpleString()) for field in found.schema] == [
         ("queue", "string"),
         ("hour", "timestamp"),

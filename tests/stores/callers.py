@@ -3,11 +3,12 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import pytest
-from sqlalchemy import create_engine
-from sqlalchemy.ext.asyncio import AsyncSession, create_async_engine
+from sqlalchemy import Engine, create_engine
+from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, create_async_engine
 from sqlalchemy.orm import Session
 from sqlalchemy.pool import NullPool
 
@@ -62,10 +63,8 @@ def connection(url: str, **options: Any) -> Opening:
 
     @contextmanager
     def opening(place: Place, face: Face) -> Iterator[Transaction]:
-        engine = create_engine(located(url, place), poolclass=NullPool, **options)
-        with engine.connect() as own:
+        with engine_at(located(url, place), **options).connect() as own:
             yield Transaction(own, own.commit, own.rollback)
-        engine.dispose()
 
     return opening
 
@@ -75,10 +74,8 @@ def session(url: str, **options: Any) -> Opening:
 
     @contextmanager
     def opening(place: Place, face: Face) -> Iterator[Transaction]:
-        engine = create_engine(located(url, place), poolclass=NullPool, **options)
-        with Session(engine) as own:
+        with Session(engine_at(located(url, place), **options)) as own:
             yield Transaction(own, own.commit, own.rollback)
-        engine.dispose()
 
     return opening
 
@@ -88,13 +85,11 @@ def async_connection(url: str, **options: Any) -> Opening:
 
     @contextmanager
     def opening(place: Place, face: AwaitedFace) -> Iterator[Transaction]:
-        engine = create_async_engine(located(url, place), poolclass=NullPool, **options)
-        own = face.run(engine.connect().start())
+        own = face.run(async_engine_at(located(url, place), **options).connect().start())
         try:
             yield Transaction(own, lambda: face.run(own.commit()), lambda: face.run(own.rollback()))
         finally:
             face.run(own.close())
-            face.run(engine.dispose())
 
     return opening
 
@@ -104,15 +99,25 @@ def async_session(url: str, **options: Any) -> Opening:
 
     @contextmanager
     def opening(place: Place, face: AwaitedFace) -> Iterator[Transaction]:
-        engine = create_async_engine(located(url, place), poolclass=NullPool, **options)
-        own = AsyncSession(engine)
+        own = AsyncSession(async_engine_at(located(url, place), **options))
         try:
             yield Transaction(own, lambda: face.run(own.commit()), lambda: face.run(own.rollback()))
         finally:
             face.run(own.close())
-            face.run(engine.dispose())
 
     return opening
+
+
+@lru_cache(maxsize=4)
+def engine_at(url: str, **options: Any) -> Engine:
+    """An engine without a pool; an application has one for all its transactions."""
+    return create_engine(url, poolclass=NullPool, **options)
+
+
+@lru_cache(maxsize=4)
+def async_engine_at(url: str, **options: Any) -> AsyncEngine:
+    """Its awaited twin; each connection is of the loop that opens it."""
+    return create_async_engine(url, poolclass=NullPool, **options)
 
 
 def located(driver: str, place: Place) -> str:

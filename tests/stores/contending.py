@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import random
 import time
@@ -21,6 +20,7 @@ from duerow.errors import Conflict, DuerowError, LeaseLost, MessageLeased
 from duerow.message import OnDuplicate
 from duerow.settlement import Bury, Settlement
 from duerow.testing.conformance.fixtures import Begin, Place
+from tests.processes import forking
 
 QUEUES = ("orders", "bills")
 KEYS, GROUPS = 40, 6
@@ -181,8 +181,7 @@ def test_no_conflict_reaches_those_who_push_claim_settle_edit_and_prune_at_once(
     seed = int(os.environ.get("DUEROW_SOAK_SEED", random.SystemRandom().randrange(1 << 32)))
     print(f"seed {seed}")
     duerow.connect(place.url, migrate=True, **place.settings).close()
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["tests.stores.contending", "duerow.stores.sql"])
+    context = forking()
     with context.Manager() as manager, context.Pool(processes) as pool:
         start = manager.Barrier(processes, timeout=60)
         jobs = [(place.url, place.settings, seed + number, times, seconds, start) for number in range(processes)]

@@ -1,7 +1,6 @@
 """Promises to processes that share a database. Taken in by each store that processes can share."""
 
 import json
-import multiprocessing
 import subprocess
 import sys
 from collections import Counter
@@ -12,6 +11,7 @@ import duerow
 from duerow.testing.clock import MovableClock
 from duerow.testing.conformance.fixtures import Place
 from duerow.testing.faces import Face
+from tests.processes import forking
 from tests.stores.forking import CHILDREN, LATER
 
 
@@ -57,8 +57,7 @@ def test_processes_that_look_at_the_schedules_at_once_push_each_tick_once(place:
     with duerow.connect(place.url, clock=long_ago, **place.settings) as database:
         for name in names:
             database.schedule(name, every=timedelta(hours=1), queue="mail", missed="all")
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["tests.stores.processes", "duerow.stores.sql"])
+    context = forking()
     with context.Manager() as manager, context.Pool(4) as pool:
         start = manager.Barrier(4, timeout=60)
         pushed = pool.starmap(maintain, [(place.url, place.settings, start)] * 4, chunksize=1)
@@ -94,8 +93,7 @@ def test_processes_that_run_a_pipeline_at_once_join_each_set_once(place: Place) 
         database.queue("pair").push_many(
             [duerow.Draft(part) for part in sorted(parts, key=lambda part: part * 77 % 151)]
         )
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["tests.stores.processes", "duerow.stores.sql"])
+    context = forking()
     with context.Manager() as manager, context.Pool(3) as pool:
         start = manager.Barrier(3, timeout=60)
         pool.starmap(run_pairs, [(place.url, place.settings, start)] * 3, chunksize=1)

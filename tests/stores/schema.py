@@ -1,6 +1,5 @@
 """Tables are made by `migrate` and checked when a handle is opened. Taken in by each store that has tables."""
 
-import multiprocessing
 from typing import Any
 
 import pytest
@@ -11,6 +10,7 @@ from duerow import Draft
 from duerow.errors import SchemaNewer, SchemaOutdated
 from duerow.testing.conformance.fixtures import Place
 from duerow.testing.faces import Face
+from tests.processes import forking
 
 PREFIX = "duerow_"
 
@@ -104,8 +104,7 @@ def migrate(url: str, settings: dict[str, Any], start: Any) -> list[str]:
 
 
 def test_twenty_processes_migrate_at_once(bare_place: Place) -> None:
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["tests.crash.consumer", "tests.stores.schema", "duerow.stores.sql"])
+    context = forking()
     with context.Manager() as manager, context.Pool(20) as pool:
         start = manager.Barrier(20, timeout=60)
         jobs = [(bare_place.url, bare_place.settings, start) for _ in range(20)]

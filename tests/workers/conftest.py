@@ -9,11 +9,19 @@ import pytest
 
 from duerow.testing.conformance.fixtures import Place
 from duerow.testing.faces import Face
+from duerow.working import pace, ticking
 from tests.stores.postgresql.conftest import migrated, superuser, tidied
 
 __all__ = ["migrated", "superuser", "tidied"]
 
 _numbers = itertools.count()
+
+
+@pytest.fixture(autouse=True)
+def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers look at schedules at once, and soon again at what has failed: how long they wait is tried elsewhere."""
+    monkeypatch.setattr(ticking, "SETTLED_IN", 0.02)
+    monkeypatch.setattr(pace, "FIRST_PAUSE", 0.01)
 
 
 @pytest.fixture(params=["memory", "sqlite", "postgresql"])
@@ -29,7 +37,7 @@ def place(store: str, tmp_path: Path, request: pytest.FixtureRequest) -> Place:
     if store == "memory":
         return Place(f"memory://workers-{next(_numbers)}")
     if store == "sqlite":
-        return Place(f"sqlite:///{tmp_path}/queues.db")
+        return Place(f"sqlite:///{tmp_path}/queues.db", {"synchronous": "NORMAL"})
     request.getfixturevalue("superuser").execute(request.getfixturevalue("tidied"))
     migrated: Place = request.getfixturevalue("migrated")
     return migrated

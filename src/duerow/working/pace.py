@@ -23,6 +23,9 @@ WEIGHT: Final = 0.05
 FIRST_POLL: Final = 0.01
 """Seconds of the first sleep after the last message."""
 
+FIRST_PAUSE: Final = 0.1
+"""Seconds, at most, to leave alone what has failed once."""
+
 
 class Pace:
     """What handling a message takes, and so how many may be held without keeping them from other workers.
@@ -95,7 +98,7 @@ class Interval:
 
 
 class Backoff:
-    """How long to leave alone what has failed: from 0.1 s doubling up to `most`, less up to a half."""
+    """How long to leave alone what has failed: from FIRST_PAUSE doubling up to `most` seconds, less up to a half."""
 
     def __init__(self, most: float = 5.0) -> None:
         self._most, self._failures = most, 0
@@ -107,7 +110,7 @@ class Backoff:
 
     def next(self) -> float:
         """Return the seconds to wait after one more failure."""
-        longest: float = min(0.1 * 2.0 ** min(self._failures, 16), self._most)
+        longest: float = min(FIRST_PAUSE * 2.0 ** min(self._failures, 16), self._most)
         self._failures += 1
         return longest * random.uniform(0.5, 1.0)  # noqa: S311 - spreads load, guards nothing
 

@@ -81,9 +81,12 @@ def entry(key: str | None) -> Entry:
     return Entry("mail", key, "json", '"hello"', None, None, None)
 
 
-@pytest.mark.parametrize("name", statements(store().statements))
+STATEMENTS = statements(store().statements)
+
+
+@pytest.mark.parametrize("name", STATEMENTS)
 def test_each_placeholder_has_its_value(name: str) -> None:
-    statement = statements(store().statements)[name]
+    statement = STATEMENTS[name]
     parts = getattr(statement.element, "statements", [statement])
     for part in parts:
         text = Text(part, written())

@@ -85,7 +85,7 @@ async def _while_held(call: Awaitable[object], hold: Hold) -> None:
     await asyncio.to_thread(holding.__enter__)
     try:
         waiting = asyncio.ensure_future(call)
-        await asyncio.wait([waiting], timeout=4 * LONGEST)
+        await asyncio.wait([waiting], timeout=2 * LONGEST)  # a call that kept the loop would keep it so long
     finally:
         await asyncio.to_thread(holding.__exit__, None, None, None)
     await waiting
