@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from typing import Any
 
 import pymongo
 import pytest
+from pymongo.asynchronous.client_session import AsyncClientSession
 
-from duerow import Draft, Worker
+from duerow import Draft, Message, Worker, aio
 from duerow.errors import ConfigurationError
 from duerow.testing.conformance.fixtures import Place
 from duerow.testing.faces import AwaitedFace, BlockingFace, Face
@@ -59,6 +61,26 @@ def test_a_worker_of_a_client_hears_of_pushes(place: Place) -> None:
         queue.push_many([Draft(n) for n in range(3)])
         Worker(queue, lambda message: handled.append(message.payload)).run(until="empty")
     assert sorted(handled) == [0, 1, 2]
+
+
+def test_an_awaited_worker_of_a_client_works_beside_its_loop_and_its_handlers_write_with_the_client(
+    place: Place,
+) -> None:
+    name = place.settings["schema"]
+
+    async def written() -> list[Any]:
+        async with pymongo.AsyncMongoClient(place.url) as client, await aio.connect(client[name]) as db:
+            done, queue = client[name]["done"], db.queue("mail")
+
+            async def handle(message: Message, session: AsyncClientSession) -> None:
+                await done.insert_one({"n": message.payload}, session=session)
+
+            await queue.push_many([Draft(n) for n in range(3)])
+            await aio.Worker(queue, handle, transactional=True).run(until="empty")
+            assert await queue.count() == 0  # the client is still open
+            return await done.distinct("n")
+
+    assert asyncio.run(written()) == [0, 1, 2]
 
 
 def test_a_client_that_cannot_be_used_is_refused_with_the_reason(face: Face, place: Place) -> None:

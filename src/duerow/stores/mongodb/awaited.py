@@ -41,6 +41,7 @@ class AwaitedConnections:
     def __init__(self, target: Target, store: MongoStore) -> None:
         self.target, self.store = target, store
         self._clients: weakref.WeakKeyDictionary[Any, tuple[int, AsyncMongoClient[Any]]] = weakref.WeakKeyDictionary()
+        self._home: weakref.ref[asyncio.AbstractEventLoop] | None = None
 
     @property
     def place(self) -> Hashable:
@@ -48,15 +49,24 @@ class AwaitedConnections:
         return self.target.place(self.store.prefix)
 
     def client(self) -> AsyncMongoClient[Any]:
-        """Return the client of the running loop, in this process; or the user's own."""
-        if self.target.client is not None:
-            return self.target.client  # type: ignore[no-any-return]
+        """Return the client of the running loop, in this process.
+
+        A client of the user's own belongs to the first loop that asks; any other, as a worker's, has one made like it.
+        """
         loop = asyncio.get_running_loop()
+        theirs = self.target.client
+        if theirs is not None and self._is_home(loop):
+            return theirs  # type: ignore[no-any-return]
         process, client = self._clients.get(loop, (0, None))
         if client is None or process != os.getpid():
-            client = _client(self.target)
+            client = _client(self.target) if theirs is None else _like(theirs)
             self._clients[loop] = os.getpid(), client
         return client
+
+    def _is_home(self, loop: asyncio.AbstractEventLoop) -> bool:
+        if self._home is None:
+            self._home = weakref.ref(loop)
+        return self._home() is loop
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[AsyncExecute]:
@@ -95,7 +105,7 @@ class AwaitedConnections:
         return await AsyncStreamListener.listen(self.client(), *place, queues)
 
     async def close(self) -> None:
-        """Close the client of this loop, unless it is the user's."""
+        """Close the client of this loop, unless it is the one that the user gave."""
         with contextlib.suppress(KeyError):
             process, client = self._clients.pop(asyncio.get_running_loop())
             if process == os.getpid():
@@ -206,6 +216,12 @@ def _client(target: Target) -> AsyncMongoClient[Any]:
         return AsyncMongoClient(target.url, **target.client_options())
     except (PyMongoError, TypeError, ValueError) as error:
         raise ConfigurationError(f"MongoDB's client cannot be made of this URL and these options: {error}") from error
+
+
+def _like(client: AsyncMongoClient[Any]) -> AsyncMongoClient[Any]:
+    """Return another client of the same servers with the same options, for another loop."""
+    made: AsyncMongoClient[Any] = client._duplicate()  # PyMongo shows nobody all that a client was made of
+    return made
 
 
 async def _commit(session: AsyncClientSession) -> None:
