@@ -12,6 +12,7 @@ from duerow import Commit, Database, Draft, Move, Queue, fixed, limited
 from duerow.errors import DuplicateKey, LeaseLost, NotSupported
 from duerow.testing.clock import MovableClock, minutes, seconds
 from duerow.testing.conformance.fixtures import OpenDatabase, Place
+from duerow.testing.faces import Face
 from duerow.testing.reading import everything, payloads, take_all
 
 
@@ -105,6 +106,7 @@ REFUSED: dict[str, Callable[[Database, Queue, Any], object]] = {
     "a move into a group": lambda db, queue, mine: queue.move(mine, "billing", group="g"),
     "a move that replaces": lambda db, queue, mine: queue.move(mine, "billing", key="k", on_duplicate="replace"),
     "a reservation that keeps history": lambda db, queue, mine: db.queue("mail", history=minutes(1)).reserve(),
+    "a schedule": lambda db, queue, mine: db.schedule("nightly", every=minutes(1), queue="mail"),
 }
 
 
@@ -119,11 +121,15 @@ def test_what_needs_a_transaction_is_refused_before_anything_changes(db: Databas
     assert everything(db) == before
 
 
-def test_a_tick_is_refused_and_holds_up_nothing(db: Database, clock: MovableClock, queue: Queue) -> None:
-    db.schedule("nightly", every=minutes(1), queue="mail")
+def test_a_tick_of_a_schedule_that_is_there_is_refused_and_holds_up_nothing(
+    face: Face, place: Place, db: Database, clock: MovableClock, queue: Queue
+) -> None:
+    with face.connect(place.url, clock=clock, **{**place.settings, "transactions": "on"}) as able:
+        able.schedule("nightly", every=minutes(1), queue="mail")
     clock.advance(minutes(1))
     assert isinstance(db.maintain().failed["nightly"], NotSupported)
     assert queue.count() == 0
+    assert db.unschedule("nightly")
 
 
 def test_settings_hold_for_all_handles(open_database: OpenDatabase) -> None:

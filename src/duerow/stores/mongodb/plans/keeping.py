@@ -109,6 +109,8 @@ class Keeping(Pushing):
         if change.push:
             self._need(f"the tick of schedule {change.name!r}, which pushes and moves the schedule on together,")
             yield BEGIN
+        elif change.version is None:
+            self._need(f"schedule {change.name!r}, each tick of which pushes and moves it on together,")
         now = yield from self.now()
         after = None
         if change.after is not None:
