@@ -148,7 +148,7 @@ class AwaitedConnections:
             return JoinedSqlalchemy(self, within)
         driver = caller_of(within, self.dialect.callers, awaited=True)
         if driver is None:
-            raise not_ours(within, self.dialect.name, "async")
+            raise not_ours(within, self.dialect.callers, self.dialect.name, "async")
         check_open(within, self.dialect.callers[driver])
         self.meet(within)
         if driver not in self._callers_texts:
@@ -562,5 +562,5 @@ class JoinedSqlalchemy:
         connections, within = self.connections, self.within
         connection = await within.connection() if isinstance(within, AsyncSession) else within
         if connection.dialect.name not in connections.dialect.names:
-            raise not_ours(within, connections.dialect.name, "async")
+            raise not_ours(within, connections.dialect.callers, connections.dialect.name, "async")
         return Joined(await connections.execute_of(connection), connections.store)

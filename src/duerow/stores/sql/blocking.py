@@ -138,7 +138,7 @@ class BlockingConnections:
         raw = unwrapped(within)
         driver = caller_of(raw, self.dialect.callers, awaited=False)
         if driver is None:
-            raise not_ours(within, self.dialect.name, "blocking")
+            raise not_ours(within, self.dialect.callers, self.dialect.name, "blocking")
         check_open(raw, self.dialect.callers[driver])
         self.meet(raw)
         if driver not in self._callers_texts:
@@ -154,7 +154,7 @@ class BlockingConnections:
             raw.begun = True
             return Joined(raw, self.store)
         if connection.dialect.name not in self.dialect.names:
-            raise not_ours(connection, self.dialect.name, "blocking")
+            raise not_ours(connection, self.dialect.callers, self.dialect.name, "blocking")
         check_begun(connection.connection, self.dialect.callers)
         self.meet(connection.connection.driver_connection)
         key = f"sqlalchemy+{connection.dialect.driver}"

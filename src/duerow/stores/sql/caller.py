@@ -46,12 +46,13 @@ def caller_of(within: Any, callers: Callers, awaited: bool) -> str | None:
     return driver if is_awaited == awaited else None
 
 
-def not_ours(within: Any, database: str, face: str) -> ConfigurationError:
+def not_ours(within: Any, callers: Callers, database: str, face: str) -> ConfigurationError:
     """Return the error for something that is no connection of this database and face."""
     kind = f"{type(within).__module__}.{type(within).__qualname__}"
+    drivers = " or ".join(callers)
     return ConfigurationError(
         f"within= is of type {kind}; here, on the {face} face over {database}, it must be an SQLAlchemy connection or "
-        "session, Django's connection or a driver's own connection, of that database and face"
+        f"session, Django's connection or a connection of {drivers}, of that database and face"
     )
 
 
