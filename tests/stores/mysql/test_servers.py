@@ -37,7 +37,7 @@ MEANINGS: list[tuple[list[int], type[DuerowError]]] = [
     ([2003, 2006, 2013, 1927, 1040, 1053, 1290, 1114, 1317], StoreUnavailable),
     ([1044, 1045, 1049, 1142], ConfigurationError),
     ([1146, 1054], SchemaOutdated),
-    ([1406, 1064, 1153], StoreRefused),
+    ([1406, 1064, 1153, 1046], StoreRefused),
 ]
 
 
@@ -207,6 +207,21 @@ def wait_until_locked(superuser: Any) -> None:
             return
         time.sleep(0.2)  # the view is made anew only when nobody looked for a tenth of a second
     raise AssertionError("nobody waits")
+
+
+def test_a_url_of_no_database_or_with_options_that_the_driver_does_not_know_is_refused_in_a_line(
+    face: Face, server_url: str
+) -> None:
+    url = make_url(server_url)
+    for wrong, says in (
+        (url.set(database="nowhere"), r"no such database \(error 1049\).*CREATE DATABASE"),
+        (url.update_query_dict({"colour": "red"}), "cannot connect as the URL says, TypeError: .*colour"),
+    ):
+        with pytest.raises(ConfigurationError, match=says):
+            face.connect(wrong.render_as_string(False), migrate=True)
+    with pytest.raises(StoreRefused, match=r"no database is named.*schema=") as refused:
+        face.connect(server_url.rpartition("/")[0], migrate=True)
+    assert "Hand this" not in str(refused.value)  # nobody has to run any SQL for that
 
 
 @pytest.fixture

@@ -35,6 +35,8 @@ def explained(
 
 def unconnected(dialect: Dialect, error: BaseException) -> DuerowError | None:
     """Return duerow's error for one that connecting raised; what the driver refuses then is in the URL."""
+    if isinstance(error, TypeError | AttributeError | ValueError):  # how a driver that is written in Python refuses one
+        return ConfigurationError(f"cannot connect as the URL says, {type(error).__name__}: {error}")
     known = explained(dialect, error)
     return ConfigurationError(f"cannot connect as the URL says: {known}") if isinstance(known, StoreRefused) else known
 

@@ -48,7 +48,9 @@ UNAVAILABLE: Final = {
 """No connection, or lost; too many of them; the server stops, only reads, is out of memory or disk, or cancels."""
 
 _NO_TABLES: Final = {1146, 1054, 1176, 4091}
-_FORBIDDEN: Final = {1044, 1045, 1049, 1142, 1143, 1227, 1370, 1698, 1251, 1130}
+_FORBIDDEN: Final = {1044, 1045, 1142, 1143, 1227, 1370, 1698, 1251, 1130}
+_NO_DATABASE: Final = 1049
+_NONE_NAMED: Final = 1046
 
 _IN_TRANSACTION: Final = 1
 """The flag in the status of the protocol that says that a transaction is open."""
@@ -145,7 +147,17 @@ class Server:
             return StoreUnavailable(f"{self.product} is not available (error {code}): {error}")
         if code in _NO_TABLES:
             return SchemaOutdated(
-                f"duerow's tables are not there as this version needs them (error {code}): {error}; run migrate"
+                f"duerow's tables are not there as this version needs them (error {code}): {error}; run migrate, "
+                "unless within= was given a connection to another database"
+            )
+        if code == _NO_DATABASE:
+            return ConfigurationError(
+                f"{self.product} has no such database (error {code}): {error}; name one that is there, or make this "
+                "one: CREATE DATABASE"
+            )
+        if code == _NONE_NAMED:
+            return StoreRefused(
+                f"no database is named (error {code}): write mysql://user@host/DATABASE, or give schema= its name"
             )
         if code in _FORBIDDEN:
             return ConfigurationError(f"{self.product} does not let this user do that (error {code}): {error}")
