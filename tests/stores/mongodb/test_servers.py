@@ -77,6 +77,15 @@ def test_a_driver_option_that_cannot_be_is_refused(face: Face, mongodb_url: str)
         face.connect(mongodb_url, prefix="no good")
 
 
+def test_a_payload_that_no_document_can_hold_is_refused_and_changes_nothing(place: Place) -> None:
+    with duerow.connect(place.url, migrate=True, **place.settings) as db:
+        queue = db.queue("mail", max_payload_bytes=32 << 20)
+        with pytest.raises(StoreRefused, match="at most 16 MiB, and a payload is in it twice"):
+            queue.push("x" * (9 << 20))
+        queue.push("small")
+        assert payloads(queue) == ["small"]
+
+
 def test_a_server_that_cannot_be_reached_is_said_to_be(face: Face) -> None:
     with proxied("127.0.0.1", 1) as proxy:
         port = proxy.port

@@ -48,6 +48,8 @@ def explained(error: BaseException, wrote: bool, inside: bool = False) -> Duerow
     """
     if isinstance(error, DuerowError):
         return error
+    if isinstance(error, pymongo.DocumentTooLarge):  # which is no PyMongoError
+        return StoreRefused(f"a document of MongoDB has at most 16 MiB, and a payload is in it twice: {error}")
     if not isinstance(error, pymongo.PyMongoError):
         return None
     if isinstance(error, pymongo.ServerSelectionTimeoutError):
