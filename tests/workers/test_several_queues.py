@@ -121,6 +121,7 @@ def test_what_cannot_be_worked_on_together_is_refused() -> None:
         ([mail, "sms"], print, "builtins.str"),
         ([mail, one.queue("mail")], print, "given twice: mail"),
         ([mail, other.queue("sms")], print, "several databases"),
+        ([mail, other.queue("mail")], print, "several databases"),
         ([mail, sms], {mail: print}, "no handler is given for the queue sms"),
         ([mail], {mail: print, sms: print}, "given for sms, which is no queue"),
         ([mail, sms], {mail: print, sms: "send"}, "handler"),

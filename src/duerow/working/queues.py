@@ -72,12 +72,12 @@ def as_queues(queues: object, kind: type[Q], elsewhere: str) -> list[Q]:
         if not isinstance(queue, kind):
             raise ConfigurationError(elsewhere.format(f"{type(queue).__module__}.{type(queue).__qualname__}"))
     names = [queue.name for queue in given]
-    if twice := sorted({name for name in names if names.count(name) > 1}):
-        raise ConfigurationError(f"a worker takes each queue once; given twice: {', '.join(twice)}")
     if len({id(queue.database) for queue in given}) > 1:
         raise ConfigurationError(
             f"the queues {', '.join(names)} are of several databases; a worker works on one: make one for each"
         )
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise ConfigurationError(f"a worker takes each queue once; given twice: {', '.join(twice)}")
     return given
 
 
