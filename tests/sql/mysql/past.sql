@@ -22,7 +22,7 @@ WHERE duerow_history.queue = :queue_in AND duerow_history.outcome = :param_1 AND
     duerow_history.payload END, :param_2) AS DOUBLE) END = CAST(:param_4 AS DOUBLE)) AND (CASE WHEN
     (json_type(json_extract(CASE WHEN json_valid(duerow_history.error) THEN duerow_history.error END, :param_5)) =
     'STRING') THEN json_unquote(json_extract(CASE WHEN json_valid(duerow_history.error) THEN duerow_history.error END,
-    :param_5)) END COLLATE utf8mb4_0900_bin) LIKE :param_6 AND (duerow_history.finished_at, duerow_history.id,
-    duerow_history.token) < (:param_7, :param_8, :param_9)
+    :param_5)) END COLLATE utf8mb4_0900_bin) LIKE :param_6 ESCAPE '|' AND (duerow_history.finished_at,
+    duerow_history.id, duerow_history.token) < (:param_7, :param_8, :param_9)
 ORDER BY duerow_history.finished_at DESC, duerow_history.id DESC, duerow_history.token DESC
 LIMIT :limit_in

@@ -24,7 +24,7 @@ WHERE (coalesce(duerow_message.queue, '') IN :queues_value) AND (coalesce(duerow
     DOUBLE) END = CAST(:param_3 AS DOUBLE)) AND coalesce(duerow_message.attempts > :param_4, false) = 0 OR (CASE WHEN
     (json_type(json_extract(CASE WHEN json_valid(duerow_message.headers) THEN duerow_message.headers END, :param_5)) =
     'STRING') THEN json_unquote(json_extract(CASE WHEN json_valid(duerow_message.headers) THEN duerow_message.headers
-    END, :param_5)) END COLLATE utf8mb4_0900_bin) LIKE :param_6 AND duerow_message.status IN (:param_7, :param_8)) AND
-    duerow_message.id <= :last AND duerow_message.id > :after
+    END, :param_5)) END COLLATE utf8mb4_0900_bin) LIKE :param_6 ESCAPE '|' AND duerow_message.status IN (:param_7,
+    :param_8)) AND duerow_message.id <= :last AND duerow_message.id > :after
 ORDER BY duerow_message.id
 LIMIT :limit_in

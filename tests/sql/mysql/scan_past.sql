@@ -24,6 +24,7 @@ WHERE duerow_history.id <= :last AND (coalesce(duerow_history.queue, '') IN :que
     DOUBLE) END = CAST(:param_4 AS DOUBLE)) AND (CASE WHEN (json_type(json_extract(CASE WHEN
     json_valid(duerow_history.error) THEN duerow_history.error END, :param_5)) = 'STRING') THEN
     json_unquote(json_extract(CASE WHEN json_valid(duerow_history.error) THEN duerow_history.error END, :param_5)) END
-    COLLATE utf8mb4_0900_bin) LIKE :param_6 AND (duerow_history.id, duerow_history.token) > (:after, :after_token)
+    COLLATE utf8mb4_0900_bin) LIKE :param_6 ESCAPE '|' AND (duerow_history.id, duerow_history.token) > (:after,
+    :after_token)
 ORDER BY duerow_history.id, duerow_history.token
 LIMIT :limit_in

@@ -21,5 +21,6 @@ WHERE duerow_message.queue = :queue_in AND ((CASE WHEN (json_type(json_extract(C
     DOUBLE) END = CAST(:param_4 AS DOUBLE)) AND coalesce(duerow_message.attempts > :param_5, false) = 0 OR (CASE WHEN
     (json_type(json_extract(CASE WHEN json_valid(duerow_message.headers) THEN duerow_message.headers END, :param_6)) =
     'STRING') THEN json_unquote(json_extract(CASE WHEN json_valid(duerow_message.headers) THEN duerow_message.headers
-    END, :param_6)) END COLLATE utf8mb4_0900_bin) LIKE :param_7 AND duerow_message.status IN (:param_8, :param_9))
+    END, :param_6)) END COLLATE utf8mb4_0900_bin) LIKE :param_7 ESCAPE '|' AND duerow_message.status IN (:param_8,
+    :param_9))
 LIMIT :limit_in) AS found GROUP BY found.value

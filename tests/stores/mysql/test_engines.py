@@ -85,7 +85,9 @@ def test_an_engine_on_a_driver_that_nobody_tried_is_refused(place: Place) -> Non
     own = type("Connection", (), {"__module__": "MySQLdb.connections", "close": lambda self: None})
     url = make_url(place.url).set(drivername="mysql+pymysql")
     engine = create_engine(url, creator=own, poolclass=NullPool, _initialize=False)
-    assert "MySQLdb; queues on MariaDB need mysql+pymysql" in refusal(lambda: duerow.connect(engine, **place.settings))
+    assert "MySQLdb; queues on MySQL and MariaDB need mysql+pymysql" in refusal(
+        lambda: duerow.connect(engine, **place.settings)
+    )
 
 
 async def test_a_connection_that_would_make_question_marks_of_text_is_refused(place: Place) -> None:
