@@ -1,12 +1,10 @@
 """MongoDB's protocol: one set of collections, emptied before each test.
 
-Each promise is kept on one of the two faces, chosen by its name, since both run the same plans and the server of the
-tests is slow; with DUEROW_TEST_FACES=both on each of them. What the two faces do apart is tested on both.
+The server of the tests is slow, so what takes it long is left to `make soak`. What the two faces do apart is tested on
+both.
 """
 
-import os
 import uuid
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -95,8 +93,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 @pytest.hookimpl(tryfirst=True)  # before marks are looked at
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark strictly what does not hold, and keep one face of each promise, unless both are asked for."""
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark strictly what does not hold, and what takes long."""
     broken = NOT_YET if given_url("mongodb") else NOT_YET | NOT_HERE
     for item in items:
         name = getattr(item, "originalname", "") if item.path == HERE / "test_conformance.py" else ""
@@ -104,26 +102,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.xfail(reason=f"not yet: {reason}", strict=True))
         if name in LONG or (name in ENOUGH and not _is_enough(item)):
             item.add_marker(pytest.mark.soak)
-    if os.environ.get("DUEROW_TEST_FACES") == "both":
-        return
-    left_out = [item for item in items if item.path == HERE / "test_conformance.py" and _is_other_face(item)]
-    if left_out:
-        config.hook.pytest_deselected(items=left_out)
-        out = set(left_out)
-        items[:] = [item for item in items if item not in out]
 
 
 def _is_enough(item: Any) -> bool:
     variant = item.callspec.id.removeprefix("sync-").removeprefix("async-")
     return variant in ENOUGH[item.originalname]
-
-
-def _is_other_face(item: Any) -> bool:
-    callspec = getattr(item, "callspec", None)
-    face = None if callspec is None else callspec.params.get("face")
-    if face not in ("sync", "async") or "begin" in callspec.params:
-        return False
-    return face != ("sync", "async")[zlib.crc32(item.originalname.encode()) % 2]
 
 
 @pytest.fixture(scope="session")
