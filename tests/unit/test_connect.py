@@ -133,3 +133,16 @@ def test_to_import_duerow_imports_no_tool_of_the_tests_and_no_driver():
     )
     found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"
+
+
+def test_a_scheme_that_is_almost_one_is_told_which() -> None:
+    for written, meant in (("postgres://u@h/b", "postgresql"), ("mongo://h/b", "mongodb"), ("sqlit:///x.db", "sqlite")):
+        with pytest.raises(ConfigurationError, match=rf"did you mean {meant}://\?"):
+            duerow.connect(written)
+
+
+def test_no_password_is_repeated_of_what_is_no_url() -> None:
+    with pytest.raises(ConfigurationError) as refused:
+        duerow.connect("postgresql:/app:s3cret@host/base")
+    assert "s3cret" not in str(refused.value)
+    assert "is no URL" in str(refused.value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -79,7 +80,11 @@ def backend_named(scheme: str) -> Backend:
     found = _installed()
     if not has_backend(scheme):
         known = ", ".join(f"{name}://" for name in sorted(found))
-        raise ConfigurationError(f"no store for {scheme}:// is installed; known are {known}")
+        from difflib import get_close_matches
+
+        alike = get_close_matches(scheme, found, n=1)
+        meant = f": did you mean {alike[0]}://?" if alike else ""
+        raise ConfigurationError(f"no store for {scheme}:// is installed{meant}; known are {known}")
     try:
         backend: Backend = found[scheme].load()
     except ModuleNotFoundError as error:
@@ -115,12 +120,17 @@ def _that_takes(target: Any) -> Backend:
     )
 
 
+def _without_password(target: str) -> str:
+    return re.sub(r":[^:@]*@", ":***@", target)
+
+
 def _scheme(target: Any) -> str:
     if isinstance(target, str):
         scheme, colon, _ = target.partition("://")
         if not colon:
             raise ConfigurationError(
-                f"{target!r:.200} is no URL; write for example sqlite:///app.db or postgresql://user@host/base"
+                f"{_without_password(target)!r:.200} is no URL; write for example sqlite:///app.db or "
+                "postgresql://user@host/base"
             )
         return scheme.partition("+")[0]
     name: str = target.dialect.name
