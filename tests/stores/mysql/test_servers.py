@@ -50,24 +50,29 @@ def test_each_number_of_an_error_has_its_meaning(codes: list[int], meaning: type
             assert dialect.product in str(found) or meaning in (SchemaOutdated, StoreRefused)
 
 
+ROOM = 16 << 20
+"""Bytes of a packet that are enough."""
+
+
 def test_servers_that_cannot_keep_the_promises_are_refused() -> None:
     check = MariaDB().check_server
-    check(("10.11.6-MariaDB", 0, "STATEMENT"))
-    check(("5.5.5-10.6.0-MariaDB-log", 1, "MIXED"))
-    check(("11.4.2-MariaDB", 1, "ROW"))
+    check(("10.11.6-MariaDB", 0, "STATEMENT", ROOM))
+    check(("5.5.5-10.6.0-MariaDB-log", 1, "MIXED", ROOM))
+    check(("11.4.2-MariaDB", 1, "ROW", ROOM))
     for row, why in (
-        (("10.5.22-MariaDB", 0, "ROW"), "10.6 or later"),
-        (("10.11.6-MariaDB", 1, "STATEMENT"), "binlog_format"),
+        (("10.5.22-MariaDB", 0, "ROW", ROOM), "10.6 or later"),
+        (("10.11.6-MariaDB", 1, "STATEMENT", ROOM), "binlog_format"),
+        (("10.11.6-MariaDB", 1, "ROW", ROOM - 1), "SET GLOBAL max_allowed_packet = 16777216"),
     ):
         with pytest.raises(ConfigurationError, match=why):
             check(row)
     check = MySQL().check_server
-    check(("8.0.19-log", 0, "STATEMENT"))
-    check(("9.7.4-2", 1, "ROW"))
+    check(("8.0.19-log", 0, "STATEMENT", ROOM))
+    check(("9.7.4-2", 1, "ROW", ROOM))
     for row, why in (
-        (("5.7.44", 0, "ROW"), "MySQL 5.7.44; duerow needs 8.0.19"),
-        (("8.0.11-TiDB-v7.5.0", 0, "ROW"), "duerow needs 8.0.19"),
-        (("8.4.3", 1, "STATEMENT"), "binlog_format"),
+        (("5.7.44", 0, "ROW", ROOM), "MySQL 5.7.44; duerow needs 8.0.19"),
+        (("8.0.11-TiDB-v7.5.0", 0, "ROW", ROOM), "duerow needs 8.0.19"),
+        (("8.4.3", 1, "STATEMENT", ROOM), "binlog_format"),
     ):
         with pytest.raises(ConfigurationError, match=why):
             check(row)

@@ -102,13 +102,17 @@ class MySQL(MariaDB):
             raise ConfigurationError(f"this server is MySQL {version}; duerow needs 8.0.19 or later")
 
     def server(self) -> Executable:
-        """Ask for the version, and for what READ COMMITTED needs, which will be no variable for ever."""
+        """Ask for the same; what READ COMMITTED needs will be no variable for ever."""
         names = ("variable_name", "variable_value")
         known = TableClause("session_variables", *(column(name) for name in names), schema="performance_schema")
         logged = select(known.c.variable_value).where(known.c.variable_name == const("binlog_format"))
         logs: ColumnElement[Any] = literal_column("@@log_bin")
+        packet: ColumnElement[Any] = literal_column("@@max_allowed_packet")
         return select(
-            func.version(), logs.label("logs"), func.coalesce(logged.scalar_subquery(), const("ROW")).label("format")
+            func.version(),
+            logs.label("logs"),
+            func.coalesce(logged.scalar_subquery(), const("ROW")).label("format"),
+            packet.label("packet"),
         )
 
     # JSON.

@@ -52,6 +52,9 @@ _FORBIDDEN: Final = {1044, 1045, 1142, 1143, 1227, 1370, 1698, 1251, 1130}
 _NO_DATABASE: Final = 1049
 _NONE_NAMED: Final = 1046
 
+LEAST_PACKET: Final = 16 << 20
+"""Bytes of the largest statement that is sent: 2 Mi characters, each of up to 8 bytes when it is escaped."""
+
 _IN_TRANSACTION: Final = 1
 """The flag in the status of the protocol that says that a transaction is open."""
 
@@ -73,18 +76,24 @@ class Server:
     bytewise = BYTEWISE
 
     def server(self) -> Executable:
-        """Ask for the version, and for what READ COMMITTED needs."""
-        asked = ("VERSION()", "@@log_bin", "@@binlog_format")
+        """Ask for the version, for what READ COMMITTED needs, and for the room in a packet."""
+        asked = ("VERSION()", "@@log_bin", "@@binlog_format", "@@max_allowed_packet")
         return select(*(literal_column(each).label(f"asked_{number}") for number, each in enumerate(asked)))
 
     def check_server(self, row: Sequence[Any]) -> None:
-        """Raise unless the server is recent enough, and logs rows."""
-        version, logs, log_format = str(row[0]), row[1], str(row[2])
+        """Raise unless the server is recent enough, logs rows, and takes statements as large as ours."""
+        version, logs, log_format, packet = str(row[0]), row[1], str(row[2]), int(row[3])
         self.check_version(version)
         if logs and log_format.upper() == "STATEMENT":
             raise ConfigurationError(
                 "this server has binlog_format=STATEMENT, with which InnoDB refuses writes at READ COMMITTED; "
                 "set binlog_format to MIXED or ROW"
+            )
+        if packet < LEAST_PACKET:
+            raise ConfigurationError(
+                f"this server takes packets of {packet} bytes at the most, and hangs up on whoever sends more; a batch "
+                f"or a large payload may need {LEAST_PACKET}: SET GLOBAL max_allowed_packet = {LEAST_PACKET}, and "
+                "connect anew"
             )
 
     def check_version(self, version: str) -> None:
