@@ -43,8 +43,8 @@ class Family:
     reasons: dict[str, str] = field(default_factory=dict)
     tests: Counter[str] = field(default_factory=Counter)
 
-    def told(self, version: str | None, missing: str | None) -> dict[str, Any]:
-        """Return it as the report tells it."""
+    def told(self, version: str | None, missing: str | None, promises: set[str]) -> dict[str, Any]:
+        """Return it as the report tells it; `promises` are those of the whole suite."""
         if missing is not None or not self.promises:
             return {"version": None, "not_run": missing or "none of its tests was asked for"}
         expected = {name: reason for name, reason in self.reasons.items() if "failed" not in self.promises[name]}
@@ -56,6 +56,7 @@ class Family:
             },
             "never": _of_kind(expected, "never"),
             "not_yet": _of_kind(expected, "not yet"),
+            "left_to_soak": sorted(promises - self.promises.keys()),
             "tests": dict(sorted(self.tests.items())),
         }
 
@@ -97,9 +98,12 @@ def report(
                 family.reasons[function] = one.reason
         family.tests[folder] += one.ending == "passed"
     told = OF_OURSELVES | dict(versions)
+    promises = {promise for family in families.values() for promise in family.promises}
     return {
         "whole": whole,
-        "families": {name: family.told(told.get(name), missing.get(name)) for name, family in families.items()},
+        "families": {
+            name: family.told(told.get(name), missing.get(name), promises) for name, family in families.items()
+        },
     }
 
 

@@ -27,6 +27,12 @@ def test_a_promise_is_kept_if_all_its_cases_passed():
     assert kept(mariadb) == "all but 1 (broken)"
 
 
+def test_a_promise_that_only_other_families_tried_is_told_to_be_left_out():
+    families = found(Seen(f"{MARIADB}::test_one", "passed"), Seen(f"{MONGODB}::test_two", "passed"))
+    assert families["mariadb"]["left_to_soak"] == ["test_two"]
+    assert kept(families["mariadb"]) == "all but 1 (tried by `make soak` alone)"
+
+
 def test_what_is_expected_to_be_broken_is_told_with_its_reason():
     mongodb = found(
         Seen(f"{MONGODB}::test_one", "passed"),

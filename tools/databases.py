@@ -90,6 +90,7 @@ def kept(family: dict[str, Any], unless_run: str = "") -> str:
         return unless_run or "not run"
     broken = [("broken", len(family["promises"]["failed"]))]
     unkept = [*broken, ("never kept there", len(family["never"])), ("not shown yet", len(family["not_yet"]))]
+    unkept.append(("tried by `make soak` alone", len(family["left_to_soak"])))
     said = " and ".join(f"{number} ({word})" for word, number in unkept if number)
     return f"all but {said}" if said else "all"
 
