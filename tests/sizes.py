@@ -2,9 +2,8 @@
 
 Both faces carry out the same statements of the same plans. What may still differ between the faces on a family are its
 two drivers, and half of the promises meets each of them often: so a promise is tried on one face of each family, which
-its name picks; on SQLite on the other one than elsewhere. What is about drivers, connections and transactions has files
-of its own, which run on both. The store in memory has no drivers: it tries all on both faces where it has transactions,
-and without them it does the same again.
+its name picks; on SQLite and in memory on the other one than elsewhere. What is about drivers, connections and
+transactions has files of its own, which run on both.
 
 What workers, and stations on Spark, do is made of what stores promise, and takes long. It is tried on one of SQLite and
 PostgreSQL, which the test's name picks; the data source, which asks each of them in its own way, on both.
@@ -18,10 +17,10 @@ import pytest
 
 FACES = ("sync", "async")
 
-FAMILIES = {"sqlite", "postgresql", "mysql", "mysql8", "mariadb", "mongodb", "no transactions"}
+FAMILIES = {"memory", "sqlite", "postgresql", "mysql", "mysql8", "mariadb", "mongodb"}
 """What a folder or a parameter is called whose promises are tried on one face."""
 
-TURNED = {"sqlite"}
+TURNED = {"memory", "sqlite"}
 """Those where it is the other one than on the others."""
 
 CHOSEN = {
