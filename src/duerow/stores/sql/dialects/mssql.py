@@ -63,6 +63,7 @@ from duerow.stores.sql.dialects.mssql_text import (
     NTH,
     Now,
     Word,
+    bare,
     plain_text,
     tables_of,
     written,
@@ -105,7 +106,7 @@ class SqlServer(WritesReturnRows):
 
     name = "mssql"
     names = frozenset(("mssql",))
-    capabilities = Capabilities(wakes_consumers=False)
+    capabilities = Capabilities(wakes_consumers=False, receives=True)
     callers: Mapping[str, Caller] = {"pyodbc": Caller("mssql+pyodbc", lambda raw: bool(raw.autocommit))}
     moment: TypeEngine[Any] = _MOMENT
     span: TypeEngine[Any] = BigInteger()
@@ -398,7 +399,8 @@ class SqlServer(WritesReturnRows):
         names, rows = rows_of(added)
         index, once = f"{added.table.name}_key", added.told is not None and not told_ids
         sequence = None if told_ids else added.sequence
-        return Add(added.table, rows, names, keys, only, returning, index, once, added.order, sequence)
+        mixed = told_ids and not getattr(bare(rows.selected_columns["status"]), "is_literal", False)
+        return Add(added.table, rows, names, keys, only, returning, index, once, added.order, sequence, mixed)
 
     def add_new(self, table: Table, values: Mapping[str, ColumnElement[Any]], key: ColumnElement[Any]) -> Executable:
         """Look for the row with such a lock, and add it if there is none."""
