@@ -29,6 +29,7 @@ from sqlalchemy.sql.elements import ClauseElement, Null
 from sqlalchemy.sql.util import ClauseAdapter
 from sqlalchemy.sql.visitors import replacement_traverse
 
+from duerow.stores.sql.dialects.base import LINE
 from duerow.stores.sql.dialects.mssql_text import NTH, NextId, Word, bare
 from duerow.stores.sql.statements.core import Step
 from duerow.stores.sql.statements.parts import Answer, InParts
@@ -88,7 +89,8 @@ def _write_change(element: Change, compiler: Any, **kw: Any) -> str:
             verb = f"UPDATE {name} SET {sets}"  # noqa: S608 - made of what SQLAlchemy wrote
         which = "deleted" if element.values is None else "inserted"
         answer = compiler.output(element.table, element.returning_columns, which)
-        numbered = all(isinstance(key.type, Integer) for key in element.table.primary_key)
+        ours = LINE not in element.table.info  # how the rows of a user's table lie is not known
+        numbered = ours and all(isinstance(key.type, Integer) for key in element.table.primary_key)
         index = "INDEX(1), " if numbered else ""  # the rows themselves, in the order of the key
         read = f"{name} WITH ({index}{element.hints})"
         where = compiler.condition(element.which)
