@@ -22,10 +22,11 @@ from duerow.testing.workshop import blocking
 from tests.entity.faces import engine_of_face, queue_of_face
 from tests.entity.models import Base, Mail, engine_of
 from tests.entity.modes import AT_ONCE, Handler
-from tests.servers.fixtures import ON_MYSQL
+from tests.servers.fixtures import ON_MSSQL, ON_MYSQL
+from tests.stores.mssql.callers import driven
 
 
-@pytest.fixture(params=["sqlite", "postgresql", "mariadb", *ON_MYSQL])
+@pytest.fixture(params=["sqlite", "postgresql", "mariadb", *ON_MYSQL, *ON_MSSQL])
 def store(request: pytest.FixtureRequest) -> str:
     """The family of databases."""
     name: str = request.param
@@ -64,6 +65,8 @@ def url(engine: Engine, face: Face) -> str:
         return f"sqlite+aiosqlite:///{url.database}" if face.name == "async" else f"sqlite:///{url.database}"
     if url.get_backend_name() == "mysql" and face.name == "async":
         url = url.set(drivername="mysql+asyncmy")
+    if url.get_backend_name() == "mssql" and face.name == "async":
+        url = url.set(drivername="mssql+aioodbc")
     return url.render_as_string(hide_password=False)
 
 
@@ -142,4 +145,6 @@ def _url(store: str, request: pytest.FixtureRequest, tmp_path_factory: pytest.Te
         file: Path = tmp_path_factory.mktemp("entity") / "app.db"
         return f"sqlite:///{file}"
     url: str = request.getfixturevalue(f"{store}_url")
+    if store == "mssql":
+        return driven(url, "pyodbc")
     return url.replace("postgresql://", "postgresql+psycopg://").replace("mysql://", "mysql+pymysql://")

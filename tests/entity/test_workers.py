@@ -217,7 +217,7 @@ async def test_after_a_worker_the_users_engine_goes_on_in_its_own_loop(
     if store == "sqlite":  # its connections are of no loop
         return
     add(*range(3))
-    driver = {"postgresql": "postgresql+asyncpg", "mariadb": "mysql+asyncmy", "mysql": "mysql+asyncmy"}[store]
+    driver = {"postgresql": "postgresql+asyncpg", "mssql": "mssql+aioodbc"}.get(store, "mysql+asyncmy")
     own = create_async_engine(engine.url.set(drivername=driver))
     queue: AwaitedEntityQueue[Mail] = AwaitedEntityQueue(Mail.sending, own)
 

@@ -25,6 +25,9 @@ VERSIONS = pytest.StashKey[dict[str, str]]()
 ON_MYSQL = ["mysql"] if given_url("mysql") else []
 """For the parameters of tests that run on MySQL too, where there is one."""
 
+ON_MSSQL = ["mssql"] if given_url("mssql") else []
+"""As before, for SQL Server."""
+
 
 @pytest.fixture(scope="session")
 def postgresql_url(request: pytest.FixtureRequest) -> Iterator[str]:
@@ -44,6 +47,14 @@ def mysql_url(request: pytest.FixtureRequest) -> str:
     url = given_url("mysql")
     assert url is not None, "DUEROW_TEST_MYSQL_URL names no server"
     request.config.stash.setdefault(VERSIONS, {})["mysql"] = mariadb.server_version(url)
+    return url
+
+
+@pytest.fixture(scope="session")
+def mssql_url() -> str:
+    """A SQL Server, as the caller named it: none can be started."""
+    url = given_url("mssql")
+    assert url is not None, "DUEROW_TEST_MSSQL_URL names no server"
     return url
 
 

@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+import re
+from datetime import date, timedelta
 from pathlib import Path
+from typing import Any
+from uuid import UUID
 
 import pytest
+from msgspec import UNSET
+from sqlalchemy import Date, DateTime, Integer, String, Unicode, Uuid
+from sqlalchemy.dialects.mssql.pyodbc import MSDialect_pyodbc
+from sqlalchemy.schema import CreateIndex, CreateTable
 
+from duerow.entity.columns import StateTable, kept_in
+from duerow.entity.keys import Key
+from duerow.entity.looking import Looking
+from duerow.entity.state import mapper_of, state_of
 from duerow.store import Order
 from duerow.stores.sql.dialects.mssql import SqlServer
 from duerow.stores.sql.dialects.mssql_text import written
 from duerow.stores.sql.plans import SqlStore
+from duerow.stores.sql.plans.entities import EntityStore
 from duerow.where import parse
+from tests.entity.models import ByThree, Lower, Mail
 from tests.sql.texts import FOLDER
 from tests.sql.tsql import complaints
 
@@ -25,6 +39,59 @@ def test_each_statement_for_sql_server_is_tsql(path: Path) -> None:
 @pytest.mark.soak
 def test_each_statement_for_sql_server_keeps_to_the_grammar() -> None:
     assert {path.stem: found for path in TEXTS if (found := complaints(path.read_text()))} == {}
+
+
+def test_what_is_asked_and_changed_of_a_users_rows_through_its_own_engine_is_tsql() -> None:
+    """SQLAlchemy's compiler writes these: it declares no variable of the time, and would compare rows of values."""
+    connected = MSDialect_pyodbc(deprecate_large_types=True)
+    connected.server_version_info = (15,)
+    ours = kept_in("mssql")
+    for state, id in ((Mail.sending, 7), (ByThree.sending, (UUID(int=7), date(2026, 1, 1), 7))):
+        model, _, table = state_of(state)
+        looking: Looking[Any] = Looking(mapper_of(model), table, None, ours)
+        meant = looking.meant((), id, stops=False)
+        asked: list[Any] = [
+            looking.by_ids([id], "mssql"),
+            looking.find((), "done", None, 5, id),
+            looking.standing(100),
+            looking.count((), None, None, 10),
+            looking.numbers(meant),
+            looking.change(meant, looking.rescheduled(UNSET, timedelta(hours=2)), even_if_leased=False),
+            looking.change(meant, looking.requeued(), even_if_leased=True),
+            ours.indexes(model.__table__),
+        ]
+        for statement in asked:
+            bound = statement.compile(dialect=connected, compile_kwargs={"render_postcompile": True})
+            text = re.sub(r"\?|\(NULL\)", "@value", str(bound))
+            assert complaints(text) == [], text
+            assert "@now" not in text
+        locked = str(looking.one_locked.compile(dialect=connected))
+        assert f"FROM {table.name} WITH (ROWLOCK, UPDLOCK)" in locked
+        created = [str(CreateIndex(index).compile(dialect=connected)) for index in model.__table__.indexes]
+        assert all(one.endswith(("_due_at IS NOT NULL", "_status = 'dead'")) for one in created)
+        assert "DATETIME2(6)" in str(CreateTable(model.__table__).compile(dialect=connected))
+
+
+def test_primary_keys_of_a_users_table_are_given_as_their_columns_are() -> None:
+    kinds = {
+        Unicode(30): "CAST(cell.[id_1] AS NVARCHAR(30)) COLLATE DATABASE_DEFAULT",
+        String(30, collation="Latin1_General_CI_AS"): "CAST(cell.[id_1] AS VARCHAR(30)) COLLATE Latin1_General_CI_AS",
+        Uuid(): "CAST(cell.[id_1] AS UNIQUEIDENTIFIER)",
+        Date(): "CAST(cell.[id_1] AS DATE)",
+        DateTime(): "CAST(CAST(cell.[id_1] AS DATETIME2(6)) AS DATETIME)",
+        Lower(): "CAST(cell.[id_1] AS VARCHAR(30)) COLLATE DATABASE_DEFAULT",
+    }
+    for kind, given in kinds.items():
+        table = StateTable("of mine", None, (Key("the key", kind), Key("number", Integer())), "sending")
+        store = EntityStore(SqlServer(), MSDialect_pyodbc(), table, False, None)
+        for alike, cell in ((frozenset(), "cell.[id_1]"), (frozenset(("id_1",)), ":given_id_1")):
+            text = str(store.statements.commit.alike(alike).element.compile(dialect=written("named")))
+            assert given.replace("cell.[id_1]", cell) in text
+            assert "[of mine].[the key] = given.id_1" in text
+            assert complaints(text) == []
+        assert "INDEX([ix_of mine_sending_due])" in str(
+            store.statements.reserve(False).element.compile(dialect=written("named"))
+        )
 
 
 CONDITIONS = {

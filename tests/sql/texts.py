@@ -40,9 +40,6 @@ DIALECTS: dict[str, tuple[Any, Dialect]] = {
     "mysql": (MySQL(), mysql_written("named")),
     "mssql": (SqlServer(), written("named")),
 }
-OF_MESSAGES_ALONE = ("mssql",)
-"""The dialects on which no table of a user's own can be a queue."""
-
 WITH_PARAMETER = {
     "insert_one": [frozenset(), frozenset(("key", "headers", "due", "delay"))],
     "say": [("paused", "draining"), ("definition",)],
@@ -88,7 +85,7 @@ def wanted() -> dict[str, str]:
         for verb, statement in statements(store.statements).items():
             texts[f"{name}/{verb}.sql"] = text(getattr(Statements, verb.partition("-")[0]), statement, dialect)
         texts[f"{name}/migrations.sql"] = store.migration_sql()
-        for verb, statement in ({} if name in OF_MESSAGES_ALONE else of_rows(ours, dialect)).items():
+        for verb, statement in of_rows(ours, dialect).items():
             member = getattr(EntityStatements, verb.partition("-")[0])
             texts[f"{name}/entity-{verb}.sql"] = text(member, statement, dialect)
     return texts

@@ -9,7 +9,7 @@ from typing import Any, Generic, overload
 
 from msgspec import UNSET
 from sqlalchemy import ColumnElement
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import DBAPIError, IntegrityError
 from sqlalchemy.orm import Mapped
 from typing_extensions import TypeVar
 
@@ -98,7 +98,7 @@ class EntityQueue(Generic[E]):
         database = Database(store, connections, clock)
         self.dialect = engine.dialect.name
         self.line = EntityLine(self, database, lease, retry, permits)
-        self._looking: Looking[E] = Looking(mapper_of(self.model), self.table, clock)
+        self._looking: Looking[E] = Looking(mapper_of(self.model), self.table, clock, kept_in(self.dialect))
 
     def __repr__(self) -> str:
         return f"<EntityQueue {self.name!r}>"
@@ -130,9 +130,10 @@ class EntityQueue(Generic[E]):
                     result = await work(session)
                     await session.commit()
                     return result
-            except OperationalError as error:  # what breaks a rule of the user's tables is no conflict of ours
+            except DBAPIError as error:
                 known = explained(kept_in(self.dialect), error)
-                if not isinstance(known, Conflict):
+                # What breaks a rule of the user's tables is no conflict of ours.
+                if isinstance(error, IntegrityError) or not isinstance(known, Conflict):
                     raise
                 raise known from error
 

@@ -21,8 +21,9 @@ from sqlalchemy import (
     MetaData,
     String,
     Table,
-    Text,
     TypeDecorator,
+    UnicodeText,
+    dialects,
     func,
     inspect,
     literal_column,
@@ -36,7 +37,7 @@ from duerow.clock import span
 from duerow.entity.keys import Key
 from duerow.errors import ConfigurationError, InvalidMessage, NotSupported
 from duerow.message import check_moment
-from duerow.store.backends import backend_named, has_backend
+from duerow.store.backends import backend_named, has_backend, schemes
 from duerow.stores.sql.dialects.base import Dialect as SqlDialect
 from duerow.stores.sql.dialects.base import const
 
@@ -183,7 +184,7 @@ def state_columns(prefix: str) -> list[Column[Any]]:
         "first_due_at": (Moment(), None),
         "attempts": (Integer(), "0"),
         "token": (BigInteger(), "0"),
-        "leased_by": (Text(), None),
+        "leased_by": (UnicodeText(), None),
         "leased_until": (Moment(), None),
         "last_attempt_at": (Moment(), None),
         "last_error": (JSON(none_as_null=True), None),
@@ -209,6 +210,22 @@ def index_name(table: str, prefix: str, kind: str) -> str:
     return f"ix_{table}_{prefix}_{kind}"
 
 
+def _only(which: ColumnElement[bool]) -> dict[str, Any]:
+    """Return options of an index that is of some rows only, on the databases that can have such."""
+    return dict.fromkeys(_of_some(), which)
+
+
+@cache
+def _of_some() -> tuple[str, ...]:
+    """Return the options that tell SQLAlchemy's dialects of which rows an index is, of those that can have such."""
+    found = []
+    for name in sorted(schemes().intersection(dialects.__all__)):
+        known = dialects.registry.load(name).construct_arguments or ()
+        if any(issubclass(Index, what) and "where" in options for what, options in known):
+            found.append(f"{name}_where")
+    return tuple(found)
+
+
 def add_indexes(table: Table, prefix: str) -> list[Index]:
     """Add the indexes of a state to a table that has its columns; return those that it did not have yet.
 
@@ -222,7 +239,7 @@ def add_indexes(table: Table, prefix: str) -> list[Index]:
     }
     known = {index.name for index in table.indexes}
     return [
-        Index(name, *columns, postgresql_where=which, sqlite_where=which)
+        Index(name, *columns, **_only(which))
         for kind, (columns, which) in parts.items()
         if (name := index_name(table.name, prefix, kind)) not in known
     ]

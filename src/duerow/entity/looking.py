@@ -16,9 +16,12 @@ from sqlalchemy import (
     FromClause,
     Select,
     Update,
+    and_,
     any_,
     bindparam,
     case,
+    exists,
+    false,
     func,
     literal,
     literal_column,
@@ -36,6 +39,7 @@ from duerow.entity.handling import is_ours
 from duerow.entity.keys import parts_of
 from duerow.errors import ConfigurationError
 from duerow.message import LIVE, Message, check_due
+from duerow.stores.sql.dialects.base import Dialect
 
 E = TypeVar("E")
 
@@ -84,9 +88,11 @@ class Looking(Generic[E]):
         mapper: that of the model.
         table: where the state is.
         clock: tells the time instead of the database.
+        dialect: the database.
     """
 
-    def __init__(self, mapper: Mapper[E], table: StateTable, clock: Clock | None) -> None:
+    def __init__(self, mapper: Mapper[E], table: StateTable, clock: Clock | None, dialect: Dialect) -> None:
+        self._dialect = dialect
         self._model, self._clock, self._queue = mapper.class_, clock, table.queue
         self._rows: Any = mapper.local_table
         self._inherits = mapper.inherits is not None
@@ -106,7 +112,7 @@ class Looking(Generic[E]):
     @cached_property
     def one_locked(self) -> Select[Any]:
         """As `one`; nobody else can write the row until the transaction ends, but others may refer to it."""
-        return self.one.with_for_update(key_share=True, of=self._rows)
+        return self._dialect.locked(self.one, self._rows)
 
     def of_id(self, id: Any) -> dict[str, Any]:
         """Return the bound values of `one` for an id."""
@@ -117,6 +123,11 @@ class Looking(Generic[E]):
         return select(self._model).where(self._is_among(ids, dialect))
 
     def _is_among(self, ids: Sequence[Any], dialect: str) -> ColumnElement[bool]:
+        if len(self._ids) > 1 and not self._dialect.compares_rows:
+            rows = (
+                (column == part for column, part in zip(self._ids, parts_of(self._keys, id), strict=True)) for id in ids
+            )
+            return or_(false(), *(and_(*row) for row in rows))
         if len(self._ids) > 1:
             return tuple_(*self._ids).in_(ids)
         if dialect == "postgresql" and self._keys[0].is_integer:
@@ -146,7 +157,14 @@ class Looking(Generic[E]):
         parts = parts_of(self._keys, id)
         if len(parts) == 1:
             return self._ids[0] > literal(parts[0], self._ids[0].type)
-        return tuple_(*self._ids) > tuple_(*map(literal, parts, (column.type for column in self._ids)))
+        values = list(map(literal, parts, (column.type for column in self._ids)))
+        if self._dialect.compares_rows:
+            return tuple_(*self._ids) > tuple_(*values)
+        *firsts, last = zip(self._ids, values, strict=True)
+        behind = last[0] > last[1]
+        for column, value in reversed(firsts):
+            behind = or_(column > value, and_(column == value, behind))
+        return behind
 
     def count(self, where: Sequence[Any], status: str | None, by: Any, limit: int | None) -> Select[Any]:
         """Count rows by a value, of the first so many and one more."""
@@ -249,6 +267,9 @@ class Looking(Generic[E]):
             return which
         # A table of its own, which DISTINCT makes it: not every database changes a table and reads it all the while.
         found = select(*self._ids).select_from(self._model).where(*which).correlate(None).distinct().subquery("found")
+        if len(self._ids) > 1 and not self._dialect.compares_rows:
+            same = (column == its for column, its in zip(self._ids, found.c, strict=True))
+            return (exists().select_from(found).where(*same),)
         return ((tuple_(*self._ids) if len(self._ids) > 1 else self._ids[0]).in_(select(*found.c)),)
 
     @property

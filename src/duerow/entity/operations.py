@@ -14,7 +14,7 @@ from alembic.operations import MigrateOperation, Operations
 from alembic.operations.ops import CreateIndexOp
 from sqlalchemy import BigInteger, Column, Index, MetaData, Table
 
-from duerow.entity.columns import StateTable, add_indexes, check_prefix, missing, state_columns
+from duerow.entity.columns import StateTable, add_indexes, check_prefix, kept_in, missing, state_columns
 from duerow.entity.keys import Key
 from duerow.errors import ConfigurationError
 
@@ -104,9 +104,10 @@ def _drop(operations: Operations, wanted: DropQueueState) -> None:
         for index in indexes:
             if concurrently or index.name not in lacking:
                 _drop_index(operations, wanted, index, concurrently)
+    options = kept_in(operations.get_context().dialect.name).dropping
     for column in reversed(columns):
         if column.name not in lacking:
-            operations.drop_column(wanted.table, column.name, schema=wanted.schema)
+            operations.drop_column(wanted.table, column.name, schema=wanted.schema, **options)
 
 
 def _drop_index(operations: Operations, wanted: _OfState, index: Index, concurrently: bool) -> None:

@@ -75,6 +75,11 @@ def has_backend(scheme: str) -> bool:
     return scheme in _installed()
 
 
+def schemes() -> frozenset[str]:
+    """Return how the URLs begin of which a family of databases is installed."""
+    return frozenset(_installed())
+
+
 def backend_named(scheme: str) -> Backend:
     """Return the family of databases whose URLs begin so; raises as `find_backend`."""
     found = _installed()

@@ -8,7 +8,10 @@ FROM (SELECT given.id AS id, given.queue AS queue, given.[key] AS [key], given.k
     given.headers AS headers, given.[group] AS [group], given.priority AS priority, given.status AS status,
     given.due_at AS due_at, given.first_due_at AS first_due_at, given.attempts AS attempts, given.token AS token,
     given.created_at AS created_at, given.last_attempt_at AS last_attempt_at, given.last_error AS last_error,
-    row_number() OVER (ORDER BY given.queue, given.[key], given.id) AS line_number
+    row_number() OVER (PARTITION BY given.queue, given.[key], CASE WHEN (given.[key] IS NOT NULL AND given.status IN
+    ('new', 'error')) THEN 0 ELSE given.id END
+ORDER BY given.queue, given.[key], given.id) AS copy_number, row_number() OVER (ORDER BY given.queue, given.[key],
+    given.id) AS line_number
 FROM (SELECT CAST(line.[key] AS INT) AS nth, cell.[id] AS [id], CAST(CAST(cell.[queue] AS NVARCHAR(4000)) AS
     VARBINARY(8000)) AS [queue], CAST(CAST(cell.[key] AS NVARCHAR(4000)) AS VARBINARY(8000)) AS [key], cell.[kind]
     COLLATE Latin1_General_100_BIN2 AS [kind], cell.[payload] COLLATE Latin1_General_100_BIN2 AS [payload],
@@ -24,7 +27,7 @@ FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[
     [token] BIGINT '$[12]', [created_at] DATETIME2(6) '$[13]', [last_attempt_at] DATETIME2(6) '$[14]', [last_error]
     NVARCHAR(MAX) '$[15]') AS cell) AS given
 WHERE 1 = 1) AS fresh
-WHERE NOT EXISTS (SELECT 1
+WHERE fresh.copy_number = 1 AND NOT EXISTS (SELECT 1
 FROM duerow_message AS held WITH (ROWLOCK, UPDLOCK, HOLDLOCK, FORCESEEK, INDEX(duerow_message_key))
 WHERE held.queue = fresh.queue AND held.[key] = fresh.[key] AND held.[key] IS NOT NULL AND held.status IN ('new',
     'error') AND fresh.[key] IS NOT NULL AND fresh.status IN ('new', 'error'))

@@ -67,13 +67,6 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 @pytest.fixture(scope="session")
-def mssql_url() -> str:
-    """A SQL Server, as the caller named it."""
-    assert URL is not None
-    return URL
-
-
-@pytest.fixture(scope="session")
 def superuser(mssql_url: str) -> Iterator[Any]:
     """A cursor that looks behind the scenes, and tidies up."""
     with closing(opened(mssql_url, autocommit=True)) as connection:

@@ -6,7 +6,11 @@ import sys
 from typing import Any
 
 import pytest
+from sqlalchemy import Integer
+from sqlalchemy.dialects.mssql.pyodbc import MSDialect_pyodbc
 
+from duerow.entity.columns import StateTable
+from duerow.entity.keys import Key
 from duerow.errors import (
     ConfigurationError,
     Conflict,
@@ -20,7 +24,10 @@ from duerow.plan import BEGIN, run
 from duerow.store import Indexed, Settings
 from duerow.stores.sql.dialects.mssql import SqlServer
 from duerow.stores.sql.dialects.mssql_family import mssql
+from duerow.stores.sql.dialects.mssql_text import written
 from duerow.stores.sql.plans import SqlStore
+from duerow.stores.sql.plans.entities import EntityStore
+from duerow.stores.sql.texts import Texts
 
 MEANINGS: list[tuple[str, list[int], type[DuerowError]]] = [
     ("40001", [1205], Conflict),
@@ -31,7 +38,7 @@ MEANINGS: list[tuple[str, list[int], type[DuerowError]]] = [
     ("42000", [596, 701, 3906, 9002, 10928, 40197, 40613], StoreUnavailable),
     ("42S02", [208], SchemaOutdated),
     ("42S22", [207], SchemaOutdated),
-    ("42000", [229, 262, 4060, 650], ConfigurationError),
+    ("42000", [229, 262, 4060, 650, 334], ConfigurationError),
     ("28000", [18456], ConfigurationError),
     ("42000", [102, 8152, 2628, 8003, 8622], StoreRefused),
 ]
@@ -90,10 +97,21 @@ def test_an_index_of_a_payload_field_is_refused_before_anything_changes() -> Non
     assert [step for step in steps if step is not BEGIN and step.statement.writes] == []
 
 
-def test_a_queue_state_in_a_table_of_the_users_own_is_refused() -> None:
-    state: Any = None
-    with pytest.raises(NotSupported, match="cannot be on SQL Server yet"):
-        mssql.open_entities(state, state, deletes=False, clock=None)
+def test_a_table_with_a_trigger_is_refused_as_a_queue_and_duerows_own_are_not_asked() -> None:
+    state = StateTable("order", "shop", (Key("id", Integer()),), "sending")
+    rows = EntityStore(SqlServer(), MSDialect_pyodbc(), state, False, None)
+    asked: list[str] = []
+
+    def answer(step: Any) -> list[Any]:
+        text, values = Texts(SqlServer(), written(), raw=True).of(step)
+        asked.append(text)
+        return [("audit",)] if "sys.triggers" in text and values == ("shop.[order]",) else [(15, 3, 150, True)]
+
+    with pytest.raises(ConfigurationError, match="the table has the trigger audit, and SQL Server answers no rows"):
+        run(rows.check(), answer)
+    assert len(asked) == 2
+    run(SqlStore(SqlServer(), "duerow_", None, None)._check_database(), answer)
+    assert len(asked) == 3
 
 
 def test_without_its_driver_the_family_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

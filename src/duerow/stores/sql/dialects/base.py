@@ -124,6 +124,8 @@ class Dialect(Protocol):
         takes_parts: whether some statements are carried out as several, see `statements.parts`.
         answers_held: whether an insert that passes over rows whose key is held answers the ids of the holders as well.
         keys: of which of KEYS a primary key of a user's table can be here.
+        compares_rows: whether several columns can be compared together, as in (a, b) > (1, 2) and (a, b) IN ….
+        dropping: what Alembic must be told to drop a column that has a default.
         checks_json: whether the table must check that its JSON is JSON.
         keeps_dead_entries: whether rows that were taken stay at the head of the index for a while, so that claims
             must start behind them.
@@ -151,6 +153,8 @@ class Dialect(Protocol):
     asks_for_indexes: bool
     answers_held: bool
     keys: tuple[type, ...]
+    compares_rows: bool
+    dropping: Mapping[str, Any]
     checks_json: bool
     writes_alone: bool
     server_clock: bool
@@ -302,6 +306,13 @@ class Dialect(Protocol):
 
     def told(self, moment: ColumnElement[Any]) -> ColumnElement[Any]:
         """Return a bound moment as an expression of its type."""
+        ...
+
+    def locked(self, query: Select[Any], table: Table) -> Select[Any]:
+        """Return a query of the ORM's so that nobody else can write the rows of a table until the transaction ends.
+
+        Others may refer to them meanwhile, where the database can tell.
+        """
         ...
 
     # Writes, and what they answer.

@@ -25,6 +25,7 @@ from sqlalchemy import (
     Select,
     SmallInteger,
     Table,
+    TableClause,
     Text,
     and_,
     bindparam,
@@ -35,8 +36,10 @@ from sqlalchemy import (
     func,
     literal,
     literal_column,
+    or_,
     select,
     text,
+    tuple_,
 )
 from sqlalchemy import Dialect as SqlDialect
 from sqlalchemy.dialects.mssql import DATETIME2, NVARCHAR
@@ -53,9 +56,10 @@ from duerow.errors import (
 )
 from duerow.store import Capabilities, IndexKind, Record
 from duerow.stores.sql.caller import Caller
-from duerow.stores.sql.dialects.base import ArrowWay, JsonText, Member, const
+from duerow.stores.sql.dialects.base import LINE, ArrowWay, JsonText, Member, const
 from duerow.stores.sql.dialects.mssql_errors import explained
 from duerow.stores.sql.dialects.mssql_json import member, read_json
+from duerow.stores.sql.dialects.mssql_keys import is_users, typed
 from duerow.stores.sql.dialects.mssql_text import (
     BYTEWISE,
     CODE_POINTS,
@@ -63,6 +67,7 @@ from duerow.stores.sql.dialects.mssql_text import (
     NTH,
     Now,
     Word,
+    bare,
     plain_text,
     tables_of,
     written,
@@ -105,7 +110,7 @@ class SqlServer(WritesReturnRows):
 
     name = "mssql"
     names = frozenset(("mssql",))
-    capabilities = Capabilities(wakes_consumers=False)
+    capabilities = Capabilities(wakes_consumers=False, receives=True)
     callers: Mapping[str, Caller] = {"pyodbc": Caller("mssql+pyodbc", lambda raw: bool(raw.autocommit))}
     moment: TypeEngine[Any] = _MOMENT
     span: TypeEngine[Any] = BigInteger()
@@ -120,6 +125,8 @@ class SqlServer(WritesReturnRows):
     writes_alone = False
     server_clock = True
     keeps_dead_entries = False
+    compares_rows = False
+    dropping: Mapping[str, Any] = {"mssql_drop_default": True}
     chunk = 1_000
     """A statement that holds 5,000 locks would lock the whole table, and a changed row takes several."""
     chunk_bytes = 8 << 20
@@ -140,8 +147,8 @@ class SqlServer(WritesReturnRows):
         return Now()
 
     def clock(self) -> ColumnElement[Any]:
-        """Return the same."""
-        return self.now()
+        """Return it as a value: statements of others declare no variable."""
+        return cast(func.sysutcdatetime(), self.moment)
 
     def told(self, moment: ColumnElement[Any]) -> ColumnElement[Any]:
         """Return it as it is: every bound value is written with its type."""
@@ -221,8 +228,11 @@ class SqlServer(WritesReturnRows):
         raise _no_index()
 
     def indexes(self, table: Table) -> Executable:
-        """Answer that there are none."""
-        return select(literal_column("N''").label("name"), const(0).label("usable")).where(const(1) == const(0))
+        """Read them from the catalogue; one that is disabled cannot be used, and a table without any has no name."""
+        index = TableClause("indexes", column("object_id"), column("name"), column("is_disabled"), schema="sys")
+        usable = case((index.c.is_disabled == const(0), const(1)), else_=const(0))
+        here = index.c.object_id == func.object_id(literal(self._named(table), Text()), type_=Integer())
+        return select(index.c.name, usable.label("usable")).where(here, index.c.name.is_not(None))
 
     # Moments.
 
@@ -254,7 +264,7 @@ class SqlServer(WritesReturnRows):
         differing = [label for label in columns if label not in alike]
         shown = ["CAST(line.[key] AS INT) AS nth" if differing else "1 AS nth"]
         shown += [_given(f"cell.[{label}]", label, columns[label]) for label in differing]
-        shown += [f":{name}_{label} AS [{label}]" for label in columns if label in alike]
+        shown += [_alike(f":{name}_{label}", label, columns[label]) for label in columns if label in alike]
         rows = f" FROM {_json_rows(name, {label: columns[label] for label in differing})}" if differing else ""
         binds = [bindparam(f"{name}_{label}", type_=columns[label]) for label in columns if label in alike]
         if differing:
@@ -274,9 +284,8 @@ class SqlServer(WritesReturnRows):
         return column.in_(ids)
 
     def one_of_rows(self, columns: Sequence[ColumnElement[Any]], found: Select[Any]) -> list[ColumnElement[bool]]:
-        """Return such a condition for a key of one column: there are no states in tables of one's own yet."""
-        (column,) = columns
-        return [column.in_(found)]
+        """Return a condition that nobody executes: see `change_picked`."""
+        return [tuple_(*columns).in_(found)]
 
     def delete_matches(self, message: Table, given: FromClause, ids: Sequence[str]) -> list[ColumnElement[bool]]:
         """Return that both are equal."""
@@ -318,8 +327,9 @@ class SqlServer(WritesReturnRows):
 
         An index of some rows can be named only where the query says in so many words that it is about these.
         """
-        index = f"INDEX({table.name}_{'heads' if grouped else 'due'})"
-        return found.where(table.c.due_at.is_not(None)).with_hint(table, index)
+        name = table.info.get(LINE, f"{table.name}_{'heads' if grouped else 'due'}")
+        index = self.plain().identifier_preparer.quote(name).replace("%", "%%")
+        return found.where(table.c.due_at.is_not(None)).with_hint(table, f"INDEX({index})")
 
     def nulls_last(self, column: ColumnElement[Any], descending: bool = False) -> Sequence[ColumnElement[Any]]:
         """Order by whether it is null: that comes first by itself, and last only in descending order."""
@@ -383,8 +393,16 @@ class SqlServer(WritesReturnRows):
     def _picked(self, table: Table, picked: Select[Any]) -> tuple[FromClause, ColumnElement[bool]]:
         again = picked.whereclause
         source = picked.subquery("picked")
-        keys = [key == source.c[key.name] for key in table.primary_key]
-        return source, and_(*keys, *([] if again is None or table not in tables_of(picked) else [again]))
+        keys = [key == source.c[key.key] for key in table.primary_key]
+        if again is None or table not in tables_of(picked):
+            return source, and_(*keys)
+        if LINE in table.info:  # in a form that no index serves: the rows are looked up by their keys alone
+            again = case((again, const(1)), else_=const(0)) == const(1)
+        return source, and_(*keys, again)
+
+    def locked(self, query: Select[Any], table: Table) -> Select[Any]:
+        """Return it with a hint, as SQLAlchemy's own dialect writes hints: T-SQL has no FOR UPDATE."""
+        return query.with_hint(table, "WITH (ROWLOCK, UPDLOCK)")
 
     def add_free(
         self,
@@ -398,7 +416,8 @@ class SqlServer(WritesReturnRows):
         names, rows = rows_of(added)
         index, once = f"{added.table.name}_key", added.told is not None and not told_ids
         sequence = None if told_ids else added.sequence
-        return Add(added.table, rows, names, keys, only, returning, index, once, added.order, sequence)
+        mixed = told_ids and not getattr(bare(rows.selected_columns["status"]), "is_literal", False)
+        return Add(added.table, rows, names, keys, only, returning, index, once, added.order, sequence, mixed)
 
     def add_new(self, table: Table, values: Mapping[str, ColumnElement[Any]], key: ColumnElement[Any]) -> Executable:
         """Look for the row with such a lock, and add it if there is none."""
@@ -516,6 +535,26 @@ class SqlServer(WritesReturnRows):
         }
         return select(*(literal_column(written).label(name) for name, written in asked.items()))
 
+    def unfit(self, tables: Sequence[Table], ours: bool) -> Executable | None:
+        """Ask for the triggers of a user's table: with any, a statement that changes it cannot answer its rows."""
+        if ours:
+            return None
+        names = ("name", "parent_id", "is_disabled")
+        trigger = TableClause("triggers", *(column(name) for name in names), schema="sys")
+        of_them = [
+            trigger.c.parent_id == func.object_id(literal(self._named(table), Text()), type_=Integer())
+            for table in tables
+        ]
+        return select(trigger.c.name).where(or_(*of_them), trigger.c.is_disabled == const(0))
+
+    def check_tables(self, rows: Sequence[Sequence[Any]]) -> None:
+        """Raise if there is any."""
+        for (name,) in rows:
+            raise ConfigurationError(
+                f"the table has the trigger {name}, and SQL Server answers no rows of a statement that changes a table "
+                "with a trigger: its rows cannot be claimed; push messages to a queue of duerow's own tables instead"
+            )
+
     def check_server(self, row: Sequence[Any]) -> None:
         """Raise unless it is SQL Server 2019 or later, or Azure's, with OPENJSON, and reads wait for no writer."""
         version, edition, level, versioned = row
@@ -574,7 +613,10 @@ def _read(picked: Select[Any]) -> str:
 
 def _json_rows(name: str, columns: Mapping[str, TypeEngine[Any]]) -> str:
     """Return the rows of a bound JSON array, each an array of cells, with their numbers."""
-    typed = ", ".join(f"[{label}] {_read_as(kind)} '$[{place}]'" for place, (label, kind) in enumerate(columns.items()))
+    typed = ", ".join(
+        f"[{label}] {'NVARCHAR(4000)' if is_users(label, kind) else _read_as(kind)} '$[{place}]'"
+        for place, (label, kind) in enumerate(columns.items())
+    )
     return f"OPENJSON(CAST(:{name} AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[value]) WITH ({typed}) AS cell"
 
 
@@ -598,6 +640,8 @@ def _read_as(kind: TypeEngine[Any]) -> str:
 
 def _given(cell: str, label: str, kind: TypeEngine[Any]) -> str:
     """Return a cell as a column of its type."""
+    if is_users(label, kind):
+        return f"{typed(cell, kind)} AS [{label}]"
     if isinstance(kind, Word):
         return f"CAST(CAST({cell} AS NVARCHAR(4000)) AS VARBINARY(8000)) AS [{label}]"
     if label == "value" and isinstance(kind, Integer):
@@ -605,6 +649,11 @@ def _given(cell: str, label: str, kind: TypeEngine[Any]) -> str:
     if isinstance(kind, Text | NVARCHAR | JsonText):  # else two collations meet, of which neither wins
         return f"{cell} COLLATE {BYTEWISE} AS [{label}]"
     return f"{cell} AS [{label}]"
+
+
+def _alike(placeholder: str, label: str, kind: TypeEngine[Any]) -> str:
+    """Return the one value of a column in which all rows are alike."""
+    return f"{typed(placeholder, kind) if is_users(label, kind) else placeholder} AS [{label}]"
 
 
 def _filter(where: str) -> str:

@@ -28,6 +28,7 @@ UNAVAILABLE: Final = {
 _NO_TABLES: Final = {207, 208, 2812}
 _FORBIDDEN: Final = {229, 230, 262, 297, 300, 911, 916, 1088, 2760, 4060, 15151, 15247, 18452, 18456, 18470, 18488}
 _SKIPS_AT_A_LEVEL: Final = 650
+_HAS_TRIGGERS: Final = 334
 
 _NUMBER = re.compile(r"\((-?\d+)\)(?: \(SQL\w+\))?\s*(?:;.*)?$", re.DOTALL)
 """The server's number at the end of what ODBC says; pyodbc hands it on nowhere else."""
@@ -48,6 +49,11 @@ def explained(error: BaseException) -> DuerowError | None:
         return ConfigurationError(
             "SQL Server cannot pass over locked rows in a SERIALIZABLE transaction (error 650): "
             "take messages at READ COMMITTED, REPEATABLE READ or SNAPSHOT"
+        )
+    if number == _HAS_TRIGGERS:
+        return ConfigurationError(
+            "SQL Server answers no rows of a statement that changes a table with an enabled trigger (error 334), so "
+            f"its rows cannot be a queue: {error}"
         )
     if number in _FORBIDDEN:
         return ConfigurationError(f"SQL Server does not let this login do that (error {number}): {error}")

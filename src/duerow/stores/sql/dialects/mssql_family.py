@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlalchemy import Engine, event
-from sqlalchemy.ext.asyncio import AsyncEngine
 
-from duerow.errors import NotSupported
 from duerow.stores.sql import Family
 from duerow.stores.sql.awaited import AwaitedConnections
 from duerow.stores.sql.dialects.mssql import LOCK_WAIT, SqlServer
 from duerow.stores.sql.dialects.mssql_connections import AwaitedSqlServerConnections, SqlServerConnections
 from duerow.stores.sql.engines import Driving, Settings
-from duerow.stores.sql.plans import SqlStore
-
-if TYPE_CHECKING:
-    from duerow.clock import Clock
-    from duerow.entity.columns import StateTable
 
 
 def _prepare(engine: Engine, settings: Settings) -> None:
@@ -34,17 +27,12 @@ def _prepare(engine: Engine, settings: Settings) -> None:
 
 
 class SqlServerFamily(Family):
-    """Opens stores on SQL Server, whose queues are in duerow's own tables only."""
+    """Opens stores on SQL Server."""
 
     blocking = SqlServerConnections
 
     def _awaited(self) -> type[AwaitedConnections]:
         return AwaitedSqlServerConnections
-
-    def _entities(
-        self, engine: Engine | AsyncEngine, state: StateTable, deletes: bool, clock: Clock | None
-    ) -> SqlStore:
-        raise NotSupported("a queue state in a table of your own cannot be on SQL Server yet: push messages instead")
 
 
 mssql = SqlServerFamily(

@@ -15,6 +15,7 @@ from sqlalchemy import (
     Alias,
     BigInteger,
     Boolean,
+    Column,
     ColumnElement,
     Double,
     Integer,
@@ -22,6 +23,7 @@ from sqlalchemy import (
     Label,
     Select,
     SmallInteger,
+    Table,
     TableClause,
     Text,
     and_,
@@ -49,6 +51,8 @@ from sqlalchemy.sql.elements import (
 from sqlalchemy.sql.functions import FunctionElement
 from sqlalchemy.sql.util import ClauseAdapter
 from sqlalchemy.types import UserDefinedType
+
+from duerow.stores.sql.dialects.base import LINE, JsonText
 
 CODE_POINTS: Final = "code points"
 """Stands for a collation by which text is compared by code point, trailing spaces included: see `Points`."""
@@ -181,8 +185,14 @@ class Compiler(MSSQLCompiler):
         return "(" + ", ".join(self.value(each) for each in func.clauses) + ")"
 
     def visit_coalesce_func(self, fn: Any, **kw: Any) -> str:
-        """Write COALESCE, of words if one of its values is a word."""
+        """Write COALESCE, of words if one of its values is a word; of JSON beside a column of the user's as it is kept.
+
+        Of text under two collations neither would win, unless one of them is said here.
+        """
         values = list(fn.clauses)
+        if any(_is_users_json(each) for each in values):
+            kept = " COLLATE DATABASE_DEFAULT"
+            return "COALESCE(" + ", ".join(f"{self.value(each)}{kept}" for each in values) + ")"
         if any(isinstance(each.type, Word) for each in values):
             values = [each if isinstance(each.type, Word) else WordOf(each) for each in values]
         return "COALESCE(" + ", ".join(map(self.value, values)) + ")"
@@ -290,6 +300,12 @@ def is_predicate(element: Any) -> bool:
     if isinstance(element, BinaryExpression):
         return element.operator in _PREDICATES or bool(getattr(element.operator, "is_comparison", False))
     return False
+
+
+def _is_users_json(element: Any) -> bool:
+    """Return whether it is a column of JSON in a table of a user's own."""
+    of_a_table = isinstance(element, Column) and isinstance(element.table, Table)
+    return of_a_table and isinstance(element.type, JsonText) and LINE in element.table.info
 
 
 def bare(element: Any) -> Any:

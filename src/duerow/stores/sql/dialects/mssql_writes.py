@@ -8,12 +8,14 @@ from typing import Any
 from sqlalchemy import (
     BindParameter,
     Case,
+    Column,
     ColumnElement,
     FromClause,
     Integer,
     Select,
     Table,
     and_,
+    case,
     func,
     literal_column,
     select,
@@ -25,7 +27,9 @@ from sqlalchemy.sql.base import Executable
 from sqlalchemy.sql.dml import Insert
 from sqlalchemy.sql.elements import ClauseElement, Null
 from sqlalchemy.sql.util import ClauseAdapter
+from sqlalchemy.sql.visitors import replacement_traverse
 
+from duerow.stores.sql.dialects.base import LINE
 from duerow.stores.sql.dialects.mssql_text import NTH, NextId, Word, bare
 from duerow.stores.sql.statements.core import Step
 from duerow.stores.sql.statements.parts import Answer, InParts
@@ -85,7 +89,8 @@ def _write_change(element: Change, compiler: Any, **kw: Any) -> str:
             verb = f"UPDATE {name} SET {sets}"  # noqa: S608 - made of what SQLAlchemy wrote
         which = "deleted" if element.values is None else "inserted"
         answer = compiler.output(element.table, element.returning_columns, which)
-        numbered = all(isinstance(key.type, Integer) for key in element.table.primary_key)
+        ours = LINE not in element.table.info  # how the rows of a user's table lie is not known
+        numbered = ours and all(isinstance(key.type, Integer) for key in element.table.primary_key)
         index = "INDEX(1), " if numbered else ""  # the rows themselves, in the order of the key
         read = f"{name} WITH ({index}{element.hints})"
         where = compiler.condition(element.which)
@@ -108,6 +113,7 @@ class Add(Writing):
         once: whether several of the new rows may be alike.
         order: the order of the rows, if not that of the query.
         sequence: where their ids come from, if they have none.
+        mixed: whether the new rows come with ids, and some that are alike need no place of their own.
     """
 
     def __init__(
@@ -122,20 +128,24 @@ class Add(Writing):
         once: bool = False,
         order: Sequence[Any] = (),
         sequence: str | None = None,
+        mixed: bool = False,
     ) -> None:
         super().__init__(returning)
         self.table, self.names, self.keys, self.only = table, tuple(names), tuple(keys), only
         self.index, self.sequence = index, sequence
         order = list(order or rows._order_by_clauses)
         rows = rows.order_by(None)
-        if once:
-            place = dict(zip(names, rows.selected_columns, strict=True))
+        if once or mixed:
+            place = {name: bare(each) for name, each in zip(names, rows.selected_columns, strict=True)}
             by = order or [select(literal_column("1")).scalar_subquery()]
-            number = func.row_number().over(partition_by=[place[key.name] for key in keys], order_by=by)
+            alike = [place[key.name] for key in keys]
+            if mixed:  # whoever is outside of the index is alike to nobody
+                alike.append(case((_as_of(only, table, place), literal_column("0")), else_=place["id"]))
+            number = func.row_number().over(partition_by=alike, order_by=by)
             rows = rows.add_columns(number.label("copy_number"))
         if order:
             rows = rows.add_columns(func.row_number().over(order_by=order).label("line_number"))
-        self.once, self.ordered = once, bool(order)
+        self.once, self.mixed, self.ordered = once, mixed, bool(order)
         self.rows = rows.subquery("fresh")
 
 
@@ -155,7 +165,9 @@ def _write_add(element: Add, compiler: Any, **kw: Any) -> str:
     index = "" if element.index is None else f", INDEX({element.index})"
     taken = f"EXISTS (SELECT 1 FROM {name} AS held WITH (ROWLOCK, UPDLOCK, HOLDLOCK, FORCESEEK{index}) WHERE {same})"  # noqa: S608 - made of what SQLAlchemy wrote
     free = f"NOT {taken}"
-    if element.once:
+    if element.mixed:
+        free = f"fresh.copy_number = 1 AND {free}"
+    elif element.once:
         free = f"(fresh.{keyed[-1]} IS NULL OR fresh.copy_number = 1 AND {free})"
     answer = compiler.output(element.table, element.returning_columns, "inserted")
     shown = ", ".join(f"fresh.{each}" for each in columns)
@@ -164,6 +176,15 @@ def _write_add(element: Add, compiler: Any, **kw: Any) -> str:
         over = f" OVER ({order.strip()})" if order else ""
         columns, shown, order = ["id", *columns], f"NEXT VALUE FOR {element.sequence}{over}, {shown}", ""
     return f"INSERT INTO {name} ({', '.join(columns)}){answer} SELECT {shown} FROM {source} WHERE {free}{order}"  # noqa: S608 - made of what SQLAlchemy wrote
+
+
+def _as_of(condition: Any, table: Table, place: Mapping[str, Any]) -> Any:
+    """Return a condition on a table's columns as one on the values that they will have."""
+
+    def replace(element: Any, **_: Any) -> Any:
+        return place[element.name] if isinstance(element, Column) and element.table is table else None
+
+    return replacement_traverse(condition, {}, replace)
 
 
 class NumberedInsert(Insert):

@@ -17,6 +17,7 @@ from sqlalchemy import (
     FromClause,
     Numeric,
     Select,
+    Table,
     Text,
     Uuid,
     and_,
@@ -102,6 +103,8 @@ class Values:
 
     bytewise = BYTEWISE
     numbers_given = False
+    compares_rows = True
+    dropping: Mapping[str, Any] = {}
 
     # Time, text and JSON.
 
@@ -272,6 +275,10 @@ class Values:
     def one_of_rows(self, columns: Sequence[ColumnElement[Any]], found: Select[Any]) -> list[ColumnElement[bool]]:
         """Return a condition that nobody executes: see `change_picked`."""
         return [tuple_(*columns).in_(found)]
+
+    def locked(self, query: Select[Any], table: Table) -> Select[Any]:
+        """Return it with FOR UPDATE."""
+        return query.with_for_update(key_share=True, of=table)
 
     def among(self, column: ColumnElement[Any], name: str) -> ColumnElement[bool]:
         """Return `IN` of a list that the driver writes out."""

@@ -44,6 +44,8 @@ class WritesReturnRows(ABC):
     asks_for_indexes = False
     answers_held = False
     keys = KEYS
+    compares_rows = True
+    dropping: Mapping[str, Any] = {}
     derived: Mapping[str, tuple[TypeEngine[Any], str]] = {}
     chunk = 5_000
     chunk_bytes = 8 << 20
@@ -63,6 +65,10 @@ class WritesReturnRows(ABC):
     @abstractmethod
     def insert(self, table: Table) -> Any:
         """Return an INSERT that knows this database's ON CONFLICT."""
+
+    def locked(self, query: Select[Any], table: Table) -> Select[Any]:
+        """Return it with FOR UPDATE."""
+        return query.with_for_update(key_share=True, of=table)
 
     def told(self, moment: ColumnElement[Any]) -> ColumnElement[Any]:
         """Return it as it is: a driver binds it with its type."""
