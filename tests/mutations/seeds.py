@@ -157,7 +157,7 @@ MEMORY = [
         STEPS, "_in_turn", "yield from state.due(queue, now)", "yield from reversed(list(state.due(queue, now)))",
     ),
     Mutation("of a group nobody waits for those before it", STATE, "has_turn", "[0] == record.id", "[0] >= 0"),
-    Mutation("attempts are not counted", STEPS, "_lend", "attempts=record.attempts + 1", "attempts=record.attempts"),
+    Mutation("attempts are not counted", RECORDS, "lent", "attempts=record.attempts + 1", "attempts=record.attempts"),
     Mutation("a turn that ends leaves its lease on the message", RECORDS, "settled", "unleased(record)", "record"),
     Mutation(
         "a key is unique only within one push",

@@ -1,13 +1,16 @@
-"""What becomes of a message when its turn ends, as values, for stores that work it out in Python."""
+"""What becomes of a message, as values, for stores that work it out in Python."""
 
 from __future__ import annotations
 
 from datetime import datetime, timedelta
 
+from msgspec import UnsetType
 from msgspec.structs import replace
 
-from duerow.message import Ending
-from duerow.store import Buried, Committed, End, Moved, Past, Record, RolledBack
+from duerow.codec import decode_failure, encode_failure
+from duerow.dead_letter import dead_letter as dead_letters
+from duerow.message import Ending, Failure, OnDuplicate
+from duerow.store import Buried, Change, Committed, End, Entry, Moved, Past, Record, RolledBack
 
 
 def due_time(now: datetime, due: datetime | None, delay: timedelta | None) -> datetime:
@@ -87,3 +90,118 @@ def turn_of(
         worker=record.leased_by,
         error=error,
     )
+
+
+def created(id_: int, entry: Entry, now: datetime) -> Record:
+    """Return a message that is pushed now."""
+    due = due_time(now, entry.due, entry.delay)
+    return Record(
+        id=id_,
+        queue=entry.queue,
+        payload=entry.payload,
+        kind=entry.kind,
+        key=entry.key,
+        headers=entry.headers,
+        group=entry.group,
+        priority=entry.priority,
+        status="new",
+        due_at=due,
+        first_due_at=due,
+        attempts=0,
+        token=0,
+        leased_by=None,
+        leased_until=None,
+        created_at=now,
+        last_attempt_at=None,
+        last_error=None,
+    )
+
+
+def lease_runs(record: Record, now: datetime) -> bool:
+    """Whether somebody has the message now."""
+    return record.leased_until is not None and record.leased_until > now
+
+
+def ended_lease(record: Record, attempts: int | None) -> str:
+    """Return the error of an attempt whose lease ended unsettled."""
+    ended = (
+        f"lease of {record.leased_by} ended at {record.leased_until:%Y-%m-%d %H:%M:%S} UTC, "
+        f"attempt {record.attempts} of {attempts or 'any number'}"
+    )
+    return encode_failure(Failure("LeaseEnded", ended))
+
+
+def as_dead_letter(now: datetime, record: Record, to: str) -> Record:
+    """Return the message as one that has gone to a dead-letter queue."""
+    why = decode_failure(record.last_error)
+    reason = "" if why is None else why.message
+    letter = dead_letters(
+        to, record.queue, record.key, record.headers, record.attempts, reason, now, record.group, record.priority
+    )
+    return replace(begun_anew(record, now), queue=to, key=None, headers=letter.headers)
+
+
+def lent(record: Record, now: datetime, lease: timedelta, consumer: str) -> Record:
+    """Return the message lent until the end of a lease, where its due time is, too."""
+    until = now + lease
+    return replace(
+        record,
+        attempts=record.attempts + 1,
+        token=record.token + 1,
+        leased_by=consumer,
+        leased_until=until,
+        due_at=until,
+        last_attempt_at=now,
+    )
+
+
+def met(now: datetime, held: Record, entry: Entry, on_duplicate: OnDuplicate) -> Record | None:
+    """Return what a push makes of the live message that holds its key; None: it stays as it is.
+
+    "replace" makes it a new message under the old id, unless the push says nothing new: payload and kind are equal, it
+    neither failed nor was stopped, and the push gives no time or exactly the first due time. "earliest" brings the due
+    time of one forward that carries no lease and is not stopped.
+    """
+    if on_duplicate == "replace" and not _says_nothing_new(now, held, entry):
+        return replace(
+            begun_anew(held, due_time(now, entry.due, entry.delay)),
+            payload=entry.payload,
+            kind=entry.kind,
+            headers=entry.headers,
+            group=entry.group,
+            priority=entry.priority,
+        )
+    if on_duplicate == "earliest" and held.leased_by is None and held.due_at is not None:
+        due = due_time(now, entry.due, entry.delay)
+        if due < held.due_at:
+            return replace(held, due_at=due)
+    return None
+
+
+def altered(now: datetime, record: Record, change: Change) -> Record:
+    """Return the message as a change makes it: nobody has it, and no receipt for it holds any longer."""
+    after = settled(record)
+    if lease_runs(record, now):
+        after = replace(after, due_at=now)
+    if not isinstance(change.payload, UnsetType) and not isinstance(change.kind, UnsetType):
+        after = replace(after, payload=change.payload, kind=change.kind)
+    if not isinstance(change.headers, UnsetType):
+        after = replace(after, headers=change.headers)
+    if not isinstance(change.priority, UnsetType):
+        after = replace(after, priority=change.priority)
+    if not isinstance(change.due, UnsetType):
+        after = replace(after, due_at=change.due)
+    if not isinstance(change.delay, UnsetType):
+        after = replace(after, due_at=now + change.delay)
+    if after.status == "dead" and after.due_at is not None:
+        after = replace(after, status="error")
+    if change.anew:
+        after = replace(after, status="new", attempts=0, last_attempt_at=None, last_error=None)
+    return after
+
+
+def _says_nothing_new(now: datetime, held: Record, entry: Entry) -> bool:
+    same_content = (entry.payload, entry.kind) == (held.payload, held.kind)
+    waiting = held.status == "new" and held.due_at is not None
+    no_time = entry.due is None and entry.delay is None
+    return same_content and waiting and (no_time or due_time(now, entry.due, entry.delay) == held.first_due_at)

@@ -9,13 +9,10 @@ from itertools import groupby, islice
 from operator import attrgetter
 from typing import Any
 
-from msgspec import UnsetType
 from msgspec.structs import replace
 
-from duerow.codec import decode_failure, encode_failure
-from duerow.dead_letter import dead_letter as dead_letters
 from duerow.errors import DuerowError, DuplicateKey, LeaseLost, MessageLeased, QueueDraining
-from duerow.message import LIVE, Failure, OnDuplicate, Outcome, Pushed, Status
+from duerow.message import LIVE, OnDuplicate, Outcome, Pushed, Status
 from duerow.reservation import Receipt
 from duerow.store import (
     Change,
@@ -37,7 +34,17 @@ from duerow.store import (
 from duerow.stores.memory import past
 from duerow.stores.memory.conditions import at, holds
 from duerow.stores.memory.state import State
-from duerow.stores.records import begun_anew, dead, due_time, settled, unleased
+from duerow.stores.records import (
+    altered,
+    as_dead_letter,
+    created,
+    dead,
+    ended_lease,
+    lease_runs,
+    lent,
+    met,
+    unleased,
+)
 from duerow.where import Condition, Path
 
 Step = Callable[[State, datetime], Any]
@@ -70,34 +77,12 @@ def push_new(
 
 
 def change(state: State, now: datetime, held: Record, entry: Entry, on_duplicate: OnDuplicate) -> Outcome:
-    """Let a push meet the live message that holds its key; return what became of that message.
-
-    "ignore" changes nothing.
-    "replace" makes it a new message under the old id: token + 1 ends a lease on it. It is ignored when payload and
-    kind are equal, it neither failed nor was stopped, and the push gives no time or exactly the first due time.
-    "earliest" brings the due time forward and changes nothing else. It is ignored while the message carries a lease,
-    also one that has ended: such a message is in line already, and its lost attempt must stay known until it is
-    handed out. A stopped message stays stopped: it has no due time that could come earlier.
-    """
-    if on_duplicate == "replace" and not _says_nothing_new(now, held, entry):
-        due = due_time(now, entry.due, entry.delay)
-        state.put(
-            replace(
-                begun_anew(held, due),
-                payload=entry.payload,
-                kind=entry.kind,
-                headers=entry.headers,
-                group=entry.group,
-                priority=entry.priority,
-            )
-        )
-        return "updated"
-    if on_duplicate == "earliest" and held.leased_by is None and held.due_at is not None:
-        due = due_time(now, entry.due, entry.delay)
-        if due < held.due_at:
-            state.put(replace(held, due_at=due))
-            return "updated"
-    return "ignored"
+    """Let a push meet the live message that holds its key; return what became of that message; see `records.met`."""
+    after = met(now, held, entry, on_duplicate)
+    if after is None:
+        return "ignored"
+    state.put(after)
+    return "updated"
 
 
 def reserve(
@@ -118,12 +103,12 @@ def reserve(
         if len(lent) == limit:
             break
         if record.leased_until is not None:
-            error = _ended_lease(record, attempts)
+            error = ended_lease(record, attempts)
             used_up = attempts is not None and record.attempts >= attempts
             past.lapsed(state, now, record, error, used_up, dead_letter, keep)
             record = replace(record, last_error=error)
             if used_up:
-                state.put(dead(record) if dead_letter is None else _dead_letter(now, record, dead_letter))
+                state.put(dead(record) if dead_letter is None else as_dead_letter(now, record, dead_letter))
                 buried += 1
                 continue
         lent.append(_lend(state, now, record, lease, consumer))
@@ -146,7 +131,7 @@ def pop(state: State, now: datetime, queue: str, limit: int, keep: Keeping | Non
         if len(taken) == limit:
             break
         if record.leased_until is not None:
-            past.lapsed(state, now, record, _ended_lease(record, None), False, None, keep)
+            past.lapsed(state, now, record, ended_lease(record, None), False, None, keep)
         state.drop(record.id)
         handed = replace(unleased(record), attempts=record.attempts + 1, last_attempt_at=now)
         past.popped(state, now, record, handed, keep)
@@ -168,7 +153,7 @@ def remove(
     named |= {record.id: record for key in keys if (record := state.holder(queue, key)) is not None}
     removal = Removal([], [])
     for id_, record in sorted(named.items()):
-        if record.leased_by is not None and _lease_runs(record, now) and not even_if_leased:
+        if record.leased_by is not None and lease_runs(record, now) and not even_if_leased:
             removal.leased.append((id_, record.leased_by))
         else:
             state.drop(id_)
@@ -284,7 +269,7 @@ def alter(
         if record is None or error is not None:
             refused.append(Refused(change.receipt, error or LeaseLost(change.receipt.id)))
         else:
-            state.put(_altered(now, record, change))
+            state.put(altered(now, record, change))
     if dry_run:
         state.undo(before)
     return refused
@@ -295,33 +280,11 @@ def _refusal(
 ) -> DuerowError | None:
     if record is None or record.queue != queue or record.status == "done":
         return LeaseLost(change.receipt.id)
-    if _lease_runs(record, now) and not even_if_leased:
+    if lease_runs(record, now) and not even_if_leased:
         return MessageLeased(record.id, record.leased_by)
     if change.revives and record.key is not None and state.holder(queue, record.key) is not None:
         return DuplicateKey(queue, [record.key])
     return None
-
-
-def _altered(now: datetime, record: Record, change: Change) -> Record:
-    """Return the message as a change makes it: nobody has it, and no receipt for it holds any longer."""
-    after = settled(record)
-    if _lease_runs(record, now):
-        after = replace(after, due_at=now)
-    if not isinstance(change.payload, UnsetType) and not isinstance(change.kind, UnsetType):
-        after = replace(after, payload=change.payload, kind=change.kind)
-    if not isinstance(change.headers, UnsetType):
-        after = replace(after, headers=change.headers)
-    if not isinstance(change.priority, UnsetType):
-        after = replace(after, priority=change.priority)
-    if not isinstance(change.due, UnsetType):
-        after = replace(after, due_at=change.due)
-    if not isinstance(change.delay, UnsetType):
-        after = replace(after, due_at=now + change.delay)
-    if after.status == "dead" and after.due_at is not None:
-        after = replace(after, status="error")
-    if change.anew:
-        after = replace(after, status="new", attempts=0, last_attempt_at=None, last_error=None)
-    return after
 
 
 def tally(
@@ -363,33 +326,9 @@ def _push(state: State, now: datetime, entry: Entry, on_duplicate: OnDuplicate, 
         return Pushed(held.id, change(state, now, held, entry, on_duplicate))
     if former is not None:
         return Pushed(former, "ignored")
-    record = _created(state.next_id(), entry, now)
+    record = created(state.next_id(), entry, now)
     state.put(record)
     return Pushed(record.id, "created")
-
-
-def _created(id_: int, entry: Entry, now: datetime) -> Record:
-    due = due_time(now, entry.due, entry.delay)
-    return Record(
-        id=id_,
-        queue=entry.queue,
-        payload=entry.payload,
-        kind=entry.kind,
-        key=entry.key,
-        headers=entry.headers,
-        group=entry.group,
-        priority=entry.priority,
-        status="new",
-        due_at=due,
-        first_due_at=due,
-        attempts=0,
-        token=0,
-        leased_by=None,
-        leased_until=None,
-        created_at=now,
-        last_attempt_at=None,
-        last_error=None,
-    )
 
 
 def _refuse_taken_keys(
@@ -409,38 +348,11 @@ def _refuse_taken_keys(
         raise DuplicateKey(queue, list(keys), remembered)
 
 
-def _says_nothing_new(now: datetime, held: Record, entry: Entry) -> bool:
-    same_content = (entry.payload, entry.kind) == (held.payload, held.kind)
-    waiting = held.status == "new" and held.due_at is not None
-    no_time = entry.due is None and entry.delay is None
-    return same_content and waiting and (no_time or due_time(now, entry.due, entry.delay) == held.first_due_at)
-
-
 def _lend(state: State, now: datetime, record: Record, lease: timedelta, consumer: str) -> Record:
     """Move the message to the end of the lease; return it with the place that it had in line."""
-    until = now + lease
-    lent = replace(
-        record,
-        attempts=record.attempts + 1,
-        token=record.token + 1,
-        leased_by=consumer,
-        leased_until=until,
-        last_attempt_at=now,
-    )
-    state.lend(replace(lent, due_at=until), record.due_at)
-    return lent
-
-
-def _ended_lease(record: Record, attempts: int | None) -> str:
-    ended = (
-        f"lease of {record.leased_by} ended at {record.leased_until:%Y-%m-%d %H:%M:%S} UTC, "
-        f"attempt {record.attempts} of {attempts or 'any number'}"
-    )
-    return encode_failure(Failure("LeaseEnded", ended))
-
-
-def _lease_runs(record: Record, now: datetime) -> bool:
-    return record.leased_until is not None and record.leased_until > now
+    after = lent(record, now, lease, consumer)
+    state.lend(after, record.due_at)
+    return replace(after, due_at=record.due_at)
 
 
 def _by_id(state: State, ids: Iterable[int]) -> list[Record]:
@@ -490,16 +402,6 @@ def _in_order(records: list[Record], order: Order) -> list[Record]:
     return [*some, *rest]
 
 
-def _dead_letter(now: datetime, record: Record, to: str) -> Record:
-    """Return the message as one that has gone to a dead-letter queue."""
-    why = decode_failure(record.last_error)
-    reason = "" if why is None else why.message
-    letter = dead_letters(
-        to, record.queue, record.key, record.headers, record.attempts, reason, now, record.group, record.priority
-    )
-    return replace(begun_anew(record, now), queue=to, key=None, headers=letter.headers)
-
-
 def _in_turn(state: State, now: datetime, queue: str, attempts: int | None, keep: Keeping | None) -> Iterator[Record]:
     """Yield the messages in line, priority by priority; of a group the first alone, and while no other is lent.
 
@@ -516,7 +418,7 @@ def _in_turn(state: State, now: datetime, queue: str, attempts: int | None, keep
         ids = [record.id for record in line]
         for record in _still_due(state, now, ids):
             if record.group is not None and record.leased_until is not None and not state.has_turn(record):
-                error = _ended_lease(record, attempts)
+                error = ended_lease(record, attempts)
                 past.lapsed(state, now, record, error, False, None, keep)
                 state.put(replace(unleased(record), last_error=error))
         while first := next(

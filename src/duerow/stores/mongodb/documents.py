@@ -19,7 +19,7 @@ from bson import Int64
 from duerow.clock import micros
 from duerow.clock import moment as moment_of
 from duerow.message import LIVE
-from duerow.store import Entry, Past, Record
+from duerow.store import Past, Record
 
 SHADOWS: Final = {"payload": "fields", "headers": "labels", "error": "faults"}
 """What is kept of JSON text for conditions, by the field that holds the text."""
@@ -66,31 +66,6 @@ def micro(moment: datetime) -> Int64:
 def maybe_moment(stored: int | None) -> datetime | None:
     """Return a moment that may be missing."""
     return None if stored is None else moment_of(stored)
-
-
-def created(id_: int, entry: Entry, now: datetime) -> Record:
-    """Return a message that is pushed now."""
-    due = entry.due if entry.due is not None else now if entry.delay is None else now + entry.delay
-    return Record(
-        id=id_,
-        queue=entry.queue,
-        payload=entry.payload,
-        kind=entry.kind,
-        key=entry.key,
-        headers=entry.headers,
-        group=entry.group,
-        priority=entry.priority,
-        status="new",
-        due_at=due,
-        first_due_at=due,
-        attempts=0,
-        token=0,
-        leased_by=None,
-        leased_until=None,
-        created_at=now,
-        last_attempt_at=None,
-        last_error=None,
-    )
 
 
 def document(record: Record, place: datetime | None = None) -> dict[str, Any]:

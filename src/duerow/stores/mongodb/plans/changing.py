@@ -10,8 +10,8 @@ from duerow.plan import BEGIN, Plan
 from duerow.store import Change, Keeping, Record, Refused, Removal
 from duerow.stores.mongodb import commands
 from duerow.stores.mongodb.plans.settling import Settling
-from duerow.stores.mongodb.turning import altered, lease_runs
 from duerow.stores.mongodb.work import Work, call_up
+from duerow.stores.records import altered, lease_runs
 
 
 class Changing(Settling):

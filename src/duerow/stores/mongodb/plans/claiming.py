@@ -26,8 +26,7 @@ from duerow.stores.mongodb import commands, past
 from duerow.stores.mongodb.documents import PLAIN, difference, document, maybe_moment, micro, record_of
 from duerow.stores.mongodb.plans.lines import IN_LINE, Found, Group, Lines, behind, has_lapsed, is_kept_back
 from duerow.stores.mongodb.steps import Together
-from duerow.stores.mongodb.turning import as_dead_letter, ended_lease, lent
-from duerow.stores.records import dead, unleased
+from duerow.stores.records import as_dead_letter, dead, ended_lease, lent, unleased
 
 Outcome = Literal["lent", "buried", "freed", "lost", "locked"]
 

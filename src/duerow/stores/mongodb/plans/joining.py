@@ -21,10 +21,10 @@ from duerow.parts import open_text, part_headers, part_text, whole_text
 from duerow.plan import Plan
 from duerow.store import Closed, Committed, End, Entry, Joined, Record, Refused, Turn
 from duerow.stores.mongodb import commands
-from duerow.stores.mongodb.documents import created, micro
+from duerow.stores.mongodb.documents import micro
 from duerow.stores.mongodb.plans.pushing import Pushing
 from duerow.stores.mongodb.work import Work
-from duerow.stores.records import begun_anew
+from duerow.stores.records import begun_anew, created
 
 SetPlace = tuple[str, str]
 """The queue where a set stands, and its correlation."""

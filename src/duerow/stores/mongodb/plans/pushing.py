@@ -15,12 +15,12 @@ from duerow.message import OnDuplicate, Pushed
 from duerow.plan import BEGIN, Plan
 from duerow.store import Entry
 from duerow.stores.mongodb import commands
-from duerow.stores.mongodb.documents import PLAIN, created, difference, document, micro, whole, whole_batch
+from duerow.stores.mongodb.documents import PLAIN, difference, document, micro, whole, whole_batch
 from duerow.stores.mongodb.plans.core import Core
 from duerow.stores.mongodb.schema import HOW_TO
 from duerow.stores.mongodb.steps import DUPLICATE_KEY, INSIDE, Together
-from duerow.stores.mongodb.turning import met
 from duerow.stores.mongodb.work import KeyPlace, Work
+from duerow.stores.records import created, met
 
 TRIES: Final = 3
 """How often a push of many messages is tried as one transaction."""

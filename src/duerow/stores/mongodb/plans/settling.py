@@ -29,9 +29,8 @@ from duerow.store import (
 from duerow.stores.mongodb import commands, past
 from duerow.stores.mongodb.documents import micro
 from duerow.stores.mongodb.plans.joining import Joining
-from duerow.stores.mongodb.turning import met
 from duerow.stores.mongodb.work import Work
-from duerow.stores.records import begun_anew, dead, due_time, settled
+from duerow.stores.records import begun_anew, dead, due_time, met, settled
 
 ORDER_OF_EFFECT: Final[tuple[type[End], ...]] = (Closed, Joined, Committed, RolledBack, Buried, Released, Moved)
 """In which order the turns of one call take effect: so a key that one of them gives up is free for a move."""

@@ -13,9 +13,8 @@ from duerow.store import Keeping, Record
 from duerow.stores.mongodb import commands, past
 from duerow.stores.mongodb.documents import PLAIN, record_of
 from duerow.stores.mongodb.plans.lines import IN_LINE, Found, Group, Lines, behind, has_lapsed, is_kept_back
-from duerow.stores.mongodb.turning import ended_lease
 from duerow.stores.mongodb.work import Work
-from duerow.stores.records import unleased
+from duerow.stores.records import ended_lease, unleased
 
 
 class Taking(Lines):
