@@ -60,9 +60,6 @@ class RawSteps(RawInParts):
                 self._ended()
         return super().rolled_back()
 
-    def _open(self) -> bool:
-        return self.begun or not self.raw.autocommit
-
 
 class StepsThrough(ThroughSqlalchemy):
     """Hands steps to the caller's SQLAlchemy connection, some as several statements."""
