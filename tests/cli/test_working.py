@@ -138,3 +138,14 @@ def test_a_worker_goes_by_what_is_declared_of_its_queue(shop: Path, url: str, da
     assert done.returncode == 0, done.stderr
     assert "differs from what its database says" not in done.stderr
     assert [letter.payload for letter in database.queue("orders-dead").find()] == ["bad"]
+
+
+def test_a_worker_takes_a_heartbeat_that_its_lease_outlasts(shop: Path, url: str, database: Database):
+    database.queue("orders").push("a")
+    options = ("orders", "--until", "empty", "--lease", "6", "--db", url)
+    refused = run("worker", "shop:ship", *options, "--heartbeat", "3", cwd=shop)
+    assert (refused.returncode, database.queue("orders").count("attempts = 0")) == (1, 1)
+    assert "a third of the lease" in refused.stderr
+    done = run("worker", "shop:ship", *options, "--heartbeat", "0.5", cwd=shop)
+    assert done.returncode == 0, done.stderr
+    assert (shop / "shipped-orders-a").exists()

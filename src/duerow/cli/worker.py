@@ -40,6 +40,12 @@ def work(
             min=0.001, help="Seconds that a claim lasts unless it is extended. Default: as declared, else 60."
         ),
     ] = None,
+    heartbeat: Annotated[
+        float | None,
+        typer.Option(
+            min=0.001, help="Seconds between two extensions, which tell whether a message was lost. Default: lease / 3."
+        ),
+    ] = None,
     payload: Annotated[
         str | None,
         typer.Option(metavar="MODULE:TYPE", help="The declared type of their payloads. Default: JSON and bytes."),
@@ -65,6 +71,7 @@ def work(
                 database.as_defined(name, payload=declared),
                 function,
                 lease=None if lease is None else span("--lease", lease),
+                heartbeat=None if heartbeat is None else span("--heartbeat", heartbeat),
                 batch=batch,
                 concurrency=concurrency,
                 timeout=most,

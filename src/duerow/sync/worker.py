@@ -59,7 +59,9 @@ class Worker:
         cluster_concurrency: handlers that run at once in all workers that say so, the same number in each; this worker
             runs up to `concurrency` of them.
         retry: the delays between attempts, and their limit; default: the queue's.
-        lease: how long a claim lasts; extended at a third of it for as long as a handler runs; default: the queue's.
+        lease: how long a claim lasts; extended with each heartbeat for as long as a handler runs; default: the queue's.
+        heartbeat: how often leases are extended, at most a third of the lease, which is the default. A handler is told
+            at the next heartbeat at the latest when its message is no longer its own: removed, changed or taken over.
         timeout: how long a handler may take for one message; then the attempt fails with `TimedOut`, the handler is
             told (`duerow.current()`), and another thread takes its place. Default: as long as it likes.
         poll: longest sleep on an idle queue; default: 5 s where pushes wake the worker, else 1 s.
@@ -87,6 +89,7 @@ class Worker:
         cluster_concurrency: int | None = None,
         retry: RetryPolicy | RetryFunction | None = None,
         lease: timedelta | None = None,
+        heartbeat: timedelta | None = None,
         timeout: timedelta | None = None,
         poll: timedelta | None = None,
         grace: timedelta = GRACE,
@@ -112,6 +115,7 @@ class Worker:
                 concurrency, processes, transactional, self._queue.database.store.capabilities
             ),
             lease=min(one.lease for one in handles),
+            heartbeat=heartbeat,
             retry=handles[0].retry,
             timeout=timeout,
             poll=poll,

@@ -1,4 +1,6 @@
-"""Keep the leases: extend what is in hand at a third of its lease, and give back what waits too long.
+"""Keep the leases: extend what is in hand with each heartbeat, and give back what waits for a third of its lease.
+
+A heartbeat is also how a worker learns that a message is no longer its own.
 
 A plan (see `duerow.plan`) for a thread and a connection of its own, so that no handler can hold it up.
 """
@@ -36,24 +38,27 @@ class Keeping:
     def __init__(self, shift: Shift) -> None:
         self._shift, self._hand = shift, shift.hand
         self._third = shift.terms.lease.total_seconds() / 3
-        self._outage = Backoff(most=self._third)
+        beat = shift.terms.heartbeat
+        self._beat = self._third if beat is None else beat.total_seconds()
+        self._outage = Backoff(most=self._beat)
 
     def keep(self) -> Plan[None]:
         """Extend leases until the shift's time is up."""
         while not self._shift.gave_up:
             yield Pause(self._until_next())
             now = monotonic()
-            old = [attempt for attempt in self._hand.ours() if now - attempt.extended_at >= self._third / 2]
-            if not old or now - min(attempt.extended_at for attempt in old) < self._third:
+            old = [attempt for attempt in self._hand.ours() if now - attempt.extended_at >= self._beat / 2]
+            if not old or now - min(attempt.extended_at for attempt in old) < self._beat:
                 continue
-            given_back = yield from self._give_back(old)
+            too_long = self._third - self._beat / 2  # as exact as the beats are
+            given_back = yield from self._give_back([one for one in old if now - one.claimed_at >= too_long])
             yield from self._extend_all([attempt for attempt in old if attempt not in given_back])
 
     def _until_next(self) -> float:
-        """Seconds until the next lease is a third over; at most a third, since new ones may come."""
+        """Seconds until the next lease wants its heartbeat; at most the time between two, since new ones may come."""
         now = monotonic()
         ages = [now - attempt.extended_at for attempt in self._hand.ours()]
-        return max(0.0, self._third - max(ages, default=0.0))
+        return max(0.0, self._beat - max(ages, default=0.0))
 
     def _give_back(self, old: Sequence[Attempt]) -> Plan[set[Attempt]]:
         """Let others have what waited for a third of its lease: handling takes longer than was thought."""

@@ -53,6 +53,7 @@ class Terms:
         budget: what is left of the rate, over all runs of a worker.
         singleton: whether one such worker is active at a time, in the whole cluster.
         cluster_concurrency: handlers that run at once in all workers of these queues; None: as many as there are.
+        heartbeat: how long after the last one a lease is extended, which tells whether it is lost; None: a third of it.
     """
 
     batch: int
@@ -69,6 +70,7 @@ class Terms:
     budget: Budget | None = None
     singleton: bool = False
     cluster_concurrency: int | None = None
+    heartbeat: timedelta | None = None
 
     def __post_init__(self) -> None:
         check_count("batch", self.batch)
@@ -91,6 +93,8 @@ class Terms:
             check_span("timeout", self.timeout, _TICK)
         if self.poll is not None:
             check_span("poll", self.poll, _TICK)
+        if self.heartbeat is not None:
+            check_heartbeat(self.heartbeat, self.lease)
         check_name(self.name)
 
     @property
@@ -236,6 +240,15 @@ def check_switch(name: str, switch: object) -> None:
     """Raise ConfigurationError unless it is True or False."""
     if not isinstance(switch, bool):
         raise ConfigurationError(f"{name} is True or False, not {switch!r:.80}")
+
+
+def check_heartbeat(heartbeat: object, lease: timedelta) -> None:
+    """Raise ConfigurationError unless a lease outlasts two such heartbeats that fail; InvalidMessage: no span."""
+    if check_span("heartbeat", heartbeat, _TICK) > lease / 3:
+        raise ConfigurationError(
+            f"heartbeat is at most a third of the lease, so that one may fail: {lease / 3} with a lease of {lease}, "
+            f"not {heartbeat}; ask for a longer lease or for a more frequent heartbeat"
+        )
 
 
 def check_name(name: object) -> None:

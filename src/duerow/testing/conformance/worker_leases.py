@@ -12,6 +12,7 @@ from duerow.testing.workshop import Gate, Workshop, eventually
 from duerow.working.attempt import Attempt, current
 
 SHORT = timedelta(milliseconds=300)
+OFTEN = timedelta(milliseconds=20)
 
 
 @pytest.mark.parametrize("batch", [1, 10])
@@ -93,6 +94,42 @@ def test_a_handler_is_told_when_its_message_is_no_longer_its_own(shop: Workshop,
     with pytest.raises(LeaseLost):
         told[0].check()
     assert shop.queue.count() == 0
+
+
+@pytest.mark.parametrize("whole_batch", [False, True])
+@pytest.mark.parametrize("taken", ["removed", "edited", "run out and taken over"])
+def test_a_handler_learns_at_the_next_heartbeat_that_its_message_is_no_longer_its_own(
+    shop: Workshop, taken: str, whole_batch: bool
+) -> None:
+    pushed = shop.queue.push("hello", key="k")
+    begun = Gate()
+    told: list[Exception | None] = []
+
+    async def handle(subject: Message | list[Message]) -> None:
+        message = subject[0] if isinstance(subject, list) else subject
+        attempt = current(message)
+        assert attempt is not None
+        over = Gate()
+        attempt.when_over(lambda error: over.open())
+        begun.open()
+        await over.passed()
+        told.append(attempt.error)
+
+    # No heartbeat at a third of this lease would come while the test has patience.
+    running = shop.start(handle, whole_batch=whole_batch, lease=timedelta(hours=1), heartbeat=OFTEN)
+    begun.block()
+    if taken == "removed":
+        assert shop.queue.remove(id=pushed.id, even_if_leased=True).count == 1
+    elif taken == "edited":
+        assert shop.queue.edit(pushed.id, payload="other", even_if_leased=True).count == 1
+        shop.queue.reschedule(id=pushed.id, due=None)
+    else:
+        shop.queue.reschedule(id=pushed.id, delay=timedelta(0), even_if_leased=True)
+        shop.queue.pop()
+    eventually(lambda: told)
+    assert isinstance(told[0], LeaseLost)
+    running.stop()
+    running.join()
 
 
 def test_what_a_handler_did_without_its_lease_is_dropped_and_told(
