@@ -145,6 +145,10 @@ SQL = [
         PUBLISHING, "publish", "yield from self._ask(queues)", "pass",
     ),
     Mutation("of a batch the first of a group waits too", STAGING, "publish", "number > const(1)", "number > const(0)"),
+    Mutation(
+        "a turn that was lost in a group may still be extended",
+        TAKING, "put_behind", "columns.token + case((unsettled, const(1)), else_=const(0))", "columns.token + const(0)",
+    ),
     Mutation("what another claim holds is read too", TAKING, "held", "where(ids, its, ", "where(ids, "),
 ]  # fmt: skip
 
@@ -157,6 +161,10 @@ MEMORY = [
         STEPS, "_in_turn", "yield from state.due(queue, now)", "yield from reversed(list(state.due(queue, now)))",
     ),
     Mutation("of a group nobody waits for those before it", STATE, "has_turn", "[0] == record.id", "[0] >= 0"),
+    Mutation(
+        "a turn that was lost in a group may still be extended",
+        STEPS, "_in_turn", "settled(record)", "unleased(record)",
+    ),
     Mutation("attempts are not counted", RECORDS, "lent", "attempts=record.attempts + 1", "attempts=record.attempts"),
     Mutation("a turn that ends leaves its lease on the message", RECORDS, "settled", "unleased(record)", "record"),
     Mutation(

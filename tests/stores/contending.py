@@ -19,6 +19,7 @@ from duerow import Commit, Draft, Move, Queue, Release, Rollback
 from duerow.errors import Conflict, DuerowError, LeaseLost, MessageLeased
 from duerow.message import OnDuplicate
 from duerow.settlement import Bury, Settlement
+from duerow.testing.clock import MovableClock, hours, minutes
 from duerow.testing.conformance.fixtures import Begin, Place
 from tests.processes import forking
 
@@ -218,3 +219,34 @@ def test_of_a_group_one_is_out_also_if_a_callers_transaction_does_not_see_who_go
     second = queue.pop()
     assert second is not None
     assert (second.payload, second.attempts) == ("second", 1)
+
+
+@pytest.mark.parametrize("history", [None, hours(24)], ids=["plain", "history"])
+def test_a_push_that_commits_late_takes_the_turn_of_a_lease_that_ended_and_that_turn_is_over(
+    db: duerow.Database, clock: MovableClock, begin: Begin, history: timedelta | None
+) -> None:
+    queue = db.queue("mail", lease=minutes(1), history=history)
+    with begin() as producer:
+        queue.push("first, but seen late", group="g", within=producer.handle)
+        queue.push("second", group="g")
+        late = queue.reserve()
+        assert late is not None
+        assert late.message.payload == "second"
+        producer.commit()
+    clock.advance(minutes(1))
+    first = queue.reserve()
+    assert first is not None
+    assert first.message.payload == "first, but seen late"
+    with pytest.raises(LeaseLost):
+        queue.extend(late)
+    with pytest.raises(LeaseLost):
+        queue.commit(late)
+    queue.commit(first)
+    again = queue.reserve()
+    assert again is not None
+    assert (again.message.payload, again.attempt) == ("second", 2)
+    queue.commit(again)
+    turns = [(event.payload, event.outcome) for event in reversed(queue.history())] if history else []
+    assert sorted(turns) == (
+        [("first, but seen late", "done"), ("second", "done"), ("second", "failed")] if history else []
+    )

@@ -43,6 +43,7 @@ from duerow.stores.records import (
     lease_runs,
     lent,
     met,
+    settled,
     unleased,
 )
 from duerow.where import Condition, Path
@@ -420,7 +421,7 @@ def _in_turn(state: State, now: datetime, queue: str, attempts: int | None, keep
             if record.group is not None and record.leased_until is not None and not state.has_turn(record):
                 error = ended_lease(record, attempts)
                 past.lapsed(state, now, record, error, False, None, keep)
-                state.put(replace(unleased(record), last_error=error))
+                state.put(replace(settled(record), last_error=error))
         while first := next(
             (one for one in _still_due(state, now, ids) if state.has_turn(one) and one.group not in served), None
         ):

@@ -26,7 +26,7 @@ from duerow.stores.mongodb import commands, past
 from duerow.stores.mongodb.documents import PLAIN, difference, document, maybe_moment, micro, record_of
 from duerow.stores.mongodb.plans.lines import IN_LINE, Found, Group, Lines, behind, has_lapsed, is_kept_back
 from duerow.stores.mongodb.steps import Together
-from duerow.stores.records import as_dead_letter, dead, ended_lease, lent, unleased
+from duerow.stores.records import as_dead_letter, dead, ended_lease, lent, settled
 
 Outcome = Literal["lent", "buried", "freed", "lost", "locked"]
 
@@ -299,7 +299,7 @@ def _lapsed(terms: Terms, record: Record, free: bool) -> tuple[Outcome, Record, 
     """Return what becomes of a message whose lease ended unsettled, and the place in line that it keeps."""
     failed = replace(record, last_error=after_error(terms, record))
     if free:
-        return "freed", unleased(failed), None
+        return "freed", settled(failed), None
     if terms.attempts is None or record.attempts < terms.attempts:
         return "lent", lent(failed, terms.now, terms.lease, terms.consumer), record.due_at
     if terms.dead_letter is None:

@@ -14,7 +14,7 @@ from duerow.stores.mongodb import commands, past
 from duerow.stores.mongodb.documents import PLAIN, record_of
 from duerow.stores.mongodb.plans.lines import IN_LINE, Found, Group, Lines, behind, has_lapsed, is_kept_back
 from duerow.stores.mongodb.work import Work
-from duerow.stores.records import ended_lease, unleased
+from duerow.stores.records import ended_lease, settled, unleased
 
 
 class Taking(Lines):
@@ -136,5 +136,5 @@ def _freed(work: Work, group: Group, priority: int, now: datetime) -> Group:
         return group
     record = work.read(group.found)
     work.note(past.lapsed(record, work.place(record), ended_lease(record, None), False, None))
-    work.put(replace(unleased(record), last_error=ended_lease(record, None)))
+    work.put(replace(settled(record), last_error=ended_lease(record, None)))
     return Group(group.head)

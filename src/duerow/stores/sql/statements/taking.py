@@ -146,17 +146,19 @@ class Taking(Core):
 
     @cached_property
     def put_behind(self) -> OverRows:
-        """Take rows of groups out of the line until it is their turn; a lease on them has ended."""
+        """Take rows of groups out of the line until it is their turn; a turn whose lease ended is over."""
         columns = self.message.c
         error = self.dialect.ended_lease(self.message, self._bound("attempts_in", Integer()))
+        unsettled = columns.leased_until.is_not(None)
 
         def build(given: Any) -> Executable:
             values = {
                 "due_at": null(),
                 "behind_at": columns.due_at,
-                "last_error": case((columns.leased_until.is_not(None), error), else_=columns.last_error),
-                "leased_by": null(),
-                "leased_until": null(),
+                "last_error": case((unsettled, error), else_=columns.last_error),
+                **self._turned,
+                # One that only waits keeps its token: whoever read it may still change it.
+                "token": columns.token + case((unsettled, const(1)), else_=const(0)),
             }
             return self.dialect.change(self.message, [columns.id == given.c.id], values, given=given)
 
