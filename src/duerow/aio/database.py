@@ -73,7 +73,7 @@ async def connect(
     store, connections = await aside.off(lambda: find_backend(target).aopen(target, settings))
     database = Database(store, connections, clock, encryption)
     try:
-        await (database.migrate() if migrate else database.run(store.check))
+        await (database.migrate() if migrate else database.run(store.check, many=aside.MANY))
     except BaseException:
         await database.close()
         raise
@@ -392,7 +392,7 @@ class Database(Charting, Publishing):
 
     async def migrate(self) -> list[str]:
         """Bring the tables up to this version; return the names of the migrations made now."""
-        return await self.run(self.store.migrate)
+        return await self.run(self.store.migrate, many=aside.MANY)  # its statements take long to build
 
     def migration_sql(self) -> str:
         """Return the statements that create the tables, for whoever may run them."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from duerow import translation
 from duerow.message import Draft
@@ -16,6 +16,9 @@ T = TypeVar("T")
 
 Transaction = Callable[[], T]
 """Carries out a transaction, anew each time."""
+
+MANY: Final = 2_000
+"""As on the awaited face, where a call about so many messages does its work in a thread."""
 
 
 def off(work: Callable[[], T]) -> T:

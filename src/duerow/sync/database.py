@@ -74,7 +74,7 @@ def connect(
     store, connections = aside.off(lambda: find_backend(target).open(target, settings))
     database = Database(store, connections, clock, encryption)
     try:
-        (database.migrate() if migrate else database.run(store.check))
+        (database.migrate() if migrate else database.run(store.check, many=aside.MANY))
     except BaseException:
         database.close()
         raise
@@ -393,7 +393,7 @@ class Database(Charting, Publishing):
 
     def migrate(self) -> list[str]:
         """Bring the tables up to this version; return the names of the migrations made now."""
-        return self.run(self.store.migrate)
+        return self.run(self.store.migrate, many=aside.MANY)  # its statements take long to build
 
     def migration_sql(self) -> str:
         """Return the statements that create the tables, for whoever may run them."""
