@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+pytest.register_assert_rewrite("duerow.testing")  # so that a promise that is broken says what it found
+
 pytest_plugins = ["tests.servers.fixtures", "tests.families", "tests.sizes", "duerow.testing.conformance.fixtures"]
 
 # No test depends on how fast the machine is.

@@ -5,7 +5,7 @@ both.
 """
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -160,3 +160,9 @@ def bare_place(mongodb_url: str, client: pymongo.MongoClient[dict[str, Any]]) ->
 def crowd() -> int:
     """How many messages make a large batch: a command's limits are far beyond, and the server is slow."""
     return 150
+
+
+@pytest.fixture
+def in_loop() -> Set[str]:
+    """PyMongo notes which lines of source made a client, when it first connects."""
+    return {"open in open"}

@@ -2,7 +2,7 @@
 
 import shutil
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -68,3 +68,9 @@ def hold(file: Path) -> Hold:
             connection.execute("ROLLBACK")
 
     return holding
+
+
+@pytest.fixture
+def in_loop() -> Set[str]:
+    """Whoever waits for pushes looks into shared memory, which takes less time than to ask a thread to."""
+    return {"connect in AsyncDataVersionListener._changed", "Connection.execute in _data_version"}

@@ -6,24 +6,27 @@ import asyncio
 import json
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable, Iterator
-from itertools import count
-from time import monotonic
-from typing import Final
+import threading
+from collections.abc import Awaitable, Callable, Set
+from contextlib import nullcontext
+from typing import Final, TypeVar
 
 from duerow import Draft, aio
 from duerow.testing.clock import MovableClock, minutes, seconds
 from duerow.testing.conformance.fixtures import Hold, Place
+from duerow.testing.loop_profile import profiled
 from duerow.where import payload
 
-TICK: Final = 0.001
-"""Seconds between two ticks beside each call."""
+LONGEST: Final = 100_000
+"""Function calls that no callback of the loop may make: some ten milliseconds where nothing else runs."""
 
-LONGEST: Final = 0.05
-"""Seconds that no call may keep the ticker waiting."""
+PATIENCE: Final = 60.0
+"""Seconds after which a database that is held is let go, though the loop never went on."""
 
-TRIES: Final = 10
-"""A busy machine stalls every process now and then, but not the same call each time."""
+ROUNDS: Final = 50
+"""Rounds of the loop after which a call waits for the database, if it has to."""
+
+T = TypeVar("T")
 
 Call = Callable[[aio.Queue, aio.Reservation], Awaitable[object]]
 
@@ -60,102 +63,102 @@ READS: Final[dict[str, Call]] = {
 }
 
 
-async def longest_pause(call: Awaitable[object], hold: Hold | None) -> float:
-    """Await a call beside a ticker, the database held meanwhile if that is given; return the longest wait."""
-    ticks = [monotonic()]
+async def stalls(call: Awaitable[object], in_loop: Set[str]) -> dict[str, object]:
+    """Await a call; return what it did in the loop's thread that keeps others waiting.
 
-    async def tick() -> None:
-        while True:
-            await asyncio.sleep(TICK)
-            ticks.append(monotonic())
-
-    ticker = asyncio.create_task(tick())
-    try:
-        if hold is None:
-            await call
-        else:
-            await _while_held(call, hold)
-    finally:
-        ticker.cancel()
-    return max((later - earlier for earlier, later in zip(ticks, [*ticks[1:], monotonic()], strict=True)), default=0.0)
+    Args:
+        call: the call.
+        in_loop: waits that the store's loop makes on purpose.
+    """
+    with profiled() as profile:
+        await call
+    found: dict[str, object] = {wait: times for wait, times in profile.waits.items() if wait not in in_loop}
+    if profile.longest > LONGEST:
+        found["calls at a time"] = profile.longest
+    return found
 
 
-async def _while_held(call: Awaitable[object], hold: Hold) -> None:
-    holding = hold()
-    await asyncio.to_thread(holding.__enter__)
-    try:
-        waiting = asyncio.ensure_future(call)
-        await asyncio.wait([waiting], timeout=2 * LONGEST)  # a call that kept the loop would keep it so long
-    finally:
-        await asyncio.to_thread(holding.__exit__, None, None, None)
-    await waiting
-
-
-async def slow_ones(place: Place, clock: MovableClock, calls: dict[str, Call], hold: Hold | None) -> dict[str, float]:
-    """Return the calls that kept the loop waiting in every one of some tries, with their shortest pause in seconds."""
+async def stalling(
+    place: Place, clock: MovableClock, calls: dict[str, Call], watch: Callable[[Awaitable[object]], Awaitable[T]]
+) -> dict[str, T]:
+    """Make calls one after the other; return what was seen of those of which something was."""
     async with await aio.connect(place.url, clock=clock, migrate=True, **place.settings) as db:
         queue = db.queue("mail", lease=minutes(1))
         await queue.push_many([Draft(number) for number in range(300)])
-
-        def measuring(call: Call) -> Callable[[], Awaitable[float]]:
-            async def once() -> float:
-                await queue.push("hello")
-                [mine] = await queue.reserve_many(1)
-                return await longest_pause(call(queue, mine), hold)
-
-            return once
-
-        pauses = {name: await shortest(measuring(call)) for name, call in calls.items()}
-        return {name: pause for name, pause in pauses.items() if pause > LONGEST}
+        seen: dict[str, T] = {}
+        for name, call in calls.items():
+            await queue.push("hello")
+            [mine] = await queue.reserve_many(1)
+            seen[name] = await watch(call(queue, mine))
+        return {name: one for name, one in seen.items() if one}
 
 
-async def shortest(measure: Callable[[], Awaitable[float]]) -> float:
-    """Measure until nobody was kept waiting, at most so many times; return the shortest pause."""
-    pauses = [await measure()]
-    while min(pauses) > LONGEST and len(pauses) < TRIES:
-        pauses.append(await measure())
-    return min(pauses)
+async def stops_the_loop(call: Awaitable[object], hold: Hold) -> bool:
+    """Await a call while the database is held until the loop has gone on; return whether it never did."""
+    went_on = threading.Event()
+    held = threading.Event()
+
+    def hold_until_it_went_on() -> bool:
+        with hold():
+            held.set()
+            return not went_on.wait(PATIENCE)
+
+    holding = asyncio.create_task(asyncio.to_thread(hold_until_it_went_on))
+    await asyncio.to_thread(held.wait)
+    waiting = asyncio.ensure_future(call)
+    for _ in range(ROUNDS):  # the call has begun, and is as far as it comes
+        await asyncio.sleep(0)
+    went_on.set()
+    await waiting
+    return await holding
 
 
-def test_no_call_keeps_the_event_loop_waiting(place: Place, clock: MovableClock) -> None:
-    assert asyncio.run(slow_ones(place, clock, {**CALLS, **READS}, None)) == {}
+def test_no_call_keeps_the_event_loop_waiting(place: Place, clock: MovableClock, in_loop: Set[str]) -> None:
+    def watch(call: Awaitable[object]) -> Awaitable[dict[str, object]]:
+        return stalls(call, in_loop)
+
+    assert asyncio.run(stalling(place, clock, {**CALLS, **READS}, watch)) == {}
 
 
 def test_a_call_that_waits_for_the_database_lets_the_event_loop_go_on(
     place: Place, clock: MovableClock, hold: Hold | None
 ) -> None:
-    assert asyncio.run(slow_ones(place, clock, CALLS, hold)) == {}
+    def watch(call: Awaitable[object]) -> Awaitable[bool]:
+        return stops_the_loop(call, hold or nullcontext)
+
+    assert asyncio.run(stalling(place, clock, CALLS, watch)) == {}
 
 
 FIRST: Final = """
 import asyncio, json, sys
 from duerow import aio
-from duerow.testing.conformance.event_loop import longest_pause
+from duerow.testing.loop_profile import profiled
 
 url, settings = json.loads(sys.argv[1])
 
 async def connect():
-    async with await aio.connect(url, migrate=True, **settings) as db:
-        await db.queue("first").push("hello")
+    with profiled() as profile:
+        async with await aio.connect(url, migrate=True, **settings) as db:
+            await db.queue("first").push("hello")
+    return profile
 
-print(asyncio.run(longest_pause(connect(), None)))
+profile = asyncio.run(connect())
+print(json.dumps([profile.longest, profile.waits, profile.modules]))
 """
 
 
-def test_the_first_connection_of_a_process_keeps_no_event_loop_waiting(place: Place) -> None:
-    async def first(names: Iterator[str]) -> float:
-        """Everything is new to this process: what it imports, compiles and migrates."""
-        settings = {**place.settings, "prefix": next(names)}
-        command = [sys.executable, "-c", FIRST, json.dumps([place.url, settings])]
-        return float((await asyncio.to_thread(subprocess.run, command, capture_output=True, check=True)).stdout)
-
-    names = (f"first{number}_" for number in count())
-    assert asyncio.run(shortest(lambda: first(names))) <= LONGEST
+def test_the_first_connection_of_a_process_keeps_no_event_loop_waiting(place: Place, in_loop: Set[str]) -> None:
+    # Everything is new to this process: what it imports, compiles and migrates.
+    command = [sys.executable, "-c", FIRST, json.dumps([place.url, {**place.settings, "prefix": "first_"}])]
+    told = subprocess.run(command, capture_output=True, check=True).stdout  # noqa: S603 - its own interpreter
+    longest, waits, modules = json.loads(told)
+    assert longest <= LONGEST
+    assert (waits.keys() - in_loop, modules) == (set(), [])
 
 
-def test_connecting_keeps_no_event_loop_waiting(place: Place, clock: MovableClock) -> None:
+def test_connecting_keeps_no_event_loop_waiting(place: Place, clock: MovableClock, in_loop: Set[str]) -> None:
     async def connect() -> None:
         async with await aio.connect(place.url, clock=clock, migrate=True, **place.settings):
             pass
 
-    assert asyncio.run(shortest(lambda: longest_pause(connect(), None))) <= LONGEST
+    assert asyncio.run(stalls(connect(), in_loop)) == {}

@@ -3,12 +3,13 @@
 place: where the queues of this one test live; empty, not yet migrated.
 begin: opens a transaction as a caller would, for `within=`; None where the store has no `within`.
 hold: makes every writer wait for as long as a block runs; None where nothing can.
+in_loop: waits that the store makes in the thread of the event loop on purpose; none by default.
 crowd: how many messages the tests of large batches push; a store sets it beyond its parameter limits.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 from contextlib import AbstractContextManager, ExitStack, closing
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -175,3 +176,9 @@ def begin() -> Begin | None:
 def hold() -> Hold | None:
     """No way to make writers wait, unless the store's tests give one."""
     return None
+
+
+@pytest.fixture
+def in_loop() -> Set[str]:
+    """Nothing that an awaited call does keeps the event loop waiting, unless the store's tests say so."""
+    return frozenset()

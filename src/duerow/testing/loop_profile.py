@@ -1,0 +1,128 @@
+"""What the thread of an event loop does: how much of it at a time, what it waits for, what it imports and decodes.
+
+A pause measured with a clock tells how busy the machine is. A profile tells the same on every machine.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any, Final
+
+STEP: Final = ("asyncio/events.py", "_run")
+"""Where the loop calls one callback after the other: what it does in one of them, it does at a time."""
+
+OWN_WAIT: Final = "selectors.py"
+"""Where the loop itself waits."""
+
+WAITS: Final = {
+    "Connection.execute",
+    "sleep",
+    "select",
+    "poll.poll",
+    "epoll.poll",
+    "Popen.wait",
+    "waitpid",
+    "wait_c",
+    "open",
+    "open_code",
+    "connect",
+    "Cursor.execute",
+    "Cursor.executemany",
+    "Cursor.executescript",
+    "Cursor.fetchall",
+    "Connection.commit",
+    "getaddrinfo",
+}
+"""Functions in C, by their qualified names, that keep a thread waiting for a file, a server, a name or a time."""
+
+SOCKET_WAITS: Final = {"connect", "accept", "recv", "recv_into", "recvfrom", "send", "sendall"}
+"""Methods of sockets that wait unless the socket was told not to."""
+
+
+class LoopProfile:
+    """What the thread of an event loop did.
+
+    Attributes:
+        longest: most function calls, of Python's and of C's, in one callback of the loop.
+        waits: how often what kept the thread waiting: a function in C, and the function that called it.
+        modules: the files of the modules that were imported.
+        calls: how often each function of Python was called, by its file and name.
+        c_calls: how often each function in C was called, by its qualified name.
+    """
+
+    def __init__(self) -> None:
+        self.longest = 0
+        self.waits: Counter[str] = Counter()
+        self.modules: list[str] = []
+        self.calls: Counter[tuple[str, str]] = Counter()
+        self.c_calls: Counter[str] = Counter()
+        self._step = 0
+
+    def functions_of(self, file: str) -> set[str]:
+        """Return the names of the functions that were called of a file, given the end of its path."""
+        return {name for path, name in self.calls if path.endswith(file)}
+
+    def note(self, frame: FrameType, event: str, function: Any) -> None:
+        """Note one event of the interpreter; see `sys.setprofile`."""
+        if event == "call":
+            self._note_call(frame)
+        elif event == "c_call":
+            self._note_c_call(frame, function)
+
+    def _note_call(self, frame: FrameType) -> None:
+        file, name = frame.f_code.co_filename, frame.f_code.co_name
+        if name == STEP[1] and file.endswith(STEP[0]):
+            self._step = 0
+        self._count()
+        self.calls[file, name] += 1
+        if name == "<module>" and not file.startswith("<"):
+            self.modules.append(file)
+
+    def _note_c_call(self, frame: FrameType, function: Any) -> None:
+        self._count()
+        name = str(getattr(function, "__qualname__", function))
+        self.c_calls[name] += 1
+        caller = frame.f_code
+        if caller.co_filename.endswith(OWN_WAIT):
+            return
+        if name in WAITS or (_waits_by_itself(name, getattr(function, "__self__", None)) and not _starts_thread(frame)):
+            self.waits[f"{name} in {caller.co_qualname}"] += 1
+
+    def _count(self) -> None:
+        self._step += 1
+        self.longest = max(self.longest, self._step)
+
+
+def _waits_by_itself(name: str, subject: Any) -> bool:
+    """Return whether a method of a lock or a socket is about to wait."""
+    kind, _, method = name.rpartition(".")
+    if method in SOCKET_WAITS and hasattr(subject, "gettimeout"):
+        return bool(subject.gettimeout() != 0)
+    if method in {"acquire", "__enter__"} and kind == "lock":
+        return bool(subject.locked())
+    return False
+
+
+def _starts_thread(frame: FrameType | None) -> bool:
+    """Return whether Python itself holds the lock for a moment: it hands work to a thread, or only asks who has it."""
+    names = []
+    while frame is not None and frame.f_code.co_filename.endswith(("threading.py", "concurrent/futures/thread.py")):
+        names.append(frame.f_code.co_qualname)
+        frame = frame.f_back
+    return names[:1] == ["Condition._is_owned"] or bool({"Thread.start", "ThreadPoolExecutor.submit"} & set(names))
+
+
+@contextmanager
+def profiled() -> Iterator[LoopProfile]:
+    """Profile the thread of the running event loop for the length of a block."""
+    profile = LoopProfile()
+    before: Callable[..., Any] | None = sys.getprofile()
+    sys.setprofile(profile.note)
+    try:
+        yield profile
+    finally:
+        sys.setprofile(before)
