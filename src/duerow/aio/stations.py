@@ -3,53 +3,111 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping
+from contextlib import suppress
 from datetime import timedelta
-from typing import Any, Final
+from typing import Any
 
 from duerow.aio.database import Database
 from duerow.aio.worker import Worker
+from duerow.errors import ConfigurationError
 from duerow.message import Message
 from duerow.pipeline import Pipeline, Station
-from duerow.pipeline.pipeline import Until
-from duerow.pipeline.running import LONGEST_SLEEP, check_run, due_now
+from duerow.pipeline.running import NOW, check_run, due_now, next_look
 from duerow.settlement import Settlement
 from duerow.working.pace import Interval
+from duerow.working.shift import Until, check_until
+from duerow.working.signals import signals_of_task, stopped_in_loop_by
 
-_NOW: Final = timedelta(0)
 
+class PipelineWorker:
+    """Runs a pipeline in tasks, a worker for each station; made by `Pipeline.aworker`.
 
-async def run(pipeline: Pipeline, database: Database, until: Until, rehome: Mapping[str, str] | None = None) -> None:
-    """Run rounds: in each, every station with something due has a worker until that station is idle.
+    Args:
+        pipeline: what to run.
+        database: where its queues are.
+        rehome: where the messages of removed stations go; see `Database.declare_pipeline`.
 
     Raises:
-        ConfigurationError: not an awaited database, `until` is neither, or messages would be lost from sight.
-        NotSupported: the store cannot do what forks, splits and joins need.
+        ConfigurationError: not an awaited database.
+        NotSupported: the store cannot do what forks, splits and joins need; or there are frames, which take Spark.
     """
-    check_run(pipeline, database, Database, until)
-    await database.declare_pipeline(pipeline, rehome=rehome)
-    workers = {station.name: _worker(pipeline, station, database) for station in pipeline.consumers}
-    interval = Interval()
-    while True:
-        waits = {station: await _due_in(database, station) for station in workers}
-        if busy := due_now(waits):
-            interval.reset()
-            await _round([workers[station] for station in busy])
-            continue
-        later = [wait for wait in waits.values() if wait is not None]
-        if until == "idle" or not later:
+
+    def __init__(self, pipeline: Pipeline, database: Database, rehome: Mapping[str, str] | None = None) -> None:
+        check_run(pipeline, database, Database)
+        self._pipeline, self._database, self._rehome = pipeline, database, rehome
+        self._workers: dict[str, Worker] = {}
+        self._stops = 0
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._awake = asyncio.Event()
+
+    async def run(self, until: Until = None, *, signals: bool | None = None) -> None:
+        """Declare the pipeline and run it; see `Pipeline.arun`.
+
+        Raises:
+            ConfigurationError: a station was removed that has messages under way; it runs already, or an argument
+                cannot be what it is.
+        """
+        check_until(until)
+        taken = signals_of_task(signals)
+        if self._loop is not None:
+            raise ConfigurationError(f"{self._pipeline} is run by this worker already; make another one")
+        self._loop, self._awake = asyncio.get_running_loop(), asyncio.Event()
+        try:
+            with stopped_in_loop_by(taken, self.stop):
+                await self._run(until)
+        finally:
+            self._workers = {}
+            self._stops, self._loop = 0, None
+
+    def stop(self) -> None:
+        """Ask all its workers to stop, and return at once; asked again, they wait for no handler.
+
+        From any thread, handler or signal. What does not run yet will return as soon as it does.
+        """
+        self._stops += 1
+        if (loop := self._loop) is not None:
+            loop.call_soon_threadsafe(self._tell)
+
+    def _tell(self) -> None:
+        self._awake.set()
+        for worker in self._workers.values():
+            worker.stop()
+
+    async def _run(self, until: Until) -> None:
+        pipeline, database = self._pipeline, self._database
+        await database.declare_pipeline(pipeline, rehome=self._rehome)
+        self._workers = {station.name: _worker(pipeline, station, database) for station in pipeline.consumers}
+        if until is None:
+            if not self._stops:
+                await _work(self._workers.values(), None)
             return
-        await asyncio.sleep(min(min(later).total_seconds(), interval.next(LONGEST_SLEEP)))
+        interval = Interval()
+        while not self._stops:
+            waits = {station: await self._due_in(station) for station in self._workers}
+            if busy := due_now(waits):
+                interval.reset()
+                await _work([self._workers[station] for station in busy], "idle")
+            elif (wait := next_look(waits, until, interval)) is None:
+                return
+            else:
+                await self._sleep(wait)
+
+    async def _due_in(self, station: str) -> timedelta | None:
+        """Return how long until the station's next message is due; None if there is none."""
+        store = self._database.store
+        return await self._database.run(lambda: store.idle([station], NOW))
+
+    async def _sleep(self, seconds: float) -> None:
+        """Wait for so long, or until it is asked to stop."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._awake.wait()
 
 
-async def _due_in(database: Database, station: str) -> timedelta | None:
-    """Return how long until the station's next message is due; None if there is none."""
-    return await database.run(lambda: database.store.idle([station], _NOW))
-
-
-async def _round(workers: Sequence[Worker]) -> None:
-    """Run each worker until it is idle; if one fails, or this is cancelled, stop the others."""
-    tasks = [asyncio.create_task(worker.run(until="idle")) for worker in workers]
+async def _work(workers: Iterable[Worker], until: Until) -> None:
+    """Run workers until each has ended; if one fails, or this is cancelled, cancel the others."""
+    tasks = [asyncio.create_task(worker.run(until)) for worker in workers]
     try:
         await asyncio.gather(*tasks)
     except BaseException:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
-import signal
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any, Final
 
@@ -23,8 +20,7 @@ from duerow.working.processes import pickled
 from duerow.working.queues import Entities, as_queues, dispatching, handlers_of
 from duerow.working.rate import Rate, budget_of, check_rate
 from duerow.working.shift import GRACE, Shift, Terms, Until, check_handler, handlers_at_once, is_async, new_name
-
-SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
+from duerow.working.signals import signals_of_task, stopped_in_loop_by
 
 
 class Worker:
@@ -135,22 +131,27 @@ class Worker:
         self._handlers: Handlers | None = None
         self._change = threading.Lock()
 
-    async def run(self, until: Until = None) -> None:
+    async def run(self, until: Until = None, *, signals: bool | None = None) -> None:
         """Work until SIGTERM or SIGINT, or until `stop` is called.
 
-        In the main thread those two signals are taken for the length of the call. The first one stops the worker:
-        it claims nothing more, gives back what was not begun, and lets running handlers end within the grace. After
-        a second one they are not waited for, and neither if this call is cancelled.
+        The first signal stops the worker: it claims nothing more, gives back what was not begun, and lets running
+        handlers end within the grace. After a second one they are not waited for, and neither if this call is
+        cancelled.
 
         Args:
             until: "idle" returns when nothing is due now and nothing in hand; "empty" when no message with a due time
                 is left, which waits for delayed ones and for those of other workers.
+            signals: whether SIGTERM and SIGINT are taken for the length of the call. Default: those that nobody else
+                handles, if this is awaited by what `asyncio.run` was given, so not in a task beside a server. True:
+                both, in the main thread; several workers share them.
 
         Raises:
-            ConfigurationError: this worker runs already, or `until` is none of these.
+            ConfigurationError: this worker runs already, `until` is none of these, or `signals` is True and this is not
+                the main thread.
             DuerowError: something that trying again does not cure, such as missing tables; what was claimed and not
                 begun has been given back.
         """
+        taken = signals_of_task(signals)
         shift = Shift(self._queue.name, self._terms, until, self._retries, self._queue.database.meter)
         handlers = self._handlers_of(shift)
         if self._entities is not None:
@@ -163,7 +164,7 @@ class Worker:
                 self._stops -= 1
                 handlers.stop()
         try:
-            with _signals(self.stop):
+            with stopped_in_loop_by(taken, self.stop):
                 await handlers.work()
         finally:
             with self._change:
@@ -187,24 +188,6 @@ class Worker:
                 self._stops += 1
             else:
                 self._handlers.stop()
-
-
-@contextmanager
-def _signals(stop: Callable[[], None]) -> Iterator[None]:
-    """Take the signals that ask a process to end, if this is the thread that gets them."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    loop = asyncio.get_running_loop()
-    before = {number: signal.getsignal(number) for number in SIGNALS}
-    for number in SIGNALS:
-        loop.add_signal_handler(number, stop)
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            loop.remove_signal_handler(number)
-            signal.signal(number, handler)
 
 
 def _check(handler: object, processes: int | None) -> None:

@@ -70,7 +70,8 @@ def run(
     url: Url,
     named: Named,
     until: Annotated[
-        Literal["idle", "empty"], typer.Option(help="End when nothing is due now (idle), or nothing will be (empty).")
+        Literal["idle", "empty", "stopped"],
+        typer.Option(help="End when nothing is due now (idle), when nothing will be (empty), or at SIGTERM (stopped)."),
     ] = "idle",
     rehome: Annotated[
         list[str] | None,
@@ -85,7 +86,7 @@ def run(
     log_to_stderr(as_json, verbose)
     pipeline, moves = find_pipeline(named), moves_of(rehome or ())
     with connected(url, prefix, schema) as database:
-        pipeline.run(database, until, rehome=moves)
+        pipeline.run(database, None if until == "stopped" else until, rehome=moves)
 
 
 def find_pipeline(named: str) -> Pipeline:

@@ -5,13 +5,11 @@ from __future__ import annotations
 import importlib
 import logging
 import os
-import signal
 import sys
-import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import partial
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
@@ -22,8 +20,7 @@ from rich.logging import RichHandler
 from duerow.cli.options import PREFIX, AsJson, Prefix, Schema, Url, connected, printable, span
 from duerow.errors import ConfigurationError
 from duerow.sync.worker import Worker
-
-SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
+from duerow.working.signals import signals_of_thread, stopped_by
 
 
 def work(
@@ -78,7 +75,7 @@ def work(
             )
             for name in dict.fromkeys(queues)
         ]
-        with _stopped_by_signals(workers):
+        with stopped_by(signals_of_thread(None), partial(_stop, workers)):
             _run_all(workers, until)
 
 
@@ -147,20 +144,6 @@ def _run_all(workers: Sequence[Worker], until: Literal["idle", "empty"] | None) 
 def _stop(workers: Sequence[Worker]) -> None:
     for worker in workers:
         worker.stop()
-
-
-@contextmanager
-def _stopped_by_signals(workers: Sequence[Worker]) -> Iterator[None]:
-    """Let the signals that ask a process to end stop the workers; asked again, these wait for no handler."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = {number: signal.signal(number, lambda *_: _stop(workers)) for number in SIGNALS}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def log_to_stderr(as_json: bool, verbose: bool) -> None:

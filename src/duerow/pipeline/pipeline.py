@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from duerow.errors import ConfigurationError, NotSupported
 from duerow.pipeline.frame import Frame
@@ -15,9 +15,10 @@ from duerow.store import Capabilities
 
 if TYPE_CHECKING:
     from duerow import aio
+    from duerow.aio import stations as aio_stations
+    from duerow.sync import stations as sync_stations
     from duerow.sync.database import Database
-
-Until = Literal["idle", "empty"]
+    from duerow.working.shift import Until
 
 
 @dataclass(frozen=True)
@@ -105,30 +106,63 @@ class Pipeline:
         onwards = {one.name: set(one.targets) for one in self.stations}
         return station.name in _reachable(station.targets, onwards)
 
-    def run(self, database: Database, until: Until = "idle", *, rehome: Mapping[str, str] | None = None) -> None:
+    def run(
+        self,
+        database: Database,
+        until: Until = "idle",
+        *,
+        rehome: Mapping[str, str] | None = None,
+        signals: bool | None = None,
+    ) -> None:
         """Run the pipeline in this process without Spark, on a plain worker for each station.
 
         Args:
             database: what `duerow.connect` returned.
             until: "idle" returns when nothing is due in the stations' queues; "empty" when no message with a due time
                 is left there, which waits for delayed ones, for sets that wait for parts, and for those of others.
+                None: runs until SIGTERM or SIGINT; to stop it from the program, see `worker`.
             rehome: where the messages of removed stations go; see `Database.declare_pipeline`.
+            signals: whether those signals are taken; see `Worker.run`.
 
         Raises:
             ConfigurationError: a station was removed that has messages under way; not a blocking database.
             NotSupported: the store cannot do what forks, splits and joins need; or there are frames, which take Spark.
         """
-        from duerow.sync.stations import run  # the only words of I/O: for those who want no Spark
-
-        run(self, database, until, rehome)
+        self.worker(database, rehome=rehome).run(until, signals=signals)
 
     async def arun(
-        self, database: aio.Database, until: Until = "idle", *, rehome: Mapping[str, str] | None = None
+        self,
+        database: aio.Database,
+        until: Until = "idle",
+        *,
+        rehome: Mapping[str, str] | None = None,
+        signals: bool | None = None,
     ) -> None:
         """As `run`, on what `duerow.aio.connect` returned; the stations' functions run in threads."""
-        from duerow.aio.stations import run
+        await self.aworker(database, rehome=rehome).run(until, signals=signals)
 
-        await run(self, database, until, rehome)
+    def worker(self, database: Database, *, rehome: Mapping[str, str] | None = None) -> sync_stations.PipelineWorker:
+        """Return what runs the pipeline on plain workers, with the `run` and `stop` of a worker.
+
+        Args:
+            database: what `duerow.connect` returned.
+            rehome: where the messages of removed stations go; see `Database.declare_pipeline`.
+
+        Raises:
+            ConfigurationError: not a blocking database.
+            NotSupported: the store cannot do what forks, splits and joins need; or there are frames, which take Spark.
+        """
+        from duerow.sync.stations import PipelineWorker  # the only words of I/O: for those who want no Spark
+
+        return PipelineWorker(self, database, rehome)
+
+    def aworker(
+        self, database: aio.Database, *, rehome: Mapping[str, str] | None = None
+    ) -> aio_stations.PipelineWorker:
+        """As `worker`, on what `duerow.aio.connect` returned: its `run` is awaited."""
+        from duerow.aio.stations import PipelineWorker
+
+        return PipelineWorker(self, database, rehome)
 
     def mermaid(self) -> str:
         """Return the graph as Mermaid draws it."""

@@ -9,14 +9,16 @@ from typing import Any, Final
 from duerow.errors import ConfigurationError, NotSupported
 from duerow.pipeline.frame import Frame
 from duerow.pipeline.pipeline import Pipeline
+from duerow.working.pace import Interval
 
 LONGEST_SLEEP: Final = 1.0
 """Seconds between two looks at queues whose messages are all due later."""
 
-_NOW: Final = timedelta(0)
+NOW: Final = timedelta(0)
+"""With so long a sleep nobody sleeps: what a store answers is relied on."""
 
 
-def check_run(pipeline: Pipeline, database: Any, face: type[Any], until: object) -> None:
+def check_run(pipeline: Pipeline, database: Any, face: type[Any]) -> None:
     """Raise ConfigurationError unless the pipeline can run on this database of this face; NotSupported: nor on any."""
     if not isinstance(database, face):
         awaited = face.__module__.startswith("duerow.aio")
@@ -29,8 +31,6 @@ def check_run(pipeline: Pipeline, database: Any, face: type[Any], until: object)
             f"{pipeline}: {way}, not {type(database).__module__}.{type(database).__qualname__}; "
             f"use {'run' if awaited else 'arun'}() for that"
         )
-    if until not in ("idle", "empty"):
-        raise ConfigurationError(f"until cannot be {until!r:.80}: say 'idle' or 'empty'")
     if frames := [str(station) for station in pipeline.stations if isinstance(station, Frame)]:
         raise NotSupported(
             f"{pipeline}: {', '.join(frames)} works on data frames of Spark's; run the pipeline there: "
@@ -41,4 +41,18 @@ def check_run(pipeline: Pipeline, database: Any, face: type[Any], until: object)
 
 def due_now(waits: Mapping[str, timedelta | None]) -> list[str]:
     """Return the queues that have something due, given how long until the next message of each is due."""
-    return [queue for queue, wait in waits.items() if wait is not None and wait <= _NOW]
+    return [queue for queue, wait in waits.items() if wait is not None and wait <= NOW]
+
+
+def next_look(waits: Mapping[str, timedelta | None], until: str, interval: Interval) -> float | None:
+    """Return for how many seconds to wait for what is due later; None when the run is at its end.
+
+    Args:
+        waits: how long until the next message of each queue is due.
+        until: "idle" ends when nothing is due now, "empty" when nothing has a due time.
+        interval: what the waits grow by.
+    """
+    later = [wait for wait in waits.values() if wait is not None]
+    if until == "idle" or not later:
+        return None
+    return min(min(later).total_seconds(), interval.next(LONGEST_SLEEP))

@@ -27,6 +27,7 @@ from duerow.working.permits import AwaitChange, Permits, permits_of
 from duerow.working.rate import claiming
 from duerow.working.settling import EndWanted, Freed, Pause, Settle, Settling, WriteCounts
 from duerow.working.shift import Shift
+from duerow.working.signals import LOOK
 from duerow.working.supervising import (
     FETCHER,
     KEEPER,
@@ -219,7 +220,7 @@ class Crew:
 
     def _next_event(self, step: NextEvent) -> Stop | Left | None:
         try:
-            return self._events.get(timeout=step.seconds)
+            return self._events.get(timeout=LOOK if step.seconds is None else min(LOOK, step.seconds))
         except Empty:
             return None
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import signal
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from queue import SimpleQueue
-from types import FrameType
 from typing import Any, Final
 
 from duerow.errors import ConfigurationError
@@ -24,9 +21,8 @@ from duerow.working.processes import pickled
 from duerow.working.queues import Entities, as_queues, dispatching, handlers_of
 from duerow.working.rate import Rate, budget_of, check_rate
 from duerow.working.shift import GRACE, Shift, Terms, Until, check_handler, handlers_at_once, is_async, new_name
+from duerow.working.signals import signals_of_thread, stopped_by
 from duerow.working.supervising import Stop
-
-SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 
 
 class Worker:
@@ -132,28 +128,31 @@ class Worker:
         self._shift: Shift | None = None
         self._running = threading.Lock()
 
-    def run(self, until: Until = None) -> None:
+    def run(self, until: Until = None, *, signals: bool | None = None) -> None:
         """Work until SIGTERM or SIGINT, or until `stop` is called.
 
-        In the main thread those two signals are taken for the length of the call. The first one stops the worker:
-        it claims nothing more, gives back what was not begun, and lets running handlers end within the grace. After
-        a second one they are not waited for.
+        The first signal stops the worker: it claims nothing more, gives back what was not begun, and lets running
+        handlers end within the grace. After a second one they are not waited for.
 
         Args:
             until: "idle" returns when nothing is due now and nothing in hand; "empty" when no message with a due time
                 is left, which waits for delayed ones and for those of other workers.
+            signals: whether SIGTERM and SIGINT are taken for the length of the call. Default: if this is the main
+                thread, which they come to.
 
         Raises:
-            ConfigurationError: this worker runs already, or `until` is none of these.
+            ConfigurationError: this worker runs already, `until` is none of these, or `signals` is True and this is not
+                the main thread.
             DuerowError: something that trying again does not cure, such as missing tables; what was claimed and not
                 begun has been given back.
         """
+        taken = signals_of_thread(signals)
         shift = Shift(self._queue.name, self._terms, until, self._retries, self._queue.database.meter)
         if not self._running.acquire(blocking=False):
             raise ConfigurationError("this worker runs already; make another one of the same queue")
         self._shift = shift
         try:
-            with _signals(self.stop):
+            with stopped_by(taken, self.stop):
                 self._crew(shift).work()
         finally:
             self._shift = None
@@ -175,24 +174,6 @@ class Worker:
         if (shift := self._shift) is not None:
             shift.over = True
         self._events.put(Stop())
-
-
-@contextmanager
-def _signals(stop: Callable[[], None]) -> Iterator[None]:
-    """Take the signals that ask a process to end, if this is the thread that gets them."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def ask(number: int, frame: FrameType | None) -> None:
-        stop()
-
-    before = {number: signal.signal(number, ask) for number in SIGNALS}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 _ELSEWHERE: Final = (

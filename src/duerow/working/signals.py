@@ -1,0 +1,135 @@
+"""The signals that ask a process to end: which workers they stop, and who has them afterwards.
+
+A process has one handler for each signal. So workers that run at the same time share theirs, and a handler that
+somebody else sets meanwhile stays.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from types import FrameType
+from typing import Any, Final
+
+from duerow.errors import ConfigurationError
+
+SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
+
+LOOK: Final = 1.0
+"""Seconds after which the main thread looks whether a signal came just before it began to wait, which wakes nobody."""
+
+_stops: dict[int, list[Callable[[], None]]] = {number: [] for number in SIGNALS}
+_before: dict[int, Any] = {}
+
+
+@contextmanager
+def stopped_by(signals: Sequence[int], stop: Callable[[], None]) -> Iterator[None]:
+    """Have these signals call `stop` for the length of a block, besides that of other blocks; in the main thread."""
+    taken = [number for number in signals if signal.getsignal(number) is not None]  # None: set by no Python, stays
+    for number in taken:
+        handler = signal.signal(number, _ask)
+        if handler is not _ask:
+            _before[number] = handler
+        _stops[number].append(stop)
+    try:
+        yield
+    finally:
+        for number in taken:
+            _stops[number].remove(stop)
+            if not _stops[number] and signal.getsignal(number) is _ask:
+                signal.signal(number, _before[number])
+
+
+@contextmanager
+def stopped_in_loop_by(signals: Sequence[int], stop: Callable[[], None]) -> Iterator[None]:
+    """As `stopped_by`, with `stop` called by the running loop: a signal may have interrupted who holds a lock."""
+    loop = asyncio.get_running_loop()
+    looking: asyncio.TimerHandle | None = None
+
+    def ask() -> None:
+        loop.call_soon_threadsafe(stop)
+
+    def look() -> None:
+        nonlocal looking
+        looking = loop.call_later(LOOK, look)
+
+    look()
+    try:
+        with stopped_by(signals, ask):
+            yield
+    finally:
+        if looking is not None:
+            looking.cancel()
+
+
+def signals_of_thread(wanted: bool | None) -> Sequence[int]:
+    """Return the signals that a worker takes which blocks its thread: None means those that come to this thread.
+
+    Raises:
+        ConfigurationError: they are wanted, and this is not the main thread.
+    """
+    return SIGNALS if _may_take(wanted) else ()
+
+
+def signals_of_task(wanted: bool | None) -> Sequence[int]:
+    """Return the signals that an awaited worker takes.
+
+    Args:
+        wanted: None means those that nobody handles, if this task is what `asyncio.run` was given: only then does the
+            program end with it.
+
+    Raises:
+        ConfigurationError: they are wanted, and this is not the main thread.
+    """
+    if not _may_take(wanted):
+        return ()
+    if wanted:
+        return SIGNALS
+    return [number for number in SIGNALS if _is_free(number)] if _is_main_task() else ()
+
+
+def _may_take(wanted: bool | None) -> bool:
+    if wanted not in (None, True, False):
+        raise ConfigurationError(f"signals is True, False or None, not {wanted!r:.80}")
+    if threading.current_thread() is threading.main_thread():
+        return wanted is not False
+    if wanted:
+        raise ConfigurationError(
+            "signals=True: Python hands signals to the main thread alone, and this is another one; leave signals= out, "
+            "and call stop() from a handler that the main thread sets"
+        )
+    return False
+
+
+def _is_main_task() -> bool:
+    """Return whether the current task is what `asyncio.run` was given.
+
+    Python does not say so, but the handler of Ctrl-C that `asyncio.run` sets names the task that it will cancel.
+    """
+    return _task_of(signal.getsignal(signal.SIGINT)) is asyncio.current_task()
+
+
+def _is_free(number: int) -> bool:
+    """Return whether nobody but Python handles a signal, or another worker does."""
+    handler = signal.getsignal(number)
+    return handler in (signal.SIG_DFL, signal.default_int_handler, _ask) or _task_of(handler) is not None
+
+
+def _task_of(handler: object) -> Any:
+    """Return the task that `asyncio.run` would cancel at Ctrl-C, if this handler is its own or took its place."""
+    if handler is _ask:
+        handler = _before[signal.SIGINT]
+    return handler.keywords.get("main_task") if isinstance(handler, partial) else None
+
+
+def _ask(number: int, frame: FrameType | None) -> None:
+    stops = tuple(_stops[number])
+    for stop in stops:
+        stop()
+    if not stops:  # somebody who had the signal meanwhile has given it back to us, when we had left
+        signal.signal(number, _before[number])
+        signal.raise_signal(number)
