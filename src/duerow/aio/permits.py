@@ -10,12 +10,15 @@ from duerow.aio.queue import Queue
 from duerow.consumer import new_claim
 from duerow.message import Draft
 from duerow.retry import fixed
-from duerow.working.permits import ExtendPermits, GivePermits, MakePermits, TakePermits, permit_queue
+from duerow.working.permits import ExtendPermits, GivePermits, MakePermits, RecallBegun, TakePermits, permit_queue
+from duerow.working.rate import ENTRIES, NoteBegun
 from duerow.working.shift import Shift
 
 
 class PermitDesk:
-    """The queue of a worker's permits.
+    """The queue of a worker's permits, and that of what a rate has allowed: a message for each entry.
+
+    An entry is due when it counts no longer, by the database's clock.
 
     Args:
         shift: the shift that wants them.
@@ -26,7 +29,8 @@ class PermitDesk:
         terms = shift.terms
         name = permit_queue("singleton" if terms.singleton else "concurrency", shift.queues)
         self._queue: Queue = database.queue(name, lease=terms.lease, retry=fixed(timedelta(0)))
-        self._worker = terms.name
+        self._begun: Queue = database.queue(permit_queue("rate", shift.queues))
+        self._worker, self._lease = terms.name, terms.lease
 
     @property
     def actions(self) -> dict[type, Callable[[Any], Any]]:
@@ -36,6 +40,8 @@ class PermitDesk:
             TakePermits: self._take,
             ExtendPermits: self._extend,
             GivePermits: self._give,
+            RecallBegun: self._recall,
+            NoteBegun: self._note,
         }
 
     async def _make(self, step: MakePermits) -> Any:
@@ -51,3 +57,13 @@ class PermitDesk:
         if step.for_good:
             return await self._queue.commit_many(step.reservations)
         return await self._queue.release_many(step.reservations)
+
+    async def _recall(self, step: RecallBegun) -> list[tuple[float, int]]:
+        now = step.permit.until - self._lease
+        entries = await self._begun.find(order="-due_at", limit=10 * ENTRIES)
+        return [((one.due_at - now).total_seconds(), one.payload) for one in entries if one.due_at and one.due_at > now]
+
+    async def _note(self, step: NoteBegun) -> None:
+        if step.new:
+            await self._begun.pop_many(ENTRIES)  # they count no longer
+        await self._begun.push(step.total, key=step.entry, delay=step.span, on_duplicate="replace")

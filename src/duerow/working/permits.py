@@ -52,14 +52,24 @@ class GivePermits(msgspec.Struct, frozen=True):
     for_good: bool = False
 
 
+class RecallBegun(msgspec.Struct, frozen=True):
+    """Look up what began under the rate; answered with pairs: for how many more seconds it counts, and how many.
+
+    Attributes:
+        permit: the one that was taken just now, which says what time it is on the database's clock.
+    """
+
+    permit: Reservation
+
+
 class AwaitChange(msgspec.Struct, frozen=True):
     """Wait for so many seconds, or until the shift changes."""
 
     seconds: float
 
 
-def permit_queue(kind: Literal["singleton", "concurrency"], queues: Sequence[str]) -> str:
-    """Return the name of the queue whose messages are the permits of a worker's queues."""
+def permit_queue(kind: Literal["singleton", "concurrency", "rate"], queues: Sequence[str]) -> str:
+    """Return the name of the queue whose messages are the permits of a worker's queues, or what their rate allowed."""
     name = f"duerow/{kind}/{queues[0]}"
     if len(queues) == 1:
         try:
@@ -86,6 +96,8 @@ class Permits:
         self._held: list[Reservation] = []
         self._since = 0.0  # when the oldest lease began, or all were extended
         self._made = False
+        self._budget = terms.budget if terms.singleton else None
+        self._recalled = False  # whether the budget knows what the worker has begun that held the permit before
         self._allowed = 0
         self._outage = Backoff()
 
@@ -108,6 +120,7 @@ class Permits:
         try:
             yield from self._extend()
             yield from self._take()
+            yield from self._recall()
         except StoreUnavailable as error:
             seconds = min(self._outage.next(), self._lease / 3)
             journal.unavailable("have permits of", error, seconds)
@@ -145,11 +158,20 @@ class Permits:
         if beyond := [one for one in taken if one.message.payload >= self._total]:
             yield GivePermits(beyond, for_good=True)  # there were to be more of them once
 
+    def _recall(self) -> Plan[None]:
+        """Learn what a rate still allows: another worker may have begun some of it."""
+        if self._budget is None or self._recalled or not self._held:
+            return
+        self._budget.recall((yield RecallBegun(self._held[0])))
+        self._recalled = True
+
     def _in_hand(self) -> int:
-        """How many permits are surely ours: none once their lease has ended."""
+        """How many permits are surely ours, and of use: none once their lease has ended."""
         if self._held and monotonic() - self._since >= self._lease:
             self._held = []
-        return len(self._held)
+        if not self._held:
+            self._recalled = False
+        return len(self._held) if self._recalled or self._budget is None else 0
 
     def _allow(self, permits: int) -> Plan[None]:
         """Let the shift claim for so many permits; with fewer than before, give back what was not begun."""

@@ -14,7 +14,16 @@ from duerow.retry import DEFAULT
 from duerow.settlement import Release
 from duerow.store import Refused
 from duerow.working import permits as module
-from duerow.working.permits import AwaitChange, ExtendPermits, GivePermits, MakePermits, Permits, TakePermits
+from duerow.working.permits import (
+    AwaitChange,
+    ExtendPermits,
+    GivePermits,
+    MakePermits,
+    Permits,
+    RecallBegun,
+    TakePermits,
+)
+from duerow.working.rate import Budget
 from duerow.working.shift import Shift, Terms
 
 LEASE = 60.0
@@ -45,6 +54,8 @@ class Office:
         self.given: list[list[int]] = []
         self.lost: set[int] = set()
         self.away = False
+        self.begun: list[tuple[float, int]] = []
+        self.unread = False
         self.until = 1000.0 + 10 * LEASE
         self.at: dict[float, Any] = {}
         monkeypatch.setattr(module, "monotonic", lambda: self.now)
@@ -59,6 +70,10 @@ class Office:
             self.shift.closing = self.now >= self.until
         elif isinstance(step, GivePermits):
             self.given.append([one.message.payload for one in step.reservations])
+        elif isinstance(step, RecallBegun):
+            if self.away or self.unread:
+                raise StoreUnavailable("it is away")
+            return self.begun
         elif isinstance(step, TakePermits | ExtendPermits | MakePermits) and self.away:
             raise StoreUnavailable("it is away")
         elif isinstance(step, TakePermits):
@@ -120,3 +135,32 @@ def test_each_handler_has_a_permit(monkeypatch: pytest.MonkeyPatch) -> None:
     office.work()
     assert [office.room_at(2), office.room_at(8)] == [2, 3]
     assert sorted(office.given[-1]) == [0, 1, 2]
+
+
+def throttled(monkeypatch: pytest.MonkeyPatch) -> tuple[Office, Budget]:
+    """A singleton that may begin 10 messages in 100 seconds."""
+    rate = (10, timedelta(seconds=100))
+    budget = Budget(rate, lambda: office.now)
+    office = Office(monkeypatch, singleton=True, rate=rate, budget=budget)
+    return office, budget
+
+
+def test_a_worker_that_takes_over_counts_what_others_began(monkeypatch: pytest.MonkeyPatch) -> None:
+    office, budget = throttled(monkeypatch)
+    office.begun = [(90.0, 4), (30.0, 5), (500.0, 1)]
+    office.until = office.now + 15
+    office.work()
+    assert budget.room() == 0
+    office.now = 1000 + 30
+    assert budget.room() == 5
+    office.now = 1000 + 100  # also what was begun under a rate with a longer span
+    assert budget.room() == 10
+
+
+def test_as_long_as_nobody_knows_what_others_began_nothing_is_claimed(monkeypatch: pytest.MonkeyPatch) -> None:
+    office, _ = throttled(monkeypatch)
+    office.unread = True
+    office.at[1000 + 30] = lambda: setattr(office, "unread", False)
+    office.work()
+    assert office.room_at(20) == 0
+    assert office.room_at(70) > 0

@@ -10,6 +10,7 @@ import pytest
 
 from duerow import Draft, Message, current, fixed
 from duerow.errors import LeaseLost
+from duerow.testing.clock import MovableClock
 from duerow.testing.workshop import Gate, Workshop, eventually
 
 SOON = timedelta(milliseconds=300)
@@ -170,3 +171,48 @@ def test_permits_beyond_a_lowered_number_are_none(shop: Workshop, monkeypatch: p
     eventually(lambda: seen)
     running.stop()
     running.join()
+
+
+@pytest.mark.parametrize("ended", ["was stopped", "died"])
+def test_a_rate_holds_for_all_singletons_together_that_take_over_from_each_other(
+    timeless: Workshop,
+    clock: MovableClock,
+    ended: str,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setattr("duerow.working.permits.POLL", OFTEN)
+    caplog.set_level("INFO", "duerow.worker")
+    timeless.queue.push_many([Draft(number) for number in range(30)])
+    seen: list[str] = []
+    lease, span = timedelta(minutes=1), timedelta(hours=1)
+
+    async def handle(message: Message) -> None:
+        seen.append(who())
+
+    def begin(name: str) -> Any:
+        return timeless.start(handle, singleton=True, name=name, lease=lease, rate=(10, span), batch=4, concurrency=4)
+
+    def end(running: Any) -> None:
+        if ended == "was stopped":
+            running.stop()
+            running.join()
+        else:  # as far as others can see: its lease ends, and it does not extend it
+            clock.advance(lease)
+
+    def at_work() -> set[str]:
+        return {getattr(one, "worker", "") for one in caplog.records if getattr(one, "permits", 0)}
+
+    first = begin("anna")
+    eventually(lambda: timeless.queue.count() == 20)
+    end(first)
+    second = begin("berta")
+    eventually(lambda: "berta" in at_work())
+    assert second.worker._terms.budget.room() == 0  # so that it claims nothing; who took over without that began 10
+    end(second)
+    clock.advance(span)
+    begin("cora")
+    eventually(lambda: timeless.queue.count() == 10)
+    assert seen == ["anna"] * 10 + ["cora"] * 10
+    entries = timeless.db.queue("duerow/rate/mail").find("due_at is not null")
+    assert sum(one.payload for one in entries if one.due_at and one.due_at > clock.now()) == 10
