@@ -10,11 +10,15 @@ from typing import Final, Protocol, runtime_checkable
 
 from duerow.errors import ConfigurationError
 from duerow.message import check_span
+from duerow.signatures import check_call
 
 RetryFunction = Callable[[int, datetime | None, BaseException | None], timedelta | None]
 """(attempt from 1, when that attempt began, its error) -> delay until the next one, or None to give up."""
 
 DEFAULT_LIMIT: Final = 20
+
+_GIVEN: Final = ("attempt", "started_at", "error")
+"""What a policy is called with."""
 
 
 @runtime_checkable
@@ -212,6 +216,7 @@ def _checked(policy: RetryPolicy | RetryFunction) -> RetryPolicy:
             f"policy is {policy!r}; give bury, snooze(…), fixed(…), exponential(…) or a function of "
             "(attempt, started_at, error)"
         )
+    check_call("a retry policy", policy, *_GIVEN)
     return _Bare(policy)
 
 
@@ -269,6 +274,7 @@ def limited(limit: int, policy: RetryFunction) -> Limited:
         raise ConfigurationError(
             f"policy is {policy!r}; give fixed(…), exponential(…) or a function of (attempt, started_at, error)"
         )
+    check_call("a retry policy", policy, *_GIVEN)
     return Limited(limit, policy)
 
 

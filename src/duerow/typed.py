@@ -24,6 +24,7 @@ from typing_extensions import is_typeddict
 from duerow import codec
 from duerow.codec import BYTES, JSON, MAX_PAYLOAD_BYTES, SEALED, Encoded
 from duerow.errors import CodecError, ConfigurationError
+from duerow.signatures import check_call
 
 T = TypeVar("T")
 
@@ -336,6 +337,7 @@ def _upgrades(kind: str, upgrades: Upgrades | None) -> dict[str, list[_Upgrade]]
     for takes, function in (upgrades or {}).items():
         if not callable(function):
             raise ConfigurationError(f"the upgrade from {takes!r:.80} to {kind} is {function!r:.80}, not a function")
+        check_call(f"the upgrade from {takes!r:.80} to {kind}", function, "payload")
         if isinstance(takes, str):
             by_kind.setdefault(takes, []).append(_Upgrade(None, function))
         else:

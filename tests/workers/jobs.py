@@ -108,3 +108,7 @@ def shipped(message: Message) -> Move:
 def unrun(message: Message) -> object:
     """Return what a handler with a yield in it gives when it is called."""
     return (Move("done") for _ in range(1))
+
+
+def none() -> None:
+    """Take no message, by mistake."""

@@ -19,7 +19,17 @@ from duerow.working.middleware import Middleware, around
 from duerow.working.processes import pickled
 from duerow.working.queues import Entities, as_queues, dispatching, handlers_of
 from duerow.working.rate import Rate, budget_of, check_rate
-from duerow.working.shift import GRACE, Shift, Terms, Until, check_handler, handlers_at_once, is_async, new_name
+from duerow.working.shift import (
+    GRACE,
+    Shift,
+    Terms,
+    Until,
+    check_handler,
+    given_to,
+    handlers_at_once,
+    is_async,
+    new_name,
+)
 from duerow.working.signals import signals_of_task, stopped_in_loop_by
 
 
@@ -97,8 +107,9 @@ class Worker:
         self._entities = entities = queue if isinstance(queue, Entities) else None
         queues = as_queues(queue if entities is None else entities.line, Queue, _ELSEWHERE)
         handlers = handlers_of(handler, queues)
+        given = given_to(entities is not None, whole_batch, transactional)
         for one in handlers.values():
-            _check(one, processes)
+            _check(one, processes, given)
         innermost = dispatching(handlers)
         if entities is not None:
             by_permit = singleton is True or cluster_concurrency is not None
@@ -190,8 +201,8 @@ class Worker:
                 self._handlers.stop()
 
 
-def _check(handler: object, processes: int | None) -> None:
-    check_handler(handler)
+def _check(handler: object, processes: int | None, given: Sequence[str]) -> None:
+    check_handler(handler, *given)
     if processes is not None and is_async(handler):
         raise ConfigurationError(f"{handler!r:.120} is an async function; processes= takes plain functions")
 

@@ -8,12 +8,16 @@ from typing import Any
 from duerow.errors import ConfigurationError
 from duerow.message import Message
 from duerow.settlement import LEFT, Release, Rollback
+from duerow.signatures import check_call
 from duerow.working.attempt import current
 
 
 def check_on_done(on_done: Any) -> Any:
     """Return what becomes of rows that are done, or raise ConfigurationError."""
-    if on_done in ("keep", "delete") or callable(on_done):
+    if callable(on_done):
+        check_call("on_done", on_done, "row", "session")
+        return on_done
+    if on_done in ("keep", "delete"):
         return on_done
     raise ConfigurationError(f"on_done is 'keep', 'delete' or a function of (row, session), not {on_done!r:.80}")
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import msgspec
 from msgspec import UNSET
@@ -105,6 +105,7 @@ class Frame(Station):
         ConfigurationError: as for Station; or `to`, `schema` or `batch` cannot be.
     """
 
+    given: ClassVar[str] = "frame"
     to: str | Sequence[str] | Mapping[str, str]
     _: KW_ONLY
     rowwise: bool = False

@@ -12,7 +12,7 @@ from dataclasses import KW_ONLY, dataclass, field
 from datetime import timedelta
 from functools import lru_cache
 from math import isfinite
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import msgspec
 
@@ -25,6 +25,7 @@ from duerow.payloads import Payloads, Sealing
 from duerow.pipeline.graph import SETS, Node
 from duerow.pipeline.stations import DROPPED, Drop, Station, check_name
 from duerow.settlement import DONE, Bury, Close, Commit, Gather, Move, Retry, Settlement
+from duerow.signatures import check_call
 from duerow.translation import HOPS, hops
 from duerow.typed import Declared
 from duerow.working.rate import Rate
@@ -77,6 +78,7 @@ class Join(Station):
         ConfigurationError: as for Station; or `by`, `count`, `complete`, `limit` or `late` cannot be.
     """
 
+    given: ClassVar[str] = "messages"
     to: str
     _: KW_ONLY
     by: str | where.Field | Callable[[Message], Any]
@@ -114,6 +116,7 @@ class Join(Station):
             raise ConfigurationError(
                 f"{self}: by is {by!r:.80}; it is a field such as 'payload.order', or a plain function of a message"
             )
+        check_call(f"{self}: by", by, "message")
         return None
 
     def _check_completion(self) -> None:
@@ -128,6 +131,8 @@ class Join(Station):
         complete: object = self.complete
         if complete is not None and (not callable(complete) or is_async(complete)):
             raise ConfigurationError(f"{self}: complete is {complete!r:.80}; it is a plain function of the parts")
+        if complete is not None:
+            check_call(f"{self}: complete", complete, "parts")
 
     @property
     def sets(self) -> str:

@@ -26,6 +26,7 @@ from duerow.payloads import Sealing
 from duerow.pipeline.graph import Node
 from duerow.retry import DEFAULT, RetryFunction, RetryPolicy, as_policy
 from duerow.settlement import DONE, Bury, Commit, Gather, Move, Retry, Settlement, decide, mistake
+from duerow.signatures import check_call
 from duerow.translation import HOPS, hops
 from duerow.working.rate import Rate, check_rate
 from duerow.working.shift import is_async, is_generator
@@ -87,6 +88,8 @@ class Station(ABC):
     remember_keys: timedelta | None = None
     iterates: ClassVar[bool] = False
     """Whether what the function returns is gone through, so that it may be a generator."""
+    given: ClassVar[str] = "message"
+    """What the function is called with."""
     policy: RetryPolicy = field(init=False, repr=False, compare=False)
     """What `retry` stands for."""
 
@@ -101,6 +104,7 @@ class Station(ABC):
                 f"{self}: {self.function!r:.80} is a generator function, of which a call runs nothing; it returns what "
                 "it has to give"
             )
+        check_call(f"the function of {self}", self.function, self.given)
         object.__setattr__(self, "policy", as_policy(self.retry))
         check_span(f"lease of {self}", self.lease, SHORTEST_LEASE)
         keeping(self.history, self.remember_keys)

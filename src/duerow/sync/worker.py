@@ -20,7 +20,17 @@ from duerow.working.middleware import Middleware, around
 from duerow.working.processes import pickled
 from duerow.working.queues import Entities, as_queues, dispatching, handlers_of
 from duerow.working.rate import Rate, budget_of, check_rate
-from duerow.working.shift import GRACE, Shift, Terms, Until, check_handler, handlers_at_once, is_async, new_name
+from duerow.working.shift import (
+    GRACE,
+    Shift,
+    Terms,
+    Until,
+    check_handler,
+    given_to,
+    handlers_at_once,
+    is_async,
+    new_name,
+)
 from duerow.working.signals import signals_of_thread, stopped_by
 from duerow.working.supervising import Stop
 
@@ -94,8 +104,9 @@ class Worker:
         entities = queue if isinstance(queue, Entities) else None
         queues = as_queues(queue if entities is None else entities.line, Queue, _ELSEWHERE)
         handlers = handlers_of(handler, queues)
+        given = given_to(entities is not None, whole_batch, transactional)
         for one in handlers.values():
-            _check(one)
+            _check(one, given)
         innermost = dispatching(handlers)
         if entities is not None:
             by_permit = singleton is True or cluster_concurrency is not None
@@ -182,7 +193,7 @@ _ELSEWHERE: Final = (
 )
 
 
-def _check(handler: object) -> None:
-    check_handler(handler)
+def _check(handler: object, given: Sequence[str]) -> None:
+    check_handler(handler, *given)
     if is_async(handler):
         raise ConfigurationError(f"{handler!r:.120} is an async function; give it to duerow.aio.Worker")

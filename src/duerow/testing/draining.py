@@ -248,5 +248,5 @@ def _checked(handlers: Mapping[Any, Any], face: type) -> list[tuple[Any, Any]]:
             raise ConfigurationError(f"drain takes queues of duerow and adrain those of duerow.aio, not {queue!r:.80}")
         if not callable(handler):
             raise ConfigurationError(f"the handler of {queue!r} is {handler!r:.80}, which cannot be called")
-        check_handler(handler)
+        check_handler(handler, "message")
     return list(handlers.items())

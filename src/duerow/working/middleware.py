@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from duerow.errors import ConfigurationError
+from duerow.signatures import check_call
 from duerow.working.shift import is_async, is_generator
 
 CallNext = Callable[[Any], Any]
@@ -39,6 +40,7 @@ def around(handler: Callable[..., Any], middleware: object, awaited: bool) -> Ca
                 f"the middleware {layer!r:.120} is a generator function, of which a call runs nothing; it calls "
                 "call_next and returns what that returned"
             )
+        check_call("middleware", layer, "message", "call_next")
         if not awaited and is_async(layer):
             raise ConfigurationError(
                 f"the middleware {layer!r:.120} is an async function; give it to duerow.aio.Worker"

@@ -15,6 +15,7 @@ from duerow.message import check_span
 from duerow.meter import Meter
 from duerow.retry import DEFAULT, RetryPolicy
 from duerow.settlement import DONE, Move, Settlement, decide, mistake
+from duerow.signatures import check_call
 from duerow.store import Capabilities
 from duerow.working.attempt import Attempt
 from duerow.working.hand import Ended, Hand, Slot
@@ -312,8 +313,8 @@ def _called(handler: object) -> tuple[object, object]:
     return handler, getattr(type(handler), "__call__", None)  # noqa: B004 - not whether it can be called
 
 
-def check_handler(handler: object) -> None:
-    """Raise ConfigurationError unless it can be called, and a call runs it."""
+def check_handler(handler: object, *given: str) -> None:
+    """Raise ConfigurationError unless it can be called, with such arguments, and a call runs it."""
     if not callable(handler):
         raise ConfigurationError(f"a handler is a function of one message, not {handler!r:.80}")
     if is_generator(handler):
@@ -321,3 +322,13 @@ def check_handler(handler: object) -> None:
             f"{handler!r:.120} is a generator function, of which a call runs nothing; return the outcome instead of "
             "yielding it"
         )
+    check_call("the handler", handler, *given)
+
+
+def given_to(entities: bool, whole_batch: bool, transactional: bool) -> Sequence[str]:
+    """Return what a handler is called with."""
+    if entities:
+        return ("rows" if whole_batch else "row", "session")
+    if whole_batch:
+        return ("messages",)
+    return ("message", "connection") if transactional else ("message",)

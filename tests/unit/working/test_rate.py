@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from duerow.errors import StoreUnavailable
 from duerow.plan import run
 from duerow.retry import DEFAULT
 from duerow.working.claiming import Reserve, Sleep
 from duerow.working.pace import Pace
-from duerow.working.rate import Budget, Throttled
+from duerow.working.rate import Budget, Entries, NoteBegun, Throttled
 from duerow.working.shift import Shift, Terms
 
 
@@ -89,3 +90,45 @@ def test_nothing_is_claimed_ahead_of_the_handlers() -> None:
     for _ in range(1000):
         pace.note(0.000_01)
     assert pace.most == 4
+
+
+def test_a_singleton_writes_down_what_it_begins_before_any_handler_sees_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    terms = Terms(
+        batch=10,
+        concurrency=4,
+        lease=timedelta(minutes=1),
+        retry=DEFAULT,
+        timeout=None,
+        poll=None,
+        grace=timedelta(0),
+        name="anna",
+        rate=(100, timedelta(seconds=50)),
+        singleton=True,
+    )
+    shift = Shift("mail", terms, None)
+    time = Time()
+    claiming = Throttled(shift, Budget(terms.rate, time))  # type: ignore[arg-type]
+    claiming._entries = Entries(timedelta(seconds=50), time)
+    claiming._hand.take_in = lambda reservations, since: reservations  # type: ignore[method-assign, assignment, return-value]
+    monkeypatch.setattr(shift.journal, "fetched", lambda attempts: None)
+    away = [False, True, False, False]  # the second time it is written down the database is away
+    noted: list[NoteBegun] = []
+
+    def carry_out(step: Any) -> Any:
+        if isinstance(step, Reserve):
+            return [object()] * step.limit
+        if isinstance(step, NoteBegun):
+            noted.append(step)
+            if away.pop(0):
+                raise StoreUnavailable("it is away")
+        return isinstance(step, Sleep)
+
+    run(claiming.next(3), carry_out)
+    assert [(one.total, one.new) for one in noted] == [(3, True)]
+    time.now += 0.4
+    run(claiming.next(2), carry_out)
+    assert [(one.total, one.new) for one in noted] == [(3, True), (5, False), (5, False)]
+    time.now += 0.1  # a hundredth of the span is over
+    run(claiming.next(4), carry_out)
+    assert (noted[-1].total, noted[-1].new) == (4, True)
+    assert len({one.entry for one in noted}) == 2
