@@ -7,9 +7,10 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine
-from sqlalchemy.orm import Session
+from sqlalchemy import Engine, create_engine
+from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
 
+from duerow.entity import EntityQueue, QueueState, queue_state
 from tests.entity.models import Bill, Document, Letter, Page
 from tests.entity.modes import MODES, of_each
 
@@ -71,3 +72,33 @@ def test_a_state_of_an_heir_is_a_queue_of_its_rows_alone(
     assert sorted(seen) == [f"{model.__name__} mine"] * 3 + [f"{model.__name__} other"]
     assert queue.count(Document.text == "posted", status="done") == 4
     assert open_queue(Document.sending, clock=None).stats().ready == 3
+
+
+def test_the_first_object_of_a_program_may_be_of_a_class_that_inherits_its_state() -> None:
+    class Base(DeclarativeBase):  # of its own, so that no other test's objects have had SQLAlchemy configure it
+        pass
+
+    class Paper(Base):
+        __tablename__ = "paper"
+        __mapper_args__ = {"polymorphic_on": "kind", "polymorphic_identity": "paper"}  # noqa: RUF012
+        id: Mapped[int] = mapped_column(primary_key=True)
+        kind: Mapped[str]
+        sending: Mapped[QueueState] = queue_state("sending")
+
+    class Slip(Paper):
+        __mapper_args__ = {"polymorphic_identity": "slip"}  # noqa: RUF012
+
+    first = Slip()
+    assert (first.sending.status, first.sending.due_at) == ("new", None)
+    first.sending.schedule()
+
+    class Late(Paper):  # declared when others were configured already
+        __mapper_args__ = {"polymorphic_identity": "late"}  # noqa: RUF012
+
+    second = Late()
+    second.sending.schedule()
+    engine = create_engine("sqlite://")
+    Base.metadata.create_all(engine)
+    with Session(engine) as session, session.begin():
+        session.add_all([first, second])
+    assert EntityQueue(Paper.sending, engine).count(by=Paper.kind) == {"slip": 1, "late": 1}

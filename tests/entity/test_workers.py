@@ -114,6 +114,25 @@ def test_what_a_handler_does_to_its_own_row_stands_and_what_it_has_undone_does_n
 
 
 @pytest.mark.parametrize("mode", MODES)
+def test_a_row_that_is_done_shows_no_error_of_an_attempt_that_failed_before(
+    work: Any, add: Any, look: Any, open_queue: Any, mode: str
+) -> None:
+    well, badly = add("well", "badly")
+    tries: list[int] = []
+
+    async def handle(row: Mail, session: Any) -> None:
+        tries.append(row.id)
+        if row.id == badly or tries.count(row.id) == 1:
+            raise ValueError("no line")
+
+    work(of_each(handle, mode), retry=limited(2, fixed(timedelta(0))), **MODES[mode])
+    assert (look(well).sending.status, look(well).sending.attempts, look(well).sending.failure) == ("done", 2, None)
+    assert (look(badly).sending.status, look(badly).sending.failure.message) == ("dead", "ValueError: no line")
+    # What an operator asks for who looks for what failed.
+    assert [row.id for row in open_queue().find(Mail.sending.last_error.is_not(None))] == [badly]
+
+
+@pytest.mark.parametrize("mode", MODES)
 def test_what_somebody_else_changed_or_deleted_after_the_claim_is_left_alone(
     work: Any, add: Any, look: Any, engine: Engine, mode: str
 ) -> None:

@@ -206,6 +206,9 @@ class QueueStateProperty(Composite[QueueState]):
         key = self.key
 
         def begin(entity: Any, args: Any, given: dict[str, Any]) -> None:
+            # SQLAlchemy configures mappers at the first object as well, but of a model that inherits after this.
+            if not (mapped := entity._sa_instance_state.mapper).configured:
+                mapped.registry.configure(cascade=True)
             if key not in given:
                 setattr(entity, key, QueueState())
 

@@ -9,7 +9,7 @@ JOIN sms_message ON sms_message.id = given.id AND sms_message.sending_token = gi
 FOR UPDATE;
 SET STATEMENT sql_safe_updates = 0, sql_mode = CONCAT(@@sql_mode, ',SIMULTANEOUS_ASSIGNMENT,STRICT_ALL_TABLES')
 FOR UPDATE sms_message FORCE INDEX (PRIMARY)
-SET sms_message.sending_status = 'done', sms_message.sending_due_at = NULL, sms_message.sending_finished_at =
-    CAST(:told AS DATETIME(6)), sms_message.sending_token = sms_message.sending_token + 1,
-    sms_message.sending_leased_by = NULL, sms_message.sending_leased_until = NULL
+SET sms_message.sending_status = 'done', sms_message.sending_due_at = NULL, sms_message.sending_last_error = NULL,
+    sms_message.sending_finished_at = CAST(:told AS DATETIME(6)), sms_message.sending_token =
+    sms_message.sending_token + 1, sms_message.sending_leased_by = NULL, sms_message.sending_leased_until = NULL
 WHERE sms_message.id IN :found

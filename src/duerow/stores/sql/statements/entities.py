@@ -169,7 +169,8 @@ class EntityStatements(Statements):
             if self.deletes:
                 names = (*self.identity.names, "token")
                 return self.dialect.remove(self.message, given, names, self._untouched, [*self._ids, columns.token])
-            return self._turn(given, status=const("done"), due_at=null(), **self._finished(self.now))
+            done = {"status": const("done"), "due_at": null(), "last_error": null()}  # what went well shows no error
+            return self._turn(given, **done, **self._finished(self.now))
 
         return self._over(RECEIPT, build)
 
