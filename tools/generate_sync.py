@@ -18,6 +18,7 @@ import unasync
 SOURCE = Path(__file__).parent.parent / "src" / "duerow"
 GENERATED = (
     "batching.py",
+    "kinds.py",
     "copying.py",
     "charting.py",
     "database.py",

@@ -12,7 +12,7 @@ from duerow import histogram
 from duerow.histogram import Buckets
 from duerow.message import Message
 from duerow.meter import MINUTE, Tally
-from duerow.store import Counted, Counters, Inspection, Record, Totals
+from duerow.store import Consumer, Counted, Counters, Inspection, Totals
 
 CAP: Final = 10_000
 """How far `stats` counts unless told to count all."""
@@ -179,7 +179,7 @@ def reasons(seen: Inspection, message: Message, limit: int | None) -> list[Reaso
     """
     found = reasons_of_its_own(seen, message, limit)
     if message.status not in ("done", "dead"):
-        found += [*_of_its_group(seen.blocker, seen.now), *_of_its_queue(seen, message)]
+        found += [*_of_its_group(seen), *_of_its_queue(seen, message)]
     return found or [_ready(message)]
 
 
@@ -219,7 +219,8 @@ def _of_its_own(seen: Inspection, message: Message, limit: int | None) -> list[R
     return []
 
 
-def _of_its_group(blocker: Record | None, now: datetime) -> list[Reason]:
+def _of_its_group(seen: Inspection) -> list[Reason]:
+    blocker, now = seen.blocker, seen.now
     if blocker is None:
         return []
     lease = blocker.leased_until
@@ -229,6 +230,9 @@ def _of_its_group(blocker: Record | None, now: datetime) -> list[Reason]:
         state = ", and that was stopped"
     else:
         state = f", and that is due at {_time(blocker.due_at)} UTC" if blocker.due_at > now else ", and that is due"
+    here = _consumers(seen, blocker.queue)
+    if here and not _is_known(blocker.kind, here):
+        state += f"; no consumer seen knows its kind {blocker.kind!r}"
     text = f"message {blocker.id} of its group {blocker.group!r} goes before it{state}"
     return [Reason("group-blocked", text, until=blocker.due_at, by=blocker.id)]
 
@@ -237,13 +241,22 @@ def _of_its_queue(seen: Inspection, message: Message) -> list[Reason]:
     found: list[Reason] = []
     if seen.paused:
         found.append(Reason("paused", f"queue {message.queue!r} is paused until somebody resumes it"))
-    here = [one for one in seen.consumers if message.queue in one.queues and seen.now - one.seen_at <= SEEN]
+    here = _consumers(seen, message.queue)
     if not here:
         found.append(Reason("no-consumer", f"no consumer of queue {message.queue!r} was seen in the last {_SEEN} s"))
-    elif not any(message.kind in one.kinds for one in here):
+    elif not _is_known(message.kind, here):
         names = ", ".join(sorted(one.name for one in here)[:5])
         found.append(Reason("unknown-kind", f"no consumer seen knows payloads of kind {message.kind!r}: {names}"))
     return found
+
+
+def _consumers(seen: Inspection, queue: str) -> list[Consumer]:
+    """Return the consumers of a queue that were seen a moment ago."""
+    return [one for one in seen.consumers if queue in one.queues and seen.now - one.seen_at <= SEEN]
+
+
+def _is_known(kind: str, consumers: Sequence[Consumer]) -> bool:
+    return any(kind in one.kinds for one in consumers)
 
 
 def _time(moment: datetime) -> str:

@@ -4,6 +4,7 @@ import json
 import signal
 import subprocess
 import sys
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
@@ -149,3 +150,21 @@ def test_a_worker_takes_a_heartbeat_that_its_lease_outlasts(shop: Path, url: str
     done = run("worker", "shop:ship", *options, "--heartbeat", "0.5", cwd=shop)
     assert done.returncode == 0, done.stderr
     assert (shop / "shipped-orders-a").exists()
+
+
+def test_a_worker_that_does_not_know_the_kind_of_messages_leaves_them_and_its_exit_code_says_so(
+    shop: Path, url: str, database: Database
+):
+    @dataclass
+    class OrderPlaced:
+        n: int
+
+    database.queue("orders", payload=OrderPlaced).push(OrderPlaced(1))
+    database.queue("orders").push("a")
+    done = run("worker", "shop:ship", "orders", "--until", "idle", "--json", "--db", url, cwd=shop)
+    assert done.returncode == 3
+    assert (shop / "shipped-orders-a").exists()
+    [line] = [line for line in map(json.loads, done.stderr.splitlines()) if line["level"] == "error"]
+    assert (line["kinds"], line["count"], line["queue"]) == (["OrderPlaced"], 1, "orders")
+    [left] = database.queue("orders").find()
+    assert (left.status, left.attempts, left.leased_by) == ("new", 0, None)

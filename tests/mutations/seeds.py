@@ -158,7 +158,7 @@ MEMORY = [
     Mutation("the token of a turn is not tested", STEPS, "lent_on", " and record.token == receipt.token", ""),
     Mutation(
         "the newest due message comes first",
-        STEPS, "_in_turn", "yield from state.due(queue, now)", "yield from reversed(list(state.due(queue, now)))",
+        STEPS, "_in_turn", "record in state.due(queue, now) if", "record in reversed(list(state.due(queue, now))) if",
     ),
     Mutation("of a group nobody waits for those before it", STATE, "has_turn", "[0] == record.id", "[0] >= 0"),
     Mutation(

@@ -170,6 +170,12 @@ OPERATIONS: Final = [
     ),
     Operation("reserve", lambda store, _: store.reserve(QUEUE, 200, MINUTE, 20, "c"), 200, {*LINES, ID, GROUP, TURN}),
     Operation(
+        "reserve of some kinds",
+        lambda store, _: store.reserve(QUEUE, 200, MINUTE, 20, "c", kinds=("json", "bytes")),
+        200,
+        {*LINES, ID, GROUP, TURN},
+    ),
+    Operation(
         "reserve of groups",
         lambda store, _: store.reserve(GROUPS, 200, MINUTE, 20, "c"),
         200,

@@ -73,6 +73,14 @@ SHIPMENT = Table(
 
 add_indexes(SHIPMENT, "sending")
 
+OF_KINDS: dict[str, tuple[bool, ...]] = {
+    "reserve": (False,),
+    "lend_unread": (False,),
+    "pop": (False,),
+    "pick": (True, False),
+}
+"""Statements that may look at some kinds alone, and what else they are told."""
+
 FLAGS = {"pick": ("grouped", "from_floor"), "publish": ("keyed", "grouped")}
 """What the parameters of a statement that takes several say when they are true."""
 
@@ -100,8 +108,9 @@ def of_rows(ours: Any, dialect: Dialect) -> dict[str, Statement]:
     of_one = ("sms_message", Key("id", BigInteger()))
     of_two = (SHIPMENT.name, *keys_of("shipment", SHIPMENT.primary_key))
     keeps, deletes = over(*of_one), over(*of_one, deletes=True)
-    over_rows = ("commit", "roll_back", "bury", "release", "extend", "kept", "next_due", "named")
+    over_rows = ("commit", "roll_back", "bury", "release", "extend", "kept", "named")
     found = {name: getattr(keeps, name).alike(frozenset()) for name in over_rows}
+    found["next_due"] = keeps.next_due().alike(frozenset())
     found["commit-deletes"] = deletes.commit.alike(frozenset())
     found["commit-deletes-key_of_two"] = over(*of_two, deletes=True).commit.alike(frozenset())
     found["extend-key_of_two"] = over(*of_two).extend.alike(frozenset())
@@ -129,6 +138,10 @@ def statements(of: Statements) -> dict[str, Statement]:
                 statement = statement.alike(frozenset())
             if isinstance(statement, Statement):
                 found[name] = statement
+    for name, flags in OF_KINDS.items():
+        found[f"{name}-of_kinds"] = getattr(of, name)(*flags, 2)
+    for label, kinds in (("next_due", 0), ("next_due-of_kinds", 2)):
+        found[label] = of.next_due(kinds).alike(frozenset())
     where = parse(
         "payload.companyId = 3345 and not attempts > 3 or headers.\"x\" like 'a%' and status in ('new', 'error')"
     )

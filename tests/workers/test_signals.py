@@ -28,8 +28,10 @@ PAGE = Path(__file__).parents[2] / "docs/how-to/workers.md"
 
 @pytest.fixture(autouse=True)
 def handlers() -> Iterator[None]:
-    """Gives the signals back as they were, whatever a test does."""
+    """Has each test begin with Python's own handlers, and gives the signals back as they were."""
     before = {number: signal.getsignal(number) for number in SIGNALS}
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     for number, handler in before.items():
         signal.signal(number, handler)
@@ -74,6 +76,13 @@ def test_a_worker_awaited_by_the_program_takes_the_signals_and_gives_them_back()
         assert now() == before
 
     asyncio.run(main())
+
+
+def test_a_worker_of_a_program_in_the_background_where_ctrl_c_is_ignored_takes_the_other_signal() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    seen = asyncio.run(seen_in_a_run(lambda worker: worker.run("idle")))
+    assert seen[0] is not signal.SIG_DFL
+    assert seen[1] is signal.SIG_IGN
 
 
 def test_a_worker_awaited_by_the_program_leaves_alone_what_another_one_handles() -> None:

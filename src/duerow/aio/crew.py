@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
 from datetime import timedelta
+from functools import partial
 from importlib.metadata import version
 from inspect import isawaitable
 from time import monotonic
@@ -44,7 +45,7 @@ from duerow.working.supervising import (
     Supervising,
     TurnsEnded,
 )
-from duerow.working.ticking import TICKER, Maintain, Present, Prune, Rest, TellDifferences, Ticking
+from duerow.working.ticking import TICKER, LookForUnknown, Maintain, Present, Prune, Rest, TellDifferences, Ticking
 
 PATIENCE: Final = 1.0
 """Seconds that cancelled handlers have to clean up before `run` returns without them."""
@@ -237,6 +238,7 @@ class Office:
             Prune: lambda step: self._queue.database.prune(batches=1),
             Present: lambda step: self._present(),
             TellDifferences: lambda step: self._queue.tell_differences(),
+            LookForUnknown: lambda step: self._queue.look_for_unknown(),
             Rest: lambda step: _within(step.seconds, self._over.wait()),
             TurnsEnded: self._turns_ended,
             NextEvent: self._next_event,
@@ -339,12 +341,14 @@ class Office:
     async def _present(self) -> None:
         database, queue = self._queue.database, self._queue
         name = consumer_name(self._shift.terms.name)
-        await database.run(lambda: database.store.note_consumer(name, queue.names, queue.kinds, version("duerow")))
+        for names, kinds in queue.kinds_of.items():
+            its = name if len(queue.kinds_of) == 1 else f"{name}/{names[0]}"
+            await database.run(partial(database.store.note_consumer, its, names, kinds, version("duerow")))
         await database.write_counts()
 
     async def _next_due(self, step: NextDue) -> timedelta | None:
         database, names = self._queue.database, self._shift.queues
-        return await database.run(lambda: database.store.idle(names, step.sleep))
+        return await database.run(lambda: database.store.idle(names, step.sleep, self._queue.only))
 
     async def _settle(self, step: Settle) -> list[Refused]:
         return await self._queue.settle(step.pairs)

@@ -18,6 +18,7 @@ from duerow import reservation as core
 from duerow.aio import aside
 from duerow.aio.batching import Lending
 from duerow.aio.defining import Defining
+from duerow.aio.kinds import Kinds
 from duerow.aio.looking import Looking, P
 from duerow.aio.operating import Operating
 from duerow.aio.recalling import Recalling
@@ -109,7 +110,7 @@ class Reservation(core.Reservation[P], Generic[P], frozen=True, gc=False):
         await self.queue.move(self, to, payload, within=within, **options)
 
 
-class Queue(Looking[P], Recalling[P], Operating, Defining, Lending):
+class Queue(Looking[P], Recalling[P], Operating, Defining, Lending, Kinds):
     """A named line of messages; made by `Database.queue`. `Queue[Order]` is one whose payloads are declared `Order`s.
 
     Attributes:
@@ -155,6 +156,7 @@ class Queue(Looking[P], Recalling[P], Operating, Defining, Lending):
         self._store = database.store
         self._payloads = Payloads(self.name, _declared(payload, upgrades), database.encryption)
         self._encode, self._decode = self._payloads.encode, self._payloads.decode
+        Kinds.__init__(self)
 
     def on_terms(self, lease: timedelta | None, retry: RetryPolicy | RetryFunction | None) -> Queue[P]:
         """Return another handle of this queue, with this lease and retry policy; None: those of this one."""
@@ -175,11 +177,6 @@ class Queue(Looking[P], Recalling[P], Operating, Defining, Lending):
     def names(self) -> tuple[str, ...]:
         """The queues that a worker of this one consumes."""
         return (self.name,)
-
-    @property
-    def kinds(self) -> tuple[str, ...]:
-        """The kinds of payloads that its consumers can read."""
-        return self._payloads.kinds
 
     def __repr__(self) -> str:
         return f"<Queue {self.name!r}>"
@@ -277,7 +274,9 @@ class Queue(Looking[P], Recalling[P], Operating, Defining, Lending):
         def take() -> Plan[list[Message[P]]]:
             # Decoded before the transaction ends, so that a message that nobody can read is not lost.
             yield BEGIN
-            records = yield from self._store.pop(self.name, limit, self.keeping)
+            # Of a transaction of the caller's nothing can be given back, so only what is known is taken there.
+            kinds = self._only if within is None else self._known
+            records = yield from self._store.pop(self.name, limit, self.keeping, kinds)
             return [translation.message(record, self._decode) for record in records]
 
         try:
@@ -285,7 +284,7 @@ class Queue(Looking[P], Recalling[P], Operating, Defining, Lending):
         except CodecError:
             if within is not None:
                 raise
-            reservations = await self.reserve_many(limit)  # buries those that cannot be read, or puts them off
+            reservations = await self.reserve_many(limit)  # buries those that cannot be read, or leaves them
             await self.release_many(reservations)
             messages = await self.database.run(take, None, limit)
         if within is None:
@@ -306,7 +305,9 @@ class Queue(Looking[P], Recalling[P], Operating, Defining, Lending):
         try:
             while (left := deadline - time.monotonic()) > 0:
                 sleep = min(timedelta(seconds=left), poll)
-                due_in = await self.database.run(lambda until=sleep: self._store.idle([self.name], until))  # type: ignore[misc]
+                due_in = await self.database.run(
+                    lambda until=sleep: self._store.idle([self.name], until, self.only)  # type: ignore[misc]
+                )
                 if messages := await self.pop_many(1):
                     return messages[0]
                 await listener.wait(max(0.0, min(sleep, sleep if due_in is None else due_in).total_seconds()))
@@ -327,7 +328,8 @@ class Queue(Looking[P], Recalling[P], Operating, Defining, Lending):
     ) -> list[Reservation[P]]:
         """Lend up to n due messages to this consumer until now + lease, oldest first; no message to two consumers.
 
-        A message that cannot be decoded, or whose last allowed attempt ended with its consumer, is buried instead.
+        A message that cannot be decoded, or whose last allowed attempt ended with its consumer, is buried instead. One
+        of a kind that this handle does not know is left as it is, to consumers that do.
         One whose key is missing here is put off until the lease would have ended, with no attempt counted.
 
         Args:
@@ -350,24 +352,24 @@ class Queue(Looking[P], Recalling[P], Operating, Defining, Lending):
             try:
                 reserved = await self.database.run(
                     lambda wanted=wanted: self._store.reserve(  # type: ignore[misc]
-                        self.name, wanted, span, self.retry.limit, claim, self.dead_letter, self.keeping
+                        self.name, wanted, span, self.retry.limit, claim, self.dead_letter, self.keeping, self._only
                     ),
                     None,
                     wanted,
                 )
                 records = reserved.records
                 self.database.meter.claimed(self.name, records)
-                self.database.meter.buried(self.name, reserved.buried)
+                self._given_up(reserved.buried)
                 readable, unreadable = await aside.done(lambda records=records: self._read(records), len(records))  # type: ignore[misc]
                 lent += readable
                 if not unreadable:
                     break
-                await self.settle(unreadable)
+                await self._end_unreadable(unreadable)
             except StoreUnavailable:
                 if not lent:
                     raise
                 break  # those that are lent must not wait for the end of their leases; it will show again
-            put_off += sum(isinstance(settlement, Release) for _, settlement in unreadable)
+            put_off += sum(one.message.kind in self._known for one, end in unreadable if isinstance(end, Release))
         return lent
 
     def _read(self, records: list[Record]) -> tuple[list[Reservation[P]], list[tuple[core.Reservation, Settlement]]]:
@@ -377,12 +379,29 @@ class Queue(Looking[P], Recalling[P], Operating, Defining, Lending):
             assert record.leased_until is not None  # noqa: S101 - the store's promise
             try:
                 readable.append(Reservation(translation.message(record, self._decode), record.leased_until, self))
-            except KeyMissing as error:
-                LOG.warning("message %d of %s is put off: %s", record.id, self.name, error)
-                unreadable.append((translation.put_off(record), Release()))
             except CodecError as error:
-                unreadable.append((core.Reservation(translation.readable(record), record.leased_until), Bury(error)))
+                unreadable.append(self._unreadable(record, error))
         return readable, unreadable
+
+    def _unreadable(self, record: Record, error: CodecError) -> tuple[core.Reservation, Settlement]:
+        """Return how the turn of a message ends whose payload cannot be read here."""
+        assert record.leased_until is not None  # noqa: S101 - the store's promise
+        reservation = core.Reservation(translation.readable(record), record.leased_until)
+        if record.kind not in self._known:
+            return reservation, Release()
+        if isinstance(error, KeyMissing):
+            LOG.warning("message %d of %s is put off: %s", record.id, self.name, error)
+            return translation.put_off(record), Release()
+        return reservation, Bury(error)
+
+    async def _end_unreadable(self, unreadable: list[tuple[core.Reservation, Settlement]]) -> None:
+        refused = {one.receipt for one in await self.settle(unreadable)}
+        for reservation, settlement in unreadable:
+            message = reservation.message
+            if isinstance(settlement, Bury) and reservation.receipt not in refused:
+                self._tell_buried(message.id, message.key, message.attempts, str(settlement.reason))
+        if any(reservation.message.kind not in self._known for reservation, _ in unreadable):
+            await self._meet_unknown()
 
     @asynccontextmanager
     async def reserving(self, *, lease: timedelta | None = None) -> AsyncIterator[Message[P] | None]:

@@ -189,6 +189,16 @@ class Worker:
             *parts
         )
 
+    @property
+    def queue(self) -> Queue | Queues:
+        """Its own handle of the queue that it works on, or of all of them."""
+        return self._queue
+
+    @property
+    def unknown(self) -> Mapping[str, Mapping[str, int]]:
+        """How many messages it leaves since it does not know their kinds, by queue and kind, as of its last look."""
+        return self._queue.unknown
+
     def stop(self) -> None:
         """Ask the worker to stop, and return at once; asked again, it waits for no handler.
 

@@ -22,6 +22,9 @@ from duerow.errors import ConfigurationError
 from duerow.sync.worker import Worker
 from duerow.working.signals import signals_of_thread, stopped_by
 
+LEFT: Final = 3
+"""The exit code when a run has ended and left messages of kinds that it does not know."""
+
 
 def work(
     url: Url,
@@ -77,6 +80,8 @@ def work(
         ]
         with stopped_by(signals_of_thread(None), partial(_stop, workers)):
             _run_all(workers, until)
+    if until is not None and any(worker.unknown for worker in workers):
+        raise typer.Exit(LEFT)  # which kinds, and of which queues, is in the log
 
 
 def find_function(name: str) -> Callable[..., Any]:

@@ -57,13 +57,13 @@ class Batch:
         """Return the part of the batch that are these messages."""
         wanted = set(ids)
         receipts = [receipt for receipt in self.lent.receipts if receipt.id in wanted]
-        return Batch(self.claim, Lent(receipts, self.lent.groups, 0))
+        return Batch(self.claim, Lent(receipts, self.lent.groups))
 
     def halves(self) -> list[Batch]:
         """Return its two halves, or itself alone if it is one message."""
         receipts, middle = self.lent.receipts, (len(self) + 1) // 2
         parts = [part for part in (receipts[:middle], receipts[middle:]) if part]
-        return [Batch(self.claim, Lent(part, self.lent.groups, 0)) for part in parts]
+        return [Batch(self.claim, Lent(part, self.lent.groups)) for part in parts]
 
     def pieces(self) -> Iterable[list[Receipt]]:
         """Yield the receipts in pieces for one transaction each."""

@@ -154,11 +154,11 @@ class FrameJob(Job):
         with self._lending:
             if self._budget is not None:
                 limit = min(limit, self._budget.room())
-            lent = self._patiently(lambda: self._queue.lend(limit, consumer=claim)) if limit else Lent([], {}, 0)
+            lent = self._patiently(lambda: self._queue.lend(limit, consumer=claim)) if limit else Lent([], {})
             if self._budget is not None:
                 self._budget.spend(len(lent.receipts))
         self._ahead = len(lent.receipts) == limit and self._budget is None
-        self.count(Tally(claimed=len(lent.receipts), buried=lent.buried))
+        self.count(Tally(claimed=len(lent.receipts), buried=len(lent.buried)))
         return Batch(claim, lent)
 
     def _give_back(self, left: Sequence[Batch], error: BaseException | None = None) -> None:
@@ -166,7 +166,7 @@ class FrameJob(Job):
         for batch in left:
             for piece in batch.pieces():
                 try:
-                    refused = self._queue.give_back(Lent(piece, batch.lent.groups, 0))
+                    refused = self._queue.give_back(Lent(piece, batch.lent.groups))
                 except StoreUnavailable as gone:
                     if error is None:
                         raise

@@ -8,7 +8,7 @@ import msgspec
 
 from duerow.reservation import Receipt
 from duerow.store.looking import Past
-from duerow.store.turns import Record
+from duerow.store.turns import GivenUp, Record
 
 
 class Lent(msgspec.Struct, frozen=True, gc=False):
@@ -17,12 +17,12 @@ class Lent(msgspec.Struct, frozen=True, gc=False):
     Attributes:
         receipts: of what was lent, in the order of the ids.
         groups: the group of each message that is in one, by its id; the turn that ends it names it.
-        buried: how many were buried instead.
+        buried: what was buried instead.
     """
 
     receipts: list[Receipt]
     groups: dict[int, str]
-    buried: int
+    buried: list[GivenUp] = []
 
 
 class Outline(msgspec.Struct, frozen=True, gc=False):

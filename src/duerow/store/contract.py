@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Protocol
@@ -92,6 +92,7 @@ class Store(Protocol):
         consumer: str,
         dead_letter: str | None = None,
         keep: Keeping | None = None,
+        kinds: Collection[str] | None = None,
     ) -> Plan[Reserved]:
         """Lend up to `limit` due messages until now + lease, first by (priority, due time, id), none to two consumers.
 
@@ -100,6 +101,8 @@ class Store(Protocol):
         unsettled lease has that recorded as its last error; if it has used up its `attempts` it is buried instead
         and does not count towards the limit: in place, or in the queue that `dead_letter` names. Of what is kept, such
         a lease is a failed turn, and of a message that is buried a dead one.
+
+        With `kinds` messages of other kinds are left as they are, and keep the others of their groups back.
         """
         ...
 
@@ -112,6 +115,7 @@ class Store(Protocol):
         consumer: str,
         dead_letter: str | None = None,
         keep: Keeping | None = None,
+        kinds: Collection[str] | None = None,
     ) -> Plan[Lent]:
         """As `reserve`, but the messages stay where they are: only their receipts are answered."""
         ...
@@ -131,7 +135,9 @@ class Store(Protocol):
         """
         ...
 
-    def pop(self, queue: str, limit: int, keep: Keeping | None = None) -> Plan[list[Record]]:
+    def pop(
+        self, queue: str, limit: int, keep: Keeping | None = None, kinds: Collection[str] | None = None
+    ) -> Plan[list[Record]]:
         """Take up to `limit` due messages out of the queue, as `reserve` would; each counts one more attempt.
 
         Of what is kept each is a turn that is done, with the token that a reservation would have had.
@@ -351,14 +357,16 @@ class Store(Protocol):
         """List the names of the queues that have messages."""
         ...
 
-    def idle(self, queues: Sequence[str], until: timedelta) -> Plan[timedelta | None]:
+    def idle(
+        self, queues: Sequence[str], until: timedelta, kinds: Mapping[str, Collection[str]] | None = None
+    ) -> Plan[timedelta | None]:
         """Note that a consumer of these queues sleeps for up to `until`, so that pushes wake it.
 
         With zero nobody sleeps, and the answer is relied on: everything that is committed counts. Otherwise what was
         committed long after it was pushed may be passed over, for who sleeps looks again.
 
         Returns how long from now until the next message of them is due (zero or less: now), None if there is none.
-        Leased ones count: they are due at the end of their lease.
+        Leased ones count: they are due at the end of their lease. Of a queue that `kinds` names, no other kinds count.
         """
         ...
 

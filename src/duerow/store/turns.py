@@ -52,11 +52,20 @@ class Record(msgspec.Struct, frozen=True, gc=False):
     last_error: str | None
 
 
+class GivenUp(msgspec.Struct, frozen=True, gc=False):
+    """A message that a claim buried, since its last allowed attempt ended with its consumer."""
+
+    id: int
+    key: str | None
+    attempts: int
+    error: str | None
+
+
 class Reserved(msgspec.Struct, frozen=True, gc=False):
-    """What a reserve lent: records oldest first, with `due_at` as it was in line; and how many were buried instead."""
+    """What a reserve lent: records oldest first, with `due_at` as it was in line; and what was buried instead."""
 
     records: list[Record]
-    buried: int
+    buried: list[GivenUp]
 
 
 class Committed(msgspec.Struct, frozen=True, gc=False):

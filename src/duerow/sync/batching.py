@@ -12,7 +12,20 @@ from duerow.consumer import new_claim
 from duerow.errors import StoreUnavailable
 from duerow.message import OnDuplicate, check_on_duplicate
 from duerow.reservation import Receipt
-from duerow.store import Entry, Keeping, Lent, Moved, Outline, Published, Record, Refused, Released, Store, Turn
+from duerow.store import (
+    Entry,
+    GivenUp,
+    Keeping,
+    Lent,
+    Moved,
+    Outline,
+    Published,
+    Record,
+    Refused,
+    Released,
+    Store,
+    Turn,
+)
 
 if TYPE_CHECKING:
     from duerow.retry import RetryPolicy
@@ -30,12 +43,15 @@ class Lending:
     retry: RetryPolicy
     dead_letter: str | None
     keeping: Keeping | None
+    _only: frozenset[str] | None
 
     if TYPE_CHECKING:
 
         def _lease(self, lease: timedelta | None) -> timedelta: ...
 
         def _settle(self, turns: list[Turn], within: Any) -> list[Refused]: ...
+
+        def _given_up(self, buried: Sequence[GivenUp]) -> None: ...
 
     def lend(self, n: int, *, lease: timedelta | None = None, consumer: str | None = None) -> Lent:
         """Lend up to n due messages until now + lease, as `reserve_many` does, without reading them: for engines.
@@ -52,7 +68,7 @@ class Lending:
         claim = consumer or new_claim()
         receipts: list[Receipt] = []
         groups: dict[int, str] = {}
-        buried = 0
+        buried: list[GivenUp] = []
         while len(receipts) < limit:
             wanted = min(PIECE, limit - len(receipts))
             try:
@@ -99,11 +115,11 @@ class Lending:
 
     def _lend_piece(self, wanted: int, lease: timedelta, claim: str) -> Lent:
         def lend() -> Any:
-            terms = (self.retry.limit, claim, self.dead_letter, self.keeping)
+            terms = (self.retry.limit, claim, self.dead_letter, self.keeping, self._only)
             return self.database.store.lend(self.name, wanted, lease, *terms)
 
         piece: Lent = self.database.run(lend, None, wanted)
-        self.database.meter.buried(self.name, piece.buried)
+        self._given_up(piece.buried)
         return piece
 
     def _give_back_for(self, error: BaseException, lent: Lent) -> None:

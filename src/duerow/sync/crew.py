@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
+from functools import partial
 from importlib.metadata import version
 from queue import Empty, SimpleQueue
 from time import monotonic
@@ -42,7 +43,7 @@ from duerow.working.supervising import (
     Supervising,
     TurnsEnded,
 )
-from duerow.working.ticking import TICKER, Maintain, Present, Prune, Rest, TellDifferences, Ticking
+from duerow.working.ticking import TICKER, LookForUnknown, Maintain, Present, Prune, Rest, TellDifferences, Ticking
 
 Events = SimpleQueue[Stop | Left]
 
@@ -78,6 +79,7 @@ class Crew:
             Prune: lambda step: queue.database.prune(batches=1),
             Present: lambda step: self._present(),
             TellDifferences: lambda step: queue.tell_differences(),
+            LookForUnknown: lambda step: queue.look_for_unknown(),
             Rest: lambda step: self._over.wait(step.seconds),
             TurnsEnded: lambda step: self._ended.set(),
             NextEvent: self._next_event,
@@ -201,12 +203,14 @@ class Crew:
     def _present(self) -> None:
         database, queue = self._queue.database, self._queue
         name = consumer_name(self._shift.terms.name)
-        database.run(lambda: database.store.note_consumer(name, queue.names, queue.kinds, version("duerow")))
+        for names, kinds in queue.kinds_of.items():
+            its = name if len(queue.kinds_of) == 1 else f"{name}/{names[0]}"
+            database.run(partial(database.store.note_consumer, its, names, kinds, version("duerow")))
         database.write_counts()
 
     def _next_due(self, step: NextDue) -> timedelta | None:
         database, names = self._queue.database, self._shift.queues
-        return database.run(lambda: database.store.idle(names, step.sleep))
+        return database.run(lambda: database.store.idle(names, step.sleep, self._queue.only))
 
     def _hand_out(self, step: HandOut) -> None:
         with self._work:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from duerow import reservation as core
@@ -31,9 +31,27 @@ class Queues:
         return tuple(self._by_name)
 
     @property
-    def kinds(self) -> tuple[str, ...]:
-        """The kinds of payloads that it can read in all of them together."""
-        return tuple(sorted({kind for queue in self._by_name.values() for kind in queue.kinds}))
+    def kinds_of(self) -> Mapping[tuple[str, ...], tuple[str, ...]]:
+        """As Queue.kinds_of, the queues of the same kinds together."""
+        names: dict[tuple[str, ...], tuple[str, ...]] = {}
+        for name, queue in self._by_name.items():
+            names[queue.kinds] = (*names.get(queue.kinds, ()), name)
+        return {queues: kinds for kinds, queues in names.items()}
+
+    @property
+    def only(self) -> Mapping[str, Collection[str]]:
+        """As Queue.only, of all."""
+        return {name: kinds for queue in self._by_name.values() for name, kinds in queue.only.items()}
+
+    @property
+    def unknown(self) -> Mapping[str, Mapping[str, int]]:
+        """As Queue.unknown, of all."""
+        return {name: kinds for queue in self._by_name.values() for name, kinds in queue.unknown.items()}
+
+    def look_for_unknown(self) -> None:
+        """As Queue.look_for_unknown, of each."""
+        for queue in self._by_name.values():
+            queue.look_for_unknown()
 
     def tell_differences(self) -> None:
         """As Queue.tell_differences, of each."""

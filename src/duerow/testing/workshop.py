@@ -86,6 +86,7 @@ class Workshop:
         kind: "async" for workers with tasks; all others have threads.
         url, settings: what `connect` is given, by the worker and by the test.
         db, queue: the test's own blocking handle.
+        worker: the worker that has worked last in this thread.
         workers_url: what the worker's `connect` is given instead, if it is to be told apart.
         prepare: called with the worker's own database before it begins; tests break it there.
     """
@@ -100,6 +101,7 @@ class Workshop:
         self.db = duerow.connect(self.url, migrate=True, **self.settings)
         self.queue = self.db.queue("mail")
         self._started: list[Running] = []
+        self.worker: Any = None
 
     @property
     def is_async(self) -> bool:
@@ -123,7 +125,10 @@ class Workshop:
             terms: what the worker is made with; besides `names`, the queues that it works on if not on "mail" alone.
         """
         made = self._make(handler, queue or {}, terms)
-        made.run(until)
+        try:
+            made.run(until)
+        finally:
+            self.worker = made.worker
 
     def start(
         self,

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import sys
 import threading
+from asyncio.base_events import BaseEventLoop
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -21,6 +23,9 @@ SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 
 LOOK: Final = 1.0
 """Seconds after which the main thread looks whether a signal came just before it began to wait, which wakes nobody."""
+
+_MAINS: Final = {asyncio.Runner.run.__code__, BaseEventLoop.run_until_complete.__code__}
+"""What runs a loop for as long as one task takes."""
 
 _stops: dict[int, list[Callable[[], None]]] = {number: [] for number in SIGNALS}
 _before: dict[int, Any] = {}
@@ -106,24 +111,21 @@ def _may_take(wanted: bool | None) -> bool:
 
 
 def _is_main_task() -> bool:
-    """Return whether the current task is what `asyncio.run` was given.
-
-    Python does not say so, but the handler of Ctrl-C that `asyncio.run` sets names the task that it will cancel.
-    """
-    return _task_of(signal.getsignal(signal.SIGINT)) is asyncio.current_task()
+    """Return whether the loop runs for as long as the current task: `asyncio.run` or the like was given it."""
+    task, frame = asyncio.current_task(), sys._getframe()
+    while (outer := frame.f_back) is not None:
+        frame = outer
+        if frame.f_code in _MAINS and any(value is task for value in frame.f_locals.values()):
+            return True
+    return False
 
 
 def _is_free(number: int) -> bool:
     """Return whether nobody but Python handles a signal, or another worker does."""
     handler = signal.getsignal(number)
-    return handler in (signal.SIG_DFL, signal.default_int_handler, _ask) or _task_of(handler) is not None
-
-
-def _task_of(handler: object) -> Any:
-    """Return the task that `asyncio.run` would cancel at Ctrl-C, if this handler is its own or took its place."""
-    if handler is _ask:
-        handler = _before[signal.SIGINT]
-    return handler.keywords.get("main_task") if isinstance(handler, partial) else None
+    if isinstance(handler, partial):  # what `asyncio.run` sets for Ctrl-C
+        return isinstance(getattr(handler.func, "__self__", None), asyncio.Runner)
+    return handler in (signal.SIG_DFL, signal.default_int_handler, _ask)
 
 
 def _ask(number: int, frame: FrameType | None) -> None:

@@ -28,6 +28,9 @@ BREATH: Final = 0.01
 PRESENT: Final = 9.0
 """Seconds after which a worker says again that it is there, and prunes, at the next look."""
 
+UNKNOWN: Final = 50.0
+"""Seconds after which what is left for its unknown kind is counted anew, at the next look."""
+
 SETTLED_IN: Final = 1.0
 """Seconds after which a worker first looks at the schedules: its own work, which may be short, goes first."""
 
@@ -44,6 +47,10 @@ class Present(msgspec.Struct, frozen=True):
 
 class TellDifferences(msgspec.Struct, frozen=True):
     """Log what the database says of the queues otherwise than this worker's handles do."""
+
+
+class LookForUnknown(msgspec.Struct, frozen=True):
+    """Count what is left since this worker does not know its kind, if there was any; log what is new of it."""
 
 
 class Prune(msgspec.Struct, frozen=True):
@@ -65,6 +72,7 @@ class Ticking:
         self._failed: dict[str, str] = {}
         self._present_at = float("-inf")
         self._prunes = False
+        self._looked_at = float("-inf")
 
     def tick(self) -> Plan[None]:
         """Push what is due, and sleep until the next tick, until the shift is over."""
@@ -85,6 +93,7 @@ class Ticking:
         if monotonic() - self._present_at >= PRESENT:
             yield Present()
             self._present_at, self._prunes = monotonic(), True
+            yield from self._look_for_unknown()
         yield from self._compare()
         if self._prunes:  # a batch at a time: what is due of the schedules does not wait for all
             self._prunes = (yield Prune()) >= PRUNE_BATCH
@@ -95,7 +104,13 @@ class Ticking:
         if not self._shift.compared:
             yield Present()
             yield from self._compare()
+        yield LookForUnknown()
         yield from self._push_what_is_due()
+
+    def _look_for_unknown(self) -> Plan[None]:
+        if monotonic() - self._looked_at >= UNKNOWN:
+            yield LookForUnknown()
+            self._looked_at = monotonic()
 
     def _compare(self) -> Plan[None]:
         if not self._shift.compared:

@@ -1,4 +1,5 @@
--- Read when the next row is due, of those due from the bound `floor` on; and the time.
+-- Read when the next row is due, of those due from the bound `floor` on; and the time. Rows have no
+-- kinds.
 DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); SELECT (SELECT min(sms_message.sending_due_at) AS min_1
 FROM sms_message
 WHERE sms_message.sending_due_at >= CAST(:floor AS DATETIME2(6))) AS anon_1, @now AS anon_2

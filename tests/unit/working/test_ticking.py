@@ -14,7 +14,18 @@ from duerow.history import PRUNE_BATCH
 from duerow.plan import run
 from duerow.schedule import Maintained
 from duerow.working.shift import Shift
-from duerow.working.ticking import BREATH, LOOK, SETTLED_IN, Maintain, Present, Prune, Rest, TellDifferences, Ticking
+from duerow.working.ticking import (
+    BREATH,
+    LOOK,
+    SETTLED_IN,
+    LookForUnknown,
+    Maintain,
+    Present,
+    Prune,
+    Rest,
+    TellDifferences,
+    Ticking,
+)
 from tests.unit.working.test_claiming import a_shift
 
 
@@ -29,7 +40,7 @@ def pauses(
     def carry_out(step: Any) -> Any:
         if isinstance(step, Maintain):
             return look()
-        if isinstance(step, Present | TellDifferences):
+        if isinstance(step, Present | TellDifferences | LookForUnknown):
             return None
         if isinstance(step, Prune):
             return next(batches, 0)

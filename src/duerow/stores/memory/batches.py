@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -27,9 +27,10 @@ def lend(
     consumer: str,
     dead_letter: str | None,
     keep: Keeping | None,
+    kinds: Collection[str] | None,
 ) -> Lent:
     """Lend as a reserve does, and tell no more than who was lent."""
-    reserved = steps.reserve(state, now, queue, limit, lease, attempts, consumer, dead_letter, keep)
+    reserved = steps.reserve(state, now, queue, limit, lease, attempts, consumer, dead_letter, keep, kinds)
     records = sorted(reserved.records, key=lambda record: record.id)
     groups = {record.id: record.group for record in records if record.group is not None}
     return Lent([Receipt(record.id, record.token) for record in records], groups, reserved.buried)

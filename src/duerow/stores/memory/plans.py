@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, TypeVar
@@ -90,10 +90,11 @@ class MemoryStore:
         consumer: str,
         dead_letter: str | None = None,
         keep: Keeping | None = None,
+        kinds: Collection[str] | None = None,
     ) -> Plan[Reserved]:
         """Lend due messages, oldest first; see `Store.reserve`."""
         terms: dict[str, Any] = {"lease": lease, "attempts": attempts, "consumer": consumer, "dead_letter": dead_letter}
-        return _alone(partial(steps.reserve, queue=queue, limit=limit, keep=keep, **terms))
+        return _alone(partial(steps.reserve, queue=queue, limit=limit, keep=keep, kinds=kinds, **terms))
 
     def lend(
         self,
@@ -104,10 +105,11 @@ class MemoryStore:
         consumer: str,
         dead_letter: str | None = None,
         keep: Keeping | None = None,
+        kinds: Collection[str] | None = None,
     ) -> Plan[Lent]:
         """Lend due messages without reading them; see `Store.lend`."""
         terms: dict[str, Any] = {"lease": lease, "attempts": attempts, "consumer": consumer, "dead_letter": dead_letter}
-        return _alone(partial(batches.lend, queue=queue, limit=limit, keep=keep, **terms))
+        return _alone(partial(batches.lend, queue=queue, limit=limit, keep=keep, kinds=kinds, **terms))
 
     def held(self, queue: str, consumer: str, first: int, last: int, limit: int) -> Plan[list[Record]]:
         """Read what a claim holds; see `Store.held`."""
@@ -196,9 +198,11 @@ class MemoryStore:
             yield partial(steps.push, entries=following, on_duplicate="ignore")
         return [refused[place] for place in sorted(refused)]
 
-    def pop(self, queue: str, limit: int, keep: Keeping | None = None) -> Plan[list[Record]]:
+    def pop(
+        self, queue: str, limit: int, keep: Keeping | None = None, kinds: Collection[str] | None = None
+    ) -> Plan[list[Record]]:
         """Take due messages out of the queue, oldest first; see `Store.pop`."""
-        return _alone(partial(steps.pop, queue=queue, limit=limit, keep=keep))
+        return _alone(partial(steps.pop, queue=queue, limit=limit, keep=keep, kinds=kinds))
 
     def remove(
         self, queue: str, ids: Sequence[int], keys: Sequence[str], even_if_leased: bool, keep: Keeping | None = None
@@ -306,9 +310,11 @@ class MemoryStore:
         """List the queues that have messages; see `Store.queues`."""
         return _alone(steps.queues)
 
-    def idle(self, queues: Sequence[str], until: timedelta) -> Plan[timedelta | None]:
+    def idle(
+        self, queues: Sequence[str], until: timedelta, kinds: Mapping[str, Collection[str]] | None = None
+    ) -> Plan[timedelta | None]:
         """Return how long until the next message is due; listeners hear of every push, so nothing need be noted."""
-        return _alone(partial(steps.idle, queues=queues))
+        return _alone(partial(steps.idle, queues=queues, kinds=kinds or {}))
 
     def schedules(self, name: str | None = None, due: bool = False) -> Plan[SchedulesFound]:
         """Read schedules; see `Store.schedules`."""

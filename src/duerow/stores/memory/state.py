@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Final, NamedTuple
@@ -111,9 +111,14 @@ class State:
         lent = self._lent.get(group, record.id)
         return self.records[self._groups[group][0] if lent == record.id else lent]
 
-    def next_due(self, queue: str) -> datetime | None:
-        """Return when the first of the queue's messages whose turn it is is, or was, due; None if none has a time."""
-        return min((due for _, due, id_ in self._lines[queue] if self.has_turn(self.records[id_])), default=None)
+    def next_due(self, queue: str, kinds: Collection[str] | None) -> datetime | None:
+        """Return when the first of the queue's messages whose turn it is is, or was, due; None if none has a time.
+
+        Of these kinds; None: of all.
+        """
+        line = [(due, self.records[id_]) for _, due, id_ in self._lines[queue]]
+        chosen = [(due, one) for due, one in line if kinds is None or one.kind in kinds]
+        return min((due for due, record in chosen if self.has_turn(record)), default=None)
 
     def holder(self, queue: str, key: str | None) -> Record | None:
         """Return the live message that has this key in the queue, None when there is none or no key is asked for."""

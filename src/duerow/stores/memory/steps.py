@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from itertools import groupby, islice
 from operator import attrgetter
@@ -18,6 +18,7 @@ from duerow.store import (
     Change,
     Consumer,
     Entry,
+    GivenUp,
     Inspection,
     Keeping,
     Order,
@@ -96,11 +97,12 @@ def reserve(
     consumer: str,
     dead_letter: str | None,
     keep: Keeping | None,
+    kinds: Collection[str] | None = None,
 ) -> Reserved:
     """Lend the first `limit` in line; those that used up their attempts in leases nobody settled are buried."""
     lent: list[Record] = []
-    buried = 0
-    for record in _in_turn(state, now, queue, attempts, keep):
+    buried: list[GivenUp] = []
+    for record in _in_turn(state, now, queue, attempts, keep, kinds):
         if len(lent) == limit:
             break
         if record.leased_until is not None:
@@ -110,7 +112,7 @@ def reserve(
             record = replace(record, last_error=error)
             if used_up:
                 state.put(dead(record) if dead_letter is None else as_dead_letter(now, record, dead_letter))
-                buried += 1
+                buried.append(GivenUp(record.id, record.key, record.attempts, record.last_error))
                 continue
         lent.append(_lend(state, now, record, lease, consumer))
     return Reserved(lent, buried)
@@ -125,10 +127,17 @@ def extend(state: State, now: datetime, receipts: Sequence[Receipt], lease: time
     return dict.fromkeys(ours, until)
 
 
-def pop(state: State, now: datetime, queue: str, limit: int, keep: Keeping | None) -> list[Record]:
+def pop(
+    state: State,
+    now: datetime,
+    queue: str,
+    limit: int,
+    keep: Keeping | None,
+    kinds: Collection[str] | None,
+) -> list[Record]:
     """Take the first `limit` in line away; what is returned is nobody's any more, so it carries no lease."""
     taken: list[Record] = []
-    for record in _in_turn(state, now, queue, None, keep):
+    for record in _in_turn(state, now, queue, None, keep, kinds):
         if len(taken) == limit:
             break
         if record.leased_until is not None:
@@ -309,9 +318,10 @@ def queues(state: State, now: datetime) -> list[str]:
     return sorted({record.queue for record in state.records.values()})
 
 
-def idle(state: State, now: datetime, queues: Sequence[str]) -> timedelta | None:
+def idle(state: State, now: datetime, queues: Sequence[str], kinds: Mapping[str, Collection[str]]) -> timedelta | None:
     """Return how far from now the next due time of these queues is; None when no message of them has one."""
-    dues = [due for queue in queues if queue not in state.paused and (due := state.next_due(queue)) is not None]
+    awake = [queue for queue in queues if queue not in state.paused]
+    dues = [due for queue in awake if (due := state.next_due(queue, kinds.get(queue))) is not None]
     return min(dues) - now if dues else None
 
 
@@ -403,20 +413,28 @@ def _in_order(records: list[Record], order: Order) -> list[Record]:
     return [*some, *rest]
 
 
-def _in_turn(state: State, now: datetime, queue: str, attempts: int | None, keep: Keeping | None) -> Iterator[Record]:
+def _in_turn(
+    state: State,
+    now: datetime,
+    queue: str,
+    attempts: int | None,
+    keep: Keeping | None,
+    kinds: Collection[str] | None,
+) -> Iterator[Record]:
     """Yield the messages in line, priority by priority; of a group the first alone, and while no other is lent.
 
     A lease that has ended keeps a group back no longer than until this is noticed, when its priority is served.
-    Where one is buried, the next of its group has its turn at once.
+    Where one is buried, the next of its group has its turn at once. One of another kind than is asked for is passed
+    over, and keeps the others of its group back.
     """
     served: set[str | None] = set()
     if queue in state.paused:
         return
     if not state.has_groups(queue):
-        yield from state.due(queue, now)
+        yield from (record for record in state.due(queue, now) if kinds is None or record.kind in kinds)
         return
     for _, line in groupby(list(state.due(queue, now)), key=attrgetter("priority")):
-        ids = [record.id for record in line]
+        ids = [record.id for record in line if kinds is None or record.kind in kinds]
         for record in _still_due(state, now, ids):
             if record.group is not None and record.leased_until is not None and not state.has_turn(record):
                 error = ended_lease(record, attempts)

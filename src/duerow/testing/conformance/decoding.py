@@ -10,7 +10,6 @@ from duerow.testing.clock import MovableClock, hours
 from duerow.testing.reading import everything, payloads
 
 UNREADABLE = {
-    "of a kind that nobody knows": Entry("mail", "m-1", "invoice", '{"n": 1}', None, None, None),
     "bytes that are no base64": Entry("mail", "m-1", "bytes", '"***"', None, None, None),
     "bytes that are a number": Entry("mail", "m-1", "bytes", "7", None, None, None),
     "headers that are a list": Entry("mail", "m-1", "json", "1", "[1]", None, None),
@@ -42,12 +41,12 @@ def test_an_unreadable_message_is_buried_with_the_reason_and_the_next_handed_out
 
 def test_unreadable_messages_do_not_count_towards_how_many_were_asked_for(db: Database, queue: Queue) -> None:
     for number in range(3):
-        push_unreadable(db, Entry("mail", str(number), "invoice", "1", None, None, None))
+        push_unreadable(db, Entry("mail", str(number), "bytes", "1", None, None, None))
         queue.push(number)
     assert [one.message.payload for one in queue.reserve_many(3)] == [0, 1, 2]
 
 
-@pytest.mark.parametrize("entry", list(UNREADABLE.values())[:2], ids=list(UNREADABLE)[:2])
+@pytest.mark.parametrize("entry", list(UNREADABLE.values())[:1], ids=list(UNREADABLE)[:1])
 def test_a_pop_loses_no_message_that_it_cannot_read(db: Database, queue: Queue, entry: Entry) -> None:
     odd = push_unreadable(db, entry)
     queue.push("good")

@@ -212,10 +212,8 @@ def test_plain_json_that_fits_the_declared_type_is_taken_for_it(db: Database) ->
 
 
 MISFITS = {
-    "of another kind": ("Invoice", '{"a":1}', "kind 'Invoice'.*knows 'Small'"),
     "of an older shape": ("Small", '{"b":1}', "does not fit Small.*missing required field"),
     "plain JSON that does not fit": ("json", "[1]", "does not fit Small"),
-    "bytes": ("bytes", '"YQ=="', "kind 'bytes'"),
 }
 
 
@@ -302,7 +300,7 @@ def test_a_pop_loses_no_message_of_another_kind(db: Database) -> None:
     assert message is not None
     assert message.payload == Small(1)
     [kept] = everything(db)
-    assert (kept.id, kept.status) == (odd, "dead")
+    assert (kept.id, kept.status) == (odd, "new")
 
 
 def test_people_see_the_text_of_what_is_not_of_the_declared_type(db: Database) -> None:
@@ -424,16 +422,16 @@ def test_a_list_of_moves_carries_declared_values(db: Database) -> None:
 def test_dead_letters_of_a_declared_type_come_back_as_they_were(db: Database) -> None:
     queue = db.queue("orders", payload=Small, dead_letter="orders-dead")
     queue.push(Small(1))
-    put(db, "Invoice", "7")
+    put(db, "json", "7")
     first = queue.reserve()
     assert first is not None
     queue.bury(first, "no use")
     assert queue.reserve() is None
-    assert {record.kind for record in everything(db) if record.queue == "orders-dead"} == {"Small", "Invoice"}
+    assert {record.kind for record in everything(db) if record.queue == "orders-dead"} == {"Small", "json"}
     assert queue.redrive(limit=1).count == 1
     assert [message.payload for message in queue.peek()] == [Small(1)]
     assert db.queue("orders-dead").redrive().count == 1
-    assert sorted(record.kind for record in everything(db) if record.queue == "orders") == ["Invoice", "Small"]
+    assert sorted(record.kind for record in everything(db) if record.queue == "orders") == ["Small", "json"]
     assert {record.status for record in everything(db)} == {"new"}
 
 

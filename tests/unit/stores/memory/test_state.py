@@ -76,7 +76,7 @@ def seen(state: State) -> object:
         copy.copy(state.records),
         {queue: list(state.due(queue, late)) for queue in ("mail", "billing")},
         {id_: state.has_turn(one) for id_, one in state.records.items() if one.status != "dead"},
-        {queue: state.next_due(queue) for queue in ("mail", "billing")},
+        {queue: state.next_due(queue, None) for queue in ("mail", "billing")},
         {(queue, id_): state.holder(queue, f"key {id_}") for queue in ("mail", "billing") for id_ in range(9)},
     )
 

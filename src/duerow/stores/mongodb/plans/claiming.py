@@ -8,7 +8,7 @@ message.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -21,10 +21,10 @@ from msgspec.structs import replace
 from duerow.errors import Conflict
 from duerow.plan import Plan
 from duerow.reservation import Receipt
-from duerow.store import Keeping, Lent, Record, Reserved
+from duerow.store import GivenUp, Keeping, Lent, Record, Reserved
 from duerow.stores.mongodb import commands, past
 from duerow.stores.mongodb.documents import PLAIN, difference, document, maybe_moment, micro, record_of
-from duerow.stores.mongodb.plans.lines import IN_LINE, Found, Group, Lines, behind, has_lapsed, is_kept_back
+from duerow.stores.mongodb.plans.lines import IN_LINE, Found, Group, Lines, behind, has_lapsed, is_kept_back, of_kinds
 from duerow.stores.mongodb.steps import Together
 from duerow.stores.records import as_dead_letter, dead, ended_lease, lent, settled
 
@@ -48,6 +48,7 @@ class Terms:
     consumer: str
     dead_letter: str | None
     keep: Keeping | None
+    kinds: Collection[str] | None
 
 
 @dataclass
@@ -57,7 +58,7 @@ class Claim:
     Attributes:
         limit: how many messages it is to lend.
         lent: what it has lent, with the place in line that it had.
-        buried: how many it has buried instead.
+        buried: what it has buried instead.
         served: groups of which it has lent a message.
         waiting: groups that were met in the line that is being served, with the one that may still be met there.
         locked: messages that a transaction of somebody's has.
@@ -65,7 +66,7 @@ class Claim:
 
     limit: int
     lent: list[Record] = field(default_factory=list)
-    buried: int = 0
+    buried: list[GivenUp] = field(default_factory=list)
     served: set[str] = field(default_factory=set)
     waiting: dict[str, int | None] = field(default_factory=dict)
     locked: set[int] = field(default_factory=set)
@@ -88,9 +89,10 @@ class Claiming(Lines):
         consumer: str,
         dead_letter: str | None = None,
         keep: Keeping | None = None,
+        kinds: Collection[str] | None = None,
     ) -> Plan[Reserved]:
         """Lend due messages; see Store.reserve."""
-        claim = yield from self._claim(queue, limit, lease, attempts, consumer, dead_letter, keep)
+        claim = yield from self._claim(queue, limit, lease, attempts, consumer, dead_letter, keep, kinds)
         return Reserved(sorted(claim.lent, key=_in_line), claim.buried)
 
     def lend(
@@ -102,9 +104,10 @@ class Claiming(Lines):
         consumer: str,
         dead_letter: str | None = None,
         keep: Keeping | None = None,
+        kinds: Collection[str] | None = None,
     ) -> Plan[Lent]:
         """Lend due messages and tell who they are; see Store.lend."""
-        claim = yield from self._claim(queue, limit, lease, attempts, consumer, dead_letter, keep)
+        claim = yield from self._claim(queue, limit, lease, attempts, consumer, dead_letter, keep, kinds)
         records = sorted(claim.lent, key=lambda record: record.id)
         groups = {record.id: record.group for record in records if record.group is not None}
         return Lent([Receipt(record.id, record.token) for record in records], groups, claim.buried)
@@ -120,6 +123,7 @@ class Claiming(Lines):
         consumer: str,
         dead_letter: str | None,
         keep: Keeping | None,
+        kinds: Collection[str] | None,
     ) -> Plan[Claim]:
         self._check_keeping(keep)
         claim = Claim(limit)
@@ -127,7 +131,7 @@ class Claiming(Lines):
             return claim
         now = yield from self.now()
         kept = keep if keep is not None and (keep.history or keep.keys) is not None else None
-        terms = Terms(queue, now, lease, attempts, consumer, dead_letter, kept)
+        terms = Terms(queue, now, lease, attempts, consumer, dead_letter, kept, kinds)
         priority = yield from self._next_line(queue, None)
         while priority is not None and claim.wanted:
             yield from self._claim_line(terms, priority, claim)
@@ -143,7 +147,7 @@ class Claiming(Lines):
         claim.waiting = {}
         while claim.wanted:
             wanted = claim.wanted
-            chosen = _due(terms.queue, priority, terms.now, claim)
+            chosen = _due(terms, priority, claim)
             found = yield commands.find(self.names.messages, chosen, IN_LINE, wanted, PLAIN)
             if not found:
                 return
@@ -168,7 +172,9 @@ class Claiming(Lines):
                 if outcome == "locked":
                     claim.locked.add(int(one["_id"]))
                 elif outcome == "buried":
-                    claim.buried += 1
+                    record = record_of(one)
+                    error = after_error(terms, record)
+                    claim.buried.append(GivenUp(record.id, record.key, record.attempts, error))
                     claim.waiting.pop(one.get("group", ""), None)
                     continue
             else:
@@ -307,12 +313,13 @@ def _lapsed(terms: Terms, record: Record, free: bool) -> tuple[Outcome, Record, 
     return "buried", as_dead_letter(terms.now, failed, terms.dead_letter), None
 
 
-def _due(queue: str, priority: int, now: datetime, claim: Claim) -> dict[str, Any]:
+def _due(terms: Terms, priority: int, claim: Claim) -> dict[str, Any]:
     """Choose what is due in a line, of groups that were met only what may still be lent.
 
     The lower bound lets the server use the partial index; the upper one is the microsecond after now.
     """
-    chosen: dict[str, Any] = {"queue": queue, "priority": priority, **behind(None, now)}
+    chosen: dict[str, Any] = {"queue": terms.queue, "priority": priority, **behind(None, terms.now)}
+    chosen |= of_kinds(terms.kinds)
     out = claim.served | {name for name, head in claim.waiting.items() if head is None}
     if out:
         chosen["group"] = {"$nin": sorted(out)}

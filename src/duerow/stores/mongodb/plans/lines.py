@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -85,3 +85,8 @@ def behind(after: Found | None, now: datetime) -> dict[str, Any]:
         return {"line_at": {"$gte": Int64(0), "$lt": end}}
     due = after["line_at"]
     return {"$or": [{"line_at": {"$gt": due, "$lt": end}}, {"line_at": due, "_id": {"$gt": after["_id"]}}]}
+
+
+def of_kinds(kinds: Collection[str] | None) -> dict[str, Any]:
+    """Choose messages of these kinds; None: of all."""
+    return {} if kinds is None else {"kind": {"$in": sorted(kinds)}}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -28,7 +28,7 @@ from duerow.store import (
 from duerow.stores.mongodb import commands
 from duerow.stores.mongodb.documents import PLAIN, micro, past_of, read_json, record_of
 from duerow.stores.mongodb.filters import field_of, filter_of, order_after
-from duerow.stores.mongodb.plans.lines import Lines
+from duerow.stores.mongodb.plans.lines import Lines, of_kinds
 from duerow.where import PAST_JSON, Condition, Path
 
 LAST: Final = "_last"
@@ -262,25 +262,36 @@ class Reading(Lines):
                 kinds.append(("leased" if "leased_by" in one else "delayed", due_at))
         return kinds
 
-    def idle(self, queues: Sequence[str], until: timedelta) -> Plan[timedelta | None]:
+    def idle(
+        self, queues: Sequence[str], until: timedelta, kinds: Mapping[str, Collection[str]] | None = None
+    ) -> Plan[timedelta | None]:
         """Return how long until the next message is due; nobody is told who sleeps; see Store.idle."""
         now = yield from self.now()
         dues: list[int] = []
         for queue in queues:
             if any(one.paused for one in (yield from self.said(queue))):
                 continue
-            alone = yield from self._earliest({"queue": queue, "group": None, "due_at": {"$gte": Int64(0)}})
+            known = None if kinds is None else kinds.get(queue)
+            free = {"queue": queue, "group": None, "due_at": {"$gte": Int64(0)}, **of_kinds(known)}
+            alone = yield from self._earliest(free)
             dues += [] if alone is None else [alone]
-            dues += [due for kind, due in (yield from self._grouped_turns(queue)) if kind == "turn"]
+            dues += [due for kind, due in (yield from self._grouped_turns(queue, known)) if kind == "turn"]
         return moment(min(dues)) - now if dues else None
 
-    def _grouped_turns(self, queue: str) -> Plan[list[tuple[str, int]]]:
+    def _grouped_turns(self, queue: str, kinds: Collection[str] | None) -> Plan[list[tuple[str, int]]]:
         """Tell when the messages of groups are due whose turn it is: the first of each, unless another one is lent."""
         found = yield commands.aggregate(
             self.names.messages,
             {"$match": {"queue": queue, "line_group": {"$exists": True}}},
             {"$sort": {"queue": 1, "line_group": 1, "_id": 1}},
-            {"$group": {"_id": "$line_group", "head": {"$first": "$_id"}, "due": {"$first": "$due_at"}}},
+            {
+                "$group": {
+                    "_id": "$line_group",
+                    "head": {"$first": "$_id"},
+                    "due": {"$first": "$due_at"},
+                    "kind": {"$first": "$kind"},
+                }
+            },
         )
         lent = yield commands.find(
             self.names.messages, {"queue": queue, "lent_group": {"$exists": True}}, shown=GROUPED
@@ -292,7 +303,7 @@ class Reading(Lines):
             if lender is not None and lender["_id"] != one["head"]:
                 # It ends, at the latest, when its lease does.
                 turns.append(("turn", int(lender["due_at"])))
-            elif one.get("due") is not None:
+            elif one.get("due") is not None and (kinds is None or one["kind"] in kinds):
                 turns.append(("turn", int(one["due"])))
         return turns
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 
 from msgspec.structs import replace
@@ -12,7 +12,7 @@ from duerow.plan import BEGIN, Plan
 from duerow.store import Keeping, Record
 from duerow.stores.mongodb import commands, past
 from duerow.stores.mongodb.documents import PLAIN, record_of
-from duerow.stores.mongodb.plans.lines import IN_LINE, Found, Group, Lines, behind, has_lapsed, is_kept_back
+from duerow.stores.mongodb.plans.lines import IN_LINE, Found, Group, Lines, behind, has_lapsed, is_kept_back, of_kinds
 from duerow.stores.mongodb.work import Work
 from duerow.stores.records import ended_lease, settled, unleased
 
@@ -20,18 +20,20 @@ from duerow.stores.records import ended_lease, settled, unleased
 class Taking(Lines):
     """Plans that take messages out, or only look who is first."""
 
-    def pop(self, queue: str, limit: int, keep: Keeping | None = None) -> Plan[list[Record]]:
+    def pop(
+        self, queue: str, limit: int, keep: Keeping | None = None, kinds: Collection[str] | None = None
+    ) -> Plan[list[Record]]:
         """Take due messages out of the queue; see Store.pop."""
         self._check_keeping(keep)
         if not self.capabilities.transactions:
-            return (yield from self._pop_alone(queue, limit))
+            return (yield from self._pop_alone(queue, limit, kinds))
         yield BEGIN
         if (yield from self._is_paused(queue)):
             return []
         now = yield from self.now()
         work = self._work(now, keep)
         taken: list[Record] = []
-        first = yield from self._first(queue, limit, now, work)
+        first = yield from self._first(queue, limit, now, work, kinds)
         yield from self._take_turns(first, work)
         for record in first:
             if record.leased_until is not None:
@@ -66,7 +68,9 @@ class Taking(Lines):
 
     # Looking at who is first.
 
-    def _first(self, queue: str, limit: int, now: datetime, work: Work | None) -> Plan[list[Record]]:
+    def _first(
+        self, queue: str, limit: int, now: datetime, work: Work | None, kinds: Collection[str] | None = None
+    ) -> Plan[list[Record]]:
         """Return the first in line whose turn it is, at most so many.
 
         With `work` they are to be taken: then leases that ended do not keep groups back, and are taken off.
@@ -75,7 +79,7 @@ class Taking(Lines):
         served: set[str] = set()
         priority = yield from self._next_line(queue, None)
         while priority is not None and len(first) < limit:
-            yield from self._first_of_line(queue, priority, limit, now, work, first, served)
+            yield from self._first_of_line(queue, priority, limit, now, work, first, served, kinds)
             priority = yield from self._next_line(queue, priority)
         return first
 
@@ -88,12 +92,13 @@ class Taking(Lines):
         work: Work | None,
         first: list[Record],
         served: set[str],
+        kinds: Collection[str] | None,
     ) -> Plan[None]:
         groups: dict[str, Group] = {}
         after: Found | None = None
         while len(first) < limit:
             wanted = limit - len(first)
-            chosen = {"queue": queue, "priority": priority, **behind(after, now)}
+            chosen = {"queue": queue, "priority": priority, **behind(after, now), **of_kinds(kinds)}
             found = yield commands.find(self.names.messages, chosen, IN_LINE, wanted, PLAIN)
             names = {one["group"] for one in found if "group" in one} - groups.keys()
             if names:
@@ -112,7 +117,7 @@ class Taking(Lines):
                 return
             after = found[-1]
 
-    def _pop_alone(self, queue: str, limit: int) -> Plan[list[Record]]:
+    def _pop_alone(self, queue: str, limit: int, kinds: Collection[str] | None) -> Plan[list[Record]]:
         """Take one after the other, each by one atomic command."""
         now = yield from self.now()
         taken: list[Record] = []
@@ -120,7 +125,7 @@ class Taking(Lines):
             return taken
         priority = yield from self._next_line(queue, None)
         while priority is not None and len(taken) < limit:
-            chosen = {"queue": queue, "priority": priority, **behind(None, now)}
+            chosen = {"queue": queue, "priority": priority, **behind(None, now), **of_kinds(kinds)}
             answer = yield commands.take_out(self.names.messages, chosen, IN_LINE)
             if answer["value"] is None:
                 priority = yield from self._next_line(queue, priority)

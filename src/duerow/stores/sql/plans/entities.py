@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from operator import attrgetter
@@ -105,8 +105,9 @@ class EntityStore(SqlStore):
         consumer: str,
         dead_letter: str | None = None,
         keep: Keeping | None = None,
+        kinds: Collection[str] | None = None,
     ) -> Plan[Reserved]:
-        """Lend due rows; see Store.reserve."""
+        """Lend due rows, which have no kinds; see Store.reserve."""
         return self._by_key(super().reserve(queue, limit, lease, attempts, consumer, dead_letter, keep))
 
     def _columns(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -12,7 +12,7 @@ from duerow.plan import BEGIN, Plan
 from duerow.reservation import Receipt
 from duerow.store import Keeping, Lent, Outline, Record
 from duerow.stores.sql.lines import Line
-from duerow.stores.sql.plans.taking import Rows, Takes, Taking, Used
+from duerow.stores.sql.plans.taking import Rows, Takes, Taking, Used, given_up
 from duerow.stores.sql.statements import RECEIPT
 
 _STATUS: Final = 2
@@ -30,6 +30,7 @@ class Lendings(Taking):
         consumer: str,
         dead_letter: str | None = None,
         keep: Keeping | None = None,
+        kinds: Collection[str] | None = None,
     ) -> Plan[Lent]:
         """Lend due messages; see Store.lend."""
         statements = self.statements
@@ -37,17 +38,24 @@ class Lendings(Taking):
         if self.dialect.writes_alone or dead_letter is not None or keep is not None:
             yield BEGIN  # as in `reserve`
         taking = _Unread(
-            queue, limit, statements.lend_unread, statements.lend_picked_unread, self._unread, _groups_of_dead, values
+            queue,
+            limit,
+            statements.lend_unread,
+            statements.lend_picked_unread,
+            self._unread,
+            _groups_of_dead,
+            values,
+            kinds,
         )
         if keep is not None and (history := keep.history) is not None:
             taking.history = history
             taking.over = lambda ids: self._keep_lapsed(ids, history, attempts, buries=True, to=dead_letter)
         yield from self._take(taking)
-        if taking.dead and (keep is not None or dead_letter is not None):
-            yield from self._see_off(queue, (yield from self._used(taking.dead)), dead_letter, keep)
+        buried = (yield from self._used(taking.dead)) if taking.dead else []
+        yield from self._see_off(queue, buried, dead_letter, keep)
         lent: list[_Lent] = sorted(taking.records, key=_id)
         groups = {one.id: one.group for one in lent if one.group is not None}
-        return Lent([Receipt(one.id, one.token) for one in lent], groups, len(taking.dead))
+        return Lent([Receipt(one.id, one.token) for one in lent], groups, given_up(buried))
 
     def _unread(self, rows: Rows, line: Line) -> list[_Lent]:
         """Return the rows of what was lent, not buried."""

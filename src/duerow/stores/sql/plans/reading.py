@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import cached_property
 from itertools import groupby
@@ -31,6 +31,7 @@ from duerow.store import (
 )
 from duerow.stores.sql.conditions import asked_statuses
 from duerow.stores.sql.indexed import index_name
+from duerow.stores.sql.plans.kinds import of_kinds, padded
 from duerow.stores.sql.plans.recalling import Recalling
 from duerow.stores.sql.statements import PAST, RECORD, Statement, Step
 from duerow.where import FIELDS, JSON, Condition, Path, Value
@@ -285,7 +286,9 @@ class Reading(Recalling):
                 return names
             names.append(min(after))
 
-    def idle(self, queues: Sequence[str], until: timedelta) -> Plan[timedelta | None]:
+    def idle(
+        self, queues: Sequence[str], until: timedelta, kinds: Mapping[str, Collection[str]] | None = None
+    ) -> Plan[timedelta | None]:
         """Note that a consumer sleeps, and tell until when it may; see Store.idle."""
         if self.statements.wake is not None:
             note = until + NOTE
@@ -301,20 +304,23 @@ class Reading(Recalling):
                 yield from self._look_for_lines(name)
             if self.lines.is_paused(name):
                 continue
-            floor, writes = self.floors.nothing_before(name)
+            known = padded(kinds[name]) if kinds and name in kinds else ()
+            source: Hashable = (name, known) if known else name
+            floor, writes = self.floors.nothing_before(source)
             lines = [(line.grouped, line.priority) for line in self.lines.of(name)]
             if relied_on:  # rows pushed earlier than the last look may have been committed since
                 floor = None
-            bound = {"queue_in": name, "floor": self.dialect.write_moment(floor or EPOCH)}
-            rows = yield self._given(self.statements.next_due, ("grouped", "priority"), lines, bound)
+            bound = {"queue_in": name, "floor": self.dialect.write_moment(floor or EPOCH), **of_kinds(known)}
+            next_due = self.statements.next_due(len(known))
+            rows = yield self._given(next_due, ("grouped", "priority"), lines, bound)
             now = read(rows[0][1])
             if floor is not None and now < floor:  # the clock was set back behind it
                 bound["floor"] = self.dialect.write_moment(EPOCH)
-                rows = yield self._given(self.statements.next_due, ("grouped", "priority"), lines, bound)
+                rows = yield self._given(next_due, ("grouped", "priority"), lines, bound)
             due_at = min((read(due) for due, _ in rows if due is not None), default=None)
             if due_at is not None:
                 waits.append(due_at - now)
-            self.floors.looked(name, now if due_at is None else min(now, due_at), writes)
+            self.floors.looked(source, now if due_at is None else min(now, due_at), writes)
         return min(waits, default=None)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from itertools import groupby
 from operator import attrgetter
@@ -15,9 +15,10 @@ from duerow.codec import decode_failure
 from duerow.dead_letter import dead_letter as moved_to_dead_letters
 from duerow.plan import BEGIN, Plan
 from duerow.reservation import Receipt
-from duerow.store import Keeping, Moved, Record, Reserved, Turn
+from duerow.store import GivenUp, Keeping, Moved, Record, Reserved, Turn
 from duerow.stores.sql.floor import Start
 from duerow.stores.sql.lines import Line
+from duerow.stores.sql.plans.kinds import of_kinds, padded
 from duerow.stores.sql.plans.settling import Settling
 from duerow.stores.sql.statements import LENT, RECORD, OverRows, Statement
 
@@ -60,6 +61,7 @@ class Taking(Settling):
         consumer: str,
         dead_letter: str | None = None,
         keep: Keeping | None = None,
+        kinds: Collection[str] | None = None,
     ) -> Plan[Reserved]:
         """Lend due messages; see Store.reserve."""
         values = {"attempts_in": attempts, "lease": self.dialect.write_span(lease), "consumer": consumer}
@@ -73,13 +75,13 @@ class Taking(Settling):
         def buried(rows: Rows) -> Iterable[str]:
             return (row[-1] for row in rows if row[_STATUS] == "dead")
 
-        taking = Takes(queue, limit, self.statements.reserve, self.statements.lend, lent, buried, values)
+        taking = Takes(queue, limit, self.statements.reserve, self.statements.lend, lent, buried, values, kinds)
         if keep is not None and (history := keep.history) is not None:
             taking.history = history
             taking.over = lambda ids: self._keep_lapsed(ids, history, attempts, buries=True, to=dead_letter)
         yield from self._take(taking)
         yield from self._see_off(queue, taking.buried, dead_letter, keep)
-        return Reserved(_in_line(taking.records), taking.rows - len(taking.records))
+        return Reserved(_in_line(taking.records), given_up(taking.buried))
 
     def _see_off(self, queue: str, buried: Sequence[Used], dead_letter: str | None, keep: Keeping | None) -> Plan[None]:
         """Remember the keys of messages that were buried, and move them to the dead-letter queue if there is one."""
@@ -143,14 +145,18 @@ class Taking(Settling):
             )
         return records
 
-    def pop(self, queue: str, limit: int, keep: Keeping | None = None) -> Plan[list[Record]]:
+    def pop(
+        self, queue: str, limit: int, keep: Keeping | None = None, kinds: Collection[str] | None = None
+    ) -> Plan[list[Record]]:
         """Take due messages away; see Store.pop."""
 
         def popped(rows: Rows) -> Iterable[str]:
             return (row[_GROUP] for row in rows)
 
         statements = self.statements
-        taking = Takes(queue, limit, statements.pop, statements.take, self._popped, popped, {"attempts_in": None})
+        taking = Takes(
+            queue, limit, statements.pop, statements.take, self._popped, popped, {"attempts_in": None}, kinds
+        )
         taking.ends = True
         if keep is not None and (history := keep.history) is not None:
             taking.history = history
@@ -175,7 +181,7 @@ class Taking(Settling):
 
     def _take(self, taking: Takes) -> Plan[None]:
         """Take due rows, lowest priority first; before the queue is called empty all of its lines are looked at."""
-        queue, writes = taking.queue, self.floors.nothing_before(taking.queue)[1]
+        queue, writes = taking.queue, self.floors.nothing_before(taking.source)[1]
         fresh = self.lines.stale(queue)
         if fresh:
             yield from self._look_for_lines(queue)
@@ -190,11 +196,11 @@ class Taking(Settling):
             return
         unseen = [line for line in self.lines.of(queue) if line in taking.floored or line not in known]
         for line in unseen:
-            self.floors.look_below((queue, line))
+            self.floors.look_below((taking.source, line))
         yield from self._take_from(taking, unseen)
         if not taking.rows:
             lines, now = self.lines.of(queue), None if self.clock is None else self.clock.now()
-            self.floors.found_nothing(queue, [(queue, line) for line in lines], writes, now)
+            self.floors.found_nothing(taking.source, [(taking.source, line) for line in lines], writes, now)
 
     def _take_from(self, taking: Takes, lines: Sequence[Line]) -> Plan[None]:
         if taking.over is not None or any(line.grouped for line in lines):
@@ -211,8 +217,10 @@ class Taking(Settling):
     def _take_at_once(self, taking: Takes, line: Line) -> Plan[None]:
         """Take from a line without groups: picked and taken by one statement."""
         while taking.left:
-            wanted, start = taking.left, self.floors.start((taking.queue, line))
-            rows = yield self._step(taking.at_once(start.due_at is not None), self._from(start, taking, line))
+            wanted, start = taking.left, self.floors.start((taking.source, line))
+            rows = yield self._step(
+                taking.at_once(start.due_at is not None, len(taking.kinds)), self._from(start, taking, line)
+            )
             records = taking.read(rows, line) if rows else []
             taking.add(records, rows, line)
             if records:
@@ -250,9 +258,9 @@ class Taking(Settling):
 
     def _picked(self, taking: Takes, line: Line) -> Plan[dict[int, Any]]:
         """Lock due rows of a line, as many as are wanted; return their due times by id."""
-        start = self.floors.start((taking.queue, line))
+        start = self.floors.start((taking.source, line))
         bound = self._from(start, taking, line)
-        rows = yield self._step(self.statements.pick(line.grouped, start.due_at is not None), bound)
+        rows = yield self._step(self._pick(taking, line, start), bound)
         if rows:
             read = self.dialect.read_moment
             self._raise_floor(taking, line, start, rows, read(rows[-1][1]))
@@ -265,9 +273,9 @@ class Taking(Settling):
         heads: dict[int, Any] = {}
         seen: set[int] = set()
         while len(heads) < taking.left:
-            start = self.floors.start((taking.queue, line))
+            start = self.floors.start((taking.source, line))
             bound = {**self._from(start, taking, line), "limit_in": taking.left + MORE}
-            rows = yield self._step(self.statements.pick(True, start.due_at is not None), bound)
+            rows = yield self._step(self._pick(taking, line, start), bound)
             new = {row[0]: row for row in rows if row[0] not in seen and row[2] not in taking.served}
             turn, behind = yield from self._judged(new)
             seen |= new.keys() - behind.keys()
@@ -307,12 +315,16 @@ class Taking(Settling):
         # What was lent kept its group back, also from one that goes before it.
         yield from self._call_up((taking.queue, rows[id][2]) for id, was_lent in behind.items() if was_lent)
 
+    def _pick(self, taking: Takes, line: Line, start: Start) -> Statement:
+        return self.statements.pick(line.grouped, start.due_at is not None, len(taking.kinds))
+
     def _from(self, start: Start, taking: Takes, line: Line) -> dict[str, Any]:
         bound = {
             **taking.values,
             "queue_in": taking.queue,
             "priority_in": line.priority,
             "limit_in": taking.left,
+            **of_kinds(taking.kinds),
         }
         if start.due_at is not None:
             bound["floor"] = self.dialect.write_moment(start.due_at)
@@ -320,13 +332,13 @@ class Taking(Settling):
 
     def _raise_floor(self, taking: Takes, line: Line, start: Start, rows: Rows, newest: Any) -> None:
         if self.floors.kept:
-            self.floors.claimed((taking.queue, line), start, oldest=moment(rows[0][-1]), newest=newest)
+            self.floors.claimed((taking.source, line), start, oldest=moment(rows[0][-1]), newest=newest)
 
     def _found_less(self, taking: Takes, line: Line, start: Start, some: bool) -> None:
         """Note that a line had fewer rows than were wanted, from its floor on or in all."""
         if start.due_at is not None:
             taking.floored.add(line)
-        elif not some:
+        elif not (some or taking.kinds):
             self.lines.found_empty(taking.queue, line)
 
 
@@ -337,19 +349,26 @@ def _in_line(records: list[Record]) -> list[Record]:
     return records
 
 
+def given_up(buried: Iterable[Used]) -> list[GivenUp]:
+    """Return what a claim is to tell of the messages that it buried."""
+    return [GivenUp(one.id, one.key, one.attempts, one.error) for one in buried]
+
+
 class Takes:
     """One call that takes due rows, and what it has so far.
 
     Args:
         queue: whose rows.
         limit: how many at most.
-        at_once: the statement that picks and takes, given whether from a floor.
+        at_once: the statement that picks and takes, given whether from a floor, and for how many kinds.
         picked: the statement that takes what was picked.
         read: makes records of the rows that either of them answers, given their line.
         gone: the groups of those rows that have left the queue.
         values: what both statements are given.
+        kinds: the kinds of messages that are taken; None: all.
 
     Attributes:
+        source: what the floors are of: the queue, or what it has of these kinds.
         history: how long turns are kept that are found to be over; None: they are not.
         over: notes the turns that are over of what was picked, given the ids, before it is taken; None: none are.
         ends: whether what is taken is gone, rather than lent.
@@ -359,14 +378,17 @@ class Takes:
         self,
         queue: str,
         limit: int,
-        at_once: Callable[[bool], Statement],
+        at_once: Callable[[bool, int], Statement],
         picked: OverRows,
         read: Callable[[Rows, Line], list[Any]],
         gone: Callable[[Rows], Iterable[str]],
         values: Mapping[str, Any],
+        kinds: Collection[str] | None = None,
     ) -> None:
         self.queue, self.limit = queue, limit
         self.at_once, self.picked, self.read, self.gone, self.values = at_once, picked, read, gone, values
+        self.kinds = () if kinds is None else padded(kinds)
+        self.source: Hashable = (queue, self.kinds) if self.kinds else queue
         self.history: timedelta | None = None
         self.over: Callable[[Sequence[int]], Plan[None]] | None = None
         self.ends = False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 from sqlalchemy import (
@@ -206,9 +206,9 @@ class EntityStatements(Statements):
     def _held_by(self, given: FromClause) -> ColumnElement[bool]:
         return and_(*self._same_row(given), self._same_token(given), *self._untouched)
 
-    @cached_property
-    def next_due(self) -> OverRows:
-        """Read when the next row is due, of those due from the bound `floor` on; and the time."""
+    @lru_cache(maxsize=1)  # noqa: B019 - lives as long as the store
+    def next_due(self, kinds: int = 0) -> OverRows:
+        """Read when the next row is due, of those due from the bound `floor` on; and the time. Rows have no kinds."""
         columns = self.message.c
 
         def build(given: Any) -> Executable:

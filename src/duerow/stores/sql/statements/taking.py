@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import (
     BigInteger,
@@ -31,28 +31,32 @@ from duerow.stores.sql.statements.core import (
 )
 from duerow.stores.sql.statements.parts import ForEach
 
+MOST_VARIANTS: Final = 16
+"""Statements that are kept of each kind of claim: from a floor or not, for 1, 2, 4, … kinds or any."""
+
 
 class Taking(Core):
     """What hands messages out: reserve, pop, and the order of groups."""
 
-    @lru_cache(maxsize=4)  # noqa: B019 - lives as long as the store
-    def reserve(self, from_floor: bool) -> Statement:
+    @lru_cache(maxsize=MOST_VARIANTS)  # noqa: B019 - lives as long as the store
+    def reserve(self, from_floor: bool, kinds: int = 0) -> Statement:
         """Lend the oldest due rows of a line without groups: leased until now + lease, or dead if used up.
 
         With `from_floor` rows due before the bound value `floor` are not looked at. Each row comes with the due time
-        of the oldest row that was due when the statement began, lent or not: the floor for the next one.
+        of the oldest row that was due when the statement began, lent or not: the floor for the next one. With
+        `kinds` only rows of so many kinds are looked at.
         """
-        due = self._due_ids(from_floor)
+        due = self._due_ids(from_floor, kinds)
         which = self._is_among(due)
-        answer = [*self._lent, *self._oldest(False, from_floor)]
+        answer = [*self._lent, *self._oldest(False, from_floor, kinds)]
         return Statement(self.dialect.change_picked(self.message, due, which, self._lend, answer))
 
-    @lru_cache(maxsize=4)  # noqa: B019 - lives as long as the store
-    def lend_unread(self, from_floor: bool) -> Statement:
+    @lru_cache(maxsize=MOST_VARIANTS)  # noqa: B019 - lives as long as the store
+    def lend_unread(self, from_floor: bool, kinds: int = 0) -> Statement:
         """As `reserve`, but return no more than who was lent, and the due time it had; and the floor."""
-        due = self._due_ids(from_floor)
+        due = self._due_ids(from_floor, kinds)
         which = [self.dialect.one_of(self.message.c.id, due)]
-        answer = [*self._unread, *self._oldest(False, from_floor)]
+        answer = [*self._unread, *self._oldest(False, from_floor, kinds)]
         return Statement(self.dialect.change_picked(self.message, due, which, self._lend, answer))
 
     @cached_property
@@ -87,20 +91,20 @@ class Taking(Core):
 
         return self._over(RECEIPT, build)
 
-    @lru_cache(maxsize=4)  # noqa: B019 - lives as long as the store
-    def pop(self, from_floor: bool) -> Statement:
+    @lru_cache(maxsize=MOST_VARIANTS)  # noqa: B019 - lives as long as the store
+    def pop(self, from_floor: bool, kinds: int = 0) -> Statement:
         """Take the oldest due rows of a line without groups away; each with the time, and the floor as in `reserve`."""
-        due = self._due_ids(from_floor)
+        due = self._due_ids(from_floor, kinds)
         which = [self.dialect.one_of(self.message.c.id, due)]
-        answer = [*self._record, self.now, *self._oldest(False, from_floor)]
+        answer = [*self._record, self.now, *self._oldest(False, from_floor, kinds)]
         return Statement(self.dialect.remove_picked(self.message, due, which, answer))
 
-    @lru_cache(maxsize=8)  # noqa: B019 - lives as long as the store
-    def pick(self, grouped: bool, from_floor: bool) -> Statement:
+    @lru_cache(maxsize=2 * MOST_VARIANTS)  # noqa: B019 - lives as long as the store
+    def pick(self, grouped: bool, from_floor: bool, kinds: int = 0) -> Statement:
         """Lock the oldest due rows of a line and read their id, due time and group, and the floor as in `reserve`."""
         columns = self.message.c
-        shown = (columns.id, columns.due_at, columns.group, *self._oldest(grouped, from_floor))
-        return Statement(self._first_due(shown, grouped, from_floor))
+        shown = (columns.id, columns.due_at, columns.group, *self._oldest(grouped, from_floor, kinds))
+        return Statement(self._first_due(shown, grouped, from_floor, kinds))
 
     @cached_property
     def lend(self) -> OverRows:
@@ -214,15 +218,18 @@ class Taking(Core):
             return self._over(names, lambda given: asked(given.c).select_from(given))
         return ForEach(self.dialect, names, asked)
 
-    @cached_property
-    def next_due(self) -> OverRows:
-        """Read when the next of each given line is due, of those due from the bound `floor` on; and the time."""
+    @lru_cache(maxsize=MOST_VARIANTS)  # noqa: B019 - lives as long as the store
+    def next_due(self, kinds: int = 0) -> OverRows:
+        """Read when the next of each given line is due, of those due from the bound `floor` on; and the time.
+
+        With `kinds` only rows of so many kinds are looked at.
+        """
         columns = self.message.c
 
         def build(given: Any) -> Executable:
             def first(grouped: bool) -> Any:
                 in_line = (columns.due_at >= self._bound("floor", self.dialect.moment), self._in_group(grouped))
-                line = (self._of_queue, columns.priority == given.c.priority)
+                line = (self._of_queue, columns.priority == given.c.priority, *self._of_kinds(kinds))
                 return self.dialect.first(columns.due_at, *line, *in_line).correlate(given).scalar_subquery()
 
             found = case((given.c.grouped, first(True)), else_=first(False))
@@ -272,18 +279,33 @@ class Taking(Core):
         """Return that a row is one of those whose ids a query finds."""
         return (self.dialect.one_of(self.message.c.id, found),)
 
-    def _due_ids(self, from_floor: bool) -> Select[Any]:
-        return self._first_due(self._ids, False, from_floor)
+    def _due_ids(self, from_floor: bool, kinds: int) -> Select[Any]:
+        return self._first_due(self._ids, False, from_floor, kinds)
 
-    def _first_due(self, shown: Sequence[ColumnElement[Any]], grouped: bool, from_floor: bool) -> Select[Any]:
+    def _first_due(
+        self, shown: Sequence[ColumnElement[Any]], grouped: bool, from_floor: bool, kinds: int
+    ) -> Select[Any]:
         columns = self.message.c
-        due = select(*shown).where(*self._due_rows(grouped, from_floor)).order_by(columns.due_at, *self._ids)
+        which = (*self._due_rows(grouped, from_floor), *self._of_kinds(kinds))
+        due = select(*shown).where(*which).order_by(columns.due_at, *self._ids)
         due = self.dialect.by_line(due, self.message, grouped)
         return due.limit(self._bound("limit_in", Integer())).with_for_update(skip_locked=True, key_share=self.key_share)
 
-    def _oldest(self, grouped: bool, from_floor: bool) -> list[Any]:
+    def _oldest(self, grouped: bool, from_floor: bool, kinds: int) -> list[Any]:
         if not self.dialect.keeps_dead_entries:
             return []
         rows = self.message.alias("oldest")
-        first = select(func.min(rows.c.due_at)).where(*self._due_rows(grouped, from_floor, rows)).scalar_subquery()
-        return [self.dialect.microseconds(first)]
+        due = (*self._due_rows(grouped, from_floor, rows), *self._of_kinds(kinds, rows))
+        return [self.dialect.microseconds(select(func.min(rows.c.due_at)).where(*due).scalar_subquery())]
+
+    def _of_kinds(self, kinds: int, rows: Any = None) -> list[ColumnElement[bool]]:
+        """Rows of one of so many bound kinds; 0: of any."""
+        if not kinds:
+            return []
+        column = (self.message if rows is None else rows).c.kind
+        return [column.in_([self._bound(name, Text()) for name in kinds_in(kinds)])]
+
+
+def kinds_in(kinds: int) -> list[str]:
+    """Return the names of the bound values of a statement that looks at so many kinds."""
+    return [f"kind_{place}_in" for place in range(kinds)]

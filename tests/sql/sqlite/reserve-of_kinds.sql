@@ -1,0 +1,24 @@
+-- Lend the oldest due rows of a line without groups: leased until now + lease, or dead if used up.
+UPDATE duerow_message
+SET status=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= :attempts_in) THEN 'dead'
+    ELSE duerow_message.status END, due_at=CASE WHEN (duerow_message.leased_until IS NOT NULL AND
+    duerow_message.attempts >= :attempts_in) THEN NULL ELSE :now + :lease END, place_at=duerow_message.due_at,
+    attempts=(duerow_message.attempts + CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts
+    >= :attempts_in) THEN 0 ELSE 1 END), token=(duerow_message.token + 1), leased_by=CASE WHEN
+    (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= :attempts_in) THEN NULL ELSE :consumer
+    END, leased_until=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= :attempts_in)
+    THEN NULL ELSE :now + :lease END, last_attempt_at=CASE WHEN (duerow_message.leased_until IS NOT NULL AND
+    duerow_message.attempts >= :attempts_in) THEN duerow_message.last_attempt_at ELSE :now END, last_error=CASE WHEN
+    (duerow_message.leased_until IS NOT NULL) THEN json_object('message', CAST('lease of ' AS TEXT) ||
+    duerow_message.leased_by || ' ended at ' || strftime('%Y-%m-%d %H:%M:%S', duerow_message.leased_until / 1000000,
+    'unixepoch') || ' UTC, attempt ' || CAST(duerow_message.attempts AS TEXT) || ' of ' || coalesce(CAST(:attempts_in
+    AS TEXT), 'any number'), 'traceback', NULL, 'type', 'LeaseEnded') ELSE duerow_message.last_error END
+WHERE duerow_message.id IN (SELECT duerow_message.id
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in AND duerow_message.priority = :priority_in AND duerow_message.due_at <= :now
+    AND duerow_message."group" IS NULL AND duerow_message.kind IN (:kind_0_in, :kind_1_in)
+ORDER BY duerow_message.due_at, duerow_message.id
+LIMIT :limit_in OFFSET :param_1)
+RETURNING id, payload AS payload, kind, "key", headers AS headers, status, created_at, nullif(first_due_at,
+    created_at) AS nullif_1, nullif(place_at, first_due_at) AS nullif_2, attempts, token, :now + :lease AS anon_1,
+    last_error AS last_error
