@@ -22,6 +22,7 @@ LOADED: Final = [
     "duerow.demo.command",
     "duerow.testing.faults",
     "duerow.testing.conformance.fixtures",
+    "tests.crash.workload.run",
     # Drivers, which `connect` imports when it meets their URLs: to load one takes longer than most of their work.
     "psycopg",
     "pymysql",

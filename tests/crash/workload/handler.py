@@ -1,0 +1,84 @@
+"""What becomes of a message that was handed out: mostly it is done, in one of the ways that leave evidence."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import cached_property
+from typing import Any
+
+from duerow import Bury, Commit, Draft, Message, Move, Release, Retry, Rollback
+from tests.crash.workload.setting import DONE, WITH_HISTORY
+
+
+class Failed(Exception):
+    """A handler could not do its work."""
+
+
+@dataclass(frozen=True)
+class Handler:
+    """A handler that another process can be sent.
+
+    Attributes:
+        seed: what its chance begins with.
+        mortal: whether it now and then ends the process that it is in, as a fault of a library would.
+    """
+
+    seed: str
+    mortal: bool = False
+
+    @cached_property
+    def chance(self) -> random.Random:
+        """What is random in this process."""
+        return random.Random(f"{self.seed} {os.getpid()}")
+
+    def __call__(self, message: Message) -> Any:
+        """Handle one message."""
+        if self.mortal and self.chance.random() < 0.02:
+            os.kill(os.getpid(), signal.SIGKILL)
+        time.sleep(self.chance.choice((0, 0, 0.002, 0.02)))
+        return ending(message, self.chance)
+
+    def each(self, messages: Sequence[Message]) -> list[Any]:
+        """Handle a whole batch."""
+        if self.chance.random() < 0.05:
+            raise Failed("the whole batch")
+        time.sleep(self.chance.choice((0, 0.002, 0.02)))
+        return [_caught(message, self.chance) for message in messages]
+
+
+def ending(message: Message, chance: random.Random) -> Any:
+    """Return how the turn ends, or raise."""
+    draw = chance.random()
+    if draw < 0.10:
+        raise Failed("this attempt")
+    if draw < 0.13:
+        raise Bury("it is to be looked at by a person")
+    if draw < 0.16:
+        raise Retry(timedelta(milliseconds=50), counts=chance.random() < 0.5)
+    if draw < 0.18:
+        return Release()
+    if draw < 0.20:
+        return Rollback(timedelta(milliseconds=chance.choice((0, 50))), "by hand")
+    return done(message, chance)
+
+
+def done(message: Message, chance: random.Random) -> Commit | Move:
+    """Return an end that leaves evidence: a message in DONE that has its id or tells it, or a turn in history."""
+    if message.queue in WITH_HISTORY and chance.random() < 0.3:
+        return Commit()
+    if chance.random() < 0.5:
+        return Move(DONE, key=None)
+    return Commit(then=(Draft({"of": message.id}, queue=DONE),))
+
+
+def _caught(message: Message, chance: random.Random) -> Any:
+    try:
+        return ending(message, chance)
+    except Exception as error:
+        return error

@@ -1,0 +1,107 @@
+"""The database of a run, its queues, and how a process opens both."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+from functools import cached_property
+from typing import Any
+
+from sqlalchemy import Connection, Engine, create_engine, event, make_url
+from sqlalchemy.engine import URL
+from sqlalchemy.pool import QueuePool
+
+import duerow
+from duerow import Queue
+
+ORDERS, BILLS, MAIL = "orders", "bills", "mail"
+"""Queues that messages are worked on in: one with a history, one with a dead-letter queue, and a plain one."""
+
+BILLS_DEAD = "bills-dead"
+DONE = "done"
+"""Where what was done leaves a message, each exactly one."""
+
+WORKED = (ORDERS, BILLS, MAIL)
+WITH_HISTORY = frozenset((ORDERS,))
+
+APPLICATION = "duerow-workload"
+"""What PostgreSQL calls the connections of the processes."""
+
+ATTEMPTS = 4
+SYNCHRONOUS = "NORMAL"
+"""How often SQLite waits for the disk: processes are killed, the power is not cut."""
+
+DRIVERS = {"postgresql": "postgresql+psycopg", "mysql": "mysql+pymysql", "sqlite": "sqlite+pysqlite"}
+
+
+def definition(name: str) -> dict[str, Any]:
+    """Return what every handle of a queue is made with."""
+    pauses = duerow.exponential(first=timedelta(milliseconds=20), factor=3, maximum=timedelta(milliseconds=300))
+    terms: dict[str, Any] = {"retry": duerow.limited(ATTEMPTS, pauses)}
+    if name == ORDERS:
+        terms |= {"history": timedelta(days=7), "remember_keys": timedelta(seconds=2)}
+    elif name == BILLS:
+        terms["dead_letter"] = BILLS_DEAD
+    return terms
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What one process is told.
+
+    Attributes:
+        url, settings: the database.
+        seed: what its chance begins with.
+        number: its number in the run, no other's.
+    """
+
+    url: str
+    settings: dict[str, Any] = field(default_factory=dict)
+    seed: int = 0
+    number: int = 0
+
+    @cached_property
+    def chance(self) -> random.Random:
+        """What is random in this process."""
+        return random.Random(f"{self.seed} {self.number}")
+
+    @cached_property
+    def engine(self) -> Engine:
+        """An engine of the application's own: for the ledger, and for transactions given to `within=`."""
+        located: URL = make_url(self.url)
+        family = located.get_backend_name()
+        arguments = {"timeout": 60} if family == "sqlite" else {}
+        engine = create_engine(
+            located.set(drivername=DRIVERS[family]), poolclass=QueuePool, connect_args=arguments, max_overflow=30
+        )
+        if family == "sqlite":
+            event.listen(engine, "connect", lambda raw, _: raw.execute(f"PRAGMA synchronous = {SYNCHRONOUS}"))
+        return engine
+
+    @property
+    def all_settings(self) -> dict[str, Any]:
+        """What `connect` is given besides the URL."""
+        return {**self.settings, "synchronous": SYNCHRONOUS} if self.url.startswith("sqlite") else self.settings
+
+    @property
+    def prefix(self) -> str:
+        """What the names of the tables begin with."""
+        return str(self.settings.get("prefix", "duerow_"))
+
+    def open(self) -> duerow.Database:
+        """Connect."""
+        return duerow.connect(self.url, **self.all_settings)
+
+    @contextmanager
+    def transaction(self) -> Iterator[Connection]:
+        """A transaction of the application's own, committed at the end of the block."""
+        with self.engine.begin() as connection:
+            yield connection
+
+
+def queues(database: duerow.Database, lease: timedelta) -> dict[str, Queue[Any]]:
+    """Return handles of all queues that are worked on."""
+    return {name: database.queue(name, lease=lease, **definition(name)) for name in WORKED}

@@ -1,0 +1,299 @@
+"""Whether everything that was pushed ended once, nothing is stuck, and groups kept their order.
+
+It rests on the ledger and on what the tables hold when all is over, read with plain SQL. What the order of groups
+allows is what docs/how-to/order-and-groups.md says: a message comes into its group when the transaction of its push, or
+of the operator who brings it back, is committed; a claim that begins after that may not pass it over.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from tests.crash.workload.ledger import EVIDENCE, POPPED, WITHIN, Line
+from tests.crash.workload.setting import BILLS_DEAD, DONE, WITH_HISTORY, WORKED
+
+ENDS = frozenset(("done", "moved", "dropped"))
+"""Outcomes of turns in the history after which a message is no longer there."""
+
+NEVER = 1 << 62
+
+
+@dataclass(frozen=True)
+class Row:
+    """A message that is in the tables at the end."""
+
+    id: int
+    queue: str
+    status: str
+    payload: Mapping[str, Any]
+    headers: Mapping[str, Any] = field(default_factory=dict)
+    group: str | None = None
+    leased_by: str | None = None
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Turn:
+    """A turn in the history."""
+
+    id: int
+    token: int
+    queue: str
+    outcome: str
+    attempts: int = 0
+    worker: str | None = None
+    finished_at: str = ""
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A promise that was not kept.
+
+    Attributes:
+        what: in words.
+        messages: about which ones.
+        acts: the pushes and operations that matter to it.
+    """
+
+    what: str
+    messages: tuple[int, ...]
+    acts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Entry:
+    """How a message came into its group, or came back: from when on at the latest it must have been seen there.
+
+    Attributes:
+        act: by which act.
+        began: the place in the ledger before which that cannot have been.
+        over: the place in the ledger, and the time, at which it surely was there; NEVER: nobody can tell.
+        at: see `over`.
+    """
+
+    act: str | None
+    began: int
+    over: int
+    at: int
+
+
+class Verdict:
+    """What became of a run.
+
+    Args:
+        lines: the ledger, in its order.
+        rows: all messages in the tables.
+        turns: all turns in the history.
+
+    Attributes:
+        allowed: how often a message began after a later one of its group where the promise allows it, by why.
+    """
+
+    def __init__(self, lines: Sequence[Line], rows: Sequence[Row], turns: Sequence[Turn]) -> None:
+        self.lines, self.rows, self.turns = lines, rows, turns
+        self.allowed: Counter[str] = Counter()
+
+    def faults(self) -> list[Fault]:
+        """Return all promises that were not kept."""
+        return [
+            *self.lost_or_doubled(),
+            *self.half_pushed(),
+            *self.lent_twice(),
+            *self.stuck(),
+            *self.together(),
+            *self.broken_extensions(),
+            *self.out_of_order(),
+        ]
+
+    # Nothing lost, nothing doubled, nothing stuck.
+
+    def lost_or_doubled(self) -> Iterator[Fault]:
+        """Each message that was pushed or begun ended exactly once; also as the history tells it."""
+        ends: dict[int, list[str]] = defaultdict(list)
+        for line in self.lines:
+            if line.what in EVIDENCE and line.message is not None:
+                ends[line.message].append(line.what)
+        for row in self.rows:
+            if row.queue == DONE:
+                ends[row.payload.get("of", row.id)].append("a message in done")
+            else:
+                ends[row.id].append(f"{row.status} in {row.queue}")
+        told: dict[int, list[str]] = defaultdict(list)
+        for turn in self.turns:
+            if turn.queue in WITH_HISTORY and turn.outcome in ENDS:
+                told[turn.id].append(f"{turn.outcome} in the history")
+        for id, queue in self.known.items():
+            found, past = ends[id], told[id]
+            if queue in WITH_HISTORY:
+                still = [end for end in found if end == "removed" or end.startswith(("dead in", "new in", "error in"))]
+                if len(past) + len(still) != 1:
+                    yield Fault(f"message {id} of {queue} ended {len(past) + len(still)} times: {past + still}", (id,))
+                    continue
+                found = found or past
+            if len(found) != 1:
+                yield Fault(f"message {id} of {queue} ended {len(found)} times: {found}", (id,))
+
+    def half_pushed(self) -> Iterator[Fault]:
+        """A message that was pushed within a transaction is there if and only if the line of that transaction is."""
+        pushed = {(line.act, line.message) for line in self.lines if line.what == "pushed"}
+        seen = {(line.act, line.message): None for line in self.lines if line.what in ("begun", "taken", "effect")}
+        seen |= {
+            (row.payload.get("act"), row.id): None
+            for row in self.rows
+            if "of" not in row.payload and "replay-of" not in row.headers
+        }
+        for act, id in seen:
+            if act is not None and id is not None and act.endswith(WITHIN) and (act, id) not in pushed:
+                yield Fault(f"message {id} is there, and the transaction {act} that pushed it is not", (id,), (act,))
+
+    def lent_twice(self) -> Iterator[Fault]:
+        """No turn was handed out twice; who pops a message has no turn."""
+        begun = (line for line in self.lines if line.what == "begun" and line.note != POPPED)
+        turns = Counter((line.message, line.token) for line in begun)
+        for (id, token), times in turns.items():
+            if times > 1 and id is not None:
+                yield Fault(f"the turn {token} of message {id} was begun {times} times", (id,))
+
+    def stuck(self) -> Iterator[Fault]:
+        """Nothing waits for ever, and nobody holds anything."""
+        for row in self.rows:
+            if (row.queue in WORKED and row.status in ("new", "error")) or row.leased_by is not None:
+                yield Fault(f"message {row.id} is stuck in {row.queue}: {row.why or row.leased_by}", (row.id,))
+
+    # Groups and leases.
+
+    def together(self) -> Iterator[Fault]:
+        """While a turn of a group was held, no other one of that group was."""
+        for begins in self.begins.values():
+            places = [line.seq for line in begins]
+            for line in begins:
+                end = self.finished.get((line.message, line.token))
+                if line.held and end is not None:
+                    for other in begins[bisect_right(places, line.seq) : bisect_left(places, end)]:
+                        if other.held and line.message is not None and other.message is not None:
+                            yield Fault(
+                                f"messages {line.message} and {other.message} of group {line.group} were held together",
+                                (line.message, other.message),
+                            )
+
+    def broken_extensions(self) -> Iterator[Fault]:
+        """A lease that was extended by hand held, unless an operator ended it."""
+        in_time = {(line.message, line.token) for line in self.lines if line.what == "in time"}
+        ended = {line.message: line.seq for line in reversed(self.lines) if line.what in ("changed", "removed")}
+        for line in self.lines:
+            lost = line.what == "extended" and not line.held and (line.message, line.token) in in_time
+            if lost and line.message is not None and ended.get(line.message, NEVER) > line.seq:
+                yield Fault(f"the extended lease of turn {line.token} of message {line.message} broke", (line.message,))
+
+    def out_of_order(self) -> Iterator[Fault]:
+        """No message of a group began while one with a lower id was there that its claim must have seen."""
+        for begins in self.begins.values():
+            places = [line.seq for line in begins]
+            for line in begins:
+                if line.message is None:
+                    continue
+                entry = self._entry(line.message, line.seq)
+                for other in begins[bisect_right(places, entry.began) : bisect_left(places, line.seq)]:
+                    if other.message is not None and other.message > line.message:
+                        its = self._entry(other.message, other.seq)
+                        if entry.over < its.began or entry.at < (other.since or 0):
+                            acts = tuple(one.act for one in (entry, its) if one.act is not None)
+                            told = (
+                                f"message {other.message} of group {line.group} in {line.queue} began "
+                                f"(line {other.seq}) before {line.message} (line {line.seq})"
+                            )
+                            yield Fault(told, (line.message, other.message), acts)
+                        else:
+                            self.allowed[self._why(entry)] += 1
+
+    def _why(self, entry: Entry) -> str:
+        """Return why a message could begin after a later one."""
+        came = "was brought back" if entry.act in self.revivals else "was pushed"
+        return f"it {came} by a transaction that " + ("nobody saw end" if entry.over == NEVER else "ended too late")
+
+    def _entry(self, message: int, before: int) -> Entry:
+        """Return how a message came into its group for the last time before a place in the ledger."""
+        entries = self.entries.get(message, [])
+        place = bisect_left([entry.began for entry in entries], before)
+        return entries[place - 1] if place else Entry(None, before, NEVER, NEVER)
+
+    @cached_property
+    def known(self) -> dict[int, str]:
+        """All messages that were pushed for certain, or seen, and their queues."""
+        what = ("pushed", "begun", "taken", "revived", *EVIDENCE)
+        found = {line.message: line.queue for line in self.lines if line.what in what}
+        there = {row.id: row.queue for row in self.rows if row.queue in WORKED}
+        return {id: queue for id, queue in (there | found).items() if id is not None and queue is not None}
+
+    @cached_property
+    def begins(self) -> dict[tuple[str | None, str], list[Line]]:
+        """The lines of turns of each group that began while they were held, in their order."""
+        found: dict[tuple[str | None, str], list[Line]] = defaultdict(list)
+        for line in self.lines:
+            if line.what == "begun" and line.group is not None and line.held is not False:
+                found[line.queue, line.group].append(line)
+        return found
+
+    @cached_property
+    def finished(self) -> dict[tuple[int | None, int | None], int]:
+        """Where turns that were held to the end were finished."""
+        lines = (line for line in reversed(self.lines) if line.what == "finished" and line.held)
+        return {(line.message, line.token): line.seq for line in lines}
+
+    @cached_property
+    def overs(self) -> dict[str | None, Line]:
+        """Where acts were over."""
+        return {line.act: line for line in self.lines if line.what == "over"}
+
+    @cached_property
+    def revivals(self) -> frozenset[str | None]:
+        """Acts that brought a message back."""
+        return frozenset(line.act for line in self.lines if line.what == "reviving")
+
+    @cached_property
+    def entries(self) -> dict[int, list[Entry]]:
+        """How each message came into its group, each time."""
+        began = {line.act: line.seq for line in self.lines if line.what in ("pushing", "reviving")}
+        revived = {line.act for line in self.lines if line.what == "revived"}
+        found: dict[int, list[Entry]] = defaultdict(list)
+        for line in self.lines:
+            pushed = line.what == "pushed" and line.note != "updated"
+            # A revival of which nobody saw the end may have happened.
+            came = pushed or (line.what == "reviving" and (line.act in revived or line.act not in self.overs))
+            if came and line.message is not None:
+                over = self.overs.get(line.act)
+                end = (NEVER, NEVER) if over is None else (over.seq, over.at)
+                found[line.message].append(Entry(line.act, began[line.act], *end))
+        return {id: sorted(entries, key=lambda one: one.began) for id, entries in found.items()}
+
+    # What to tell.
+
+    def __str__(self) -> str:
+        lines = Counter(line.what for line in self.lines)
+        turns = Counter(turn.outcome for turn in self.turns)
+        groups = sum(map(len, self.begins.values()))
+        return (
+            f"{len(self.known)} messages, {lines['begun']} turns begun, {groups} of them in groups; "
+            f"ledger {dict(lines)}; history {dict(turns)}; dead at the end {self._dead()}; "
+            f"began after a later one of the group, as is allowed: {dict(self.allowed)}"
+        )
+
+    def _dead(self) -> int:
+        return sum(row.queue == BILLS_DEAD or row.status == "dead" for row in self.rows)
+
+    def story(self, fault: Fault) -> str:
+        """Return what the ledger, the history and the tables say of the messages of a fault."""
+        lines = [line for line in self.lines if line.message in fault.messages or line.act in fault.acts]
+        turns = [turn for turn in self.turns if turn.id in fault.messages]
+        rows = [row for row in self.rows if row.id in fault.messages or row.payload.get("of") in fault.messages]
+        return "\n  ".join([fault.what, *_short(lines), *_short(turns), *_short(rows)])
+
+
+def _short(items: Iterable[Any], most: int = 60) -> list[str]:
+    shown = [str(item) for item in items]
+    return shown if len(shown) <= most else [*shown[: most // 2], "…", *shown[-most // 2 :]]
