@@ -38,4 +38,5 @@ def test_whatever_is_killed_nothing_is_lost_doubled_stuck_or_out_of_order(
     print(f"killed: {dict(run.killed)}; connections ended: {run.broken}")
     print(verdict)
     count_killed(run.killed.total())
+    assert verdict.turns_begun >= kills
     assert not faults, f"seed {seed}: {len(faults)} faults\n" + "\n".join(map(verdict.story, faults[:5]))

@@ -15,6 +15,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import psutil
 import psycopg
 from sqlalchemy import text
 
@@ -29,13 +30,13 @@ from tests.crash.workload.verdict import Row, Turn, Verdict
 ROLES = ("producer", "producer", "consumer", "consumer", "consumer", "consumer", "consumer", "operator")
 """The processes that work at any moment."""
 
-LONGEST_LIFE = 0.8
-"""Seconds that a process lives at most before it is killed, once it is at work."""
+MOST_WORK = 0.35
+"""Seconds that a process computes at most before it is killed, once it is ready: the same on a busy machine."""
 
-WORK = 8
-"""Lines that the ledger has grown by before the next process is killed, however slow the machine is."""
+LONGEST = 3.0
+"""Seconds that it lives at most, if it has nothing to compute."""
 
-LOOK = 0.005
+LOOK = 0.01
 """Seconds between two looks at whose time is up."""
 
 BROKEN_CONNECTIONS = 0.1
@@ -53,22 +54,28 @@ class Living:
         process: it.
         role, kind: what it does.
         ready: where it says that it has begun to.
-        ends: when it is to be killed; None: it has not begun yet.
+        work: how many seconds it is to compute from then on.
+        begun: what it had computed when it was ready, and when that was; None: it is not.
     """
 
     process: Any
     role: str
     kind: str
     ready: Any
-    ends: float | None = None
+    work: float
+    begun: tuple[float, float] | None = None
 
-    def is_over(self, life: float) -> bool:
-        """Return whether its time is up; when it is found to be at work it is given so many seconds."""
-        if self.ends is None and self.ready.poll():
-            self.ends = time.monotonic() + life
-        if self.process.exitcode is not None:
-            return True  # which is told when it is to be killed
-        return self.ends is not None and time.monotonic() >= self.ends
+    @property
+    def is_over(self) -> bool:
+        """Whether its time is up."""
+        try:
+            times = psutil.Process(self.process.pid).cpu_times()
+        except psutil.NoSuchProcess:
+            return True  # it ended by itself, which is told when it is to be killed
+        computed, now = times.user + times.system, time.monotonic()
+        if self.begun is None and self.ready.poll():
+            self.begun = (computed, now)
+        return self.begun is not None and (computed - self.begun[0] >= self.work or now - self.begun[1] >= LONGEST)
 
 
 @dataclass
@@ -102,15 +109,14 @@ class Run:
         """Let them work, and kill so many of them at random moments."""
         self._living = [self._start(role) for role in ROLES]
         began = time.monotonic()
-        while self.killed.total() < times:
-            victim = next((one for one in self._living if one.is_over(self.chance.uniform(0, LONGEST_LIFE))), None)
+        while self.killed.total() < times or self._begun() < times:
+            victim = next((one for one in self._living if one.is_over), None)
             if victim is None:
                 time.sleep(LOOK)
                 continue
             self._kill(victim)
             self._living.remove(victim)
             self._living.append(self._start(victim.role))
-            self._let_work()
             if self.setting.engine.dialect.name == "postgresql" and self.chance.random() < BROKEN_CONNECTIONS:
                 self._end_connection()
             if self.killed.total() % 100 == 0:
@@ -151,14 +157,7 @@ class Run:
         process = self.context.Process(target=_be, args=(self.log, theirs, target, *arguments))
         process.start()
         theirs.close()
-        return Living(process, role, kind, ours)
-
-    def _let_work(self) -> None:
-        """Wait until enough has been done, or, where all wait for the leases of the dead, for a while."""
-        latest = f"SELECT max(seq) FROM {self.ledger.table.name}"
-        began, deadline = self._read(latest)[0][0] or 0, time.monotonic() + LONGEST_LIFE / 2
-        while (self._read(latest)[0][0] or 0) < began + WORK and time.monotonic() < deadline:
-            time.sleep(LOOK)
+        return Living(process, role, kind, ours, self.chance.uniform(0, MOST_WORK))
 
     def _kill(self, victim: Living, counts: bool = True) -> None:
         victim.process.kill()
@@ -183,6 +182,10 @@ class Run:
     def _setting(self) -> Setting:
         self._number += 1
         return Setting(self.url, self.settings, self.seed, self._number)
+
+    def _begun(self) -> int:
+        """How many turns were begun: if hardly any was, little is shown."""
+        return int(self._read(f"SELECT count(*) FROM {self.ledger.table.name} WHERE what = 'begun'")[0][0])
 
     def _left(self) -> int:
         names = ", ".join(f"'{name}'" for name in WORKED)

@@ -98,6 +98,11 @@ class Verdict:
         self.lines, self.rows, self.turns = lines, rows, turns
         self.allowed: Counter[str] = Counter()
 
+    @property
+    def turns_begun(self) -> int:
+        """How many turns were begun: what the verdict is about."""
+        return sum(line.what == "begun" for line in self.lines)
+
     def faults(self) -> list[Fault]:
         """Return all promises that were not kept."""
         return [
@@ -278,7 +283,7 @@ class Verdict:
         turns = Counter(turn.outcome for turn in self.turns)
         groups = sum(map(len, self.begins.values()))
         return (
-            f"{len(self.known)} messages, {lines['begun']} turns begun, {groups} of them in groups; "
+            f"{len(self.known)} messages, {self.turns_begun} turns begun, {groups} of them in groups; "
             f"ledger {dict(lines)}; history {dict(turns)}; dead at the end {self._dead()}; "
             f"began after a later one of the group, as is allowed: {dict(self.allowed)}"
         )
@@ -288,7 +293,9 @@ class Verdict:
 
     def story(self, fault: Fault) -> str:
         """Return what the ledger, the history and the tables say of the messages of a fault."""
-        lines = [line for line in self.lines if line.message in fault.messages or line.act in fault.acts]
+        of_acts = (line for line in self.lines if line.act in fault.acts and line.message is None)
+        of_messages = (line for line in self.lines if line.message in fault.messages)
+        lines = sorted({*of_acts, *of_messages}, key=lambda line: line.seq)
         turns = [turn for turn in self.turns if turn.id in fault.messages]
         rows = [row for row in self.rows if row.id in fault.messages or row.payload.get("of") in fault.messages]
         return "\n  ".join([fault.what, *_short(lines), *_short(turns), *_short(rows)])
