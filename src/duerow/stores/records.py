@@ -125,8 +125,8 @@ def lease_runs(record: Record, now: datetime) -> bool:
 def ended_lease(record: Record, attempts: int | None) -> str:
     """Return the error of an attempt whose lease ended unsettled."""
     ended = (
-        f"lease of {record.leased_by} ended at {record.leased_until:%Y-%m-%d %H:%M:%S} UTC, "
-        f"attempt {record.attempts} of {attempts or 'any number'}"
+        f"was in hand when its worker died: lease of {record.leased_by} ended at "
+        f"{record.leased_until:%Y-%m-%d %H:%M:%S} UTC, attempt {record.attempts} of {attempts or 'any number'}"
     )
     return encode_failure(Failure("LeaseEnded", ended))
 

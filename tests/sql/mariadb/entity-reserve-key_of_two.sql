@@ -7,9 +7,9 @@ SELECT shipment.tenant, shipment.number, 'null', 'json', NULL AS anon_1, NULL AS
     CASE WHEN (shipment.sending_due_at = shipment.sending_leased_until AND shipment.sending_attempts >= :attempts_in)
     THEN 0 ELSE 1 END) AS anon_3, (shipment.sending_token + 1) AS anon_4, timestampdiff(MICROSECOND, '1970-01-01',
     timestampadd(MICROSECOND, :lease, UTC_TIMESTAMP(6))) AS timestampdiff_1, CASE WHEN (shipment.sending_due_at =
-    shipment.sending_leased_until) THEN concat('{"message":', json_quote(concat('lease of ',
-    shipment.sending_leased_by, ' ended at ', date_format(shipment.sending_leased_until, '%Y-%m-%d %H:%i:%s'), ' UTC,
-    attempt ', shipment.sending_attempts, ' of ', coalesce(:attempts_in, 'any number'))),
+    shipment.sending_leased_until) THEN concat('{"message":', json_quote(concat('was in hand when its worker died:
+    lease of ', shipment.sending_leased_by, ' ended at ', date_format(shipment.sending_leased_until, '%Y-%m-%d
+    %H:%i:%s'), ' UTC, attempt ', shipment.sending_attempts, ' of ', coalesce(:attempts_in, 'any number'))),
     ',"traceback":null,"type":"LeaseEnded"}') ELSE shipment.sending_last_error END AS anon_5, shipment.tenant AS
     tenant__1, shipment.number AS number__1, UTC_TIMESTAMP(6) AS anon_6
 FROM shipment FORCE INDEX (ix_shipment_sending_due)
@@ -36,9 +36,10 @@ SET shipment.sending_status = CASE WHEN (shipment.sending_due_at = shipment.send
     ELSE timestampadd(MICROSECOND, :lease, CAST(:told AS DATETIME(6))) END, shipment.sending_last_attempt_at = CASE
     WHEN (shipment.sending_due_at = shipment.sending_leased_until AND shipment.sending_attempts >= :attempts_in) THEN
     shipment.sending_last_attempt_at ELSE CAST(:told AS DATETIME(6)) END, shipment.sending_last_error = CASE WHEN
-    (shipment.sending_due_at = shipment.sending_leased_until) THEN concat('{"message":', json_quote(concat('lease of
-    ', shipment.sending_leased_by, ' ended at ', date_format(shipment.sending_leased_until, '%Y-%m-%d %H:%i:%s'), '
-    UTC, attempt ', shipment.sending_attempts, ' of ', coalesce(:attempts_in, 'any number'))),
-    ',"traceback":null,"type":"LeaseEnded"}') ELSE shipment.sending_last_error END, shipment.sending_finished_at =
-    CASE WHEN (shipment.sending_due_at = shipment.sending_leased_until AND shipment.sending_attempts >= :attempts_in)
-    THEN CAST(:told AS DATETIME(6)) ELSE NULL END
+    (shipment.sending_due_at = shipment.sending_leased_until) THEN concat('{"message":', json_quote(concat('was in
+    hand when its worker died: lease of ', shipment.sending_leased_by, ' ended at ',
+    date_format(shipment.sending_leased_until, '%Y-%m-%d %H:%i:%s'), ' UTC, attempt ', shipment.sending_attempts, ' of
+    ', coalesce(:attempts_in, 'any number'))), ',"traceback":null,"type":"LeaseEnded"}') ELSE
+    shipment.sending_last_error END, shipment.sending_finished_at = CASE WHEN (shipment.sending_due_at =
+    shipment.sending_leased_until AND shipment.sending_attempts >= :attempts_in) THEN CAST(:told AS DATETIME(6)) ELSE
+    NULL END

@@ -6,11 +6,11 @@ INSERT INTO duerow_history (id, token, queue, `key`, kind, payload, headers, `gr
     duerow_message.attempts, duerow_message.created_at, duerow_message.first_due_at, coalesce(duerow_message.place_at,
     duerow_message.first_due_at) AS coalesce_1, CASE WHEN (duerow_message.attempts >= :attempts_in) THEN :to_in END AS
     anon_1, coalesce(duerow_message.last_attempt_at, UTC_TIMESTAMP(6)) AS coalesce_2, duerow_message.leased_until,
-    duerow_message.leased_by, concat('{"message":', json_quote(concat('lease of ', duerow_message.leased_by, ' ended
-    at ', date_format(duerow_message.leased_until, '%Y-%m-%d %H:%i:%s'), ' UTC, attempt ', duerow_message.attempts, '
-    of ', coalesce(:attempts_in, 'any number'))), ',"traceback":null,"type":"LeaseEnded"}') AS concat_1, CASE WHEN
-    (duerow_message.attempts >= :attempts_in) THEN 'dead' ELSE 'failed' END AS anon_2, timestampadd(MICROSECOND,
-    :history, UTC_TIMESTAMP(6)) AS timestampadd_1
+    duerow_message.leased_by, concat('{"message":', json_quote(concat('was in hand when its worker died: lease of ',
+    duerow_message.leased_by, ' ended at ', date_format(duerow_message.leased_until, '%Y-%m-%d %H:%i:%s'), ' UTC,
+    attempt ', duerow_message.attempts, ' of ', coalesce(:attempts_in, 'any number'))),
+    ',"traceback":null,"type":"LeaseEnded"}') AS concat_1, CASE WHEN (duerow_message.attempts >= :attempts_in) THEN
+    'dead' ELSE 'failed' END AS anon_2, timestampadd(MICROSECOND, :history, UTC_TIMESTAMP(6)) AS timestampadd_1
 FROM (SELECT given_rows.`id`
 FROM JSON_TABLE(:given, '$[*]' COLUMNS (`id` BIGINT PATH '$')) AS given_rows) AS given INNER
 JOIN duerow_message ON duerow_message.id = given.id AND duerow_message.leased_until IS NOT NULL

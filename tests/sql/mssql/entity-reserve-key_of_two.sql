@@ -16,12 +16,12 @@ SET sending_status = CASE WHEN (shipment.sending_due_at = shipment.sending_lease
     1000000) / 86400, @now))) END, sending_last_attempt_at = CASE WHEN (shipment.sending_due_at =
     shipment.sending_leased_until AND shipment.sending_attempts >= CAST(:attempts_in AS INT)) THEN
     shipment.sending_last_attempt_at ELSE @now END, sending_last_error = CASE WHEN (shipment.sending_due_at =
-    shipment.sending_leased_until) THEN concat('{"message":"', string_escape(concat('lease of ',
-    shipment.sending_leased_by, ' ended at ', convert(VARCHAR(19), shipment.sending_leased_until, 120), ' UTC, attempt
-    ', shipment.sending_attempts, ' of ', COALESCE(CAST(CAST(:attempts_in AS INT) AS NVARCHAR(20)), 'any number')),
-    'json'), '","traceback":null,"type":"LeaseEnded"}') ELSE shipment.sending_last_error END, sending_finished_at =
-    CASE WHEN (shipment.sending_due_at = shipment.sending_leased_until AND shipment.sending_attempts >=
-    CAST(:attempts_in AS INT)) THEN @now ELSE NULL END
+    shipment.sending_leased_until) THEN concat('{"message":"', string_escape(concat('was in hand when its worker died:
+    lease of ', shipment.sending_leased_by, ' ended at ', convert(VARCHAR(19), shipment.sending_leased_until, 120), '
+    UTC, attempt ', shipment.sending_attempts, ' of ', COALESCE(CAST(CAST(:attempts_in AS INT) AS NVARCHAR(20)), 'any
+    number')), 'json'), '","traceback":null,"type":"LeaseEnded"}') ELSE shipment.sending_last_error END,
+    sending_finished_at = CASE WHEN (shipment.sending_due_at = shipment.sending_leased_until AND
+    shipment.sending_attempts >= CAST(:attempts_in AS INT)) THEN @now ELSE NULL END
 OUTPUT inserted.tenant, inserted.number, 'null', 'json', NULL, NULL, inserted.sending_status,
     COALESCE(inserted.sending_first_due_at, inserted.sending_place_at), NULL, inserted.sending_place_at,
     inserted.sending_attempts, inserted.sending_token, datediff_big(MICROSECOND, CAST('1970-01-01' AS DATETIME2(6)),

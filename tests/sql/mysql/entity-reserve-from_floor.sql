@@ -8,9 +8,9 @@ SELECT sms_message.id, 'null', 'json', NULL AS anon_1, NULL AS anon__1, CASE WHE
     sms_message.sending_attempts >= :attempts_in) THEN 0 ELSE 1 END) AS anon_3, (sms_message.sending_token + 1) AS
     anon_4, timestampdiff(MICROSECOND, '1970-01-01', timestampadd(MICROSECOND, :lease, UTC_TIMESTAMP(6))) AS
     timestampdiff_1, CASE WHEN (sms_message.sending_due_at = sms_message.sending_leased_until) THEN
-    concat('{"message":', json_quote(concat('lease of ', sms_message.sending_leased_by, ' ended at ',
-    date_format(sms_message.sending_leased_until, '%Y-%m-%d %H:%i:%s'), ' UTC, attempt ',
-    sms_message.sending_attempts, ' of ', coalesce(:attempts_in, 'any number'))),
+    concat('{"message":', json_quote(concat('was in hand when its worker died: lease of ',
+    sms_message.sending_leased_by, ' ended at ', date_format(sms_message.sending_leased_until, '%Y-%m-%d %H:%i:%s'), '
+    UTC, attempt ', sms_message.sending_attempts, ' of ', coalesce(:attempts_in, 'any number'))),
     ',"traceback":null,"type":"LeaseEnded"}') ELSE sms_message.sending_last_error END AS anon_5, sms_message.id AS
     id__1, sms_message.sending_attempts, sms_message.sending_due_at AS sending_due_at__1, UTC_TIMESTAMP(6) AS anon_6
 FROM sms_message FORCE INDEX (ix_sms_message_sending_due)
@@ -34,12 +34,13 @@ SET sms_message.sending_status = CASE WHEN (found.sending_due_at = sms_message.s
     1, sms_message.sending_last_attempt_at = CASE WHEN (found.sending_due_at = sms_message.sending_leased_until AND
     found.sending_attempts >= :attempts_in) THEN sms_message.sending_last_attempt_at ELSE CAST(:told AS DATETIME(6))
     END, sms_message.sending_last_error = CASE WHEN (found.sending_due_at = sms_message.sending_leased_until) THEN
-    concat('{"message":', json_quote(concat('lease of ', sms_message.sending_leased_by, ' ended at ',
-    date_format(sms_message.sending_leased_until, '%Y-%m-%d %H:%i:%s'), ' UTC, attempt ', found.sending_attempts, ' of
-    ', coalesce(:attempts_in, 'any number'))), ',"traceback":null,"type":"LeaseEnded"}') ELSE
-    sms_message.sending_last_error END, sms_message.sending_finished_at = CASE WHEN (found.sending_due_at =
-    sms_message.sending_leased_until AND found.sending_attempts >= :attempts_in) THEN CAST(:told AS DATETIME(6)) ELSE
-    NULL END, sms_message.sending_leased_by = CASE WHEN (found.sending_due_at = sms_message.sending_leased_until AND
-    found.sending_attempts >= :attempts_in) THEN NULL ELSE :consumer END, sms_message.sending_leased_until = CASE WHEN
-    (found.sending_due_at = sms_message.sending_leased_until AND found.sending_attempts >= :attempts_in) THEN NULL
-    ELSE timestampadd(MICROSECOND, :lease, CAST(:told AS DATETIME(6))) END
+    concat('{"message":', json_quote(concat('was in hand when its worker died: lease of ',
+    sms_message.sending_leased_by, ' ended at ', date_format(sms_message.sending_leased_until, '%Y-%m-%d %H:%i:%s'), '
+    UTC, attempt ', found.sending_attempts, ' of ', coalesce(:attempts_in, 'any number'))),
+    ',"traceback":null,"type":"LeaseEnded"}') ELSE sms_message.sending_last_error END, sms_message.sending_finished_at
+    = CASE WHEN (found.sending_due_at = sms_message.sending_leased_until AND found.sending_attempts >= :attempts_in)
+    THEN CAST(:told AS DATETIME(6)) ELSE NULL END, sms_message.sending_leased_by = CASE WHEN (found.sending_due_at =
+    sms_message.sending_leased_until AND found.sending_attempts >= :attempts_in) THEN NULL ELSE :consumer END,
+    sms_message.sending_leased_until = CASE WHEN (found.sending_due_at = sms_message.sending_leased_until AND
+    found.sending_attempts >= :attempts_in) THEN NULL ELSE timestampadd(MICROSECOND, :lease, CAST(:told AS
+    DATETIME(6))) END

@@ -18,12 +18,13 @@ SET sending_status=CASE WHEN (shipment.sending_due_at = shipment.sending_leased_
     statement_timestamp() + (:lease::BIGINT * INTERVAL '1 microsecond') END, sending_last_attempt_at=CASE WHEN
     (shipment.sending_due_at = shipment.sending_leased_until AND shipment.sending_attempts >= :attempts_in::INTEGER)
     THEN shipment.sending_last_attempt_at ELSE statement_timestamp() END, sending_last_error=CASE WHEN
-    (shipment.sending_due_at = shipment.sending_leased_until) THEN CAST(concat('{"message":', to_json(concat('lease of
-    ', shipment.sending_leased_by, ' ended at ', to_char(timezone('UTC', shipment.sending_leased_until), 'YYYY-MM-DD
-    HH24:MI:SS'), ' UTC, attempt ', shipment.sending_attempts, ' of ', coalesce(CAST(:attempts_in::INTEGER AS TEXT),
-    'any number'))), ',"traceback":null,"type":"LeaseEnded"}') AS JSON) ELSE shipment.sending_last_error END,
-    sending_finished_at=CASE WHEN (shipment.sending_due_at = shipment.sending_leased_until AND
-    shipment.sending_attempts >= :attempts_in::INTEGER) THEN statement_timestamp() ELSE NULL END
+    (shipment.sending_due_at = shipment.sending_leased_until) THEN CAST(concat('{"message":', to_json(concat('was in
+    hand when its worker died: lease of ', shipment.sending_leased_by, ' ended at ', to_char(timezone('UTC',
+    shipment.sending_leased_until), 'YYYY-MM-DD HH24:MI:SS'), ' UTC, attempt ', shipment.sending_attempts, ' of ',
+    coalesce(CAST(:attempts_in::INTEGER AS TEXT), 'any number'))), ',"traceback":null,"type":"LeaseEnded"}') AS JSON)
+    ELSE shipment.sending_last_error END, sending_finished_at=CASE WHEN (shipment.sending_due_at =
+    shipment.sending_leased_until AND shipment.sending_attempts >= :attempts_in::INTEGER) THEN statement_timestamp()
+    ELSE NULL END
 FROM due
 WHERE shipment.tenant = due.tenant AND shipment.number = due.number
 RETURNING shipment.tenant, shipment.number, 'null', 'json', NULL AS anon_1, NULL AS anon__1, shipment.sending_status,

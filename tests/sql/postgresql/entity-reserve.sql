@@ -16,11 +16,11 @@ SET sending_status=CASE WHEN (sms_message.sending_due_at = sms_message.sending_l
     (sms_message.sending_due_at = sms_message.sending_leased_until AND sms_message.sending_attempts >=
     :attempts_in::INTEGER) THEN sms_message.sending_last_attempt_at ELSE statement_timestamp() END,
     sending_last_error=CASE WHEN (sms_message.sending_due_at = sms_message.sending_leased_until) THEN
-    CAST(concat('{"message":', to_json(concat('lease of ', sms_message.sending_leased_by, ' ended at ',
-    to_char(timezone('UTC', sms_message.sending_leased_until), 'YYYY-MM-DD HH24:MI:SS'), ' UTC, attempt ',
-    sms_message.sending_attempts, ' of ', coalesce(CAST(:attempts_in::INTEGER AS TEXT), 'any number'))),
-    ',"traceback":null,"type":"LeaseEnded"}') AS JSON) ELSE sms_message.sending_last_error END,
-    sending_finished_at=CASE WHEN (sms_message.sending_due_at = sms_message.sending_leased_until AND
+    CAST(concat('{"message":', to_json(concat('was in hand when its worker died: lease of ',
+    sms_message.sending_leased_by, ' ended at ', to_char(timezone('UTC', sms_message.sending_leased_until), 'YYYY-MM-
+    DD HH24:MI:SS'), ' UTC, attempt ', sms_message.sending_attempts, ' of ', coalesce(CAST(:attempts_in::INTEGER AS
+    TEXT), 'any number'))), ',"traceback":null,"type":"LeaseEnded"}') AS JSON) ELSE sms_message.sending_last_error
+    END, sending_finished_at=CASE WHEN (sms_message.sending_due_at = sms_message.sending_leased_until AND
     sms_message.sending_attempts >= :attempts_in::INTEGER) THEN statement_timestamp() ELSE NULL END
 WHERE sms_message.id = ANY (array((SELECT sms_message.id
 FROM sms_message

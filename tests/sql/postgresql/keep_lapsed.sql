@@ -6,8 +6,8 @@ INSERT INTO duerow_history (id, token, queue, key, kind, payload, headers, "grou
     duerow_message.created_at, duerow_message.first_due_at, coalesce(duerow_message.place_at,
     duerow_message.first_due_at) AS coalesce_1, NULL AS anon_1, coalesce(duerow_message.last_attempt_at,
     statement_timestamp()) AS coalesce_2, duerow_message.leased_until, duerow_message.leased_by,
-    CAST(concat('{"message":', to_json(concat('lease of ', duerow_message.leased_by, ' ended at ',
-    to_char(timezone('UTC', duerow_message.leased_until), 'YYYY-MM-DD HH24:MI:SS'), ' UTC, attempt ',
+    CAST(concat('{"message":', to_json(concat('was in hand when its worker died: lease of ', duerow_message.leased_by,
+    ' ended at ', to_char(timezone('UTC', duerow_message.leased_until), 'YYYY-MM-DD HH24:MI:SS'), ' UTC, attempt ',
     duerow_message.attempts, ' of ', coalesce(CAST(:attempts_in::INTEGER AS TEXT), 'any number'))),
     ',"traceback":null,"type":"LeaseEnded"}') AS JSON) AS concat_1, 'failed', statement_timestamp() +
     (:history::BIGINT * INTERVAL '1 microsecond') AS anon_2

@@ -14,12 +14,12 @@ SET sending_status=CASE WHEN (sms_message.sending_due_at = sms_message.sending_l
     END, sending_last_attempt_at=CASE WHEN (sms_message.sending_due_at = sms_message.sending_leased_until AND
     sms_message.sending_attempts >= :attempts_in) THEN sms_message.sending_last_attempt_at ELSE :now END,
     sending_last_error=CASE WHEN (sms_message.sending_due_at = sms_message.sending_leased_until) THEN
-    json_object('message', CAST('lease of ' AS TEXT) || sms_message.sending_leased_by || ' ended at ' ||
-    strftime('%Y-%m-%d %H:%M:%S', sms_message.sending_leased_until / 1000000, 'unixepoch') || ' UTC, attempt ' ||
-    CAST(sms_message.sending_attempts AS TEXT) || ' of ' || coalesce(CAST(:attempts_in AS TEXT), 'any number'),
-    'traceback', NULL, 'type', 'LeaseEnded') ELSE sms_message.sending_last_error END, sending_finished_at=CASE WHEN
-    (sms_message.sending_due_at = sms_message.sending_leased_until AND sms_message.sending_attempts >= :attempts_in)
-    THEN :now ELSE NULL END
+    json_object('message', CAST('was in hand when its worker died: lease of ' AS TEXT) ||
+    sms_message.sending_leased_by || ' ended at ' || strftime('%Y-%m-%d %H:%M:%S', sms_message.sending_leased_until /
+    1000000, 'unixepoch') || ' UTC, attempt ' || CAST(sms_message.sending_attempts AS TEXT) || ' of ' ||
+    coalesce(CAST(:attempts_in AS TEXT), 'any number'), 'traceback', NULL, 'type', 'LeaseEnded') ELSE
+    sms_message.sending_last_error END, sending_finished_at=CASE WHEN (sms_message.sending_due_at =
+    sms_message.sending_leased_until AND sms_message.sending_attempts >= :attempts_in) THEN :now ELSE NULL END
 WHERE sms_message.id IN (SELECT sms_message.id
 FROM sms_message
 WHERE sms_message.sending_due_at <= :now AND sms_message.sending_due_at >= :floor

@@ -12,12 +12,12 @@ SET sending_status=CASE WHEN (shipment.sending_due_at = shipment.sending_leased_
     shipment.sending_attempts >= :attempts_in) THEN NULL ELSE :now + :lease END, sending_last_attempt_at=CASE WHEN
     (shipment.sending_due_at = shipment.sending_leased_until AND shipment.sending_attempts >= :attempts_in) THEN
     shipment.sending_last_attempt_at ELSE :now END, sending_last_error=CASE WHEN (shipment.sending_due_at =
-    shipment.sending_leased_until) THEN json_object('message', CAST('lease of ' AS TEXT) || shipment.sending_leased_by
-    || ' ended at ' || strftime('%Y-%m-%d %H:%M:%S', shipment.sending_leased_until / 1000000, 'unixepoch') || ' UTC,
-    attempt ' || CAST(shipment.sending_attempts AS TEXT) || ' of ' || coalesce(CAST(:attempts_in AS TEXT), 'any
-    number'), 'traceback', NULL, 'type', 'LeaseEnded') ELSE shipment.sending_last_error END, sending_finished_at=CASE
-    WHEN (shipment.sending_due_at = shipment.sending_leased_until AND shipment.sending_attempts >= :attempts_in) THEN
-    :now ELSE NULL END
+    shipment.sending_leased_until) THEN json_object('message', CAST('was in hand when its worker died: lease of ' AS
+    TEXT) || shipment.sending_leased_by || ' ended at ' || strftime('%Y-%m-%d %H:%M:%S', shipment.sending_leased_until
+    / 1000000, 'unixepoch') || ' UTC, attempt ' || CAST(shipment.sending_attempts AS TEXT) || ' of ' ||
+    coalesce(CAST(:attempts_in AS TEXT), 'any number'), 'traceback', NULL, 'type', 'LeaseEnded') ELSE
+    shipment.sending_last_error END, sending_finished_at=CASE WHEN (shipment.sending_due_at =
+    shipment.sending_leased_until AND shipment.sending_attempts >= :attempts_in) THEN :now ELSE NULL END
 WHERE (shipment.tenant, shipment.number) IN (SELECT shipment.tenant, shipment.number
 FROM shipment
 WHERE shipment.sending_due_at <= :now

@@ -55,7 +55,10 @@ def test_an_ended_lease_is_recorded_when_the_message_is_lent_again(db: Database,
     assert error is not None
     assert error.type == "LeaseEnded"
     ended = f"{first.until:%Y-%m-%d %H:%M:%S}"
-    assert error.message == f"lease of {first.message.leased_by} ended at {ended} UTC, attempt 1 of 20"
+    assert (
+        error.message
+        == f"was in hand when its worker died: lease of {first.message.leased_by} ended at {ended} UTC, attempt 1 of 20"
+    )
     assert stored(queue, second.message.id).last_error == error
     assert second.message.status == "new"
 

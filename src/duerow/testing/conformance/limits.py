@@ -25,7 +25,10 @@ def test_a_message_that_kills_its_consumers_is_buried_at_the_limit(db: Database,
     assert (message.leased_by, message.leased_until) == (None, None)
     assert message.last_error is not None
     ended = f"{clock.now():%Y-%m-%d %H:%M:%S}"
-    assert message.last_error.message == f"lease of {last.leased_by} ended at {ended} UTC, attempt 3 of 3"
+    assert (
+        message.last_error.message
+        == f"was in hand when its worker died: lease of {last.leased_by} ended at {ended} UTC, attempt 3 of 3"
+    )
     assert not queue.contains("m-1")
 
 

@@ -91,7 +91,8 @@ def test_a_lease_that_nobody_settled_is_recorded_when_the_message_is_handed_out_
     failure = decode_failure(again.last_error)
     assert failure is not None
     assert failure.type == "LeaseEnded"
-    assert failure.message == "lease of host:1:w/1 ended at 2026-03-01 12:01:00 UTC, attempt 1 of any number"
+    said = "was in hand when its worker died: lease of host:1:w/1 ended at 2026-03-01 12:01:00 UTC"
+    assert failure.message == f"{said}, attempt 1 of any number"
 
 
 def test_the_last_attempt_that_nobody_settled_buries_without_counting_towards_the_limit(opened: Opened) -> None:

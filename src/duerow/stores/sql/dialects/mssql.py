@@ -447,7 +447,7 @@ class SqlServer(WritesReturnRows):
         """Return the failure of the attempt whose lease ended unsettled, as JSON text."""
         ended = func.convert(literal_column("VARCHAR(19)"), message.c.leased_until, const(120))
         said = func.concat(
-            const("lease of "),
+            const("was in hand when its worker died: lease of "),
             message.c.leased_by,
             const(" ended at "),
             ended,

@@ -162,7 +162,7 @@ class MariaDB(Writes, Server):
         """Return the failure of the attempt whose lease ended unsettled, as JSON text."""
         ended = func.date_format(message.c.leased_until, const("%Y-%m-%d %H:%i:%s"))
         said = func.concat(
-            const("lease of "),
+            const("was in hand when its worker died: lease of "),
             message.c.leased_by,
             const(" ended at "),
             ended,

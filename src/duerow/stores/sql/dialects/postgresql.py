@@ -376,7 +376,7 @@ class PostgreSQL(WritesReturnRows):
         """Return the failure of the attempt whose lease ended unsettled, as JSON text."""
         ended = func.to_char(func.timezone(const("UTC"), message.c.leased_until), const("YYYY-MM-DD HH24:MI:SS"))
         said = func.concat(
-            const("lease of "),
+            const("was in hand when its worker died: lease of "),
             message.c.leased_by,
             const(" ended at "),
             ended,

@@ -271,7 +271,7 @@ class SQLite(WritesReturnRows):
             const("%Y-%m-%d %H:%M:%S"), message.c.leased_until.op("/")(const(1_000_000)), const("unixepoch")
         )
         said = (
-            cast(const("lease of "), Text)
+            cast(const("was in hand when its worker died: lease of "), Text)
             .concat(message.c.leased_by)
             .concat(const(" ended at "))
             .concat(ended)
