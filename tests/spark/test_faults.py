@@ -22,11 +22,12 @@ from duerow.reservation import Reservation
 from duerow.retry import fixed, limited
 from duerow.spark import task
 from duerow.spark.runner import Runner
-from duerow.spark.task import Access, Consumer, begin_with
+from duerow.spark.task import Access, Consumer
 from duerow.testing.clock import MovableClock, minutes, seconds
 from duerow.testing.conformance.fixtures import Place
 from duerow.testing.faults import fail_at, watch
 from duerow.working import pace
+from duerow.working.suspects import begin_with
 from tests.spark.test_stations import found, pushed
 
 AT_ONCE = fixed(timedelta(0))

@@ -71,6 +71,12 @@ def halves(messages: list[Message]) -> list[Any]:
     return [Bury("odd") if message.payload % 2 else Move("done") for message in messages]
 
 
+def die_of_poison(messages: list[Message]) -> None:
+    """End this process if any of the messages is poisonous."""
+    if any(message.payload == "poison" for message in messages):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
 def other(message: Message) -> Move:
     """Be another handler than `where`."""
     return Move("other", message.payload)

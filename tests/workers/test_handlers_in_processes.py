@@ -75,6 +75,16 @@ def test_a_process_that_dies_is_a_failed_attempt_of_its_message_alone(shop: Work
     assert any("ended by itself with exit code 3" in cause for cause in causes)
 
 
+def test_of_a_batch_whose_process_dies_each_time_only_the_message_that_kills_it_is_given_up(shop: Workshop) -> None:
+    shop.queue.push_many([Draft("poison" if number == 7 else number) for number in range(20)])
+    terms: dict[str, Any] = {"processes": 2, "whole_batch": True, "batch": 10, "retry": limited(3, AT_ONCE)}
+    shop.work(jobs.die_of_poison, "empty", **terms)  # type: ignore[arg-type]
+    (left,) = shop.queue.find()
+    assert (left.payload, left.status, left.attempts) == ("poison", "dead", 3)
+    assert left.last_error is not None
+    assert left.last_error.type == "HandlerDied"
+
+
 def test_a_timeout_kills_the_process(shop: Workshop, tmp_path: Path) -> None:
     pid = tmp_path / "pid"
     shop.queue.push(str(pid))

@@ -23,12 +23,12 @@ from duerow.plan import Plan, arun
 from duerow.settlement import Settlement
 from duerow.store import AsyncListener, Refused
 from duerow.working.attempt import CURRENT, Attempt
-from duerow.working.claiming import HandOut, Listen, NextDue, Reserve, RoomWanted, Sleep
+from duerow.working.claiming import HandOut, Listen, NextDue, Reserve, Sleep
 from duerow.working.hand import Slot
 from duerow.working.keeping import Extend, Keeping
 from duerow.working.permits import AwaitChange, Permits, permits_of
 from duerow.working.rate import claiming
-from duerow.working.settling import EndWanted, Freed, Pause, Settle, Settling, WriteCounts
+from duerow.working.settling import EndWanted, Freed, Pause, RoomWanted, Settle, Settling, WriteCounts
 from duerow.working.shift import Shift
 from duerow.working.supervising import (
     FETCHER,
@@ -226,7 +226,7 @@ class Office:
             Listen: lambda step: self._wakeup.listen(),
             NextDue: self._next_due,
             Sleep: lambda step: self._wakeup.wait(step.seconds),
-            RoomWanted: lambda step: _await(self._freed),
+            RoomWanted: lambda step: _within(step.seconds, _await(self._freed)),
             HandOut: self._hand_out,
             Settle: self._settle,
             EndWanted: self._end_wanted,
@@ -367,7 +367,7 @@ class Office:
         self._note_freed(step)
 
     def _note_freed(self, step: Freed) -> None:
-        if self._shift.hand.room():  # else whoever claims would wake up for nothing, once for each message
+        if self._hand.wanted():  # else whoever claims would wake up for nothing, once for each message
             self._freed.set()
         if step.wake:
             self._wakeup.wake()

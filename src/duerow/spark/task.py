@@ -19,7 +19,6 @@ import msgspec
 
 from duerow.consumer import new_claim
 from duerow.errors import LeaseLost, StoreUnavailable
-from duerow.message import Message
 from duerow.pipeline import Station
 from duerow.plan import run
 from duerow.reservation import Reservation
@@ -32,6 +31,7 @@ from duerow.working.hand import Ended
 from duerow.working.pace import patiently
 from duerow.working.settling import Freed, Pause, Settle, Settling
 from duerow.working.shift import GRACE, Shift, Terms
+from duerow.working.suspects import begin_with
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
@@ -52,9 +52,6 @@ SHORT_TURN: Final = 0.5
 
 OUTAGE: Final = 30.0
 """Seconds for which a task waits for a database that does not answer before it fails."""
-
-APART: Final = 16
-"""Messages whose consumer died come in chunks that are smaller by this factor for each attempt."""
 
 
 class Tally(msgspec.Struct):
@@ -319,27 +316,3 @@ class Consumer(Settler):
             self._limit = min(self._chunk, 4 * begun)
         else:
             self._limit = min(self._chunk, max(1, int(ended * self._horizon / seconds)))
-
-
-def begin_with(
-    reservations: Sequence[Reservation], chunk: int, limit: int | None
-) -> tuple[Sequence[Reservation], Sequence[Reservation]]:
-    """Return which of a claim to begin, and which to give back.
-
-    A message whose last consumer died may be what killed it, and would kill the next one, with the whole chunk. So
-    such messages go alone, in chunks that get smaller with each attempt, and one by one at the last: what is harmless
-    gets through, and what kills is found out.
-    """
-    suspects = [one for one in reservations if _consumer_died(one.message)]
-    if not suspects:
-        return reservations, ()
-    attempt = max(one.attempt for one in suspects)
-    last = limit is not None and attempt >= limit
-    together = 1 if last else max(1, chunk // APART ** (attempt - 1))
-    begun = suspects[:together]
-    ids = {one.message.id for one in begun}
-    return begun, [one for one in reservations if one.message.id not in ids]
-
-
-def _consumer_died(message: Message) -> bool:
-    return message.last_error is not None and message.last_error.type == "LeaseEnded"

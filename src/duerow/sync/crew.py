@@ -21,12 +21,12 @@ from duerow.sync.permits import PermitDesk
 from duerow.sync.queue import Queue, Reservation
 from duerow.sync.queues import Queues
 from duerow.working.attempt import CURRENT, Attempt
-from duerow.working.claiming import HandOut, Listen, NextDue, Reserve, RoomWanted, Sleep
+from duerow.working.claiming import HandOut, Listen, NextDue, Reserve, Sleep
 from duerow.working.hand import Ended, Slot
 from duerow.working.keeping import Extend, Keeping
 from duerow.working.permits import AwaitChange, Permits, permits_of
 from duerow.working.rate import claiming
-from duerow.working.settling import EndWanted, Freed, Pause, Settle, Settling, WriteCounts
+from duerow.working.settling import EndWanted, Freed, Pause, RoomWanted, Settle, Settling, WriteCounts
 from duerow.working.shift import Shift
 from duerow.working.signals import LOOK
 from duerow.working.supervising import (
@@ -67,7 +67,7 @@ class Crew:
             Listen: lambda step: self._wakeup.listen(),
             NextDue: self._next_due,
             Sleep: lambda step: self._wakeup.wait(step.seconds),
-            RoomWanted: lambda step: _await(self._freed),
+            RoomWanted: lambda step: _await(self._freed, step.seconds),
             HandOut: self._hand_out,
             Settle: lambda step: queue.settle(step.pairs),
             EndWanted: lambda step: _await(self._ended),
@@ -217,7 +217,7 @@ class Crew:
             self._work.notify(step.count)
 
     def _tell_freed(self, step: Freed) -> None:
-        if self._hand.room():  # else whoever claims would wake up for nothing, once for each message
+        if self._hand.wanted():  # else whoever claims would wake up for nothing, once for each message
             self._freed.set()
         if step.wake:
             self._wakeup.wake()
@@ -299,6 +299,6 @@ class _Wakeup:
         return called
 
 
-def _await(event: threading.Event) -> None:
-    event.wait()
+def _await(event: threading.Event, seconds: float | None = None) -> None:
+    event.wait(seconds)
     event.clear()

@@ -18,8 +18,9 @@ from duerow.reservation import Reservation
 from duerow.settlement import Release
 from duerow.working.attempt import Attempt
 from duerow.working.pace import Backoff, Interval
-from duerow.working.settling import Settle
+from duerow.working.settling import RoomWanted, Settle
 from duerow.working.shift import Shift
+from duerow.working.suspects import Isolation
 from duerow.working.ticking import Ticking
 
 NAP = 0.05
@@ -48,10 +49,6 @@ class Sleep(msgspec.Struct, frozen=True):
     seconds: float
 
 
-class RoomWanted(msgspec.Struct, frozen=True):
-    """Wait until some of what is in hand was settled, or the shift is over."""
-
-
 class HandOut(msgspec.Struct, frozen=True):
     """Tell so many handlers that there is something for them."""
 
@@ -67,7 +64,7 @@ class Claiming:
         self._looked = False  # whether the queue was seen empty a moment ago
         self._due_in: timedelta | None = None
         self._napped = False
-        self._ticking = Ticking(shift)
+        self._ticking, self._isolation = Ticking(shift), Isolation(shift)
         self._ticked = False
 
     def fetch(self) -> Plan[None]:
@@ -84,6 +81,9 @@ class Claiming:
     def next(self, limit: int) -> Plan[Sequence[Attempt]]:
         """Claim up to so many messages, waiting until there is one; [] when the shift is over."""
         while not self._shift.over:
+            if self._hand.apart:  # nothing is begun beside them
+                yield RoomWanted()
+                continue
             try:
                 found = yield from self._look(limit)
             except StoreUnavailable as error:
@@ -129,13 +129,14 @@ class Claiming:
         since = monotonic()
         self._looked = False
         reservations = yield Reserve(limit)
+        self._hand.pace.note_claim(monotonic() - since)
         if reservations and shift.over:
             yield from self._give_back(reservations)
             return []
         if reservations:
             attempts = self._hand.take_in(reservations, since)
             shift.journal.fetched(attempts)
-            return attempts
+            return (yield from self._isolation.admit(attempts))
         if empty_handed and (shift.until == "idle" or (shift.until == "empty" and nothing_will_be_due)):
             if not self._ticked:  # what schedules have due is due as well, however short the run
                 yield from self._ticking.look_before_the_end()

@@ -95,6 +95,7 @@ class Hand:
 
     Attributes:
         held: every attempt in hand.
+        apart: those of them that are handled with nothing else in hand, while there are such.
         waiting: those not begun, the oldest first.
         ended: those that are decided and wait to be settled, in the order in which they ended.
         pace: what handling takes.
@@ -103,13 +104,23 @@ class Hand:
     def __init__(self, pace: Pace, clock: Callable[[], float] = monotonic) -> None:
         self.pace = pace
         self.held: set[Attempt] = set()
+        self.apart: set[Attempt] = set()
         self.waiting: deque[Attempt] = deque()
         self.ended: deque[Ended] = deque()
         self._clock = clock
 
     def room(self) -> int:
         """How many to claim now."""
-        return self.pace.room(len(self.held))
+        return 0 if self.apart else self.pace.room(len(self.held))
+
+    @property
+    def alone(self) -> bool:
+        """Whether there are such that are handled apart, and nothing else is in hand."""
+        return bool(self.apart) and len(self.held) == len(self.apart)
+
+    def wanted(self) -> bool:
+        """Whether whoever claims has something to do now that something was settled."""
+        return self.alone or self.room() > 0
 
     def take_in(self, reservations: Iterable[Reservation], since: float) -> list[Attempt]:
         """Hold what was claimed at `since`."""
@@ -163,6 +174,7 @@ class Hand:
         """They are durably settled, or no longer ours."""
         for attempt in attempts:
             self.held.discard(attempt)
+            self.apart.discard(attempt)
             if attempt.told:
                 attempt.closed()
 

@@ -32,6 +32,11 @@ class Journal:
         """Messages were claimed."""
         self._many(logging.INFO, "fetched %d of %s", attempts)
 
+    def apart(self, attempts: Sequence[Attempt]) -> None:
+        """Messages that were in hand at a death are handled with nothing beside them."""
+        text = "%d of %s were in hand when their worker died, and are handled apart: nothing else is begun beside them"
+        self._many(logging.INFO, text, attempts)
+
     def settled(self, batch: Sequence[Ended]) -> None:
         """Turns ended as decided."""
         done = [one.attempt for one in batch if one.settlement is DONE or not isinstance(one.settlement, _QUIET)]

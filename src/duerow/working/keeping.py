@@ -1,4 +1,4 @@
-"""Keep the leases: extend what is in hand with each heartbeat, and give back what waits for a third of its lease.
+"""Keep the leases: extend what is in hand with each heartbeat, and give back what waits for longer than was thought.
 
 A heartbeat is also how a worker learns that a message is no longer its own.
 
@@ -25,6 +25,15 @@ from duerow.working.shift import Shift
 MOST_AT_ONCE = 1_000
 """Leases in one statement."""
 
+TOO_LONG = 2.0
+"""Seconds that a message waits in hand behind handlers that took less before: no attempt of it counts until it begins.
+
+Also a third of its lease is too long.
+"""
+
+LOOK = 1.0
+"""Seconds between looks at what waits, at most."""
+
 
 class Extend(msgspec.Struct, frozen=True):
     """Let these leases go on; answered with the refused ones."""
@@ -40,19 +49,19 @@ class Keeping:
         self._third = shift.terms.lease.total_seconds() / 3
         beat = shift.terms.heartbeat
         self._beat = self._third if beat is None else beat.total_seconds()
+        self._too_long = min(TOO_LONG, self._third - self._beat / 2)  # as exact as the beats are
         self._outage = Backoff(most=self._beat)
 
     def keep(self) -> Plan[None]:
         """Extend leases until the shift's time is up."""
         while not self._shift.gave_up:
-            yield Pause(self._until_next())
+            yield Pause(min(self._until_next(), LOOK))
             now = monotonic()
+            yield from self._give_back([one for one in self._hand.ours() if now - one.claimed_at >= self._too_long])
             old = [attempt for attempt in self._hand.ours() if now - attempt.extended_at >= self._beat / 2]
             if not old or now - min(attempt.extended_at for attempt in old) < self._beat:
                 continue
-            too_long = self._third - self._beat / 2  # as exact as the beats are
-            given_back = yield from self._give_back([one for one in old if now - one.claimed_at >= too_long])
-            yield from self._extend_all([attempt for attempt in old if attempt not in given_back])
+            yield from self._extend_all(old)
 
     def _until_next(self) -> float:
         """Seconds until the next lease wants its heartbeat; at most the time between two, since new ones may come."""
@@ -60,22 +69,21 @@ class Keeping:
         ages = [now - attempt.extended_at for attempt in self._hand.ours()]
         return max(0.0, self._beat - max(ages, default=0.0))
 
-    def _give_back(self, old: Sequence[Attempt]) -> Plan[set[Attempt]]:
-        """Let others have what waited for a third of its lease: handling takes longer than was thought."""
-        given_back = {attempt for attempt in old if self._hand.withdraw(attempt)}
+    def _give_back(self, old: Sequence[Attempt]) -> Plan[None]:
+        """Let others have what waited for too long, with no attempt counted: handlers take longer than was thought."""
+        given_back = [attempt for attempt in old if self._hand.withdraw(attempt)]
         if not given_back:
-            return given_back
-        self._hand.pace.stall(self._third)
+            return
+        self._hand.pace.stall(self._too_long)
         ended: list[Ended] = [Ended(attempt, Release()) for attempt in given_back]
         try:
             yield Settle([(one.attempt.reservation, one.settlement) for one in ended])
         except StoreUnavailable as error:
-            self._shift.journal.given_up([*given_back], error)
+            self._shift.journal.given_up(given_back, error)
         else:
             self._shift.journal.settled(ended)
         self._hand.let_go(given_back)
         yield Freed(wake=False)
-        return given_back
 
     def _extend_all(self, attempts: Sequence[Attempt]) -> Plan[None]:
         for part in _parts(attempts):

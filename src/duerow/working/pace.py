@@ -11,14 +11,26 @@ from duerow.errors import StoreUnavailable
 
 T = TypeVar("T")
 
-HORIZON: Final = 1.0
-"""Seconds of work that a worker claims ahead, at most."""
+HORIZON: Final = 0.05
+"""Seconds of work that a worker claims ahead where claims are quick.
+
+A claim counts an attempt, and an attempt is to count when a handler begins: so what is claimed ahead begins soon.
+"""
+
+LONG_HORIZON: Final = 1.0
+"""Seconds of work that a worker claims ahead at most, where claims take long."""
+
+CLAIMS_AHEAD: Final = 4
+"""For how many claims there is work ahead at least: the next one has begun before the last third of it."""
 
 BATCHES_AHEAD: Final = 3
 """Batches that a worker claims ahead at most: one is fetched and one settled while one is handled."""
 
 WEIGHT: Final = 0.05
 """What the newest handling time counts in the moving average."""
+
+CLAIM_WEIGHT: Final = 0.2
+"""What the newest time of a claim counts in theirs."""
 
 FIRST_POLL: Final = 0.01
 """Seconds of the first sleep after the last message."""
@@ -35,13 +47,20 @@ class Pace:
         concurrency: handlers that run at once.
         lease: seconds that a reservation lasts.
         ahead: most batches that are claimed ahead.
+        width: messages that a handler has at once.
+
+    Attributes:
+        careful: whether messages are claimed one by one (or so many as a handler has at once), and none ahead.
     """
 
-    def __init__(self, batch: int, concurrency: int, lease: float, ahead: int = BATCHES_AHEAD) -> None:
-        self._batch, self._concurrency = batch, concurrency
+    def __init__(self, batch: int, concurrency: int, lease: float, ahead: int = BATCHES_AHEAD, width: int = 1) -> None:
+        self._batch, self._concurrency, self._width = batch, concurrency, width
         self._ahead = self._most_ahead = ahead * batch if batch > 1 else 0
-        self._horizon = min(HORIZON, lease / 3)
+        self._longest = min(LONG_HORIZON, lease / 3)
+        self._horizon = min(HORIZON, self._longest)
         self._average: float | None = None
+        self._claim: float | None = None
+        self.careful = False
 
     def allow(self, concurrency: int) -> None:
         """Count on so many handlers from now on; on none: hold nothing."""
@@ -52,6 +71,12 @@ class Pace:
         """Learn how long a handler took."""
         average = self._average
         self._average = seconds if average is None else average + (seconds - average) * WEIGHT
+
+    def note_claim(self, seconds: float) -> None:
+        """Learn how long a claim took."""
+        average = self._claim
+        self._claim = seconds if average is None else average + (seconds - average) * CLAIM_WEIGHT
+        self._horizon = min(max(HORIZON, self._claim * CLAIMS_AHEAD), self._longest)
 
     def stall(self, seconds: float) -> None:
         """Learn that messages have waited that long behind running handlers."""
@@ -65,7 +90,7 @@ class Pace:
         No more than three batches ahead, so that one can be fetched and one settled while one is handled. As long as
         nothing is known of the handler, and with batches of one, no more than can be begun at once.
         """
-        if self._average is None:
+        if self._average is None or self.careful:
             return self._concurrency
         ahead = self._ahead
         if self._average * ahead > self._horizon * self._concurrency:
@@ -77,7 +102,7 @@ class Pace:
         most = self.most
         room = most - held
         worthwhile = 1 if held < self._concurrency else max(1, min(self._batch, (most - self._concurrency) // 3))
-        return min(room, self._batch) if room >= worthwhile else 0
+        return min(room, self._width if self.careful else self._batch) if room >= worthwhile else 0
 
 
 class Interval:

@@ -43,6 +43,12 @@ class EndWanted(msgspec.Struct, frozen=True):
     """Wait until a turn was decided, or the shift closes."""
 
 
+class RoomWanted(msgspec.Struct, frozen=True):
+    """Wait until some of what is in hand was settled, the shift is over, or so many seconds have passed."""
+
+    seconds: float | None = None
+
+
 class Freed(msgspec.Struct, frozen=True):
     """Tell whoever claims that there is room; `wake` it also if it sleeps."""
 

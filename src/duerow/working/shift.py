@@ -116,6 +116,7 @@ class Shift:
         terms: how it works.
         until: when it ends by itself.
         queues: the names of the queues that it works on.
+        width: how many messages a handler has at once.
         hand: what it has claimed.
         slots: where its handlers run.
         over: nothing more may be claimed or begun.
@@ -146,9 +147,10 @@ class Shift:
         self.queue, self.terms, self.until = queue, terms, check_until(until)
         self.queues = list(retries) if retries else [queue]
         self._retries = retries
-        self._width = terms.batch if terms.whole_batch else 1
+        self.width = terms.batch if terms.whole_batch else 1
         ahead = BATCHES_AHEAD if terms.rate is None and terms.cluster_concurrency is None else 0
-        pace = Pace(terms.batch, terms.concurrency * self._width, terms.lease.total_seconds(), ahead)
+        pace = Pace(terms.batch, terms.concurrency * self.width, terms.lease.total_seconds(), ahead, self.width)
+        pace.careful = any(self.policy_of(name).limit == 1 for name in self.queues)
         if terms.by_permit:
             pace.allow(0)
         self.hand = Hand(pace)
@@ -168,7 +170,11 @@ class Shift:
     def handlers_for(self, permits: int) -> int:
         """Return how many messages may be in handlers' hands with so many permits of the cluster."""
         handlers = self.terms.concurrency if self.terms.singleton and permits else permits
-        return handlers * self._width
+        return handlers * self.width
+
+    def policy_of(self, queue: str) -> RetryPolicy:
+        """Return the retry policy of a queue."""
+        return self._retries[queue] if self._retries else self.terms.retry
 
     def hears_again(self) -> None:
         """Pushes wake the worker from now on."""
@@ -184,7 +190,7 @@ class Shift:
         """Return how a turn ends, as `decide` does; nonsense of a handler or of a policy is a failed attempt."""
         if outcome is None:
             return DONE
-        policy = self._retries[attempt.message.queue] if self._retries else self.terms.retry
+        policy = self.policy_of(attempt.message.queue)
         try:
             return decide(attempt.message, outcome, policy)
         except Exception as error:  # a policy is the user's code

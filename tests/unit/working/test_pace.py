@@ -38,11 +38,34 @@ def test_claims_are_worth_their_while_unless_a_handler_has_nothing_to_do() -> No
     assert pace.room(3) == 100
 
 
-def test_slow_handlers_hold_no_more_than_they_can_begin_soon() -> None:
-    pace = learned(Pace(batch=100, concurrency=4, lease=MINUTE), 0.5)
-    assert pace.most == 4 + 8
-    very_slow = learned(Pace(batch=100, concurrency=4, lease=MINUTE), 30)
-    assert very_slow.most == 4
+def test_a_worker_holds_no_more_than_its_handlers_begin_within_a_moment_since_a_claim_counts_an_attempt() -> None:
+    quick = learned(Pace(batch=100, concurrency=4, lease=MINUTE), 0.01)
+    assert quick.most == 4 + 20
+    slow = learned(Pace(batch=100, concurrency=4, lease=MINUTE), 0.5)
+    assert slow.most == 4
+
+
+def test_where_claims_take_long_handlers_have_work_for_the_next_few_of_them() -> None:
+    pace = learned(Pace(batch=100, concurrency=4, lease=MINUTE), 0.01)
+    for _ in range(100):
+        pace.note_claim(0.05)
+    assert 4 + 79 <= pace.most <= 4 + 80
+    for _ in range(100):
+        pace.note_claim(30.0)
+    assert pace.most == 4 + 300  # no more than a second's work, and three batches
+    assert learned(pace, 0.5).most == 4 + 8
+    for _ in range(100):
+        pace.note_claim(0.001)
+    assert pace.most == 4
+
+
+def test_a_careful_worker_claims_what_a_handler_begins_at_once_and_nothing_ahead() -> None:
+    pace = learned(Pace(batch=100, concurrency=4, lease=MINUTE), 0.001)
+    pace.careful = True
+    assert (pace.room(0), pace.room(3), pace.room(4)) == (1, 1, 0)
+    in_batches = learned(Pace(batch=100, concurrency=400, lease=MINUTE, width=100), 0.001)
+    in_batches.careful = True
+    assert (in_batches.room(0), in_batches.room(300), in_batches.room(400)) == (100, 100, 0)
 
 
 @pytest.mark.parametrize("seconds", [0.001, 0.01, 0.1, 1.0, 10.0])
@@ -57,7 +80,7 @@ def test_messages_that_waited_long_make_a_worker_hold_fewer_until_it_is_fast_aga
     pace = learned(Pace(batch=100, concurrency=1, lease=MINUTE), 0.001)
     pace.stall(20)
     assert pace.most == 1
-    assert learned(pace, 0.001).most > 100
+    assert learned(pace, 0.001).most > 20
 
 
 def test_a_handler_that_takes_no_time_at_all_divides_nothing_by_zero() -> None:

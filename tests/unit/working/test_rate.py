@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from functools import cache
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import duerow
 from duerow.errors import StoreUnavailable
 from duerow.plan import run
 from duerow.retry import DEFAULT
@@ -26,6 +28,14 @@ class Time:
 
     def __call__(self) -> float:
         return self.now
+
+
+@cache
+def a_reservation() -> Any:
+    """Any message that was claimed."""
+    with duerow.connect("memory://") as db:
+        db.queue("mail").push("hello")
+        return db.queue("mail").reserve()
 
 
 def claims(most: int, seconds: float, wanted: list[int], woken_early: bool) -> list[tuple[float, int]]:
@@ -48,7 +58,7 @@ def claims(most: int, seconds: float, wanted: list[int], woken_early: bool) -> l
 
     def carry_out(step: Any) -> Any:
         if isinstance(step, Reserve):
-            return [object()] * step.limit
+            return [a_reservation()] * step.limit
         if isinstance(step, Sleep):
             sleeps[0] += 1
             part = woken_early and sleeps[0] % 2
@@ -56,19 +66,12 @@ def claims(most: int, seconds: float, wanted: list[int], woken_early: bool) -> l
             return bool(part)
         return None
 
-    class Held:
-        def take_in(self, reservations: list[Any], since: float) -> list[Any]:
-            return reservations
-
-        held: frozenset[Any] = frozenset()
-
     claiming = Throttled(shift, Budget(terms.rate, time))  # type: ignore[arg-type]
-    claiming._hand = Held()  # type: ignore[assignment]
-    shift.journal.fetched = lambda attempts: None  # type: ignore[method-assign]
     for limit in wanted:
         got = run(claiming.next(limit), carry_out)
         assert 1 <= len(got) <= limit
         claimed.append((time.now, len(got)))
+        shift.hand.let_go(got)
         time.now += 0.01
     return claimed
 
