@@ -135,7 +135,7 @@ class Permits:
 
     def _extend(self) -> Plan[None]:
         now = monotonic()
-        if not self._held or now - self._since < self._lease / 3:
+        if not self._held or now < self._since + self._lease / 3:  # the very sum that is waited for
             return
         refused = yield ExtendPermits(self._held)
         lost = {one.receipt for one in refused}

@@ -95,7 +95,7 @@ def test_nothing_is_claimed_ahead_of_the_handlers() -> None:
     assert pace.most == 4
 
 
-def test_a_singleton_writes_down_what_it_begins_before_any_handler_sees_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_singleton_writes_down_what_it_begins_before_any_handler_sees_it() -> None:
     terms = Terms(
         batch=10,
         concurrency=4,
@@ -112,14 +112,12 @@ def test_a_singleton_writes_down_what_it_begins_before_any_handler_sees_it(monke
     time = Time()
     claiming = Throttled(shift, Budget(terms.rate, time))  # type: ignore[arg-type]
     claiming._entries = Entries(timedelta(seconds=50), time)
-    claiming._hand.take_in = lambda reservations, since: reservations  # type: ignore[method-assign, assignment, return-value]
-    monkeypatch.setattr(shift.journal, "fetched", lambda attempts: None)
     away = [False, True, False, False]  # the second time it is written down the database is away
     noted: list[NoteBegun] = []
 
     def carry_out(step: Any) -> Any:
         if isinstance(step, Reserve):
-            return [object()] * step.limit
+            return [a_reservation()] * step.limit
         if isinstance(step, NoteBegun):
             noted.append(step)
             if away.pop(0):
