@@ -22,8 +22,8 @@ SET duerow_message.status = CASE WHEN (duerow_message.leased_until IS NOT NULL A
     timestampadd(MICROSECOND, :lease, CAST(:told AS DATETIME(6))) END, duerow_message.last_attempt_at = CASE WHEN
     (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= :attempts_in) THEN
     duerow_message.last_attempt_at ELSE CAST(:told AS DATETIME(6)) END, duerow_message.last_error = CASE WHEN
-    (duerow_message.leased_until IS NOT NULL) THEN concat('{"message":', json_quote(concat('lease of ',
-    duerow_message.leased_by, ' ended at ', date_format(duerow_message.leased_until, '%Y-%m-%d %H:%i:%s'), ' UTC,
-    attempt ', duerow_message.attempts, ' of ', coalesce(:attempts_in, 'any number'))),
+    (duerow_message.leased_until IS NOT NULL) THEN concat('{"message":', json_quote(concat('was in hand when its
+    worker died: lease of ', duerow_message.leased_by, ' ended at ', date_format(duerow_message.leased_until,
+    '%Y-%m-%d %H:%i:%s'), ' UTC, attempt ', duerow_message.attempts, ' of ', coalesce(:attempts_in, 'any number'))),
     ',"traceback":null,"type":"LeaseEnded"}') ELSE duerow_message.last_error END
 WHERE duerow_message.id IN :found

@@ -18,9 +18,9 @@ SET duerow_message.status = CASE WHEN (duerow_message.leased_until IS NOT NULL A
     >= :attempts_in) THEN 0 ELSE 1 END, duerow_message.token = duerow_message.token + 1,
     duerow_message.last_attempt_at = CASE WHEN (duerow_message.leased_until IS NOT NULL AND found.attempts >=
     :attempts_in) THEN duerow_message.last_attempt_at ELSE CAST(:told AS DATETIME(6)) END, duerow_message.last_error =
-    CASE WHEN (duerow_message.leased_until IS NOT NULL) THEN concat('{"message":', json_quote(concat('lease of ',
-    duerow_message.leased_by, ' ended at ', date_format(duerow_message.leased_until, '%Y-%m-%d %H:%i:%s'), ' UTC,
-    attempt ', found.attempts, ' of ', coalesce(:attempts_in, 'any number'))),
+    CASE WHEN (duerow_message.leased_until IS NOT NULL) THEN concat('{"message":', json_quote(concat('was in hand when
+    its worker died: lease of ', duerow_message.leased_by, ' ended at ', date_format(duerow_message.leased_until,
+    '%Y-%m-%d %H:%i:%s'), ' UTC, attempt ', found.attempts, ' of ', coalesce(:attempts_in, 'any number'))),
     ',"traceback":null,"type":"LeaseEnded"}') ELSE duerow_message.last_error END, duerow_message.due_at = CASE WHEN
     (duerow_message.leased_until IS NOT NULL AND found.attempts >= :attempts_in) THEN NULL ELSE
     timestampadd(MICROSECOND, :lease, CAST(:told AS DATETIME(6))) END, duerow_message.leased_by = CASE WHEN

@@ -11,10 +11,10 @@ SET status=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message
     statement_timestamp() + (:lease::BIGINT * INTERVAL '1 microsecond') END, last_attempt_at=CASE WHEN
     (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= :attempts_in::INTEGER) THEN
     duerow_message.last_attempt_at ELSE statement_timestamp() END, last_error=CASE WHEN (duerow_message.leased_until
-    IS NOT NULL) THEN CAST(concat('{"message":', to_json(concat('lease of ', duerow_message.leased_by, ' ended at ',
-    to_char(timezone('UTC', duerow_message.leased_until), 'YYYY-MM-DD HH24:MI:SS'), ' UTC, attempt ',
-    duerow_message.attempts, ' of ', coalesce(CAST(:attempts_in::INTEGER AS TEXT), 'any number'))),
-    ',"traceback":null,"type":"LeaseEnded"}') AS JSON) ELSE duerow_message.last_error END
+    IS NOT NULL) THEN CAST(concat('{"message":', to_json(concat('was in hand when its worker died: lease of ',
+    duerow_message.leased_by, ' ended at ', to_char(timezone('UTC', duerow_message.leased_until), 'YYYY-MM-DD
+    HH24:MI:SS'), ' UTC, attempt ', duerow_message.attempts, ' of ', coalesce(CAST(:attempts_in::INTEGER AS TEXT),
+    'any number'))), ',"traceback":null,"type":"LeaseEnded"}') AS JSON) ELSE duerow_message.last_error END
 WHERE duerow_message.id = ANY (array((SELECT duerow_message.id
 FROM duerow_message
 WHERE duerow_message.queue = :queue_in::VARCHAR AND duerow_message.priority = :priority_in::SMALLINT AND
