@@ -290,3 +290,18 @@ def test_a_lost_race_in_the_callers_transaction_is_a_conflict(place: Place, clie
         session.abort_transaction()
         queue.commit(mine)
         assert payloads(queue) == []
+
+
+def test_an_error_of_the_server_names_the_fields_and_repeats_no_value() -> None:
+    said = 'E11000 duplicate key error collection: shop.duerow_message index: live_key dup key: { key: "secret" }'
+    twice = {"code": 11000, "codeName": "DuplicateKey", "errmsg": said, "keyPattern": {"queue": 1, "live_key": 1}}
+    command = 'not authorized on shop to execute command { insert: "message", documents: [ { p: "secret" } ] }'
+    refused = {"code": 13, "codeName": "Unauthorized", "errmsg": command}
+    unfit = {"code": 121, "codeName": "DocumentValidationFailure", "errmsg": "secret", "errInfo": {"x": "secret"}}
+    told = [
+        str(explained(OperationFailure(one["errmsg"], one["code"], one), wrote=True)) for one in (twice, refused, unfit)
+    ]
+    assert "DuplicateKey, of queue, live_key" in told[0]
+    assert "Unauthorized, to insert in shop" in told[1]
+    assert "DocumentValidationFailure" in told[2]
+    assert all("secret" not in text for text in told)

@@ -120,3 +120,17 @@ def test_without_its_driver_the_family_says_what_to_install(monkeypatch: pytest.
     for opening in (mssql.open, mssql.aopen):
         with pytest.raises(ConfigurationError, match=r"pip install 'duerow\[mssql\]'"):
             opening("mssql://nobody@127.0.0.1/none", Settings())
+
+
+def test_an_error_of_the_database_names_the_constraint_and_repeats_no_value() -> None:
+    server = "[Microsoft][ODBC Driver 18 for SQL Server][SQL Server]"
+    twice = (
+        f"[23000] {server}Violation of UNIQUE KEY constraint 'one_key'. Cannot insert duplicate key in object "
+        "'dbo.duerow_message'. The duplicate key value is (mail, it's secret). (2627) (SQLExecDirectW)"
+    )
+    cut = f"[42000] {server}Data would be truncated. Truncated value: 'secret'. (2628) (SQLExecDirectW)"
+    told = [str(SqlServer().explain(Error(text[1:6], text))) for text in (twice, cut)]
+    assert "'" not in told[0]
+    assert "duplicate key (one_key, dbo.duerow_message)" in told[0]
+    assert told[1] == "SQL Server refused a statement (2628)"
+    assert all("secret" not in text for text in told)

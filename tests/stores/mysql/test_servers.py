@@ -261,3 +261,36 @@ def test_a_user_without_the_right_to_create_is_told_what_to_hand_to_whom_and_wor
         indexed = database.queue("mail", indexed={"to": str})
         with pytest.raises(ConfigurationError, match=r"(?s)not let this user.*Hand this to.*CREATE INDEX"):
             indexed.declare()
+
+
+SECRET = "the-secret-of-a-payload"
+
+
+@pytest.mark.parametrize("dialect", [MariaDB(), MySQL()], ids=["mariadb", "mysql"])
+@pytest.mark.parametrize(
+    ("code", "text", "told"),
+    [
+        (1062, f"Duplicate entry 'mail-it's for key 'x' {SECRET}' for key 'live_key'", "for key live_key"),
+        (1366, f"Incorrect string value: '{SECRET}' for column `shop`.`m`.`payload` at row 1", "(error 1366)"),
+        (1064, f"You have an error in your SQL syntax near '{SECRET}'", "(error 1064)"),
+        (4025, "CONSTRAINT `none_so_urgent` failed for `shop`.`duerow_message`", "none_so_urgent"),
+        (1406, "Data too long for column 'key' at row 1", "column 'key'"),
+    ],
+)
+def test_an_error_of_the_database_names_key_and_column_and_repeats_no_value(
+    dialect: Any, code: int, text: str, told: str
+) -> None:
+    found = str(dialect.explain(pymysql.err.IntegrityError(code, text)))
+    assert told in found
+    assert SECRET not in found
+
+
+def test_what_the_server_refuses_of_a_row_is_told_without_its_values(face: Face, server_url: str) -> None:
+    prefix = "refusing_"
+    with face.connect(server_url, migrate=True, prefix=prefix) as db, closing(opened(server_url)) as raw:
+        raw.cursor().execute(f"ALTER TABLE {prefix}message ADD CONSTRAINT none_so_urgent CHECK (priority > 0)")
+        with pytest.raises(StoreRefused) as told:
+            db.queue("mail").push_many([Draft({"card": SECRET}, key=f"{SECRET}-key")])
+        raw.cursor().execute(f"ALTER TABLE {prefix}message DROP CONSTRAINT none_so_urgent")
+    assert "none_so_urgent" in str(told.value)
+    assert SECRET not in str(told.value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -36,6 +37,10 @@ _NOT_NOW: Final = {
 _TIME_OVER: Final = 50
 _NO_TRANSACTIONS: Final = {20, 263}  # IllegalOperation: only on a replica set; OperationNotSupportedInTransaction
 _NOT_DURABLE: Final = {64, 100}  # WriteConcernFailed, UnsatisfiableWriteConcern
+_NAMES_ONLY: Final = _LOST_RACES | _NOT_NOW | _NO_TRANSACTIONS | _NOT_DURABLE | {_TIME_OVER, 18}
+"""Errors whose text repeats no value of a document."""
+
+_UNAUTHORIZED: Final = re.compile(r"not authorized on (\S+) to execute command \{ (\w+)")
 
 
 def explained(error: BaseException, wrote: bool, inside: bool = False) -> DuerowError | None:
@@ -55,7 +60,7 @@ def explained(error: BaseException, wrote: bool, inside: bool = False) -> Duerow
     if isinstance(error, pymongo.ServerSelectionTimeoutError):
         return StoreUnavailable(f"no MongoDB server can be reached: {error}")
     if error.has_error_label(TRANSIENT) and not isinstance(error, pymongo.ConnectionFailure):
-        return Conflict(f"MongoDB gave up this transaction in favour of another one: {error}")
+        return Conflict(f"MongoDB gave up this transaction in favour of another one: {_told(error)}")
     if isinstance(error, pymongo.ConnectionFailure | pymongo.WaitQueueTimeoutError):
         unsure = wrote and not inside and not isinstance(error, pymongo.WaitQueueTimeoutError)
         return StoreUnavailable(f"the connection to MongoDB broke: {error}", "unknown" if unsure else "none")
@@ -86,24 +91,38 @@ def check_reply(reply: Mapping[str, Any], taken: bool) -> None:
 
 
 def _refusal(error: pymongo.OperationFailure, unsure: bool) -> DuerowError:
-    code = error.code or 0
+    code, said = error.code or 0, _told(error)
     if code in _LOST_RACES:
-        return Conflict(f"MongoDB gave up this transaction in favour of another one: {error}")
+        return Conflict(f"MongoDB gave up this transaction in favour of another one: {said}")
     if code == 11000:
-        return Conflict(f"another one wrote the same key at the same moment: {error}")
+        return Conflict(f"another one wrote the same key at the same moment: {said}")
     if code == _TIME_OVER:
-        return Conflict(f"MongoDB waited for another transaction as long as it may: {error}", waited=True)
+        return Conflict(f"MongoDB waited for another transaction as long as it may: {said}", waited=True)
     if code in _NOT_NOW:
-        return StoreUnavailable(f"the MongoDB server does not serve now: {error}", "unknown" if unsure else "none")
+        return StoreUnavailable(f"the MongoDB server does not serve now: {said}", "unknown" if unsure else "none")
     if code in _NOT_DURABLE:
-        return StoreUnavailable(f"MongoDB wrote, but not to a majority: {error}", "unknown")
+        return StoreUnavailable(f"MongoDB wrote, but not to a majority: {said}", "unknown")
     if code in _NO_TRANSACTIONS:
-        return NotSupported(f"this MongoDB server has no transactions: {error}")
+        return NotSupported(f"this MongoDB server has no transactions: {said}")
     if code == 18:
-        return ConfigurationError(f"MongoDB does not let this user in: {error}")
+        return ConfigurationError(f"MongoDB does not let this user in: {said}")
     if code == 13:
         return StoreRefused(
-            f"this MongoDB user lacks a privilege: {error}. duerow needs readWrite on its database, and createIndex "
+            f"this MongoDB user lacks a privilege: {said}. duerow needs readWrite on its database, and createIndex "
             "and createCollection there to migrate"
         )
-    return StoreRefused(f"MongoDB refused a command of duerow's (code {code}): {error}")
+    return StoreRefused(f"MongoDB refused a command of duerow's (code {code}): {said}")
+
+
+def _told(error: pymongo.PyMongoError) -> str:
+    """Return what is said of an error as far as it holds names alone; the server's text may repeat a whole command."""
+    if not isinstance(error, pymongo.OperationFailure):
+        return str(error)
+    details: Mapping[str, Any] = error.details or {}
+    name = str(details.get("codeName") or f"code {error.code}")
+    if error.code in _NAMES_ONLY:
+        return f"{name}, {details.get('errmsg', error)}"
+    if fields := details.get("keyPattern"):
+        return f"{name}, of {', '.join(map(str, fields))}"
+    refused = _UNAUTHORIZED.match(str(details.get("errmsg", "")))
+    return f"{name}, to {refused[2]} in {refused[1]}" if refused else name

@@ -33,6 +33,18 @@ _HAS_TRIGGERS: Final = 334
 _NUMBER = re.compile(r"\((-?\d+)\)(?: \(SQL\w+\))?\s*(?:;.*)?$", re.DOTALL)
 """The server's number at the end of what ODBC says; pyodbc hands it on nowhere else."""
 
+_DUPLICATES: Final = {2601, 2627}
+_NAMES_ONLY: Final = {
+    *(CONFLICTS - _DUPLICATES),
+    *UNAVAILABLE,
+    *_NO_TABLES,
+    *_FORBIDDEN,
+    *(_SKIPS_AT_A_LEVEL, _HAS_TRIGGERS, 515, 547, 8152),
+}
+"""Errors whose text names what they speak of, and repeats no value of a row."""
+
+_QUOTED: Final = re.compile(r"'([^']*)'")
+
 _DROPPED: Final = ("08", "HYT")
 _REFUSED: Final = ("28", "IM", "01000")
 
@@ -43,8 +55,9 @@ def explained(error: BaseException) -> DuerowError | None:
     if module not in ("pyodbc", "aioodbc", "sqlalchemy"):
         return None
     state, number = _state(error), _number(error)
+    told = _told(error, state, number)
     if number in CONFLICTS or state == "40001":
-        return Conflict(f"SQL Server ended this statement in favour of another one (error {number}): {error}")
+        return Conflict(f"SQL Server ended this statement in favour of another one (error {number}){told}")
     if number == _SKIPS_AT_A_LEVEL:
         return ConfigurationError(
             "SQL Server cannot pass over locked rows in a SERIALIZABLE transaction (error 650): "
@@ -53,22 +66,33 @@ def explained(error: BaseException) -> DuerowError | None:
     if number == _HAS_TRIGGERS:
         return ConfigurationError(
             "SQL Server answers no rows of a statement that changes a table with an enabled trigger (error 334), so "
-            f"its rows cannot be a queue: {error}"
+            f"its rows cannot be a queue{told}"
         )
     if number in _FORBIDDEN:
-        return ConfigurationError(f"SQL Server does not let this login do that (error {number}): {error}")
+        return ConfigurationError(f"SQL Server does not let this login do that (error {number}){told}")
     if number in UNAVAILABLE or state.startswith(_DROPPED):
-        return StoreUnavailable(f"SQL Server is not available ({number or state}): {error}")
+        return StoreUnavailable(f"SQL Server is not available ({number or state}){told}")
     if number in _NO_TABLES:
         return SchemaOutdated(
-            f"duerow's tables are not there as this version needs them (error {number}): {error}; run migrate"
+            f"duerow's tables are not there as this version needs them (error {number}){told}; run migrate"
         )
     if state.startswith(_REFUSED):
-        return ConfigurationError(f"cannot connect to SQL Server ({state}): {error}")
+        return ConfigurationError(f"cannot connect to SQL Server ({state}){told}")
     if not state:
         lost = type(error).__name__ in ("InterfaceError", "OperationalError")
         return StoreUnavailable(f"the connection to SQL Server failed: {error}") if lost else StoreRefused(str(error))
-    return StoreRefused(f"SQL Server refused a statement ({number or state}): {error}")
+    return StoreRefused(f"SQL Server refused a statement ({number or state}){told}")
+
+
+def _told(error: BaseException, state: str, number: int | None) -> str:
+    """Return what is said of an error as far as it holds names alone: of a duplicate key, of which constraint."""
+    text = str(error.args[-1]) if error.args else ""
+    if number in _DUPLICATES:
+        names = _QUOTED.findall(text.partition("The duplicate key value")[0])
+        return f": duplicate key ({', '.join(names)})" if names else ""
+    if number in _NAMES_ONLY or (number is None and state.startswith((*_DROPPED, *_REFUSED))):
+        return f": {text}"
+    return ""
 
 
 def _state(error: BaseException) -> str:

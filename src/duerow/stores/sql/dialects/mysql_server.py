@@ -60,6 +60,20 @@ _IN_TRANSACTION: Final = 1
 
 _ALL_TEXT: Final = "utf8mb4"
 
+_DUPLICATE: Final = 1062
+_KEY: Final = re.compile(r"for key '([^']*)'$")
+"""The end of what is said of a duplicate key; the value stands before it."""
+
+_NAMES_ONLY: Final = {
+    *(CONFLICTS - {_DUPLICATE}),
+    *UNAVAILABLE,
+    *_NO_TABLES,
+    *_FORBIDDEN,
+    _NO_DATABASE,
+    *(1048, 1118, 1153, 1180, 1264, 1364, 1406, 1451, 1452, 1792, 3819, 4025),
+}
+"""Errors whose text names what they speak of, and repeats no value of a row."""
+
 _CLOSED: Final = 0
 _TOO_LARGE: Final = 1153
 
@@ -148,31 +162,31 @@ class Server:
                 if lost
                 else StoreRefused(str(error))
             )
+        said = f"(error {code}){_told(error, code)}"
         if code in CONFLICTS:
-            return Conflict(f"{self.product} ended this transaction in favour of another one (error {code}): {error}")
+            return Conflict(f"{self.product} ended this transaction in favour of another one {said}")
         if code == _CLOSED:
             return StoreUnavailable(f"the connection to {self.product} was closed")
         if code in UNAVAILABLE:
-            return StoreUnavailable(f"{self.product} is not available (error {code}): {error}")
+            return StoreUnavailable(f"{self.product} is not available {said}")
         if code in _NO_TABLES:
             return SchemaOutdated(
-                f"duerow's tables are not there as this version needs them (error {code}): {error}; run migrate, "
+                f"duerow's tables are not there as this version needs them {said}; run migrate, "
                 "unless within= was given a connection to another database"
             )
         if code == _NO_DATABASE:
             return ConfigurationError(
-                f"{self.product} has no such database (error {code}): {error}; name one that is there, or make this "
-                "one: CREATE DATABASE"
+                f"{self.product} has no such database {said}; name one that is there, or make this one: CREATE DATABASE"
             )
         if code == _NONE_NAMED:
             return StoreRefused(
                 f"no database is named (error {code}): write mysql://user@host/DATABASE, or give schema= its name"
             )
         if code in _FORBIDDEN:
-            return ConfigurationError(f"{self.product} does not let this user do that (error {code}): {error}")
+            return ConfigurationError(f"{self.product} does not let this user do that {said}")
         if code == _TOO_LARGE:
-            return StoreRefused(f"a statement is larger than the server's max_allowed_packet (error {code}): {error}")
-        return StoreRefused(f"{self.product} refused a statement (error {code}): {error}")
+            return StoreRefused(f"a statement is larger than the server's max_allowed_packet {said}")
+        return StoreRefused(f"{self.product} refused a statement {said}")
 
 
 def schema_of(table: Table) -> ColumnElement[Any]:
@@ -204,6 +218,15 @@ def code_of(error: BaseException | None) -> int | None:
     """Return the number of a driver's error."""
     code = error.args[0] if error is not None and error.args else None
     return code if isinstance(code, int) else None
+
+
+def _told(error: BaseException, code: int) -> str:
+    """Return what the server says of an error as far as it holds names alone: of a duplicate key, which key it is."""
+    text = str(error.args[1]) if len(error.args) > 1 else ""
+    if code in _NAMES_ONLY:
+        return f": {text}"
+    found = _KEY.search(text) if code == _DUPLICATE else None
+    return f": duplicate entry for key {found[1]}" if found else ""
 
 
 def _catalogue(name: str, *columns: str) -> TableClause:

@@ -51,17 +51,11 @@ from sqlalchemy.sql.base import Executable
 from sqlalchemy.types import TypeEngine
 
 from duerow.clock import span
-from duerow.errors import (
-    ConfigurationError,
-    Conflict,
-    DuerowError,
-    SchemaOutdated,
-    StoreRefused,
-    StoreUnavailable,
-)
+from duerow.errors import Conflict, DuerowError
 from duerow.store import Capabilities, IndexKind, Record
 from duerow.stores.sql.caller import Caller
 from duerow.stores.sql.dialects.base import LONGEST_KEY, ArrowWay, JsonText, Member, const, decode_json
+from duerow.stores.sql.dialects.postgresql_errors import explained
 from duerow.stores.sql.dialects.returning import WritesReturnRows
 
 _SEPARATOR = "\x1f"
@@ -138,17 +132,6 @@ def _element(value: Any) -> str:
 
 def _escaped(text: str) -> str:
     return text.replace("\\", "\\\\").replace('"', '\\"')
-
-
-CONFLICTS = {"40001", "40P01", "55P03", "23505"}
-"""Serialization failure, deadlock, lock timeout; and a unique violation, which only a race can bring about."""
-
-UNAVAILABLE = {
-    *("57P01", "57P02", "57P03", "57P04", "57P05", "25P03", "57014", "25006"),
-    *("53000", "53100", "53200", "53300", "53400", "58000", "58030"),
-}
-"""The server stops, starts, cancels, ends a session for its idleness, or only reads, as a standby does; it is out of
-disk, memory or connections, or met an error of the system."""
 
 
 def _commits_alone(raw: Any) -> bool:
@@ -448,34 +431,4 @@ class PostgreSQL(WritesReturnRows):
 
     def explain(self, error: BaseException) -> DuerowError | None:
         """Return duerow's error for a driver's, by SQLSTATE."""
-        module = type(error).__module__.partition(".")[0]
-        if module not in ("psycopg", "psycopg2", "asyncpg", "sqlalchemy", "adbc_driver_manager"):
-            return None
-        state: str | None = getattr(error, "sqlstate", None) or getattr(error, "pgcode", None)
-        if state is None:
-            lost = type(error).__name__ in _LOST or isinstance(error, OSError)
-            return (
-                StoreUnavailable(f"the connection to PostgreSQL failed: {error}") if lost else StoreRefused(str(error))
-            )
-        if state in CONFLICTS:
-            return Conflict(f"PostgreSQL ended this transaction in favour of another one (SQLSTATE {state}): {error}")
-        if state.startswith("08") or state in UNAVAILABLE:
-            return StoreUnavailable(f"PostgreSQL is not available (SQLSTATE {state}): {error}")
-        if state in ("42P01", "3F000", "42703"):
-            return SchemaOutdated(
-                f"duerow's tables are not there as this version needs them (SQLSTATE {state}): {error}; run migrate"
-            )
-        if state == "42501":
-            return ConfigurationError(f"this role may not do that (SQLSTATE {state}): {error}")
-        if state.startswith("28") or state == "3D000":
-            return ConfigurationError(f"PostgreSQL refused the connection (SQLSTATE {state}): {error}")
-        return StoreRefused(f"PostgreSQL refused a statement (SQLSTATE {state}): {error}")
-
-
-_LOST = {
-    "OperationalError",
-    "InterfaceError",
-    "ConnectionTimeout",
-    "ConnectionDoesNotExistError",
-    "InternalClientError",
-}
+        return explained(error)

@@ -1,0 +1,73 @@
+"""What PostgreSQL's errors mean, by SQLSTATE, and what may be told of them: names, never the values of a row."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from duerow.errors import (
+    ConfigurationError,
+    Conflict,
+    DuerowError,
+    SchemaOutdated,
+    StoreRefused,
+    StoreUnavailable,
+)
+
+CONFLICTS: Final = {"40001", "40P01", "55P03", "23505"}
+"""Serialization failure, deadlock, lock timeout; and a unique violation, which only a race can bring about."""
+
+UNAVAILABLE: Final = {
+    *("57P01", "57P02", "57P03", "57P04", "57P05", "25P03", "57014", "25006"),
+    *("53000", "53100", "53200", "53300", "53400", "58000", "58030"),
+}
+"""The server stops, starts, cancels, ends a session for its idleness, or only reads, as a standby does; it is out of
+disk, memory or connections, or met an error of the system."""
+
+_LOST: Final = {
+    "OperationalError",
+    "InterfaceError",
+    "ConnectionTimeout",
+    "ConnectionDoesNotExistError",
+    "InternalClientError",
+}
+
+_NAMES_ONLY: Final = ("08", "0A", "23", "25", "28", "3D", "3F", "40", "42", "53", "54", "55", "57", "58")
+"""Classes whose first line names what it speaks of, and repeats no value; the DETAIL below it does, of any class."""
+
+
+def explained(error: BaseException) -> DuerowError | None:
+    """Return duerow's error for a driver's; None: it is no such."""
+    module = type(error).__module__.partition(".")[0]
+    if module not in ("psycopg", "psycopg2", "asyncpg", "sqlalchemy", "adbc_driver_manager"):
+        return None
+    state: str | None = getattr(error, "sqlstate", None) or getattr(error, "pgcode", None)
+    if state is None:
+        lost = type(error).__name__ in _LOST or isinstance(error, OSError)
+        return StoreUnavailable(f"the connection to PostgreSQL failed: {error}") if lost else StoreRefused(str(error))
+    said = f"(SQLSTATE {state}){_told(error, state)}"
+    if state in CONFLICTS:
+        return Conflict(f"PostgreSQL ended this transaction in favour of another one {said}")
+    if state.startswith("08") or state in UNAVAILABLE:
+        return StoreUnavailable(f"PostgreSQL is not available {said}")
+    if state in ("42P01", "3F000", "42703"):
+        return SchemaOutdated(f"duerow's tables are not there as this version needs them {said}; run migrate")
+    if state == "42501":
+        return ConfigurationError(f"this role may not do that {said}")
+    if state.startswith("28") or state == "3D000":
+        return ConfigurationError(f"PostgreSQL refused the connection {said}")
+    return StoreRefused(f"PostgreSQL refused a statement {said}")
+
+
+def _told(error: BaseException, state: str) -> str:
+    """Return what the server says of an error as far as it holds names alone, with the place that it speaks of."""
+    # asyncpg's errors are causes of those that SQLAlchemy makes of them; what the server says has its fields there.
+    fields: Any = getattr(error, "diag", None) or getattr(error, "__cause__", None) or error
+    first = getattr(fields, "message_primary", None) or (fields.args[0] if getattr(fields, "args", None) else None)
+    is_asyncpg = type(fields).__module__.startswith("asyncpg")
+    whole = hasattr(fields, "message_primary") or is_asyncpg  # else it may be all of the text, with the DETAIL
+    line = f": {first}" if first and whole and state.startswith(_NAMES_ONLY) else ""
+    kinds = ("constraint", "table", "column")
+    places = [f"{kind} {name}" for kind in kinds if (name := getattr(fields, f"{kind}_name", None))]
+    named = [place for place in places if place.partition(" ")[2] not in line]
+    where = f" [{', '.join(named)}]" if named else ""
+    return f"{line}{where}" if line or named else f": {type(error).__name__}"
