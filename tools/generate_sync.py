@@ -23,6 +23,7 @@ GENERATED = (
     "charting.py",
     "database.py",
     "defining.py",
+    "directory.py",
     "entity.py",
     "looking.py",
     "operating.py",

@@ -2,6 +2,7 @@
 
     DuerowError
     ├── ConfigurationError      the call, URL or setting cannot work as given
+    │   ├── UnknownName         there is no queue, schedule or pipeline of that name
     │   ├── InvalidCondition    a `where` cannot be read, or asks for what messages do not have
     │   └── NotSupported        this store cannot do that; the message says which can
     ├── InvalidMessage          a field of a message is out of its bounds
@@ -33,16 +34,52 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal
 
+from duerow.phrases import PYTHON, Argument, Call, Hint, Phrase, Words
+
 if TYPE_CHECKING:
     from duerow.store import Refused
 
 
 class DuerowError(Exception):
-    """The root of every error that duerow raises on purpose."""
+    """The root of every error that duerow raises on purpose.
+
+    Made of text, and of phrases that each face writes in its own way (see `duerow.phrases`); its `str` is for a reader
+    of Python. An error among its parts is told with it.
+    """
+
+    def __init__(self, *parts: str | Phrase | DuerowError) -> None:
+        super().__init__(*parts)
+
+    def __str__(self) -> str:
+        return self.told(PYTHON)
+
+    def told(self, words: Words) -> str:
+        """Return what it says in the words of a face."""
+        return "".join(part.told(words) if isinstance(part, Phrase | DuerowError) else str(part) for part in self.args)
 
 
 class ConfigurationError(DuerowError):
     """The call, URL or setting cannot work as given; nothing was changed."""
+
+
+class UnknownName(ConfigurationError):
+    """There is no queue, schedule or pipeline of this name; nothing was changed.
+
+    Attributes:
+        what: which of them was asked for.
+        name: the name that nothing has.
+        nearest: the name of one that there is and that may have been meant; None: none is like it.
+        where: which database that is, if another one is meant than that of the call.
+    """
+
+    def __init__(self, what: str, name: str, nearest: str | None = None, where: str = "") -> None:
+        self.what, self.name, self.nearest, self.where = what, name, nearest, where
+        meant = f"; did you mean {nearest!r}?" if nearest else ""
+        super().__init__(f"{where or 'the database'} has no {what} {name!r:.120}{meant}")
+
+    def __reduce__(self) -> tuple[type[UnknownName], tuple[str, str, str | None, str]]:
+        """Travel between processes with its values, not its text."""
+        return UnknownName, (self.what, self.name, self.nearest, self.where)
 
 
 class InvalidCondition(ConfigurationError):
@@ -71,8 +108,9 @@ class KeyMissing(CodecError):
     def __init__(self, key_id: str) -> None:
         self.key_id = key_id
         super().__init__(
-            f"the payload is encrypted with key {key_id}, which this process was not given; "
-            "connect(…, encryption=Encryption([…])) with that key among its keys, the first of which encrypts"
+            f"the payload is encrypted with key {key_id}, which this process was not given; ",
+            Hint("connect(…, encryption=Encryption([…])) with that key", "give it with that key"),
+            " among its keys, the first of which encrypts",
         )
 
     def __reduce__(self) -> tuple[type[KeyMissing], tuple[str]]:
@@ -93,11 +131,11 @@ class DuplicateKey(DuerowError):
         self.queue, self.keys, self.remembered = queue, tuple(keys), remembered
         taken = ", ".join(repr(key) for key in self.keys[:10])
         more = f" and {len(self.keys) - 10} more" if len(self.keys) > 10 else ""
-        modes = "'ignore', 'replace' or 'earliest'"
-        former, hint = (", or remembers it of one that left", "'ignore'") if remembered else ("", modes)
+        former, others = (", or remembers it of one that left", "") if remembered else ("", ", 'replace' or 'earliest'")
         super().__init__(
-            f"queue {queue!r} has a live message with key {taken}{more}{former}; "
-            f"choose another key, or say on_duplicate={hint}"
+            f"queue {queue!r} has a live message with key {taken}{more}{former}; choose another key, or say ",
+            Argument("on_duplicate", "ignore"),
+            others,
         )
 
     def __reduce__(self) -> tuple[type[DuplicateKey], tuple[str, tuple[str, ...], bool]]:
@@ -180,8 +218,9 @@ class MessageLeased(DuerowError):
     def __init__(self, message_id: int, leased_by: str | None = None) -> None:
         self.message_id, self.leased_by = message_id, leased_by
         super().__init__(
-            f"message {message_id} is leased by {leased_by or 'a consumer'}; wait until it is settled, "
-            "or say even_if_leased=True to end that lease"
+            f"message {message_id} is leased by {leased_by or 'a consumer'}; wait until it is settled, or say ",
+            Argument("even_if_leased", True),
+            " to end that lease",
         )
 
     def __reduce__(self) -> tuple[type[MessageLeased], tuple[int, str | None]]:
@@ -228,7 +267,8 @@ class QueueDraining(DuerowError):
         self.queue = queue
         super().__init__(
             f"queue {queue!r} is being drained and takes no new messages; push elsewhere, or let it take messages "
-            "again with resume()"
+            "again with ",
+            Call("resume"),
         )
 
     def __reduce__(self) -> tuple[type[QueueDraining], tuple[str]]:

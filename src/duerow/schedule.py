@@ -409,6 +409,14 @@ def _rhythm(known: Planned) -> Rhythm | None:
         return None
 
 
+def queue_of(known: Planned) -> str | None:
+    """Return where a schedule's messages go; None if it cannot be read here."""
+    try:
+        return _decode(known.definition).queue
+    except msgspec.DecodeError:
+        return None
+
+
 def _entry(name: str, wanted: Definition, at: datetime) -> Entry:
     """Return the message of a tick, in line since its time."""
     headers = {**codec.decode_headers(wanted.headers), SCHEDULE: name, TICK: at.isoformat()}

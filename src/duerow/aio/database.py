@@ -17,11 +17,12 @@ from duerow.aio import aside
 from duerow.aio.aside import Transaction
 from duerow.aio.batching import Publishing
 from duerow.aio.charting import Charting
+from duerow.aio.directory import Directory
 from duerow.aio.queue import Queue
 from duerow.clock import Clock, HostClock
 from duerow.codec import MAX_PAYLOAD_BYTES
 from duerow.dead_letter import check_targets
-from duerow.definition import Defined, Definition, decoded, indexed_again, policy_of, readable
+from duerow.definition import Defined, Definition, decoded, readable
 from duerow.errors import Conflict, DuerowError, StoreUnavailable
 from duerow.history import PRUNE_BATCH
 from duerow.message import Scalar, check_queue_name
@@ -80,7 +81,7 @@ async def connect(
     return database
 
 
-class Database(Charting, Publishing):
+class Database(Charting, Directory, Publishing):
     """The queues of one database; made by `connect`, a context manager that closes it at the end.
 
     Attributes:
@@ -203,35 +204,6 @@ class Database(Charting, Publishing):
         known = [readable(one.definition) for one in await self.run(self.store.said)]
         return any(definition is not None and definition.dead_letter == name for definition in known)
 
-    async def as_defined(self, name: str, *, payload: type[Any] | None = None) -> Queue[Any]:
-        """Return the queue of this name on the terms that its database says; the default ones where it says nothing.
-
-        For programs that do not declare it themselves.
-
-        Args:
-            name: its name.
-            payload: the type of its payloads, which a database cannot say.
-
-        Raises:
-            ConfigurationError: it was declared by a version that this one does not understand.
-        """
-        called = check_queue_name(name)
-        said = await self.run(lambda: self.store.said(called))
-        definition = decoded(called, said[0].definition) if said else None
-        if definition is None:
-            return self.queue(called, payload=payload)
-        return self.queue(
-            called,
-            payload=payload,
-            lease=definition.lease,
-            retry=policy_of(called, definition),
-            max_payload_bytes=definition.max_payload_bytes,
-            dead_letter=definition.dead_letter,
-            history=definition.history,
-            remember_keys=definition.remember_keys,
-            indexed=indexed_again(definition.indexed),
-        )
-
     async def definitions(self) -> list[Defined]:
         """Return what the database says of its queues, in the order of their names; those without a word are left out.
 
@@ -246,7 +218,7 @@ class Database(Charting, Publishing):
         return (self._clock or HostClock()).now()
 
     async def queues(self) -> list[str]:
-        """Return the names of the queues that have messages."""
+        """Return the names of the queues that have messages; `known_queues` names empty ones as well."""
         return await self.run(self.store.queues)
 
     # Schedules.

@@ -11,7 +11,7 @@ from duerow.message import OnDuplicate, Pushed, Status
 from duerow.plan import Plan
 from duerow.reservation import Receipt
 from duerow.store.batches import Arrival, Lent, Outline, Published, Reception
-from duerow.store.looking import Change, Inspection, Past, PastQuery, Query, Removal, Scan, Tally
+from duerow.store.looking import Change, Consumer, Inspection, Past, PastQuery, Query, Removal, Scan, Tally
 from duerow.store.queues import (
     Charted,
     Counted,
@@ -353,8 +353,15 @@ class Store(Protocol):
         """Read what is said of a queue, or of all of which something is said, in the order of their names."""
         ...
 
-    def queues(self) -> Plan[list[str]]:
-        """List the names of the queues that have messages."""
+    def queues(self, past: bool = False) -> Plan[list[str]]:
+        """List the names of the queues that have messages, in their order.
+
+        With `past` also those that have none any more, and of which turns, keys or counts are kept.
+        """
+        ...
+
+    def consumers(self) -> Plan[list[Consumer]]:
+        """Read the consumers that are noted, in the order of their names; some may be gone by now."""
         ...
 
     def idle(

@@ -20,6 +20,7 @@ from duerow.store import (
     Charted,
     Closed,
     Committed,
+    Consumer,
     Counted,
     Counters,
     Entry,
@@ -306,9 +307,13 @@ class MemoryStore:
         """Tell what is said of queues; see `Store.said`."""
         return _alone(partial(steps.said, queue=queue))
 
-    def queues(self) -> Plan[list[str]]:
-        """List the queues that have messages; see `Store.queues`."""
-        return _alone(steps.queues)
+    def queues(self, past: bool = False) -> Plan[list[str]]:
+        """List the queues that have messages, or something else; see `Store.queues`."""
+        return _alone(partial(steps.queues, past=past))
+
+    def consumers(self) -> Plan[list[Consumer]]:
+        """Read the consumers that are noted; see `Store.consumers`."""
+        return _alone(steps.consumers)
 
     def idle(
         self, queues: Sequence[str], until: timedelta, kinds: Mapping[str, Collection[str]] | None = None

@@ -259,8 +259,7 @@ def inspect(state: State, now: datetime, queue: str, id: int | None, key: str | 
     record = state.holder(queue, key) if id is None else state.records.get(id)
     if record is None or record.queue != queue:
         return None
-    consumers = sorted(state.consumers.values(), key=lambda one: one.name)
-    return Inspection(now, record, state.blocker(record), queue in state.paused, consumers)
+    return Inspection(now, record, state.blocker(record), queue in state.paused, consumers(state, now))
 
 
 def _is_behind(state: State, record: Record) -> bool:
@@ -313,9 +312,18 @@ def count(state: State, now: datetime, queue: str) -> dict[Status, int]:
     return dict(Counter(record.status for record in state.records.values() if record.queue == queue))
 
 
-def queues(state: State, now: datetime) -> list[str]:
-    """List the queues of all messages, in the order of their names."""
-    return sorted({record.queue for record in state.records.values()})
+def queues(state: State, now: datetime, past: bool) -> list[str]:
+    """List the queues of all messages, and of whatever else is kept, in the order of their names."""
+    found = {record.queue for record in state.records.values()}
+    if past:
+        found |= {turn.queue for turn, _ in state.past.values()} | {queue for queue, _ in state.remembered}
+        found |= {queue for queue, *_ in state.counted} | set(state.lifetimes)
+    return sorted(found)
+
+
+def consumers(state: State, now: datetime) -> list[Consumer]:
+    """List the consumers that are noted."""
+    return sorted(state.consumers.values(), key=lambda one: one.name)
 
 
 def idle(state: State, now: datetime, queues: Sequence[str], kinds: Mapping[str, Collection[str]]) -> timedelta | None:

@@ -148,10 +148,15 @@ class Reading(Lines):
         )
         return {one["_id"]: one["n"] for one in found}
 
-    def queues(self) -> Plan[list[str]]:
-        """List the queues that have messages; see Store.queues."""
-        answer = yield commands.distinct(self.names.messages, "queue", {})
-        return sorted(answer["values"])
+    def queues(self, past: bool = False) -> Plan[list[str]]:
+        """List the queues that have messages, or something else; see Store.queues."""
+        found: set[str] = set()
+        others = (self.names.history, self.names.keys, self.names.counts) if past else ()
+        for collection in (self.names.messages, *others):
+            found.update((yield commands.distinct(collection, "queue", {}))["values"])
+        if past:
+            found.update((yield commands.distinct(self.names.lifetimes, "_id", {}))["values"])
+        return sorted(found)
 
     def tally(
         self,
@@ -183,12 +188,16 @@ class Reading(Lines):
         record = record_of(found[0])
         blocker = yield from self._blocker(record)
         said = yield from self.said(queue)
-        consumers = yield commands.find(self.names.consumers, {}, {"_id": 1})
-        known = [
-            Consumer(one["_id"], tuple(one["queues"]), tuple(one["kinds"]), one["version"], moment(one["seen_at"]))
-            for one in consumers
-        ]
+        known = yield from self.consumers()
         return Inspection(now, record, blocker, any(one.paused for one in said), known)
+
+    def consumers(self) -> Plan[list[Consumer]]:
+        """Read the consumers that are noted; see Store.consumers."""
+        found = yield commands.find(self.names.consumers, {}, {"_id": 1})
+        return [
+            Consumer(one["_id"], tuple(one["queues"]), tuple(one["kinds"]), one["version"], moment(one["seen_at"]))
+            for one in found
+        ]
 
     def _blocker(self, record: Record) -> Plan[Record | None]:
         """Return who of its group has to leave before a message has its turn: who is lent, else the first."""

@@ -158,12 +158,17 @@ class Reading(Recalling):
             blocker = self.dialect.record(rows[0]) if rows else None
         ((*_, paused, at),) = yield self._step(self.statements.out_of_line, {"queue_in": queue, "limit_in": 0})
         read: Callable[[Any], Any] = self.dialect.read_moment
+        return Inspection(read(at), record, blocker, bool(paused), (yield from self.consumers()))
+
+    def consumers(self) -> Plan[list[Consumer]]:
+        """Read the consumers that are noted; see Store.consumers."""
+        read: Callable[[Any], Any] = self.dialect.read_moment
         consumers = []
         for name, about, seen_at in (yield self._step(self.statements.consumers, {})):
             said = _decode(about)
             known = (tuple(said["queues"]), tuple(said["kinds"]), said["version"])
             consumers.append(Consumer(name, *known, read(seen_at)))
-        return Inspection(read(at), record, blocker, bool(paused), consumers)
+        return consumers
 
     def find(self, query: Query) -> Plan[list[Record]]:
         """Read messages; see Store.find."""
@@ -276,11 +281,18 @@ class Reading(Recalling):
             counts[status] = counts.get(status, 0) + number
         return counts
 
-    def queues(self) -> Plan[list[str]]:
-        """List the queues that have messages; see Store.queues."""
+    def queues(self, past: bool = False) -> Plan[list[str]]:
+        """List the queues that have messages, or something else; see Store.queues."""
+        names = yield from self._names_by(self.statements.queue_after)
+        if past:
+            names = sorted({*names, *(yield from self._names_by(self.statements.past_queue_after))})
+        return names
+
+    def _names_by(self, name_after: Statement) -> Plan[list[str]]:
+        """Go from each name to the next one: as many steps as there are queues, however many rows these have."""
         names: list[str] = []
         while True:
-            rows = yield self._step(self.statements.queue_after, {"queue_in": names[-1] if names else ""})
+            rows = yield self._step(name_after, {"queue_in": names[-1] if names else ""})
             after = [name for name in rows[0] if name is not None]
             if not after:
                 return names

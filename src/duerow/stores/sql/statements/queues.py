@@ -42,6 +42,14 @@ class Queues(Core):
         firsts = (self.dialect.first(columns.queue, after, *kind) for kind in kinds)
         return Statement(select(*(first.scalar_subquery() for first in firsts)))
 
+    @cached_property
+    def past_queue_after(self) -> Statement:
+        """Read the name of the first queue after a name of which something else than messages is kept, by indexes."""
+        kept = (self.tables.history, self.tables.remembered, self.tables.counter)
+        names = [table.c.queue for table in kept]
+        firsts = [self.dialect.first(name, name > self._bound("queue_in", Text())) for name in names]
+        return Statement(select(*(first.scalar_subquery() for first in firsts)))
+
     @lru_cache(maxsize=8)  # noqa: B019 - lives as long as the store
     def say(self, parts: tuple[str, ...]) -> Statement:
         """Note some of what is said of a queue: whether it is `paused` or `draining`, its `definition`."""
