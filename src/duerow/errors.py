@@ -32,7 +32,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from duerow.phrases import PYTHON, Argument, Call, Hint, Phrase, Words
 
@@ -246,6 +246,14 @@ class TransactionEnded(DuerowError):
 
 class StationFailed(DuerowError):
     """The tasks of a station failed on Spark, as often as Spark tries them; the cause is Spark's error."""
+
+
+HOW_TO_MIGRATE: Final = (
+    "run `duerow migrate`, ",
+    Hint("connect(…, migrate=True), ", ""),
+    "or hand the output of `duerow sql` to your DBA",
+)
+"""What to do about tables that are missing, as the last parts of an error."""
 
 
 class SchemaOutdated(DuerowError):

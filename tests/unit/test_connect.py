@@ -8,7 +8,7 @@ import pytest
 
 import duerow
 from duerow import aio
-from duerow.errors import ConfigurationError, StoreUnavailable
+from duerow.errors import ConfigurationError, SchemaOutdated, StoreUnavailable
 
 BLOCKING, AWAITED = duerow.connect, lambda *args, **named: asyncio.run(aio.connect(*args, **named))
 
@@ -146,3 +146,17 @@ def test_no_password_is_repeated_of_what_is_no_url() -> None:
         duerow.connect("postgresql:/app:s3cret@host/base")
     assert "s3cret" not in str(refused.value)
     assert "is no URL" in str(refused.value)
+
+
+def test_to_connect_makes_no_file_of_a_mistyped_name(connect, tmp_path):
+    for query in ("", "?synchronous=NORMAL"):
+        with pytest.raises(SchemaOutdated, match=r"there is no file .*typo\.db"):
+            connect(f"sqlite:///{tmp_path}/typo.db{query}")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_path_that_no_file_can_have_is_refused(connect):
+    with pytest.raises(ConfigurationError, match=r"cannot hold U\+0000"):
+        connect("sqlite:///%00")
+    with pytest.raises(ConfigurationError, match=r"cannot hold U\+0000"):
+        connect("sqlite:///a\0b.db", migrate=True)

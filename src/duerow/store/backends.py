@@ -27,12 +27,14 @@ class Settings:
         prefix: what the names of all tables begin with.
         schema: the database schema that holds the tables; None: the connection's default.
         options: whatever else the URL or the call says, for the store's own use.
+        creates: whether what does not exist yet, such as a file, may come into being.
     """
 
     clock: Clock | None = None
     prefix: str = "duerow_"
     schema: str | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
+    creates: bool = True
 
     def __post_init__(self) -> None:
         if self.clock is not None and not callable(getattr(self.clock, "now", None)):

@@ -70,7 +70,7 @@ def connect(
         SchemaOutdated, SchemaNewer: the tables are not those of this version.
         StoreUnavailable: the server cannot be reached.
     """
-    settings = Settings(clock, prefix, schema, options)
+    settings = Settings(clock, prefix, schema, options, creates=bool(migrate))
     # Drivers and SQLAlchemy are imported only now, which takes a third of a second.
     store, connections = aside.off(lambda: find_backend(target).open(target, settings))
     database = Database(store, connections, clock, encryption)

@@ -8,13 +8,11 @@ from typing import Any, Final
 
 from bson import Int64
 
-from duerow.errors import ConfigurationError, SchemaNewer, SchemaOutdated, StoreRefused
+from duerow.errors import HOW_TO_MIGRATE, ConfigurationError, SchemaNewer, SchemaOutdated, StoreRefused
 from duerow.plan import Plan
 from duerow.stores.mongodb import commands
 from duerow.stores.mongodb.documents import Names
 from duerow.stores.mongodb.steps import Command
-
-HOW_TO: Final = "run `duerow migrate`, connect(…, migrate=True), or hand the output of `duerow sql` to your DBA"
 
 
 def messages(names: Names) -> list[Command]:
@@ -77,7 +75,8 @@ def check(names: Names) -> Plan[None]:
         )
     if len(made) < len(MIGRATIONS):
         raise SchemaOutdated(
-            f"the collections are of version {newest}, and this duerow needs version {len(MIGRATIONS)}: {HOW_TO}"
+            f"the collections are of version {newest}, and this duerow needs version {len(MIGRATIONS)}: ",
+            *HOW_TO_MIGRATE,
         )
 
 

@@ -45,6 +45,8 @@ class Family:
         own = isinstance(target, str)
         engine: Engine = own_engine(target, settings.options, self.driving) if own else target
         store = self._store(settings, self.dialect_for(target))
+        if own and not settings.creates:
+            self.driving.require(engine.url)
         return store, self.blocking(engine, store, own)
 
     def aopen(self, target: Any, settings: Settings) -> tuple[Store, AsyncConnections]:
@@ -56,6 +58,8 @@ class Family:
         own = isinstance(target, str)
         engine: AsyncEngine = own_async_engine(target, settings.options, self.driving) if own else target
         store = self._store(settings, self.dialect_for(target))
+        if own and not settings.creates:
+            self.driving.require(engine.url)
         return store, self._awaited()(engine, store, own)
 
     def open_entities(

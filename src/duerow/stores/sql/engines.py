@@ -45,6 +45,7 @@ class Driving:
         query: what the URL says behind its question mark unless it says something else.
         needs: what must be installed besides the driver's module; empty: nothing.
         check: raises ConfigurationError for a URL that leads to nothing of use.
+        require: raises SchemaOutdated if there is no such database yet, and to connect would make an empty one.
         arguments: returns what else the engine is made with.
         rests: whether connections at rest may be closed by a server meanwhile.
     """
@@ -57,6 +58,7 @@ class Driving:
     query: Mapping[str, str] = field(default_factory=dict)
     needs: str = ""
     check: Callable[[URL], None] = any_url
+    require: Callable[[URL], None] = any_url
     arguments: Callable[[URL], Mapping[str, Any]] = in_autocommit
     rests: bool = True
 

@@ -10,14 +10,13 @@ from typing import Any, Final
 
 from bson import Int64
 
-from duerow.errors import Conflict, DuplicateKey, SchemaOutdated, StoreUnavailable
+from duerow.errors import HOW_TO_MIGRATE, Conflict, DuplicateKey, SchemaOutdated, StoreUnavailable
 from duerow.message import OnDuplicate, Pushed
 from duerow.plan import BEGIN, Plan
 from duerow.store import Entry
 from duerow.stores.mongodb import commands
 from duerow.stores.mongodb.documents import PLAIN, difference, document, micro, whole, whole_batch
 from duerow.stores.mongodb.plans.core import Core
-from duerow.stores.mongodb.schema import HOW_TO
 from duerow.stores.mongodb.steps import DUPLICATE_KEY, INSIDE, Together
 from duerow.stores.mongodb.work import KeyPlace, Work
 from duerow.stores.records import created, met
@@ -129,7 +128,7 @@ class Pushing(Core):
             return range(0)
         counter = (yield commands.take_numbers(self.names.counters, count))["value"]
         if counter is None:  # the server makes collections as they are written to: without their indexes
-            raise SchemaOutdated(f"the collections of this database are gone, or were never made: {HOW_TO}")
+            raise SchemaOutdated("the collections of this database are gone, or were never made: ", *HOW_TO_MIGRATE)
         last = int(counter["last"])
         return range(last - count + 1, last + 1)
 

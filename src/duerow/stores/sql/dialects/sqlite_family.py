@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, Final
 
 from sqlalchemy import URL, Engine, event
 
-from duerow.errors import ConfigurationError
+from duerow.errors import HOW_TO_MIGRATE, ConfigurationError, SchemaOutdated
 from duerow.stores.sql import Family
 from duerow.stores.sql.dialects.sqlite import SQLite
 from duerow.stores.sql.engines import Driving, Settings
@@ -24,6 +25,8 @@ _SETTINGS: Final = frozenset(("synchronous", "busy_timeout"))
 def _check(url: URL) -> None:
     if url.database in (None, "", ":memory:"):
         raise ConfigurationError("an SQLite database in memory is one connection's own; use a file, or memory://")
+    if "\0" in str(url.database):
+        raise ConfigurationError(f"the path of an SQLite database cannot hold U+0000: {url.database!r:.120}")
     if "uri" in url.query:
         return
     # What nobody would look at is refused: SQLAlchemy drops what it does not know.
@@ -32,6 +35,13 @@ def _check(url: URL) -> None:
             f"an SQLite URL has no setting {', '.join(sorted(unknown))}; it has "
             f"{', '.join(sorted(_SETTINGS | _OF_DRIVER))}, and with uri=true those of SQLite itself"
         )
+
+
+def _require(url: URL) -> None:
+    """Raise SchemaOutdated if there is no such file, which SQLite would make: most likely its name is mistyped."""
+    file = Path(str(url.database).removeprefix("file:").partition("?")[0])
+    if not file.exists() and file.parent.is_dir():  # without the folder SQLite makes nothing
+        raise SchemaOutdated(f"there is no file {str(file)!r}: is that its name? To make it, ", *HOW_TO_MIGRATE)
 
 
 def _arguments(url: URL) -> dict[str, Any]:
@@ -65,6 +75,7 @@ sqlite = Family(
         prepare=_prepare,
         settings=_SETTINGS,
         check=_check,
+        require=_require,
         arguments=_arguments,
         rests=False,
     ),

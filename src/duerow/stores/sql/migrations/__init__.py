@@ -9,7 +9,7 @@ from sqlalchemy import insert, literal, select
 from sqlalchemy.schema import CreateTable, ExecutableDDLElement
 from sqlalchemy.sql.base import Executable
 
-from duerow.errors import ConfigurationError, SchemaNewer, SchemaOutdated
+from duerow.errors import HOW_TO_MIGRATE, ConfigurationError, SchemaNewer, SchemaOutdated
 from duerow.plan import BEGIN, Plan
 from duerow.stores.sql.dialects.base import Dialect
 from duerow.stores.sql.migrations import (
@@ -56,8 +56,8 @@ class Migrations:
             )
         if missing:
             raise SchemaOutdated(
-                f"the {where} are of version {newest}, this duerow needs {len(MIGRATIONS)} ({', '.join(missing)}): "
-                "run `duerow migrate`, connect(…, migrate=True), or hand the output of `duerow sql` to your DBA"
+                f"the {where} are of version {newest}, this duerow needs {len(MIGRATIONS)} ({', '.join(missing)}): ",
+                *HOW_TO_MIGRATE,
             )
 
     def migrate(self, step: Stepping) -> Plan[list[str]]:
