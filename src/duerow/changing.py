@@ -22,6 +22,7 @@ from duerow.errors import (
 )
 from duerow.message import LIVE, Scalar, Status, check_due, check_key, check_priority
 from duerow.payloads import Payloads
+from duerow.phrases import Argument, Hint
 from duerow.plan import BEGIN, Plan
 from duerow.settlement import merged
 from duerow.store import Change, Indexed, Keeping, Order, Query, Record, Store
@@ -111,11 +112,10 @@ def choice(
     """
     if sum(which is not None for which in (id, key, where)) != 1:
         raise ConfigurationError(
-            f"say an id or a key or a condition (where=), exactly one of them: id={id!r:.80}, key={key!r:.80}, "
-            f"where={str(where)!r:.80}"
+            "say which messages by ", *one_of({"id": id, "key": key, "where": where}), ", exactly one of them"
         )
     if not isinstance(even_if_leased, bool):
-        raise ConfigurationError(f"even_if_leased is True or False, not {even_if_leased!r:.80}")
+        raise ConfigurationError(Argument("even_if_leased"), f" is True or False, not {even_if_leased!r:.80}")
     chosen = None if id is None else one_id(id)
     condition = None if where is None else as_condition(where)
     return Choice(queue, chosen, check_key(key), condition, even_if_leased, indexed)
@@ -199,9 +199,12 @@ def edited(
         InvalidMessage: the payload or a header cannot be carried.
     """
     if payload is not UNSET and patch is not UNSET:
-        raise ConfigurationError("give edit() a payload or a patch, not both")
+        raise ConfigurationError(
+            "give ", Argument("payload"), " or ", Argument("patch"), " to edit a message, not both"
+        )
     if payload is UNSET and patch is UNSET and headers is None:
-        raise ConfigurationError("edit() was given nothing to change: say payload=, patch= or headers=")
+        ways: list[str | Argument] = [Argument("payload"), ", ", Argument("patch"), " or ", Argument("headers")]
+        raise ConfigurationError("an edit was given nothing to change: say ", *ways)
     encoded = None if payload is UNSET else payloads.encode(payload, max_bytes)
     if patch is not UNSET:
         codec.encode(codec.merge_patch({}, patch))
@@ -228,7 +231,12 @@ def rescheduled(due: Any, delay: timedelta | None) -> Edit:
     """
     if (due is UNSET) == (delay is None):
         raise ConfigurationError(
-            "give reschedule() a due time, a delay (timedelta(0): now), or due=None to stop the message, one of them"
+            "say when: ",
+            Argument("due"),
+            " or ",
+            Argument("delay"),
+            Hint(" (timedelta(0): now), or due=None to stop the message", " (0: now)"),
+            ", one of them",
         )
     at, span = check_due(None if due is UNSET else due, delay)
     if span is not None:
@@ -264,6 +272,15 @@ def _patched(record: Record, patch: Any, max_bytes: int, payloads: Payloads) -> 
 # What is looked for.
 
 
+def one_of(given: Mapping[str, object]) -> list[str | Argument]:
+    """Return how an error names arguments of which one is to be given, and those that were."""
+    parts: list[str | Argument] = []
+    for name in given:
+        parts += [" or " if parts else "", Argument(name)]
+    said = [f"{value!s:.80}" for value in given.values() if value is not None]
+    return [*parts, f" (given: {', '.join(said) or 'none'})"]
+
+
 def order(text: object, after: object) -> Order:
     """Return the order that a text says, such as "id" or "-created_at", behind a message or its id.
 
@@ -297,7 +314,9 @@ def is_id(value: object) -> bool:
 def one_id(id: object) -> int:
     """Return an id that was asked for, else raise ConfigurationError."""
     if not is_id(id):
-        raise ConfigurationError(f"an id is an integer of 64 bits, not {id!r:.80}; a condition is given as where=")
+        raise ConfigurationError(
+            f"an id is an integer of 64 bits, not {id!r:.80}; a condition is given as ", Argument("where")
+        )
     return cast(int, id)
 
 

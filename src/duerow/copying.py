@@ -22,6 +22,7 @@ from duerow.dead_letter import FROM
 from duerow.definition import Definition, decoded, differences
 from duerow.errors import ConfigurationError, NotSupported
 from duerow.message import Scalar, check_queue_name, check_span
+from duerow.phrases import Argument
 from duerow.pipeline.graph import SETS
 from duerow.reservation import Receipt
 from duerow.store import Arrival, Capabilities, Change, Committed, Past, Record, Said, Turn
@@ -224,7 +225,7 @@ def check_asked(
             "pipeline run until there are none"
         )
     if not isinstance(name, str) or not name:
-        raise ConfigurationError(f"name= is text that names the copy, not {name!r:.80}")
+        raise ConfigurationError(Argument("name"), f" is text that names the copy, not {name!r:.80}")
     return source, target, None if history is None else check_span("history", history, timedelta(0))
 
 
@@ -263,7 +264,9 @@ def check_settings(route: Route, ours: Definition | None, theirs: Definition | N
         said = "; ".join(f"{one.name}: target {one.stored}, source {one.declared}" for one in found)
         raise ConfigurationError(
             f"queue {route.to!r} is declared otherwise in the target than {route.queue!r} in the source ({said}); "
-            "declare them alike, or say keep_settings=True to leave the target's as they are"
+            "declare them alike, or say ",
+            Argument("keep_settings", True),
+            " to leave the target's as they are",
         )
 
 
@@ -279,7 +282,8 @@ def is_in_both(id: int, route: Route) -> ConfigurationError:
     """Return the error for a message that both have, although no copy began."""
     return ConfigurationError(
         f"message {id} of queue {route.queue!r} is in the source and in the target: they are the same tables, reached "
-        "in two ways, or one is a copy of the other; choose another name with to="
+        "in two ways, or one is a copy of the other; choose another name with ",
+        Argument("to"),
     )
 
 

@@ -11,6 +11,7 @@ import msgspec
 from typing_extensions import TypeVar
 
 from duerow.errors import InvalidMessage
+from duerow.phrases import Argument, Hint
 
 Scalar = str | int | float | bool
 Status = Literal["new", "error", "done", "dead"]
@@ -171,16 +172,17 @@ def check_moment(name: str, moment: object) -> datetime | None:
     if moment is None:
         return None
     if not isinstance(moment, datetime):
-        raise InvalidMessage(f"{name} is an aware datetime, not {type(moment).__name__} ({moment!r:.80})")
+        raise InvalidMessage(Argument(name), f" is an aware datetime, not {type(moment).__name__} ({moment!r:.80})")
     if moment.utcoffset() is None:
-        raise InvalidMessage(f"{name} has no time zone: {moment!r}; say which, such as {name}.replace(tzinfo=UTC)")
+        in_utc = Hint(f"{name}.replace(tzinfo=UTC)", f"{moment.isoformat()}Z")
+        raise InvalidMessage(Argument(name), f" has no time zone: {moment.isoformat()}; say which, such as ", in_utc)
     try:
         moment = moment.astimezone(UTC)
     except OverflowError:
         moment = _LATEST + timedelta(days=1)
     if not _EARLIEST <= moment <= _LATEST:
         raise InvalidMessage(
-            f"{name} is out of range: {moment.isoformat()}; it must lie between the years 1970 and 9999"
+            Argument(name), f" is out of range: {moment.isoformat()}; it must lie between the years 1970 and 9999"
         )
     return moment
 
@@ -188,17 +190,19 @@ def check_moment(name: str, moment: object) -> datetime | None:
 def check_span(name: str, span: object, minimum: timedelta = timedelta(0)) -> timedelta:
     """Return the timedelta if it lies between the minimum and 365,000 days, else raise InvalidMessage."""
     if not isinstance(span, timedelta):
-        raise InvalidMessage(f"{name} is a timedelta, not {type(span).__name__} ({span!r:.80})")
+        raise InvalidMessage(Argument(name), f" is a timedelta, not {type(span).__name__} ({span!r:.80})")
     if not minimum <= span <= _LONGEST:
         least = "negative" if minimum == timedelta(0) else f"below {minimum}"
-        raise InvalidMessage(f"{name} cannot be {least} nor above {_LONGEST.days:,} days: {span}")
+        raise InvalidMessage(Argument(name), f" cannot be {least} nor above {_LONGEST.days:,} days: {span}")
     return span
 
 
 def check_due(due: object, delay: object) -> tuple[datetime | None, timedelta | None]:
     """Return due and delay, checked; raise InvalidMessage when both are given or one is out of bounds."""
     if due is not None and delay is not None:
-        raise InvalidMessage(f"give due or delay, not both: due={due!r}, delay={delay!r}")
+        raise InvalidMessage(
+            "give ", Argument("due"), " or ", Argument("delay"), f", not both: {due!s:.80}, {delay!s:.80}"
+        )
     return check_moment("due", due), None if delay is None else check_span("delay", delay)
 
 
@@ -207,4 +211,6 @@ def check_on_duplicate(mode: object) -> OnDuplicate:
     for known in ON_DUPLICATE:
         if mode == known:
             return known
-    raise InvalidMessage(f"on_duplicate cannot be {mode!r}: say one of {', '.join(map(repr, ON_DUPLICATE))}")
+    raise InvalidMessage(
+        Argument("on_duplicate"), f" cannot be {mode!r}: say one of {', '.join(map(repr, ON_DUPLICATE))}"
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import ceil, isfinite
 
 from duerow.errors import ConfigurationError
+from duerow.phrases import Argument
 
 
 class Pace:
@@ -21,7 +22,9 @@ class Pace:
     def __init__(self, rate: float | None, most: int) -> None:
         number = isinstance(rate, int | float) and not isinstance(rate, bool) and isfinite(rate) and rate > 0
         if rate is not None and not number:
-            raise ConfigurationError(f"rate is {rate!r:.80}; it counts messages a second, so it must be above 0")
+            raise ConfigurationError(
+                Argument("rate"), f" is {rate!r:.80}; it counts messages a second, so it must be above 0"
+            )
         self._rate = rate
         self._most = most if rate is None else min(most, ceil(rate))
 

@@ -6,17 +6,14 @@ needs to know no error for it.
 
 from __future__ import annotations
 
-from typing import Any, Final, Protocol
-
-import msgspec
-from msgspec import UNSET
+from typing import Any, Final, NamedTuple, Protocol
 
 
 class Words(Protocol):
     """How a face writes what errors speak of."""
 
     def argument(self, name: str, value: Any) -> str:
-        """Return how an argument is named here; `value` is what to give it, UNSET: whatever it takes."""
+        """Return how an argument is named here; `value` is what to give it, an ellipsis: that depends."""
         ...
 
     def call(self, name: str) -> str:
@@ -28,31 +25,23 @@ class Words(Protocol):
         ...
 
 
-class Phrase(msgspec.Struct, frozen=True):
-    """A part of an error that each face writes in its own way."""
-
-    def told(self, words: Words) -> str:
-        """Return it in the words of a face."""
-        raise NotImplementedError
-
-
-class Argument(Phrase, frozen=True):
+class Argument(NamedTuple):
     """An argument of the call that failed.
 
     Attributes:
         name: its name in Python.
-        value: what it could be given; UNSET: that depends.
+        value: what to give it; an ellipsis: that depends.
     """
 
     name: str
-    value: Any = UNSET
+    value: Any = ...
 
     def told(self, words: Words) -> str:
         """Return how the face names it."""
         return words.argument(self.name, self.value)
 
 
-class Call(Phrase, frozen=True):
+class Call(NamedTuple):
     """An operation that helps; its name is that of a method of queues."""
 
     name: str
@@ -62,7 +51,7 @@ class Call(Phrase, frozen=True):
         return words.call(self.name)
 
 
-class Hint(Phrase, frozen=True):
+class Hint(NamedTuple):
     """A hint that is Python, and what to say to those who write none."""
 
     python: str
@@ -73,11 +62,15 @@ class Hint(Phrase, frozen=True):
         return words.hint(self.python, self.plain)
 
 
+Phrase = Argument | Call | Hint
+"""A part of an error that each face writes in its own way."""
+
+
 class _Python:
     """The words of a program."""
 
     def argument(self, name: str, value: Any) -> str:
-        return name if value is UNSET else f"{name}={value!r}"
+        return name if value is ... else f"{name}={value!r}"
 
     def call(self, name: str) -> str:
         return f"{name}()"

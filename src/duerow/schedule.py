@@ -30,6 +30,7 @@ from duerow.clock import MICROSECOND
 from duerow.errors import CodecError, ConfigurationError, DuerowError
 from duerow.message import Scalar, check_group, check_moment, check_priority, check_queue_name, check_span
 from duerow.payloads import Decode
+from duerow.phrases import Argument, Hint
 from duerow.store import Entry, Planned, ScheduleChange, SchedulesFound
 
 Missed = Literal["skip", "once", "all"]
@@ -238,11 +239,14 @@ def rhythm_of(
     """
     given = [name for name, value in (("cron", cron), ("every", every), ("daily", daily)) if value is not None]
     if len(given) != 1:
-        raise ConfigurationError(f"a schedule has one of cron=, every= and daily=, not {' and '.join(given) or 'none'}")
+        rhythms = (Argument("cron"), ", ", Argument("every"), " and ", Argument("daily"))
+        raise ConfigurationError("a schedule has one of ", *rhythms, f", not {' and '.join(given) or 'none'}")
     begin = check_moment("start", start)
     if every is not None:
         if zone is not None:
-            raise ConfigurationError(f"an interval is the same in all time zones; leave zone={zone!r:.80} out")
+            raise ConfigurationError(
+                "an interval is the same in all time zones; leave ", Argument("zone"), f" out ({zone!r:.80})"
+            )
         return Rhythm(every=check_span("every", every, SHORTEST), start=begin)
     named = _check_zone("UTC" if zone is None else zone)
     if cron is not None:
@@ -267,7 +271,9 @@ def definition(
         InvalidMessage: the queue's name, the payload, a header, the group, the priority or the grace is out of bounds.
     """
     if missed not in MISSED:
-        raise ConfigurationError(f"missed cannot be {missed!r:.80}: say one of {', '.join(map(repr, MISSED))}")
+        raise ConfigurationError(
+            Argument("missed"), f" cannot be {missed!r:.80}: say one of {', '.join(map(repr, MISSED))}"
+        )
     encoded_headers = codec.encode_headers(headers)
     for name in (SCHEDULE, TICK):
         if headers and name in headers:
@@ -477,20 +483,20 @@ def _check_daily(daily: object) -> tuple[str, ...]:
     several = [daily] if isinstance(daily, time | str) or not isinstance(daily, Iterable) else list(daily)
     times = sorted({_check_time(at) for at in several})
     if not times:
-        raise ConfigurationError("daily= needs at least one time, such as time(8, 30)")
+        raise ConfigurationError(Argument("daily"), " needs at least one time, such as ", Hint("time(8, 30)", "08:30"))
     return tuple(times)
 
 
 def _check_time(at: object) -> str:
-    hint = "give a time of whole minutes without a zone, such as time(8, 30) or '08:30'"
+    hint = ("give a time of whole minutes without a zone, such as ", Hint("time(8, 30) or '08:30'", "08:30"))
     parsed = at
     if isinstance(at, str):
         try:
             parsed = time.fromisoformat(at)
         except ValueError as error:
-            raise ConfigurationError(f"{at!r:.80} is no time of the day: {hint}") from error
+            raise ConfigurationError(f"{at!r:.80} is no time of the day: ", *hint) from error
     if not isinstance(parsed, time) or parsed.tzinfo is not None or parsed.second or parsed.microsecond:
-        raise ConfigurationError(f"{at!r:.80} is no time for daily=: {hint}")
+        raise ConfigurationError(f"{at!r:.80} is no time for ", Argument("daily"), ": ", *hint)
     return f"{parsed:%H:%M}"
 
 

@@ -354,6 +354,18 @@ headers: Final = Field(("headers",))
 """The headers: `headers.source == "shop"`."""
 
 
+class UnknownField(InvalidCondition):
+    """A condition speaks of a field that its subject does not have.
+
+    Attributes:
+        path: the path that leads nowhere.
+    """
+
+    def __init__(self, text: str, path: Path = ()) -> None:
+        self.path = path
+        super().__init__(text)
+
+
 def as_condition(where: object, about: Subject = "message") -> Condition:
     """Return a condition given as text or as a condition; raise InvalidCondition if it is neither, or of other fields.
 
@@ -362,7 +374,11 @@ def as_condition(where: object, about: Subject = "message") -> Condition:
         about: what it is to be about.
     """
     if isinstance(where, str):
-        where = parse(where)
+        try:
+            where = parse(where)
+        except UnknownField as error:
+            _check_subject(error.path, about)
+            raise
     if isinstance(where, Condition):
         _check_fields(where, about)
         return where
@@ -454,7 +470,7 @@ def _check_subject(path: Path, about: Subject) -> None:
     if path[0] not in fields and path[0] not in documents:
         known = ", ".join([*fields, *(f"{name}.…" for name in documents)])
         where = " in history" if about == "turn" else ""
-        raise InvalidCondition(f"a {about}{where} has no field {path[0]!r:.80}; there are {known}")
+        raise UnknownField(f"a {about}{where} has no field {path[0]!r:.80}; there are {known}", path)
 
 
 def comparison(path: Path, operator: Operator, value: Any) -> Condition:

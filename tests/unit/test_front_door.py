@@ -51,6 +51,7 @@ def test_to_import_duerow_alone_imports_next_to_nothing() -> None:
     assert found.stdout.split() == [
         "duerow",
         "duerow.errors",
+        "duerow.phrases",
         "duerow.spark",
         "duerow.spark.java",
         "duerow.spark.session",

@@ -10,10 +10,12 @@ from typing import Any, Final
 
 from duerow import copying
 from duerow.aio.database import Database
+from duerow.aio.directory import nearest
 from duerow.copying import BATCH, TURNS, Asked, Copied, Count, Route
 from duerow.definition import check_indexed, encoded, indexed_again
-from duerow.errors import ConfigurationError, MessageLeased, QueueDraining
+from duerow.errors import ConfigurationError, MessageLeased, QueueDraining, UnknownName
 from duerow.message import LIVE
+from duerow.phrases import Argument, Hint
 from duerow.plan import BEGIN, Plan
 from duerow.store import (
     ALL_IDS,
@@ -143,17 +145,17 @@ class _Copying:
                 await self._require_order(route, paused)
             else:
                 await self._require_whole(route)
-        said = any(one.queue == own for one in ours)
-        known = said or await self._some(routes[0], False) or await self._some(routes[0], True)
-        unlike = None if known else await self.source.queues()
+        unlike = None if await self.source.knows_queue(own) else await self.source.known_queues()
         await self.target.run(lambda: self._begin(beside, unlike))
         await self._have_indexes()
 
     async def _set_history(self, route: Route, kept: timedelta | None) -> None:
         if kept is None and await self._some(route, True):
             raise ConfigurationError(
-                f"queue {route.queue!r} has a history, and nothing says how long the target keeps it: say history=, or "
-                "history=timedelta(0) to leave it out"
+                f"queue {route.queue!r} has a history, and nothing says how long the target keeps it: say ",
+                Argument("history"),
+                ", ",
+                Hint("or timedelta(0) to leave it out", "0 leaves it out"),
             )
         if kept:
             self.asked.history[route.to] = kept
@@ -245,14 +247,13 @@ class _Copying:
             if (yield from store.receive([Arrival(beginning, None)])) == ["before"]:
                 continue
             if unlike is not None:
-                raise ConfigurationError(
-                    f"the source has no queue {route.queue!r}: no message, no turn, no word; it has "
-                    f"{', '.join(unlike) or 'none at all'}"
-                )
+                raise UnknownName("queue", route.queue, nearest(route.queue, unlike), "the source")
             if found and not beside:
                 raise ConfigurationError(
-                    f"queue {route.to!r} of the target has messages that are not of this copy; say beside=True if they "
-                    "may be there, or choose another name with to="
+                    f"queue {route.to!r} of the target has messages that are not of this copy; say ",
+                    Argument("beside", True),
+                    " if they may be there, or choose another name with ",
+                    Argument("to"),
                 )
             if not asked.move and route.letters_of is None:
                 yield from store.say(route.to, paused=True)

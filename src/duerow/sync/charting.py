@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from duerow.errors import ConfigurationError, DuplicateKey
 from duerow.message import LIVE
+from duerow.phrases import Argument
 from duerow.pipeline.graph import SETS, Graph, graph_text, read_graph, removed
 from duerow.reservation import Receipt
 from duerow.store import Charted, Moved, Query, Record, Refused, Standing, Store, Turn
@@ -92,10 +93,11 @@ class Charting:
             left = standing.ready + standing.delayed + standing.leased + standing.waiting + standing.stopped
             if left:
                 join = queue.removesuffix(SETS)
-                way = f"say where they go: rehome={{{queue!r}: …}}" if join == queue else "sets cannot be rehomed"
+                way = ("say where they go with ", Argument("rehome")) if join == queue else ("sets cannot be rehomed",)
                 raise ConfigurationError(
                     f"{after}: it has no station {join!r} any more, and {left} messages are under way in its queue "
-                    f"{queue!r}; run the old definition until they are through, or {way}"
+                    f"{queue!r}; run the old definition until they are through, or ",
+                    *way,
                 )
 
     def _require_none_stopped(self, after: Graph, queues: list[str]) -> None:
@@ -137,7 +139,7 @@ def _check_rehome(before: Graph | None, after: Graph, moves: Mapping[str, str]) 
     """Raise ConfigurationError unless messages go from what is no station any more to what is one, or an output."""
     targets = [*(station.name for station in after.stations), *after.outputs]
     for queue, to in moves.items():
-        asked = f"{after}: rehome={{{queue!r:.120}: {to!r:.120}}}"
+        asked = f"{after}: messages of {queue!r:.120} to {to!r:.120}"
         if queue in (*after.queues, *after.outputs):
             raise ConfigurationError(f"{asked}: it still has {queue!r}; rehome what was removed")
         if before is not None and queue not in before.queues:

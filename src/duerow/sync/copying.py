@@ -12,8 +12,9 @@ from typing import Any, Final
 from duerow import copying
 from duerow.copying import BATCH, TURNS, Asked, Copied, Count, Route
 from duerow.definition import check_indexed, encoded, indexed_again
-from duerow.errors import ConfigurationError, MessageLeased, QueueDraining
+from duerow.errors import ConfigurationError, MessageLeased, QueueDraining, UnknownName
 from duerow.message import LIVE
+from duerow.phrases import Argument, Hint
 from duerow.plan import BEGIN, Plan
 from duerow.store import (
     ALL_IDS,
@@ -28,6 +29,7 @@ from duerow.store import (
     Scan,
 )
 from duerow.sync.database import Database
+from duerow.sync.directory import nearest
 
 UNDER_WAY: Final = f"headers.{copying.COPYING} is not null"
 
@@ -144,17 +146,17 @@ class _Copying:
                 self._require_order(route, paused)
             else:
                 self._require_whole(route)
-        said = any(one.queue == own for one in ours)
-        known = said or self._some(routes[0], False) or self._some(routes[0], True)
-        unlike = None if known else self.source.queues()
+        unlike = None if self.source.knows_queue(own) else self.source.known_queues()
         self.target.run(lambda: self._begin(beside, unlike))
         self._have_indexes()
 
     def _set_history(self, route: Route, kept: timedelta | None) -> None:
         if kept is None and self._some(route, True):
             raise ConfigurationError(
-                f"queue {route.queue!r} has a history, and nothing says how long the target keeps it: say history=, or "
-                "history=timedelta(0) to leave it out"
+                f"queue {route.queue!r} has a history, and nothing says how long the target keeps it: say ",
+                Argument("history"),
+                ", ",
+                Hint("or timedelta(0) to leave it out", "0 leaves it out"),
             )
         if kept:
             self.asked.history[route.to] = kept
@@ -246,14 +248,13 @@ class _Copying:
             if (yield from store.receive([Arrival(beginning, None)])) == ["before"]:
                 continue
             if unlike is not None:
-                raise ConfigurationError(
-                    f"the source has no queue {route.queue!r}: no message, no turn, no word; it has "
-                    f"{', '.join(unlike) or 'none at all'}"
-                )
+                raise UnknownName("queue", route.queue, nearest(route.queue, unlike), "the source")
             if found and not beside:
                 raise ConfigurationError(
-                    f"queue {route.to!r} of the target has messages that are not of this copy; say beside=True if they "
-                    "may be there, or choose another name with to="
+                    f"queue {route.to!r} of the target has messages that are not of this copy; say ",
+                    Argument("beside", True),
+                    " if they may be there, or choose another name with ",
+                    Argument("to"),
                 )
             if not asked.move and route.letters_of is None:
                 yield from store.say(route.to, paused=True)

@@ -21,6 +21,7 @@ from duerow.definition import (
 )
 from duerow.errors import ConfigurationError, Conflict, TimedOut
 from duerow.message import check_span
+from duerow.phrases import Call
 from duerow.policy import as_value
 from duerow.retry import RetryPolicy
 from duerow.store import Indexed, Indexing, Keeping
@@ -149,8 +150,11 @@ class Defining:
                 return
             if span is not None and monotonic() - began >= span.total_seconds():
                 raise TimedOut(
-                    f"queue {self.name!r} still has messages after {span}; it goes on being drained: call drain() "
-                    "again to wait on, or resume() to let it take messages"
+                    f"queue {self.name!r} still has messages after {span}; it goes on being drained: ",
+                    Call("drain"),
+                    " again waits on, and ",
+                    Call("resume"),
+                    " lets it take messages",
                 )
             time.sleep(GLANCE)
 

@@ -6,9 +6,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from duerow import translation
-from duerow.changing import one_id
+from duerow.changing import one_id, one_of
 from duerow.errors import ConfigurationError, InvalidMessage
 from duerow.message import check_key
+from duerow.phrases import Argument
 from duerow.plan import Plan
 from duerow.store import Counters, Order, Query, Standing
 from duerow.watching import CAP, Reason, Stats, reasons, work
@@ -78,7 +79,7 @@ class Operating:
             InvalidMessage: the queue has no such message.
         """
         if (id is None) == (key is None):
-            raise ConfigurationError(f"why takes an id or a key, one of them: id={id!r}, key={key!r}")
+            raise ConfigurationError("say which message by ", *one_of({"id": id, "key": key}), ", one of them")
         chosen, checked = None if id is None else one_id(id), check_key(key)
         seen = self.database.run(lambda: self.database.store.inspect(self.name, chosen, checked))
         if seen is None:
@@ -107,8 +108,9 @@ class Operating:
         """
         if confirm != self.name:
             raise ConfigurationError(
-                f"purge takes all messages out of queue {self.name!r}: say its name again to confirm, "
-                f"not {confirm!r:.120}"
+                f"purge takes all messages out of queue {self.name!r}: say its name again with ",
+                Argument("confirm"),
+                f", not {confirm!r:.120}",
             )
         store, gone = self.database.store, 0
         newest = self.database.run(lambda: store.find(Query(self.name, order=Order(descending=True), limit=1)))

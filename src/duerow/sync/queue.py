@@ -42,6 +42,7 @@ from duerow.message import (
 )
 from duerow.pacing import Pace
 from duerow.payloads import Payloads, as_stored
+from duerow.phrases import Argument
 from duerow.plan import BEGIN, Plan
 from duerow.redriving import Redriven
 from duerow.reservation import Receipt
@@ -720,8 +721,9 @@ class Queue(Looking[P], Recalling[P], Operating, Defining, Lending, Kinds):
     def _check_redrive(self, mode: OnDuplicate) -> None:
         if mode in ("replace", "earliest") and not self._store.capabilities.transactions:
             raise NotSupported(
-                f"redrive(on_duplicate={mode!r}) changes two messages together, which this store cannot; use "
-                'on_duplicate="reject" or "ignore"'
+                f"a redrive with {mode!r} changes two messages together, which this store cannot; say ",
+                Argument("on_duplicate", "reject"),
+                " or 'ignore'",
             )
 
     def _dead_ones(self, where: Condition | None, mode: OnDuplicate) -> list[redriving.Dead]:

@@ -42,6 +42,7 @@ from sqlalchemy.types import TypeEngine
 
 from duerow.clock import micros, moment, span
 from duerow.errors import ConfigurationError, Conflict, DuerowError, StoreRefused, StoreUnavailable
+from duerow.phrases import Argument
 from duerow.store import Capabilities, IndexKind, Record
 from duerow.stores.sql.caller import Caller
 from duerow.stores.sql.dialects.base import LONGEST_KEY, JsonText, Member, const, decode_json
@@ -315,7 +316,9 @@ class SQLite(WritesReturnRows):
     def prelude(self, prefix: str, schema: str | None) -> Sequence[ExecutableDDLElement]:
         """Refuse schemas, which SQLite does not have."""
         if schema is not None:
-            raise ConfigurationError(f"SQLite has no schemas; leave schema={schema!r} out, or use prefix=")
+            raise ConfigurationError(
+                "SQLite has no schemas; leave ", Argument("schema"), f" {schema!r:.80} out, or use ", Argument("prefix")
+            )
         return []
 
     def mark(self, connection: Connection, mark: str, own: bool) -> None:
@@ -349,7 +352,7 @@ class SQLite(WritesReturnRows):
             return None
         return Conflict(
             "another transaction had the SQLite file for itself for longer than the busy timeout; if it is one of your "
-            f"own, in which this call is made, pass it on with within=… ({error})",
+            f"own, end it first, or make this call within it ({error})",
             waited=True,
         )
 
