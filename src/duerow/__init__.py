@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from duerow.sync.worker import Worker
     from duerow.working.attempt import Attempt, current
 
+    __version__: str
+
 # In the order in which a reader meets them.
 __all__ = [  # noqa: RUF022 - the order of the tutorial, not of the alphabet
     "connect",
@@ -95,7 +97,10 @@ if not TYPE_CHECKING:  # else any name would be there
 
     def __getattr__(name: str) -> Any:
         """Import what has this name, which may be a module."""
-        if home := _HOME_OF.get(name):
+        found: Any
+        if name == "__version__":
+            found = import_module("importlib.metadata").version("duerow")
+        elif home := _HOME_OF.get(name):
             found = getattr(import_module(f"{__name__}.{home}"), name)
         elif not name.startswith("_") and find_spec(f"{__name__}.{name}"):
             found = import_module(f"{__name__}.{name}")

@@ -112,7 +112,8 @@ def choice(
     """
     if sum(which is not None for which in (id, key, where)) != 1:
         raise ConfigurationError(
-            "say which messages by ", *one_of({"id": id, "key": key, "where": where}), ", exactly one of them"
+            "say an id or a key or a condition, exactly one of them: ",
+            *one_of({"id": id, "key": key, "where": where}),
         )
     if not isinstance(even_if_leased, bool):
         raise ConfigurationError(Argument("even_if_leased"), f" is True or False, not {even_if_leased!r:.80}")
@@ -231,11 +232,8 @@ def rescheduled(due: Any, delay: timedelta | None) -> Edit:
     """
     if (due is UNSET) == (delay is None):
         raise ConfigurationError(
-            "say when: ",
-            Argument("due"),
-            " or ",
-            Argument("delay"),
-            Hint(" (timedelta(0): now), or due=None to stop the message", " (0: now)"),
+            "give a due time, a delay",
+            Hint(" (timedelta(0): now), or due=None to stop the message", " (0: now), or stop the message"),
             ", one of them",
         )
     at, span = check_due(None if due is UNSET else due, delay)

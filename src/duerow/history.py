@@ -210,7 +210,7 @@ def choice(queue: str, id: object, where: object, limit: object) -> Choice:
     """
     if (id is None) == (where is None):
         raise ConfigurationError(
-            "say what to replay by ", *changing.one_of({"id": id, "where": where}), ", one of them"
+            "say an id or a condition, one of them: ", *changing.one_of({"id": id, "where": where})
         )
     condition = None if where is None else as_condition(where, "turn")
     return Choice(queue, _id(id), condition, None if limit is None else changing.how_many(limit))

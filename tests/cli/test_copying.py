@@ -47,5 +47,5 @@ def test_what_cannot_be_copied_is_a_line(command: Command, database: Database, t
     assert "run `duerow migrate`" in command("copy", "orders", "--into", other).stderr
     duerow.connect(other, migrate=True).close()
     result = command("copy", "orders", "--into", other)
-    assert (result.exit_code, result.stdout) == (1, "")
+    assert (result.exit_code, result.stdout) == (5, "")
     assert "the source has no queue 'orders'" in result.stderr

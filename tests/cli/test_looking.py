@@ -69,12 +69,22 @@ def test_stats_tells_short_times_in_milliseconds(command: Command, database: Dat
     duerow.Worker(database.queue("orders"), lambda message: None).run(until="empty")
     database.queue("orders").push(3)
     shown = command("stats").stdout
-    assert shown.count(" ms ") == 2
+    assert shown.count(" ms") == 2
     assert "e-" not in shown
 
 
-def test_stats_says_when_there_are_no_messages(command: Command, database: Database):
-    assert command("stats").stdout == "no queue has messages\n"
+def test_stats_says_when_there_are_no_queues(command: Command, database: Database):
+    assert command("stats").stdout == "the database knows no queue\n"
+
+
+def test_stats_shows_empty_queues_with_what_was_done_in_them(command: Command, database: Database):
+    queue = database.queue("orders")
+    queue.push("x")
+    queue.commit(queue.reserve())
+    database.write_counts()
+    header, line = (one.split() for one in command("stats").stdout.splitlines())
+    assert dict(zip(header, line, strict=False))["done/min"] == "0.2"
+    assert parsed(command("stats", "--json"))[0]["lifetime"]["done"] == 1
 
 
 def test_list_shows_messages_a_page_at_a_time(command: Command, database: Database):

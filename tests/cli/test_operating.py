@@ -19,9 +19,10 @@ def test_why_tells_every_reason(command: Command, database: Database):
     ]
 
 
-def test_why_of_a_message_that_is_not_there_is_a_line_with_exit_code_1(command: Command, database: Database):
+def test_why_of_a_message_that_is_not_there_is_a_line_with_exit_code_5(command: Command, database: Database):
+    database.queue("orders").declare()
     result = command("why", "orders", "7")
-    assert result.exit_code == 1
+    assert result.exit_code == 5
     assert "has no message with id 7" in result.stderr
 
 
@@ -61,6 +62,7 @@ def test_commands_go_by_what_is_declared_of_a_queue(command: Command, database: 
     [one] = parsed(command("queues", "--json"))
     assert (one["name"], one["definition"]["dead_letter"]) == ("orders", "orders-dead")
     assert "orders-dead" in command("queues", "orders").stdout
+    database.queue("billing").push("x")
     assert command("queues", "billing").stdout == "nothing was declared of billing\n"
 
 

@@ -66,7 +66,6 @@ def test_a_station_is_removed_when_it_is_said_where_its_messages_go(shop: Path, 
         (["check", "pipes:nothing"], "module 'pipes' has no pipeline 'nothing'"),
         (["check", "pipes"], "names no pipeline; write MODULE:PIPELINE"),
         (["check", "broken:orders"], "relay 'check' sends to the unknown queue 'nowhere'"),
-        (["draw", "never", "--db", "memory://"], "there is no pipeline 'never'"),
         (["run", "pipes:orders", "--rehome", "check", "--db", "memory://"], "write it as OLD=NEW"),
     ],
 )

@@ -2,29 +2,32 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Annotated, Any
 
-import msgspec
 import typer
 from msgspec import UNSET
 
 from duerow.changing import Changed
-from duerow.cli.options import PREFIX, AsJson, Prefix, Schema, Url, connected, print_json, print_table, span
+from duerow.cli.failures import Missing
+from duerow.cli.options import (
+    PREFIX,
+    AsJson,
+    Prefix,
+    Schema,
+    Url,
+    connected,
+    json_of,
+    moment,
+    queue_in,
+    require_message,
+    span,
+)
+from duerow.cli.output import print_json, print_table, tell
 from duerow.cli.queue import Name, print_messages
 from duerow.counting import Count
 from duerow.errors import ConfigurationError
 from duerow.message import Message
 from duerow.sync.queue import Queue
-
-
-def _time(text: str) -> datetime:
-    """Return the moment that a text in ISO 8601 says; its time zone is checked with all other due times."""
-    try:
-        return datetime.fromisoformat(text)
-    except ValueError as error:
-        raise typer.BadParameter(f"{text!r} is no time in ISO 8601, such as 2026-03-01T12:00:00Z") from error
-
 
 Where = Annotated[
     str | None,
@@ -59,7 +62,7 @@ def find(
 ) -> None:
     """Find the messages of which a condition holds, or count them."""
     with connected(url, prefix, schema) as database:
-        queue = database.as_defined(name)
+        queue = queue_in(database, name)
         if by is not None:
             counts = queue.count(where, by=by, exact=exact or None)
             _print_counts(by, list(counts.items()), counts.capped, as_json)
@@ -70,7 +73,7 @@ def find(
             found = queue.find(where, order=order, limit=limit, after=_last(queue, order, after))
             print_messages(found, as_json)
             if len(found) == limit and not as_json:
-                typer.echo(f"there may be more: --after {found[-1].id}")
+                tell(f"there may be more: --after {found[-1].id}")
 
 
 def _last(queue: Queue[Any], order: str, after: int | None) -> int | Message | None:
@@ -79,7 +82,7 @@ def _last(queue: Queue[Any], order: str, after: int | None) -> int | Message | N
         return after
     message = queue.get(after)
     if message is None:
-        raise ConfigurationError(
+        raise Missing(
             f"queue {queue.name!r} has no message {after} any more, so its place in the order of {order} is not known"
         )
     return message
@@ -104,7 +107,8 @@ def edit(
 ) -> None:
     """Give messages another payload or other headers."""
     with connected(url, prefix, schema) as database:
-        changed = database.as_defined(name).edit(
+        queue = queue_in(database, name)
+        changed = queue.edit(
             id,
             key=key,
             where=where,
@@ -114,6 +118,7 @@ def edit(
             dry_run=dry_run,
             even_if_leased=even_if_leased,
         )
+        _require_found(queue, changed, id, key)
     _print_changed("edited", changed, dry_run, as_json)
 
 
@@ -131,9 +136,9 @@ def remove(
 ) -> None:
     """Take messages out of the queue."""
     with connected(url, prefix, schema) as database:
-        changed = database.as_defined(name).remove(
-            id, key=key, where=where, dry_run=dry_run, even_if_leased=even_if_leased
-        )
+        queue = queue_in(database, name)
+        changed = queue.remove(id, key=key, where=where, dry_run=dry_run, even_if_leased=even_if_leased)
+        _require_found(queue, changed, id, key)
     _print_changed("removed", changed, dry_run, as_json)
 
 
@@ -151,9 +156,9 @@ def requeue(
 ) -> None:
     """Let messages begin anew: due now, with no attempts; for dead, failed and stopped ones."""
     with connected(url, prefix, schema) as database:
-        changed = database.as_defined(name).requeue(
-            id, key=key, where=where, dry_run=dry_run, even_if_leased=even_if_leased
-        )
+        queue = queue_in(database, name)
+        changed = queue.requeue(id, key=key, where=where, dry_run=dry_run, even_if_leased=even_if_leased)
+        _require_found(queue, changed, id, key)
     _print_changed("requeued", changed, dry_run, as_json)
 
 
@@ -164,12 +169,8 @@ def reschedule(
     key: Key = None,
     where: Where = None,
     due: Annotated[
-        datetime | None,
-        typer.Option(
-            metavar="TIME",
-            parser=_time,
-            help="When they are due, with a time zone: 2026-03-01T12:00:00Z.",
-        ),
+        str | None,
+        typer.Option(metavar="TIME", help="When they are due, with a time zone: 2026-03-01T12:00:00Z."),
     ] = None,
     delay: Annotated[float | None, typer.Option(metavar="SECONDS", min=0, help="How long from now; 0 is now.")] = None,
     stop: Annotated[bool, typer.Option("--stop", help="Never, until they are rescheduled or requeued.")] = False,
@@ -183,15 +184,17 @@ def reschedule(
     if sum((due is not None, delay is not None, stop)) != 1:
         raise ConfigurationError("say when: --due TIME, --delay SECONDS or --stop, one of them")
     with connected(url, prefix, schema) as database:
-        changed = database.as_defined(name).reschedule(
+        queue = queue_in(database, name)
+        changed = queue.reschedule(
             id,
             key=key,
             where=where,
-            due=UNSET if delay is not None else due,  # type: ignore[arg-type]
+            due=UNSET if delay is not None else moment("--due", due),  # type: ignore[arg-type]
             delay=None if delay is None else span("--delay", delay),
             dry_run=dry_run,
             even_if_leased=even_if_leased,
         )
+        _require_found(queue, changed, id, key)
     _print_changed("stopped" if stop else "rescheduled", changed, dry_run, as_json)
 
 
@@ -212,19 +215,24 @@ def reprioritise(
 ) -> None:
     """Give messages another priority."""
     with connected(url, prefix, schema) as database:
-        changed = database.as_defined(name).reprioritise(
+        queue = queue_in(database, name)
+        changed = queue.reprioritise(
             id, key=key, where=where, priority=priority, dry_run=dry_run, even_if_leased=even_if_leased
         )
+        _require_found(queue, changed, id, key)
     _print_changed("reprioritised", changed, dry_run, as_json)
 
 
 def _json(option: str, text: str | None) -> Any:
-    if text is None:
-        return UNSET
-    try:
-        return msgspec.json.decode(text)
-    except msgspec.DecodeError as error:
-        raise ConfigurationError(f"{option} is no JSON ({error}): {text:.80}") from error
+    return UNSET if text is None else json_of(option, text)
+
+
+def _require_found(queue: Queue[Any], changed: Changed, id: int | None, key: str | None) -> None:
+    """Raise if a message was named and nothing became of it: there is none, or it is in no state for that."""
+    if changed.count or changed.skipped or (id is None and key is None):
+        return
+    found = require_message(queue, id, key)
+    raise ConfigurationError(f"message {found.id} is {found.status}, so nothing was changed")
 
 
 def _print_changed(done: str, changed: Changed, dry_run: bool, as_json: bool) -> None:
@@ -232,14 +240,14 @@ def _print_changed(done: str, changed: Changed, dry_run: bool, as_json: bool) ->
         print_json({"count": changed.count, "skipped": changed.skipped, "dry_run": dry_run})
         return
     skipped = f", {changed.skipped} skipped: at work, or their key is taken" if changed.skipped else ""
-    typer.echo(f"{changed.count} {'would be ' if dry_run else ''}{done}{skipped}")
+    tell(f"{changed.count} {'would be ' if dry_run else ''}{done}{skipped}")
 
 
 def _print_count(number: Count, as_json: bool) -> None:
     if as_json:
         print_json({"count": int(number), "capped": number.capped})
     else:
-        typer.echo(str(number))
+        tell(str(number))
 
 
 def _print_counts(by: str, counts: list[tuple[Any, int]], capped: bool, as_json: bool) -> None:
@@ -249,4 +257,4 @@ def _print_counts(by: str, counts: list[tuple[Any, int]], capped: bool, as_json:
         return
     print_table((by, "messages"), [("null" if value is None else value, n) for value, n in counts], ("messages",))
     if capped:
-        typer.echo("of the first 10,000 messages; --exact counts all")
+        tell("of the first 10,000 messages; --exact counts all")

@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from duerow.cli.options import PREFIX, AsJson, Prefix, Schema, Url, connected, print_json, span
+from duerow.cli.options import PREFIX, AsJson, Prefix, Schema, Url, connected, span
+from duerow.cli.output import print_json, tell
 from duerow.copying import Copied
 from duerow.sync.copying import copy as copy_queue
 
@@ -68,14 +69,14 @@ def copy(
 def _tell(done: Copied) -> None:
     """Print what arrived, and what was left with why."""
     verb = "moved" if done.moved else "copied"
-    typer.echo(f"{verb}: messages {done.messages}, dead letters {done.letters}, turns of history {done.turns}")
+    tell(f"{verb}: messages {done.messages}, dead letters {done.letters}, turns of history {done.turns}")
     if done.before or done.turns_before:
-        typer.echo(f"there already: messages and dead letters {done.before}, turns of history {done.turns_before}")
+        tell(f"there already: messages and dead letters {done.before}, turns of history {done.turns_before}")
     if done.leased:
-        typer.echo(f"{'left, since they are' if done.moved else 'of them'} leased: {done.leased}")
+        tell(f"{'left, since they are' if done.moved else 'of them'} leased: {done.leased}")
     if done.taken:
-        typer.echo(f"left, since their key is taken there: {', '.join(map(str, done.taken))}")
+        tell(f"left, since their key is taken there: {', '.join(map(str, done.taken))}")
     if done.behind:
-        typer.echo(f"left, since they wait in a group behind others that were left: {done.behind}")
+        tell(f"left, since they wait in a group behind others that were left: {done.behind}")
     if done.changed:
-        typer.echo(f"left, since they were changed at that moment: {done.changed}")
+        tell(f"left, since they were changed at that moment: {done.changed}")

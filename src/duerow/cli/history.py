@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Sequence
+from typing import Annotated, Any
 
 import typer
 
 from duerow.cli.operate import Name
-from duerow.cli.options import PREFIX, AsJson, Prefix, Schema, Url, connected, legible, print_json, print_table
+from duerow.cli.options import PREFIX, AsJson, Prefix, Schema, Url, connected, queue_in, require_message
+from duerow.cli.output import legible, payload_text, print_filled, print_json, short, tell
+from duerow.history import Event
 
 Where = Annotated[
     str | None,
@@ -32,11 +35,22 @@ def history(
 ) -> None:
     """Show the turns of a queue that are over, the latest first, if it keeps them."""
     with connected(url, prefix, schema) as database:
-        events = [legible(event) for event in database.as_defined(name).history(where, id=id, limit=limit)]
+        queue = queue_in(database, name)
+        events = [legible(event) for event in queue.history(where, id=id, limit=limit)]
+        if id is not None and where is None and not events:
+            require_message(queue, id, None)
     if as_json:
         print_json(events)
         return
-    rows = (
+    print_turns(events)
+
+
+def print_turns(events: Sequence[Event[Any]]) -> None:
+    """Print turns as a table, or that there are none."""
+    if not events:
+        tell("no turns")
+        return
+    rows = [
         (
             event.id,
             event.key,
@@ -44,13 +58,13 @@ def history(
             event.attempts,
             f"{event.finished_at:%Y-%m-%d %H:%M:%S}",
             event.worker,
-            None if event.error is None else event.error.message,
-            event.payload,
+            event.error and short(event.error.message),
+            short(payload_text(event.payload)),
         )
         for event in events
-    )
-    columns = ("id", "key", "outcome", "attempt", "finished", "worker", "error", "payload")
-    print_table(columns, rows, numbers=("id", "attempt"))
+    ]
+    columns = ("id", "key", "outcome", "attempt", "finished (UTC)", "worker", "error", "payload")
+    print_filled(columns, rows, numbers=("id", "attempt"))
 
 
 def replay(
@@ -66,10 +80,10 @@ def replay(
 ) -> None:
     """Push messages again that are done, moved, dropped or dead, as the history of a queue has them."""
     with connected(url, prefix, schema) as database:
-        done = database.as_defined(name).replay(id, where=where, limit=limit, dry_run=dry_run)
+        done = queue_in(database, name).replay(id, where=where, limit=limit, dry_run=dry_run)
     if as_json:
         print_json(done)
         return
     pushed = "would be pushed again" if dry_run else "pushed again"
     skipped = f", {done.skipped} skipped because their key is taken" if done.skipped else ""
-    typer.echo(f"{done.count} {pushed}{skipped}")
+    tell(f"{done.count} {pushed}{skipped}")

@@ -6,7 +6,19 @@ from typing import Annotated
 
 import typer
 
-from duerow.cli.options import PREFIX, AsJson, Prefix, Schema, Url, connected, print_json, print_table, printable, span
+from duerow.cli.options import (
+    PREFIX,
+    AsJson,
+    Create,
+    Prefix,
+    Schema,
+    Url,
+    connected,
+    queue_in,
+    require_message,
+    span,
+)
+from duerow.cli.output import print_json, print_table, tell
 from duerow.definition import Defined
 from duerow.message import OnDuplicate
 
@@ -26,32 +38,42 @@ def why(
 ) -> None:
     """Tell why a message is not running: every reason that holds."""
     with connected(url, prefix, schema) as database:
-        reasons = database.as_defined(name).why(id, key=key)
+        queue = queue_in(database, name)
+        if (id is None) != (key is None):
+            require_message(queue, id, key)
+        reasons = queue.why(id, key=key)
     if as_json:
         print_json(reasons)
         return
     for reason in reasons:
-        typer.echo(f"{reason.code}: {printable(reason.text)}")
+        tell(f"{reason.code}: {reason.text}")
 
 
-def pause(url: Url, name: Name, prefix: Prefix = PREFIX, schema: Schema = None, as_json: AsJson = False) -> None:
+def pause(
+    url: Url,
+    name: Name,
+    create: Create = False,
+    prefix: Prefix = PREFIX,
+    schema: Schema = None,
+    as_json: AsJson = False,
+) -> None:
     """Let a queue hand out nothing until it is resumed; what is leased can be settled."""
     with connected(url, prefix, schema) as database:
-        database.queue(name).pause()
+        queue_in(database, name, create).pause()
     if as_json:
         print_json({"queue": name, "paused": True})
         return
-    typer.echo(f"{name} is paused")
+    tell(f"{name} is paused")
 
 
 def resume(url: Url, name: Name, prefix: Prefix = PREFIX, schema: Schema = None, as_json: AsJson = False) -> None:
     """Let a queue that was paused or drained hand out and take messages again."""
     with connected(url, prefix, schema) as database:
-        database.queue(name).resume()
+        queue_in(database, name).resume()
     if as_json:
         print_json({"queue": name, "paused": False, "draining": False})
         return
-    typer.echo(f"{name} hands out again")
+    tell(f"{name} hands out again")
 
 
 def drain(
@@ -61,17 +83,19 @@ def drain(
         float | None, typer.Option(metavar="SECONDS", min=0, help="How long to wait; default: as long as it takes.")
     ] = None,
     no_wait: Annotated[bool, typer.Option("--no-wait", help="Only let the queue take no new messages.")] = False,
+    create: Create = False,
     prefix: Prefix = PREFIX,
     schema: Schema = None,
     as_json: AsJson = False,
 ) -> None:
     """Let a queue take no new messages, and wait until it is empty; resume ends it."""
     with connected(url, prefix, schema) as database:
-        database.queue(name).drain(None if timeout is None else span("--timeout", timeout), wait=not no_wait)
+        most = None if timeout is None else span("--timeout", timeout)
+        queue_in(database, name, create).drain(most, wait=not no_wait)
     if as_json:
         print_json({"queue": name, "draining": True, "empty": None if no_wait else True})
         return
-    typer.echo(f"{name} takes no new messages" if no_wait else f"{name} takes no new messages and is empty")
+    tell(f"{name} takes no new messages" if no_wait else f"{name} takes no new messages and is empty")
 
 
 def queues(
@@ -83,12 +107,14 @@ def queues(
 ) -> None:
     """Show what the database says of its queues: what was declared of them, and whether they are paused or drained."""
     with connected(url, prefix, schema) as database:
+        if name is not None:
+            queue_in(database, name)
         found = [one for one in database.definitions() if name in (None, one.name)]
     if as_json:
         print_json(found)
         return
     if not found:
-        typer.echo("nothing was declared" if name is None else f"nothing was declared of {name}")
+        tell("nothing was declared" if name is None else f"nothing was declared of {name}")
         return
     print_table(("queue", "lease", "retry", "dead letter", "indexed", "state"), map(_shown, found))
 
@@ -123,7 +149,7 @@ def redrive(
 ) -> None:
     """Bring the dead letters of a queue back; those of a dead-letter queue to the queues that they came from."""
     with connected(url, prefix, schema) as database:
-        done = database.as_defined(name).redrive(
+        done = queue_in(database, name).redrive(
             limit, where=where, rate=rate, on_duplicate=on_duplicate, dry_run=dry_run
         )
     if as_json:
@@ -131,4 +157,46 @@ def redrive(
         return
     went = "could go back" if dry_run else "went back"
     stayed = f", {done.skipped} stayed because their key is taken" if done.skipped else ""
-    typer.echo(f"{done.count} {went}{stayed}")
+    tell(f"{done.count} {went}{stayed}")
+
+
+def purge(
+    url: Url,
+    name: Name,
+    confirm: Annotated[str, typer.Option(metavar="QUEUE", help="The queue's name again.")],
+    prefix: Prefix = PREFIX,
+    schema: Schema = None,
+    as_json: AsJson = False,
+) -> None:
+    """Take all messages out of a queue, leased and dead ones as well."""
+    with connected(url, prefix, schema) as database:
+        gone = queue_in(database, name).purge(confirm)
+    if as_json:
+        print_json({"queue": name, "count": gone})
+        return
+    tell(f"{gone} removed")
+
+
+def workers(
+    url: Url,
+    name: Annotated[str | None, typer.Argument(metavar="QUEUE", help="Only those of this queue.")] = None,
+    prefix: Prefix = PREFIX,
+    schema: Schema = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show the workers that said in the last day that they are there; they say so every ten seconds."""
+    with connected(url, prefix, schema) as database:
+        if name is not None:
+            queue_in(database, name)
+        found = [one for one in database.consumers() if name is None or name in one.queues]
+    if as_json:
+        print_json(found)
+        return
+    if not found:
+        tell("no workers")
+        return
+    rows = [
+        (one.name, " ".join(one.queues), " ".join(one.kinds), one.version, f"{one.seen_at:%Y-%m-%d %H:%M:%S}")
+        for one in found
+    ]
+    print_table(("worker", "queues", "kinds", "duerow", "seen (UTC)"), rows)

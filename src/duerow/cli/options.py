@@ -1,27 +1,21 @@
-"""What several commands have in common: their options, and how they print."""
+"""What several commands have in common: their options, and the database that they open."""
 
 from __future__ import annotations
 
-import json
 import os
-import sys
-from collections.abc import Iterable, Sequence
-from datetime import timedelta
-from typing import Annotated, Any, TypeVar
+from datetime import datetime, timedelta
+from typing import Annotated, Any
 
 import msgspec
 import typer
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
-from duerow.codec import BYTES, JSON
+from duerow.cli.failures import Missing
 from duerow.errors import ConfigurationError
-from duerow.history import Event
 from duerow.message import Message
 from duerow.payloads import Sealing
 from duerow.store import Settings, find_backend
 from duerow.sync.database import Database, connect
+from duerow.sync.queue import Queue
 
 Url = Annotated[
     str,
@@ -31,6 +25,7 @@ Url = Annotated[
 ]
 Prefix = Annotated[str, typer.Option(metavar="NAME", help="What the names of duerow's tables begin with.")]
 Schema = Annotated[str | None, typer.Option(metavar="NAME", help="The database schema that holds them.")]
+Create = Annotated[bool, typer.Option("--create", help="Also a queue that the database knows nothing of yet.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 
 PREFIX = "duerow_"
@@ -71,42 +66,49 @@ def span(option: str, seconds: float) -> timedelta:
         raise ConfigurationError(f"{option} {seconds} is no number of seconds that can be waited for") from error
 
 
-Shown = TypeVar("Shown", Message, Event)
-
-
-def legible(message: Shown) -> Shown:
-    """Return a message, or a turn, for people: a payload of a kind that only its program knows as JSON."""
-    if message.kind in (JSON, BYTES) or not isinstance(message.payload, str):
-        return message
+def moment(option: str, text: str | None) -> datetime | None:
+    """Return the time that an option says, else raise ConfigurationError; its time zone is checked with all others."""
+    if text is None:
+        return None
     try:
-        payload = msgspec.json.decode(message.payload)
-    except msgspec.DecodeError:
-        return message
-    return msgspec.structs.replace(message, payload=payload)
+        return datetime.fromisoformat(text)
+    except ValueError as error:
+        raise ConfigurationError(
+            f"{option} {text!r:.80} is no time in ISO 8601, such as 2026-03-01T12:00:00Z"
+        ) from error
 
 
-def print_json(value: object) -> None:
-    """Print a value as one line of JSON; what the place that it goes to cannot show is escaped."""
-    text = msgspec.json.encode(value).decode()
+def json_of(option: str, text: str) -> Any:
+    """Return what an option says as JSON, else raise ConfigurationError."""
     try:
-        text.encode(sys.stdout.encoding or "utf-8")
-    except UnicodeEncodeError:
-        text = json.dumps(json.loads(text))
-    typer.echo(text)
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError as error:
+        raise ConfigurationError(
+            f"{option} is no JSON ({error}): {text!r:.80}; text needs quotes: '\"hello\"'"
+        ) from error
+    except RecursionError as error:
+        raise ConfigurationError(f"{option} is JSON that is nested too deep to be read: {text!r:.80}") from error
 
 
-def printable(text: str) -> str:
-    """Return text of a user's for a terminal: what moves its cursor, colours it or hides something is spelled out."""
-    if text.isprintable():
-        return text
-    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
+def queue_in(database: Database, name: str, create: bool = False) -> Queue[Any]:
+    """Return a queue on the terms that its database says: the one place where commands find out whether there is one.
+
+    Raises:
+        UnknownName: the database knows nothing of such a queue, and none is to be made.
+    """
+    return database.as_defined(name, known=not create)
 
 
-def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]], numbers: Iterable[str] = ()) -> None:
-    """Print rows under their columns; those called numbers stand to the right."""
-    table = Table()
-    for column in columns:
-        table.add_column(column, justify="right" if column in numbers else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*(Text("" if cell is None else printable(str(cell))) for cell in row))
-    Console().print(table)
+def require_message(queue: Queue[Any], id: int | None, key: str | None) -> Message[Any]:
+    """Return the message of this id, or the live one that holds the key; raise Missing if there is none."""
+    found = queue.find(key=key, limit=100) if id is None else [queue.get(id)]
+    messages = [one for one in found if one is not None]
+    if not messages:
+        raise missing(queue.name, id, key)
+    return next((one for one in messages if one.status not in ("done", "dead")), messages[-1])
+
+
+def missing(queue: str, id: int | None, key: str | None) -> Missing:
+    """Return the error for a message that a queue does not have."""
+    which = f"with id {id}" if key is None else f"that is live and has the key {key!r:.80}"
+    return Missing(f"queue {queue!r} has no message {which}; it may be done, moved or removed")

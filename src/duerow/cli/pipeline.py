@@ -7,12 +7,15 @@ from typing import Annotated, Literal
 
 import typer
 
-from duerow.cli.options import PREFIX, AsJson, Prefix, Schema, Url, connected, print_json, print_table
+from duerow.cli.failures import Commands
+from duerow.cli.options import PREFIX, AsJson, Prefix, Schema, Url, connected
+from duerow.cli.output import print_json, print_table, tell
 from duerow.cli.worker import find_named, log_to_stderr
-from duerow.errors import ConfigurationError
+from duerow.errors import ConfigurationError, UnknownName
 from duerow.pipeline import Graph, Pipeline
+from duerow.sync.directory import nearest
 
-commands = typer.Typer(no_args_is_help=True, help="Look at pipelines, check and run them.")
+commands = typer.Typer(cls=Commands, no_args_is_help=True, help="Look at pipelines, check and run them.")
 
 Named = Annotated[
     str, typer.Argument(metavar="MODULE:PIPELINE", help="A pipeline of a module, found from this folder as well.")
@@ -27,7 +30,7 @@ def list_pipelines(url: Url, prefix: Prefix = PREFIX, schema: Schema = None, as_
     if as_json:
         print_json(graphs)
     elif not graphs:
-        typer.echo("no pipelines")
+        tell("no pipelines")
     else:
         rows = [
             (graph.name, station.name, station.kind, " ".join(dict.fromkeys(station.ways.values())), station.note)
@@ -51,8 +54,8 @@ def draw(
     with connected(url, prefix, schema) as database:
         graphs = {graph.name: graph for graph in database.pipelines()}
     if name not in graphs:
-        raise ConfigurationError(f"there is no pipeline {name!r}; `duerow pipeline list` shows those that there are")
-    typer.echo(_drawn(graphs[name], language), nl=False)
+        raise UnknownName("pipeline", name, nearest(name, graphs))
+    tell(_drawn(graphs[name], language).rstrip("\n"))
 
 
 @commands.command("check")
@@ -62,7 +65,7 @@ def check(named: Named, as_json: AsJson = False) -> None:
     if as_json:
         print_json(pipeline.graph)
     else:
-        typer.echo(f"{pipeline} is sound: {len(pipeline.stations)} stations, entered by {', '.join(pipeline.entries)}")
+        tell(f"{pipeline} is sound: {len(pipeline.stations)} stations, entered by {', '.join(pipeline.entries)}")
 
 
 @commands.command("run")

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Final
+from typing import Annotated, Any
 
-import msgspec
 import typer
 
-from duerow.cli.options import PREFIX, AsJson, Prefix, Schema, Url, connected, legible, print_json, print_table
+from duerow.cli.options import PREFIX, AsJson, Prefix, Schema, Url, connected, queue_in
+from duerow.cli.output import legible, payload_text, print_filled, print_json, short, tell
+from duerow.dead_letter import REASON
 from duerow.message import Message, Status
 from duerow.store import Totals
 from duerow.watching import Stats
-
-SHORT: Final = 80
-"""Characters of a payload or an error that a table shows."""
 
 Name = Annotated[str, typer.Argument(metavar="QUEUE", help="The queue's name.")]
 
@@ -29,7 +27,7 @@ def stats(
 ) -> None:
     """Count what is ready, delayed, leased and dead in each queue, and tell how fast and how soon messages are done."""
     with connected(url, prefix, schema) as database:
-        names = database.queues() if name is None else [name]
+        names = database.known_queues() if name is None else [queue_in(database, name).name]
         queues = {queue: database.queue(queue) for queue in names}
         stats = {queue: handle.stats(exact=exact) for queue, handle in queues.items()}
         counts = {queue: handle.count(by="status") for queue, handle in queues.items()} if as_json else {}
@@ -37,7 +35,7 @@ def stats(
         print_json([{"queue": queue, **counts[queue], **_as_json(counts[queue], stats[queue])} for queue in names])
         return
     if not stats:
-        typer.echo("no queue has messages")
+        tell("the database knows no queue")
         return
     numbers = ("ready", "delayed", "leased", "waiting", "stopped", "dead")
     columns = ("queue", *numbers, "done/min", "failed/min", "waiting p95", "handling p95", "state")
@@ -45,7 +43,7 @@ def stats(
         (queue, *(_number(one, name) for name in numbers), *_shown(one), "paused" if one.paused else None)
         for queue, one in stats.items()
     ]
-    _print_filled(columns, rows, numbers=columns[1:-1])
+    print_filled(columns, rows, numbers=columns[1:-1])
 
 
 def _number(stats: Stats, name: str) -> str | None:
@@ -92,10 +90,10 @@ def list_messages(
 ) -> None:
     """List messages in the order of their ids, a page at a time."""
     with connected(url, prefix, schema) as database:
-        found = database.queue(name).find(status=status, limit=limit, after=after)
+        found = queue_in(database, name).find(status=status, limit=limit, after=after)
     print_messages(found, as_json)
     if len(found) == limit and not as_json:
-        typer.echo(f"there may be more: --after {found[-1].id}")
+        tell(f"there may be more: --after {found[-1].id}")
 
 
 def print_messages(found: Sequence[Message], as_json: bool) -> None:
@@ -105,27 +103,23 @@ def print_messages(found: Sequence[Message], as_json: bool) -> None:
         print_json(messages)
         return
     if not messages:
-        typer.echo("no messages")
+        tell("no messages")
         return
     columns = ("id", "status", "key", "due (UTC)", "attempts", "leased by", "payload", "last error")
-    _print_filled(columns, [_row(message) for message in messages], numbers=("id", "attempts"))
-
-
-def _print_filled(columns: Sequence[str], rows: Sequence[Sequence[Any]], numbers: Sequence[str]) -> None:
-    """Print a table without the columns that no row fills."""
-    kept = [place for place in range(len(columns)) if any(row[place] is not None for row in rows)]
-    shown = [[row[place] for place in kept] for row in rows]
-    print_table([columns[place] for place in kept], shown, numbers=numbers)
+    print_filled(columns, [_row(message) for message in messages], numbers=("id", "attempts"))
 
 
 def _row(message: Message) -> Sequence[Any]:
     """Return what a table shows of a message, None for what it has not."""
     due = message.due_at and f"{message.due_at:%Y-%m-%d %H:%M:%S}"
-    payload = msgspec.json.encode(message.payload).decode()
-    error = message.last_error and _short(message.last_error.message)
     known = (message.id, message.status, message.key, due, message.attempts, message.leased_by)
-    return (*known, _short(payload), error)
+    why = error_of(message)
+    return (*known, short(payload_text(message.payload)), why and short(why))
 
 
-def _short(text: str) -> str:
-    return text if len(text) <= SHORT else f"{text[: SHORT - 1]}…"
+def error_of(message: Message) -> str | None:
+    """Return why a message failed or was given up; of a dead letter that is in its headers."""
+    if message.last_error is not None:
+        return message.last_error.message
+    reason = message.headers.get(REASON)
+    return None if reason is None else str(reason)

@@ -7,15 +7,32 @@ from datetime import UTC, datetime
 from typing import Annotated, Any
 from zoneinfo import ZoneInfo
 
-import msgspec
 import typer
 
-from duerow.cli.options import PREFIX, AsJson, Prefix, Schema, Url, connected, print_json, print_table, span
-from duerow.cli.queue import SHORT
-from duerow.errors import ConfigurationError
+from duerow.cli.failures import Commands
+from duerow.cli.options import (
+    PREFIX,
+    AsJson,
+    Create,
+    Prefix,
+    Schema,
+    Url,
+    connected,
+    json_of,
+    moment,
+    queue_in,
+    span,
+)
+from duerow.cli.output import payload_text, print_json, print_table, short, tell
+from duerow.errors import UnknownName
 from duerow.schedule import Missed, Schedule
+from duerow.sync.database import Database
+from duerow.sync.directory import nearest
 
-commands = typer.Typer(no_args_is_help=True, help="Look at schedules, add and remove them.")
+commands = typer.Typer(cls=Commands, no_args_is_help=True, help="Look at schedules, add and remove them.")
+
+MOST_TICKS = 1_000
+"""How many ticks `next` shows at most: each has to be worked out from the one before."""
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The schedule's name.")]
 
@@ -28,7 +45,7 @@ def list_schedules(url: Url, prefix: Prefix = PREFIX, schema: Schema = None, as_
     if as_json:
         print_json(schedules)
     elif not schedules:
-        typer.echo("no schedules")
+        tell("no schedules")
     else:
         columns = ("name", "queue", "when", "zone", "next (UTC)", "last (UTC)", "missed", "payload")
         print_table(columns, [_row(schedule) for schedule in schedules])
@@ -55,21 +72,23 @@ def add(
     priority: Annotated[int, typer.Option(metavar="N", help="Their priority; lower ones go first.")] = 0,
     missed: Annotated[Missed, typer.Option(help="What becomes of ticks that nobody pushed in time.")] = "once",
     grace: Annotated[float, typer.Option(min=0, metavar="SECONDS", help="How late a tick may be.")] = 60.0,
+    create: Create = False,
     prefix: Prefix = PREFIX,
     schema: Schema = None,
     as_json: AsJson = False,
 ) -> None:
     """Add a schedule, or declare the one of that name anew; say one of --cron, --every and --daily."""
     with connected(url, prefix, schema) as database:
+        queue_in(database, queue, create)
         schedule = database.schedule(
             name,
             queue=queue,
-            payload=_payload(payload),
+            payload=json_of("JSON", payload),
             cron=cron,
             every=None if every is None else span("--every", every),
             daily=daily or None,
             zone=zone,
-            start=_moment(start),
+            start=moment("--start", start),
             group=group,
             priority=priority,
             missed=missed,
@@ -78,27 +97,26 @@ def add(
     if as_json:
         print_json(schedule)
     else:
-        typer.echo(f"{name} ticks next at {_shown(schedule.next_at)} UTC")
+        tell(f"{name} ticks next at {_shown(schedule.next_at)} UTC")
 
 
 @commands.command("remove")
 def remove(url: Url, name: Name, prefix: Prefix = PREFIX, schema: Schema = None, as_json: AsJson = False) -> None:
     """Remove a schedule; the messages that it has pushed stay."""
     with connected(url, prefix, schema) as database:
-        removed = database.unschedule(name)
+        if not database.unschedule(name):
+            raise _unknown(database, name)
     if as_json:
-        print_json({"removed": removed})
-    elif removed:
-        typer.echo(f"removed {name}")
-    if not removed:
-        raise _unknown(name)
+        print_json({"removed": True})
+    else:
+        tell(f"removed {name}")
 
 
 @commands.command("next")
 def next_ticks(
     url: Url,
     name: Name,
-    count: Annotated[int, typer.Option(min=1, help="How many.")] = 5,
+    count: Annotated[int, typer.Option(min=1, max=MOST_TICKS, help="How many.")] = 5,
     prefix: Prefix = PREFIX,
     schema: Schema = None,
     as_json: AsJson = False,
@@ -106,21 +124,19 @@ def next_ticks(
     """Show the next ticks of a schedule, in UTC and in its own time zone."""
     with connected(url, prefix, schema) as database:
         found = [schedule for schedule in database.schedules() if schedule.name == name]
-    if not found:
-        raise _unknown(name)
+        if not found:
+            raise _unknown(database, name)
     ticks, zone = found[0].ticks(count), ZoneInfo(found[0].zone or "UTC")
     if as_json:
         print_json([tick.astimezone(zone).isoformat() for tick in ticks])
     elif not ticks:
-        typer.echo(f"{name} ticks no more")
+        tell(f"{name} ticks no more")
     else:
         rows = [(_shown(tick), f"{tick.astimezone(zone):%a %Y-%m-%d %H:%M:%S %z}") for tick in ticks]
         print_table(("UTC", zone.key), rows)
 
 
 def _row(schedule: Schedule) -> Sequence[Any]:
-    payload = msgspec.json.encode(schedule.payload).decode()
-    short = payload if len(payload) <= SHORT else f"{payload[: SHORT - 1]}…"
     return (
         schedule.name,
         schedule.queue,
@@ -129,7 +145,7 @@ def _row(schedule: Schedule) -> Sequence[Any]:
         _shown(schedule.next_at),
         _shown(schedule.last_at),
         schedule.missed,
-        short,
+        short(payload_text(schedule.payload)),
     )
 
 
@@ -137,23 +153,5 @@ def _shown(moment: datetime | None) -> str:
     return "never" if moment is None else f"{moment.astimezone(UTC):%Y-%m-%d %H:%M:%S}"
 
 
-def _payload(text: str) -> Any:
-    try:
-        return msgspec.json.decode(text)
-    except msgspec.DecodeError as error:
-        raise ConfigurationError(
-            f"the payload {text!r:.80} is no JSON ({error}); text needs quotes: '\"hello\"'"
-        ) from error
-
-
-def _moment(text: str | None) -> datetime | None:
-    if text is None:
-        return None
-    try:
-        return datetime.fromisoformat(text)
-    except ValueError as error:
-        raise ConfigurationError(f"{text!r:.80} is no time; write it as 2027-01-01T08:00+01:00") from error
-
-
-def _unknown(name: str) -> ConfigurationError:
-    return ConfigurationError(f"there is no schedule {name!r}; `duerow schedule list` shows those that there are")
+def _unknown(database: Database, name: str) -> UnknownName:
+    return UnknownName("schedule", name, nearest(name, (one.name for one in database.schedules())))

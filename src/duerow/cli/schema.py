@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from contextlib import closing
 
-import typer
-
-from duerow.cli.options import PREFIX, AsJson, Prefix, Schema, Url, print_json, unchecked
+from duerow.cli.options import PREFIX, AsJson, Prefix, Schema, Url, unchecked
+from duerow.cli.output import print_json, tell
 
 
 def migrate(url: Url, prefix: Prefix = PREFIX, schema: Schema = None, as_json: AsJson = False) -> None:
@@ -16,7 +15,7 @@ def migrate(url: Url, prefix: Prefix = PREFIX, schema: Schema = None, as_json: A
     if as_json:
         print_json({"migrations": made})
     else:
-        typer.echo("\n".join(f"made {name}" for name in made) or "the tables are up to date")
+        tell("\n".join(f"made {name}" for name in made) or "the tables are up to date")
 
 
 def sql(url: Url, prefix: Prefix = PREFIX, schema: Schema = None, as_json: AsJson = False) -> None:
@@ -26,4 +25,4 @@ def sql(url: Url, prefix: Prefix = PREFIX, schema: Schema = None, as_json: AsJso
     if as_json:
         print_json({"sql": text})
     else:
-        typer.echo(text, nl=False)
+        tell(text.removesuffix("\n"))

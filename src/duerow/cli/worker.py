@@ -6,6 +6,7 @@ import importlib
 import logging
 import os
 import sys
+import traceback
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from datetime import UTC, datetime
@@ -17,13 +18,18 @@ import typer
 from rich.console import Console
 from rich.logging import RichHandler
 
-from duerow.cli.options import PREFIX, AsJson, Prefix, Schema, Url, connected, printable, span
+from duerow.cli.options import PREFIX, AsJson, Prefix, Schema, Url, connected, span
+from duerow.cli.output import harmless_json, printable
 from duerow.errors import ConfigurationError
+from duerow.sync.database import Database
+from duerow.sync.directory import nearest
 from duerow.sync.worker import Worker
 from duerow.working.signals import signals_of_thread, stopped_by
 
 LEFT: Final = 3
 """The exit code when a run has ended and left messages of kinds that it does not know."""
+
+LOG: Final = logging.getLogger("duerow.worker")
 
 
 def work(
@@ -66,6 +72,7 @@ def work(
     declared = None if payload is None else find_type(payload)
     most = None if timeout is None else span("--timeout", timeout)
     with connected(url, prefix, schema) as database:
+        _tell_unknown(database, queues)
         workers = [
             Worker(
                 database.as_defined(name, payload=declared),
@@ -82,6 +89,15 @@ def work(
             _run_all(workers, until)
     if until is not None and any(worker.unknown for worker in workers):
         raise typer.Exit(LEFT)  # which kinds, and of which queues, is in the log
+
+
+def _tell_unknown(database: Database, queues: Sequence[str]) -> None:
+    """Log which of the queues the database knows nothing of: a worker may be there first, or a name is mistyped."""
+    for name in dict.fromkeys(queues):
+        if not database.knows_queue(name):
+            meant = nearest(name, database.known_queues())
+            hint = f"; did you mean {meant!r}?" if meant else ""
+            LOG.warning("the database knows no queue %r yet, and this worker waits for its first message%s", name, hint)
 
 
 def find_function(name: str) -> Callable[..., Any]:
@@ -116,7 +132,7 @@ def find_named(name: str, what: str, example: str) -> Any:
         ConfigurationError: there is no such module, or nothing of that name in it.
     """
     module_name, colon, path = name.partition(":")
-    if not module_name or not colon or not path:
+    if not colon or not all(part.isidentifier() for part in (*module_name.split("."), *path.split("."))):
         raise ConfigurationError(f"{name!r} names no {what}; write MODULE:{what.upper()}, such as {example}")
     if os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())
@@ -124,15 +140,26 @@ def find_named(name: str, what: str, example: str) -> Any:
         found: Any = importlib.import_module(module_name)
     except ModuleNotFoundError as error:
         if error.name and module_name.split(".")[0] != error.name.split(".")[0]:
-            raise  # the module is there, but lacks something itself
+            raise _broken(module_name, error) from error  # the module is there, but lacks something itself
         raise ConfigurationError(
             f"there is no module {module_name!r} in this folder or among what is installed"
         ) from error
+    except Exception as error:
+        raise _broken(module_name, error) from error
     for part in path.split("."):
         if not hasattr(found, part):
             raise ConfigurationError(f"module {module_name!r} has no {what} {path!r}")
         found = getattr(found, part)
     return found
+
+
+def _broken(module: str, error: Exception) -> ConfigurationError:
+    """Return the error for a module that fails when it is imported: where it does, and with what."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    where = f"{last.filename}, line {last.lineno}"
+    if isinstance(error, SyntaxError) and error.filename:
+        where = f"{error.filename}, line {error.lineno}"
+    return ConfigurationError(f"module {module!r} cannot be imported, {type(error).__name__}: {error} ({where})")
 
 
 def _run_all(workers: Sequence[Worker], until: Literal["idle", "empty"] | None) -> None:
@@ -186,7 +213,7 @@ class _JsonLines(logging.Formatter):
         }
         if record.exc_info:
             line["traceback"] = self.formatException(record.exc_info)
-        return msgspec.json.encode(line, enc_hook=str).decode()
+        return harmless_json(msgspec.json.encode(line, enc_hook=str).decode())
 
 
 _COMMON: Final = {*vars(logging.makeLogRecord({})), "message", "asctime"}

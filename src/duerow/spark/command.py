@@ -12,8 +12,9 @@ from typing import Annotated, Literal
 import typer
 from sqlalchemy.exc import SQLAlchemyError
 
-from duerow.cli.application import FAILED
-from duerow.cli.options import PREFIX, AsJson, Prefix, Schema, Url, connected, encryption, print_json, print_table
+from duerow.cli.failures import code_of, line_of
+from duerow.cli.options import PREFIX, AsJson, Prefix, Schema, Url, connected, encryption
+from duerow.cli.output import print_json, print_table, tell
 from duerow.cli.pipeline import Named, find_pipeline, moves_of
 from duerow.cli.worker import log_to_stderr
 from duerow.errors import DuerowError
@@ -91,5 +92,5 @@ def main() -> None:
     try:
         app(prog_name="python -m duerow.spark")
     except (DuerowError, SQLAlchemyError, OSError) as error:
-        typer.echo(f"duerow: {error}", err=True)
-        sys.exit(FAILED)
+        tell(f"duerow: {line_of(error)}", err=True)
+        sys.exit(code_of(error))

@@ -79,7 +79,7 @@ class Operating:
             InvalidMessage: the queue has no such message.
         """
         if (id is None) == (key is None):
-            raise ConfigurationError("say which message by ", *one_of({"id": id, "key": key}), ", one of them")
+            raise ConfigurationError("say an id or a key, one of them: ", *one_of({"id": id, "key": key}))
         chosen, checked = None if id is None else one_id(id), check_key(key)
         seen = self.database.run(lambda: self.database.store.inspect(self.name, chosen, checked))
         if seen is None:

@@ -1,0 +1,5 @@
+"""`python -m duerow`: the command `duerow`."""
+
+from duerow.cli.main import main
+
+main()

@@ -1,0 +1,171 @@
+"""Commands about one message: push it, and show all of it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Annotated, Any, Final
+
+import msgspec
+import typer
+
+from duerow import codec
+from duerow.cli.history import print_turns
+from duerow.cli.operate import Name
+from duerow.cli.options import (
+    PREFIX,
+    AsJson,
+    Create,
+    Prefix,
+    Schema,
+    Url,
+    connected,
+    json_of,
+    missing,
+    moment,
+    queue_in,
+    span,
+)
+from duerow.cli.output import legible, print_json, tell
+from duerow.codec import Encoded
+from duerow.errors import ConfigurationError
+from duerow.history import Event
+from duerow.message import Message, OnDuplicate, Scalar
+from duerow.sync.queue import Queue
+from duerow.watching import Reason
+
+TURNS: Final = 100
+"""How many turns of a message are shown at most, the latest."""
+
+
+def push(
+    url: Url,
+    name: Name,
+    payload: Annotated[str, typer.Argument(metavar="JSON", help="The payload; - reads it from standard input.")],
+    key: Annotated[str | None, typer.Option(metavar="KEY", help="Unique among the live messages of the queue.")] = None,
+    due: Annotated[
+        str | None, typer.Option(metavar="TIME", help="When it is due, with a time zone: 2026-03-01T12:00:00Z.")
+    ] = None,
+    delay: Annotated[float | None, typer.Option(metavar="SECONDS", min=0, help="How long from now.")] = None,
+    priority: Annotated[int, typer.Option(metavar="N", help="Lower goes first.")] = 0,
+    group: Annotated[str | None, typer.Option(metavar="NAME", help="Handled one at a time, in their order.")] = None,
+    header: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=VALUE", help="A header: JSON, else text; may be repeated.")
+    ] = None,
+    kind: Annotated[str | None, typer.Option(metavar="NAME", help="The name of the payload's declared type.")] = None,
+    on_duplicate: Annotated[
+        OnDuplicate, typer.Option(help="What to do when a live message has the key; ignore lets it be.")
+    ] = "ignore",
+    create: Create = False,
+    prefix: Prefix = PREFIX,
+    schema: Schema = None,
+    as_json: AsJson = False,
+) -> None:
+    """Push a message."""
+    said = _read() if payload == "-" else payload
+    content = json_of("JSON", said)
+    with connected(url, prefix, schema) as database:
+        pushed = queue_in(database, name, create).push(
+            content if kind is None else Encoded(kind, codec.encode(content).text),
+            key=key,
+            due=moment("--due", due),
+            delay=None if delay is None else span("--delay", delay),
+            headers=dict(map(_header, header or ())),
+            group=group,
+            priority=priority,
+            on_duplicate=on_duplicate,
+        )
+    if as_json:
+        print_json({"id": pushed.id, "outcome": pushed.outcome})
+    elif pushed.outcome == "ignored":
+        tell(f"ignored: message {pushed.id} has the key")
+    else:
+        tell(f"{pushed.outcome} message {pushed.id}")
+
+
+def _read() -> str:
+    try:
+        return sys.stdin.read()
+    except UnicodeDecodeError as error:
+        raise ConfigurationError(f"standard input is no text in UTF-8: {error}") from error
+
+
+def _header(said: str) -> tuple[str, Scalar]:
+    name, equals, text = said.partition("=")
+    if not name or not equals:
+        raise ConfigurationError(f"--header {said!r:.80}: write it as NAME=VALUE")
+    try:
+        return name, msgspec.json.decode(text, type=str | int | float | bool | None)
+    except (msgspec.DecodeError, msgspec.ValidationError, RecursionError):
+        return name, text
+
+
+def show(
+    url: Url,
+    name: Name,
+    id: Annotated[int | None, typer.Argument(metavar="ID", help="The message's id.")] = None,
+    key: Annotated[
+        str | None, typer.Option(metavar="KEY", help="The key of a live message, instead of its id.")
+    ] = None,
+    prefix: Prefix = PREFIX,
+    schema: Schema = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show a whole message: its payload and errors, why it is not running, and its turns as the history has them."""
+    if (id is None) == (key is None):
+        raise ConfigurationError("say which message: ID or --key KEY, one of them")
+    with connected(url, prefix, schema) as database:
+        queue = queue_in(database, name)
+        message = _found(queue, id, key)
+        turns = _turns(queue, id if message is None else message.id, key)
+        reasons = [] if message is None else queue.why(message.id)
+    if message is None and not turns:
+        raise missing(name, id, key)
+    if as_json:
+        print_json({"message": message, "why": reasons, "turns": turns})
+        return
+    if message is None:
+        tell(f"queue {name} has this message no more; what became of it:")
+    else:
+        _tell_message(message, reasons)
+    if turns:
+        tell("")
+        print_turns(turns)
+
+
+def _found(queue: Queue[Any], id: int | None, key: str | None) -> Message[Any] | None:
+    if id is not None:
+        found = queue.get(id)
+    else:
+        found = next((one for one in queue.find(key=key) if one.status in ("new", "error")), None)
+    return None if found is None else legible(found)
+
+
+def _turns(queue: Queue[Any], id: int | None, key: str | None) -> Sequence[Event[Any]]:
+    if id is None:  # the key of a message that left
+        last = next((one for one in queue.history(limit=TURNS) if one.key == key), None)
+        return [] if last is None else _turns(queue, last.id, None)
+    return [legible(turn) for turn in queue.history(id=id, limit=TURNS)]
+
+
+def _tell_message(message: Message[Any], reasons: Sequence[Reason]) -> None:
+    fields = {name: getattr(message, name) for name in message.__struct_fields__}
+    payload, error = fields.pop("payload"), fields.pop("last_error")
+    headers = fields.pop("headers")
+    width = max(map(len, fields))
+    for name, value in fields.items():
+        if value is not None:
+            tell(f"{name.ljust(width)}  {value}")
+    for reason in reasons:
+        tell(f"{'why'.ljust(width)}  {reason.code}: {reason.text}")
+    for name, value in headers.items():
+        tell(f"{'header'.ljust(width)}  {name} = {msgspec.json.encode(value).decode()}")
+    tell(f"payload\n{_indented(msgspec.json.format(msgspec.json.encode(payload)).decode())}")
+    if error is not None:
+        tell(f"last error\n{_indented(f'{error.type}: {error.message}')}")
+        if error.traceback:
+            tell(_indented(error.traceback))
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"    {line}" for line in text.split("\n"))
