@@ -42,7 +42,8 @@ def test_what_cannot_be_done_is_told_in_a_line_with_exit_code_1(command: Command
     ],
 )
 def test_a_time_that_nobody_can_wait_for_is_told_in_a_line(command: Command, url: str, arguments: list[str]):
-    duerow.connect(url, migrate=True).close()
+    with duerow.connect(url, migrate=True) as database:
+        database.queue("orders").declare()
     result = command(*arguments)
     assert result.exit_code == 1
     assert f"{arguments[-2]} 1e+30 is no number of seconds" in result.stderr
