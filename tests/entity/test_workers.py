@@ -309,3 +309,22 @@ def test_what_a_handler_wrote_when_its_time_was_up_does_not_last(
     assert ended.wait(60)
     assert (look(id).payload, look(id).sending.status) == ("hello", "dead")
     assert look(id).sending.failure.type == "TimedOut"
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_rows_that_were_in_hand_when_their_worker_died_are_handled_one_by_one(
+    work: Any, add: Any, open_queue: Any, look: Any, mode: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    ids = add(*"abc")
+    assert len(open_queue().reserve_many(3, lease=timedelta(milliseconds=1))) == 3
+    seen: list[int] = []
+
+    async def handle(row: Mail, session: Any) -> None:
+        seen.append(row.id)
+
+    caplog.set_level(logging.INFO, "duerow.worker")
+    work(of_each(handle, mode), **MODES[mode])
+    assert sorted(seen) == sorted(ids)
+    assert {look(id).sending.status for id in ids} == {"done"}
+    apart = [line for line in caplog.messages if "handled apart" in line]
+    assert [line.partition(" of ")[0] for line in apart] == ["1", "1", "1"]
