@@ -17,6 +17,7 @@ from duerow.entity.columns import StateTable
 from duerow.entity.opening import backend_of
 from duerow.errors import ConfigurationError, InvalidOutcome
 from duerow.store import AsyncConnections, Store
+from duerow.stores.sql.caller import session_of
 
 __all__ = [
     "Engine",
@@ -78,6 +79,7 @@ def session_within(within: Any) -> AbstractAsyncContextManager[Session]:
     Raises:
         ConfigurationError: it is neither.
     """
+    within = session_of(within)
     if isinstance(within, Session):
         return nullcontext(within)
     if isinstance(within, AsyncConnection):

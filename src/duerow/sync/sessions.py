@@ -14,6 +14,7 @@ from duerow.entity.columns import StateTable
 from duerow.entity.opening import backend_of
 from duerow.errors import ConfigurationError
 from duerow.store import Connections, Store
+from duerow.stores.sql.caller import session_of
 
 __all__ = [
     "Engine",
@@ -73,6 +74,7 @@ def session_within(within: Any) -> AbstractContextManager[Session]:
     Raises:
         ConfigurationError: it is neither.
     """
+    within = session_of(within)
     if isinstance(within, Session):
         return nullcontext(within)
     if isinstance(within, Connection):

@@ -24,6 +24,9 @@ from duerow.stores.mongodb.sending import (
     AWARE,
     TRANSACTION,
     WANTED_WITHIN,
+    another_cluster,
+    cluster_of,
+    differ,
     mark_of,
     no_handlers_transactions,
     no_transactions,
@@ -42,6 +45,7 @@ class AwaitedConnections:
         self.target, self.store = target, store
         self._clients: weakref.WeakKeyDictionary[Any, tuple[int, AsyncMongoClient[Any]]] = weakref.WeakKeyDictionary()
         self._home: weakref.ref[asyncio.AbstractEventLoop] | None = None
+        self._same: weakref.WeakSet[AsyncMongoClient[Any]] = weakref.WeakSet()
 
     @property
     def place(self) -> Hashable:
@@ -87,7 +91,26 @@ class AwaitedConnections:
             raise ConfigurationError(f"within={within!r:.80} is no AsyncClientSession; {WANTED_WITHIN}, of this face")
         if within.has_ended or not within.in_transaction:
             raise ConfigurationError(f"no transaction is open in the session given as within=; {WANTED_WITHIN}")
-        return Lent(within.client, self.target.database, self.store, within).execute
+        lent = Lent(within.client, self.target.database, self.store, within)
+
+        async def execute(step: Any) -> Any:
+            await self._check_cluster(within.client)
+            return await lent.execute(step)
+
+        return execute
+
+    async def _check_cluster(self, theirs: AsyncMongoClient[Any]) -> None:
+        """Raise ConfigurationError if a client of the caller's leads to other servers; each is asked once."""
+        ours = self.client()
+        if theirs is ours or theirs == ours or theirs in self._same:  # equal: those that were given the same hosts
+            return
+        try:
+            said = [cluster_of(await client.admin.command("hello")) for client in (ours, theirs)]
+        except PyMongoError as error:
+            raise (explained(error, wrote=False) or error) from error
+        if differ(*said):
+            raise another_cluster(ours, theirs)
+        self._same.add(theirs)
 
     async def begin(self) -> HandlersTransaction:
         """Begin a transaction for a handler; see Connections.begin."""

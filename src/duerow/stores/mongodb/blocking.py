@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
+import weakref
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -23,6 +24,9 @@ from duerow.stores.mongodb.sending import (
     AWARE,
     TRANSACTION,
     WANTED_WITHIN,
+    another_cluster,
+    cluster_of,
+    differ,
     mark_of,
     no_handlers_transactions,
     no_transactions,
@@ -42,6 +46,7 @@ class BlockingConnections:
         self._process, self._making = os.getpid(), threading.Lock()
         self._client: MongoClient[Any] | None = None
         self._inherited: list[MongoClient[Any]] = []
+        self._same: weakref.WeakSet[MongoClient[Any]] = weakref.WeakSet()
 
     @property
     def place(self) -> Hashable:
@@ -88,7 +93,21 @@ class BlockingConnections:
             raise ConfigurationError(f"within={within!r:.80} is no ClientSession; {WANTED_WITHIN}, of this face")
         if within.has_ended or not within.in_transaction:
             raise ConfigurationError(f"no transaction is open in the session given as within=; {WANTED_WITHIN}")
+        self._check_cluster(within.client)
         return Lent(within.client, self.target.database, self.store, within).execute
+
+    def _check_cluster(self, theirs: MongoClient[Any]) -> None:
+        """Raise ConfigurationError if a client of the caller's leads to other servers; each is asked once."""
+        ours = self.client()
+        if theirs is ours or theirs == ours or theirs in self._same:  # equal: those that were given the same hosts
+            return
+        try:
+            said = [cluster_of(client.admin.command("hello")) for client in (ours, theirs)]
+        except PyMongoError as error:
+            raise (explained(error, wrote=False) or error) from error
+        if differ(*said):
+            raise another_cluster(ours, theirs)
+        self._same.add(theirs)
 
     def begin(self) -> HandlersTransaction:
         """Begin a transaction for a handler; see Connections.begin."""

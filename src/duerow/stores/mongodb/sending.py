@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Mapping
 from typing import Any, Final
 
 from bson.codec_options import CodecOptions
@@ -9,7 +10,7 @@ from pymongo.read_concern import ReadConcern
 from pymongo.read_preferences import ReadPreference
 from pymongo.write_concern import WriteConcern
 
-from duerow.errors import NotSupported
+from duerow.errors import ConfigurationError, NotSupported
 from duerow.store import TransactionState
 from duerow.stores.mongodb.steps import Command
 
@@ -61,3 +62,31 @@ def state_of(session: Any, mark: object) -> TransactionState:
 def mark_of(session: Any) -> object:
     """Return what tells a session's transaction from those that are begun in it later: its options, made for it."""
     return session._transaction.opts
+
+
+def cluster_of(hello: Mapping[str, Any]) -> Hashable:
+    """Return what tells a cluster from others, by what its primary says of itself; None where nobody can tell.
+
+    A process has an id of its own, and a set one primary. A router does not say which cluster it is of.
+    """
+    if "setName" not in hello:
+        return None
+    process = hello.get("topologyVersion", {}).get("processId")
+    return str(process) if process else (hello["setName"], *sorted(hello.get("hosts", ())))
+
+
+def differ(ours: Hashable, theirs: Hashable) -> bool:
+    """Return whether these are two clusters, as far as one can tell."""
+    return ours is not None and theirs is not None and ours != theirs
+
+
+def another_cluster(ours: Any, theirs: Any) -> ConfigurationError:
+    """Return the error for a session of a client that leads elsewhere."""
+    return ConfigurationError(
+        f"within= is a session of another database: the queue is on {_hosts(ours)}, and its client leads to "
+        f"{_hosts(theirs)}; give a session of a client of the queue's own servers, or open the queue there"
+    )
+
+
+def _hosts(client: Any) -> str:
+    return ", ".join(sorted(f"{host}:{port}" for host, port in client.nodes)) or repr(client)

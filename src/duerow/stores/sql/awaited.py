@@ -10,16 +10,18 @@ from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
 from sqlalchemy import event
+from sqlalchemy.exc import UnboundExecutionError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, AsyncSession
 from sqlalchemy.pool import AsyncAdaptedQueuePool
 
 from duerow.plan import BEGIN, AsyncExecute, arun
 from duerow.store import AsyncListener, TransactionState
 from duerow.stores.sql.blocking import Whose
-from duerow.stores.sql.caller import caller_of, check_begun, check_open, not_ours
+from duerow.stores.sql.caller import caller_of, check_begun, check_open, no_engine, not_ours, session_of
 from duerow.stores.sql.dialects.base import Dialect
 from duerow.stores.sql.errors import explained, is_lost, unconnected, unusable
 from duerow.stores.sql.forking import GATE, abandon, check_not_inherited, prepare_for_forks
+from duerow.stores.sql.identity import Identities
 from duerow.stores.sql.listening import (
     AsyncDataVersionListener,
     AsyncNotifyListener,
@@ -58,6 +60,7 @@ class AwaitedConnections:
         self.in_parts = self.dialect.takes_parts
         self.begin_texts()
         self.of_handlers: set[Any] = set()
+        self._identities = Identities(store, engine.sync_engine)
         self._for_handlers: weakref.WeakKeyDictionary[Any, AsyncEngine] = weakref.WeakKeyDictionary()
         self.on_sqlite = self.dialect.name == "sqlite"
         self._opened: weakref.WeakSet[Any] = weakref.WeakSet()  # SQLite's, of an engine that is duerow's own
@@ -144,6 +147,7 @@ class AwaitedConnections:
             raise unusable(self.dialect, error) from error
 
     def _join(self, within: Any) -> AsyncExecute:
+        within = session_of(within)
         if isinstance(within, AsyncSession | AsyncConnection):
             return JoinedSqlalchemy(self, within)
         driver = caller_of(within, self.dialect.callers, awaited=True)
@@ -155,7 +159,19 @@ class AwaitedConnections:
             self._callers_texts[driver] = callers_texts(self.dialect, driver)
         raw = self._raw_joined(within, self._callers_texts[driver])
         raw.unproven = True
-        return Joined(raw, self.store)
+        return JoinedRaw(self, raw)
+
+    async def check_database(self, execute: AsyncExecute, raw: Any, info: Any = None) -> None:
+        """Raise ConfigurationError if the caller's connection writes to other tables than the queue's."""
+        known = self._identities
+        if known.is_known(raw, info):
+            return
+        if not known.agree(theirs := await arun(known.ask(), execute)):
+            async with self.open() as own:
+                await arun(known.look(), own)
+            if not known.agree(theirs):
+                raise known.another(theirs)
+        known.note(raw, info)
 
     def _raw_joined(self, raw: Any, texts: Texts) -> Raw:
         return self.steps_in_parts(raw, texts, "joined") if self.in_parts else Raw(raw, self.dialect, texts)
@@ -210,7 +226,10 @@ class AwaitedConnections:
             return raw
         check_begun(pooled, self.dialect.callers)
         self.meet(pooled.driver_connection)
-        return self.steps_through(connection, self.callers_texts(connection))
+        joined = self.steps_through(connection, self.callers_texts(connection))
+        if not self._identities.is_ours(connection.sync_engine.pool):
+            await self.check_database(joined, pooled.driver_connection, pooled.info)
+        return joined
 
     async def listen(self, queues: Sequence[str]) -> AsyncListener:
         """Hear of pushes; see Connections.listen."""
@@ -542,6 +561,21 @@ class Joined:
         return None
 
 
+class JoinedRaw(Joined):
+    """The caller's transaction on a driver's connection, which is asked for its database before the first step."""
+
+    def __init__(self, connections: AwaitedConnections, raw: Raw) -> None:
+        super().__init__(raw, connections.store)
+        self.connections, self.raw, self.checked = connections, raw, False
+
+    async def __call__(self, step: Any) -> Any:
+        """Carry out one step."""
+        if not self.checked:
+            await self.connections.check_database(self.raw, self.raw.raw)
+            self.checked = True
+        return await super().__call__(step)
+
+
 class JoinedSqlalchemy:
     """The caller's SQLAlchemy connection or session, looked at when the first step comes: a session must be asked."""
 
@@ -560,7 +594,10 @@ class JoinedSqlalchemy:
 
     async def _joined(self) -> Joined:
         connections, within = self.connections, self.within
-        connection = await within.connection() if isinstance(within, AsyncSession) else within
+        try:
+            connection = within if isinstance(within, AsyncConnection) else await within.connection()
+        except UnboundExecutionError as error:
+            raise no_engine() from error
         if connection.dialect.name not in connections.dialect.names:
             raise not_ours(within, connections.dialect.callers, connections.dialect.name, "async")
         return Joined(await connections.execute_of(connection), connections.store)

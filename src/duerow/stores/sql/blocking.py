@@ -14,15 +14,26 @@ from functools import cached_property
 from typing import Any, Final, Literal
 
 from sqlalchemy import Connection, Engine
+from sqlalchemy.exc import UnboundExecutionError
 
 from duerow.plan import BEGIN, Execute, run
 from duerow.store import ArrowScan, Listener, Scan, TransactionState
 from duerow.stores.sql.arrow import adbc_scan
-from duerow.stores.sql.caller import caller_of, check_begun, check_open, driver_of, not_ours, unwrapped
+from duerow.stores.sql.caller import (
+    caller_of,
+    check_begun,
+    check_open,
+    driver_of,
+    no_engine,
+    not_ours,
+    session_of,
+    unwrapped,
+)
 from duerow.stores.sql.dialects.base import Dialect
 from duerow.stores.sql.engines import RESTED
 from duerow.stores.sql.errors import explained, is_lost, unconnected, unusable
 from duerow.stores.sql.forking import GATE, abandon, check_not_inherited, prepare_for_forks
+from duerow.stores.sql.identity import Identities
 from duerow.stores.sql.listening import DataVersionListener, NotifyListener, SilentListener
 from duerow.stores.sql.place import place_of
 from duerow.stores.sql.plans import SqlStore
@@ -57,6 +68,7 @@ class BlockingConnections:
         self.place = place_of(engine, store)
         self.begin_texts()
         self.of_handlers: set[Connection] = set()
+        self._identities = Identities(store, engine)
         self.on_sqlite = self.dialect.name == "sqlite"
         self.in_parts = self.dialect.takes_parts
         self._begin_anew()
@@ -131,8 +143,12 @@ class BlockingConnections:
             raise unusable(self.dialect, error) from error
 
     def _join(self, within: Any) -> Execute:
+        within = session_of(within)
         if _is_session(within):
-            within = within.connection()
+            try:
+                within = within.connection()
+            except UnboundExecutionError as error:
+                raise no_engine() from error
         if isinstance(within, Connection):
             return self._join_sqlalchemy(within)
         raw = unwrapped(within)
@@ -143,7 +159,21 @@ class BlockingConnections:
         self.meet(raw)
         if driver not in self._callers_texts:
             self._callers_texts[driver] = callers_texts(self.dialect, driver)
-        return Joined(self._raw_joined(raw, self._callers_texts[driver]), self.store)
+        joined = self._raw_joined(raw, self._callers_texts[driver])
+        self._check_database(joined, raw)
+        return Joined(joined, self.store)
+
+    def _check_database(self, execute: Execute, raw: Any, info: Any = None) -> None:
+        """Raise ConfigurationError if the caller's connection writes to other tables than the queue's."""
+        known = self._identities
+        if known.is_known(raw, info):
+            return
+        if not known.agree(theirs := run(known.ask(), execute)):
+            with self.open() as own:
+                run(known.look(), own)
+            if not known.agree(theirs):
+                raise known.another(theirs)
+        known.note(raw, info)
 
     def _raw_joined(self, raw: Any, texts: Texts) -> Raw:
         return self.steps_in_parts(raw, texts, "joined") if self.in_parts else Raw(raw, self.dialect, texts)
@@ -160,7 +190,10 @@ class BlockingConnections:
         key = f"sqlalchemy+{connection.dialect.driver}"
         if key not in self._callers_texts:
             self._callers_texts[key] = Texts(self.dialect, connection.dialect, raw=False)
-        return Joined(self.steps_through(connection, self._callers_texts[key]), self.store)
+        joined = self.steps_through(connection, self._callers_texts[key])
+        if not self._identities.is_ours(connection.engine.pool):
+            self._check_database(joined, connection.connection.driver_connection, connection.info)
+        return Joined(joined, self.store)
 
     # What a family whose drivers differ overrides.
 

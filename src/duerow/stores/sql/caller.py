@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -59,6 +60,23 @@ def not_ours(within: Any, callers: Callers, database: str, face: str) -> Configu
 def no_transaction(why: str) -> ConfigurationError:
     """Return the error for a connection without a transaction to join."""
     return ConfigurationError(f"within= needs an open transaction, but {why}: begin one first, or leave within= out")
+
+
+def session_of(within: Any) -> Any:
+    """Return the session of this thread or task for a scoped one, as Flask-SQLAlchemy's; anything else as it is."""
+    for module, name in (("sqlalchemy.orm", "scoped_session"), ("sqlalchemy.ext.asyncio", "async_scoped_session")):
+        kind = getattr(sys.modules.get(module), name, None)  # it can only be one if somebody has imported that
+        if kind is not None and isinstance(within, kind):
+            return within()
+    return within
+
+
+def no_engine() -> ConfigurationError:
+    """Return the error for a session that has an engine for each model and none for all."""
+    return ConfigurationError(
+        "the session given as within= has an engine for each model and none for all, so it does not say which "
+        "transaction is meant; give that: within=session.connection(bind_arguments={'mapper': YourModel})"
+    )
 
 
 def unwrapped(within: Any) -> Any:

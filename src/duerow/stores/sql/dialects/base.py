@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from typing import Any, Final, Protocol
@@ -542,6 +542,18 @@ class Dialect(Protocol):
 
     def table_exists(self, table: Table) -> Executable:
         """Return a query with one row if the table exists."""
+        ...
+
+    def identity(self, table: Table) -> Executable:
+        """Return a query for what tells a connection's database from all others, and where the table's name leads."""
+        ...
+
+    def identified(self, rows: Sequence[Sequence[Any]]) -> tuple[Hashable, ...]:
+        """Return what that query found: a name for people first, and what tells; several if it may be any of them."""
+        ...
+
+    def in_first(self, table: Table) -> Executable | None:
+        """Return a query with rows if the first of several databases has the table; None where there is one."""
         ...
 
     def migration_lock(self, prefix: str) -> Executable | None:

@@ -57,6 +57,7 @@ from duerow.errors import (
 from duerow.store import Capabilities, IndexKind, Record
 from duerow.stores.sql.caller import Caller
 from duerow.stores.sql.dialects.base import LINE, ArrowWay, JsonText, Member, const
+from duerow.stores.sql.dialects.identities import asked
 from duerow.stores.sql.dialects.mssql_errors import explained
 from duerow.stores.sql.dialects.mssql_json import member, read_json
 from duerow.stores.sql.dialects.mssql_keys import is_users, typed
@@ -500,6 +501,16 @@ class SqlServer(WritesReturnRows):
 
     def _named(self, table: Table) -> str:
         return self.plain().identifier_preparer.format_table(table)
+
+    def identity(self, table: Table) -> Executable:
+        """Ask for the database, its server, what the server calls it alone, and the table that a name leads to."""
+        broker = "(SELECT service_broker_guid FROM sys.databases WHERE database_id = DB_ID())"
+        return asked(
+            literal_column("DB_NAME()"),
+            literal_column("CAST(SERVERPROPERTY('ServerName') AS NVARCHAR(256))"),
+            literal_column(f"CAST({broker} AS NVARCHAR(36))"),
+            func.object_id(literal(self._named(table), Text()), literal_column("N'U'"), type_=Integer()),
+        )
 
     def migration_lock(self, prefix: str) -> Executable:
         """Return a lock that ends with the transaction."""

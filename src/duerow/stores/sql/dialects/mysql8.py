@@ -81,11 +81,19 @@ def written(paramstyle: str) -> SqlDialect:
     return made
 
 
+_IDENTIFIED_BY: Final = (
+    "COALESCE((SELECT NULLIF(variable_value, '') FROM performance_schema.global_variables"
+    " WHERE variable_name = 'group_replication_group_name'), @@server_uuid)"
+)
+"""A group's servers are one; another has a name of its own."""
+
+
 class MySQL(MariaDB):
     """What MySQL does otherwise."""
 
     product = "MySQL"
     bytewise = "utf8mb4_0900_bin"
+    identified_by = _IDENTIFIED_BY
     answers_held = False
     numbers_given = True
     says_if_exists = False

@@ -30,6 +30,7 @@ from duerow.errors import (
     StoreUnavailable,
 )
 from duerow.stores.sql.dialects.base import const
+from duerow.stores.sql.dialects.identities import OneDatabase, asked
 
 BYTEWISE: Final = "utf8mb4_nopad_bin"
 """Compares text byte for byte, trailing spaces included, and orders it by code points."""
@@ -78,16 +79,26 @@ _CLOSED: Final = 0
 _TOO_LARGE: Final = 1153
 
 
-class Server:
+_IDENTIFIED_BY: Final = (
+    "COALESCE((SELECT NULLIF(NULLIF(variable_value, ''), '00000000-0000-0000-0000-000000000000')"
+    " FROM information_schema.global_status WHERE variable_name = 'WSREP_CLUSTER_STATE_UUID'),"
+    " CONCAT_WS(' ', @@hostname, @@port, @@datadir, @@server_id, @@pid_file))"
+)
+"""A cluster's servers are one; another has no name of its own, but runs on a host, at a port, in a folder."""
+
+
+class Server(OneDatabase):
     """The half of the dialect that is about the server rather than about statements.
 
     Attributes:
         product: what people call the server.
         bytewise: the collation that compares text byte for byte.
+        identified_by: what tells the server from others, in SQL.
     """
 
     product = "MariaDB"
     bytewise = BYTEWISE
+    identified_by = _IDENTIFIED_BY
 
     def server(self) -> Executable:
         """Ask for the version, for what READ COMMITTED needs, and for the room in a packet."""
@@ -114,6 +125,10 @@ class Server:
         """Raise unless it is MariaDB 10.6 or later."""
         if numbers_of(version.removeprefix("5.5.5-"))[:2] < OLDEST:
             raise ConfigurationError(f"this server is MariaDB {version}; duerow needs 10.6 or later, for SKIP LOCKED")
+
+    def identity(self, table: Table) -> Executable:
+        """Ask for the database and the server."""
+        return asked(schema_of(table), schema_of(table), literal_column(self.identified_by))
 
     def unfit(self, tables: Sequence[Table], ours: bool) -> Executable:
         """Ask for the engine of each table that is none with transactions, and for columns that compare otherwise."""

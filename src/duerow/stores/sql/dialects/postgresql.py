@@ -45,7 +45,7 @@ from sqlalchemy import (
     Sequence as IdSequence,
 )
 from sqlalchemy.dialects import postgresql
-from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.dialects.postgresql import OID, insert
 from sqlalchemy.schema import CreateSchema, ExecutableDDLElement
 from sqlalchemy.sql.base import Executable
 from sqlalchemy.types import TypeEngine
@@ -55,6 +55,7 @@ from duerow.errors import Conflict, DuerowError
 from duerow.store import Capabilities, IndexKind, Record
 from duerow.stores.sql.caller import Caller
 from duerow.stores.sql.dialects.base import LONGEST_KEY, ArrowWay, JsonText, Member, const, decode_json
+from duerow.stores.sql.dialects.identities import asked
 from duerow.stores.sql.dialects.postgresql_errors import explained
 from duerow.stores.sql.dialects.returning import WritesReturnRows
 
@@ -388,6 +389,19 @@ class PostgreSQL(WritesReturnRows):
         """
         known = TableClause("pg_class", column("oid"), schema=_CATALOGUE)
         return select(literal(1)).select_from(known).where(known.c.oid == func.to_regclass(_quoted(table)))
+
+    def identity(self, table: Table) -> Executable:
+        """Ask for the database, when its server was started, and the table that a name leads to on the search path.
+
+        Anybody may ask for the start, and no two servers share that microsecond; copies share the system's identifier.
+        The numbers of database and table tell a search path from another one.
+        """
+        here: Any = literal_column("pg_catalog.current_database()")
+        number = "(SELECT oid FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database())"
+        started = "extract(epoch FROM pg_catalog.pg_postmaster_start_time())"
+        leads_to = cast(func.to_regclass(literal(_quoted(table), Text())), OID)
+        told: tuple[Any, ...] = (here, literal_column(started), literal_column(number), leads_to)
+        return asked(*(cast(one, Text) for one in told))
 
     def migration_lock(self, prefix: str) -> Executable:
         """Return an advisory lock that ends with the transaction."""

@@ -31,9 +31,10 @@ from sqlalchemy.types import TypeEngine
 
 from duerow.store import IndexKind
 from duerow.stores.sql.dialects.base import KEYS, Keyed, const
+from duerow.stores.sql.dialects.identities import OneDatabase
 
 
-class WritesReturnRows(ABC):
+class WritesReturnRows(OneDatabase, ABC):
     """The half of `Dialect` for databases with RETURNING, ON CONFLICT and partial indexes."""
 
     text: TypeEngine[Any] = Text()
@@ -270,12 +271,12 @@ class WritesReturnRows(ABC):
         """Return nothing: any server will do."""
         return None
 
-    def check_server(self, row: Sequence[Any]) -> None:  # noqa: B027 - whoever has something to check overrides it
+    def check_server(self, row: Sequence[Any]) -> None:
         """Any will do."""
 
     def unfit(self, tables: Sequence[Table], ours: bool) -> Executable | None:
         """Return nothing: there is one kind of table, and text is compared byte for byte unless a column says so."""
         return None
 
-    def check_tables(self, rows: Sequence[Sequence[Any]]) -> None:  # noqa: B027 - whoever has something to check overrides it
+    def check_tables(self, rows: Sequence[Sequence[Any]]) -> None:
         """Any will do."""

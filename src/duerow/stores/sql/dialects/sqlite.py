@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sqlite3
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -30,6 +31,7 @@ from sqlalchemy import (
     null,
     select,
     table,
+    text,
     tuple_,
 )
 from sqlalchemy import Dialect as SqlDialect
@@ -70,6 +72,16 @@ def _awaited_commits_alone(raw: Any) -> bool:
         return _commits_alone(raw._conn)
     except sqlite3.ProgrammingError:  # from Python 3.12 on
         return False
+
+
+def _file(path: str) -> Hashable:
+    if not path:
+        return ("a database in memory",)  # which nothing tells from another one
+    try:
+        found = os.stat(path)
+    except OSError:
+        return (path,)
+    return path, found.st_dev, found.st_ino
 
 
 class SQLite(WritesReturnRows):
@@ -304,6 +316,18 @@ class SQLite(WritesReturnRows):
         """Return a row if the file has the table."""
         known = table("sqlite_master", column("type", Text()), column("name", Text()))
         return select(literal(1)).select_from(known).where(known.c.type == "table", known.c.name == wanted.name)
+
+    def identity(self, table: Table) -> Executable:
+        """Ask for the files; a read of any table would fix what the transaction sees."""
+        return text("PRAGMA database_list").columns(column("seq"), column("name", Text()), column("file", Text()))
+
+    def identified(self, rows: Sequence[Sequence[Any]]) -> tuple[Hashable, ...]:
+        """Return the files, the connection's own first; each is known whatever its path, and memory by none."""
+        return tuple(_file(row[2]) for row in rows if row[1] != "temp")
+
+    def in_first(self, table: Table) -> Executable | None:
+        """Ask whether the connection's own file has the table."""
+        return text(f'PRAGMA main.table_info("{table.name}")').columns(column("cid"))
 
     def migration_lock(self, prefix: str) -> None:
         """Nothing to do: a transaction that writes is alone."""

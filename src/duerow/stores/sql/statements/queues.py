@@ -136,6 +136,17 @@ class Queues(Core):
         return None if found is None else Statement(found)
 
     @cached_property
+    def whereabouts(self) -> Statement:
+        """Ask which database this is, told from all others on whatever servers."""
+        return Statement(self.dialect.identity(self.message))
+
+    @cached_property
+    def in_first(self) -> Statement | None:
+        """Ask whether the first of several databases that a connection sees has the table; None if it sees one."""
+        found = self.dialect.in_first(self.message)
+        return None if found is None else Statement(found)
+
+    @cached_property
     def hold(self) -> Statement:
         """Write nothing, but as the first step of a transaction: SQLite then lets nobody else begin to write."""
         return Statement(delete(self.message).where(const(1) == const(0)))

@@ -1,0 +1,101 @@
+"""Which database a connection writes to: that of the queue, or another one.
+
+A caller's transaction is joined only if the statements write to the queue's own tables there. Names and addresses do
+not tell: a socket and a host name lead to one server, and two servers may call their databases the same. So the
+connection is asked itself, once in its life, and compared with what a connection of the queue's own answers.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Hashable, MutableMapping
+from typing import Any
+
+from sqlalchemy import Engine
+
+from duerow.errors import ConfigurationError
+from duerow.plan import Plan
+from duerow.stores.sql.plans import SqlStore, Step
+
+
+class Identities:
+    """What is known of the queue's database, and of the callers' connections that were compared with it.
+
+    Args:
+        store: whose tables they are.
+        engine: what leads to them.
+    """
+
+    def __init__(self, store: SqlStore, engine: Engine) -> None:
+        self._store, self._engine = store, engine
+        self._ours: Any = None
+        self._mark = object()
+        self._same: weakref.WeakSet[Any] = weakref.WeakSet()
+
+    def is_ours(self, pool: object) -> bool:
+        """Return whether connections of this pool are those that the queue uses itself."""
+        return pool is self._engine.pool
+
+    def is_known(self, connection: Any, info: MutableMapping[Any, Any] | None) -> bool:
+        """Return whether a driver's connection is known to write to the queue's tables.
+
+        Args:
+            connection: the connection.
+            info: what SQLAlchemy keeps for as long as that lives; None if it does not know the connection.
+        """
+        if info is not None:
+            return self._mark in info
+        try:
+            return connection in self._same
+        except TypeError:  # sqlite3's cannot be held weakly; it asks nobody else, so to ask it again costs little
+            return False
+
+    def note(self, connection: Any, info: MutableMapping[Any, Any] | None) -> None:
+        """Remember that it does."""
+        if info is not None:
+            info[self._mark] = True
+            return
+        try:
+            self._same.add(connection)
+        except TypeError:
+            return
+
+    def ask(self) -> Plan[tuple[Hashable, ...]]:
+        """Ask a connection where it writes to; return what that may be, nothing if it does not see the tables."""
+        store = self._store
+        found: tuple[Hashable, ...] = store.dialect.identified((yield Step(store.statements.whereabouts, {})))
+        if len(found) == 1:
+            return found
+        # A name that the first one has not leads to one of the others. Held first: a read would fix what is seen.
+        if found and store.hold is not None:
+            yield store.hold
+        has_first = store.statements.in_first is not None and (yield Step(store.statements.in_first, {}))
+        return found[:1] if has_first else found[1:]
+
+    def look(self) -> Plan[None]:
+        """Ask a connection of the queue's own; again where something differs, since a server may have been replaced."""
+        self._ours = next(iter((yield from self.ask())), None)
+
+    def agree(self, theirs: tuple[Any, ...]) -> bool:
+        """Return whether a connection that answered so writes to the queue's tables."""
+        if self._ours is None:
+            return False
+        told: list[Any] = [one[1:] for one in theirs]  # behind the name, which may be one of several
+        return self._ours[1:] in told and (bool(self._ours[1:]) or "cache=shared" in str(self._engine.url))
+
+    def another(self, theirs: tuple[Any, ...]) -> ConfigurationError:
+        """Return the error for a transaction that would write elsewhere."""
+        table, ours = self._store.tables.message.fullname, _shown(self._ours)
+        return ConfigurationError(
+            f"within= is a transaction of another database: the table {table} of this queue is in {ours}, and the "
+            f"transaction would write to {_shown(next(iter(theirs), None))}; give one of the queue's own database, or "
+            "open the queue there"
+        )
+
+
+def _shown(identity: Any) -> str:
+    """Return an identity for people: it begins with a name."""
+    if identity is None:
+        return "a database without such a table"
+    name, *others = identity
+    return f"{name} ({', '.join(map(str, others))})" if others else str(name)

@@ -1,0 +1,2 @@
+-- Ask which database this is, told from all others on whatever servers.
+PRAGMA database_list
