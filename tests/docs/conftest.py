@@ -28,10 +28,11 @@ def database_address(postgresql_url: str) -> Iterator[str]:
 def mariadb_address(mariadb_url: str) -> Iterator[str]:
     """The address of an empty database of MariaDB for one page: user@host:port/name."""
     name, url = f"docs_{uuid.uuid4().hex[:12]}", make_url(mariadb_url)
-    with closing(pymysql.connect(host=url.host, port=url.port or 3306, user=url.username)) as connection:
+    place = {"host": url.host, "port": url.port or 3306, "user": url.username, "password": url.password or ""}
+    with closing(pymysql.connect(**place)) as connection:
         cursor = connection.cursor()
         cursor.execute(f"CREATE DATABASE {name}")
-        yield f"{url.username}@{url.host}:{url.port}/{name}"
+        yield url.set(database=name).render_as_string(hide_password=False).partition("://")[2]
         cursor.execute(f"DROP DATABASE {name}")
 
 

@@ -31,13 +31,13 @@ ON_MSSQL = ["mssql"] if given_url("mssql") else []
 
 @pytest.fixture(scope="session")
 def postgresql_url(request: pytest.FixtureRequest) -> Iterator[str]:
-    """A PostgreSQL for the session: `postgresql://duerow@127.0.0.1:PORT/duerow`."""
+    """A PostgreSQL for the session: `postgresql://duerow:PASSWORD@127.0.0.1:PORT/duerow`."""
     yield from provide("postgresql", postgresql.running, request.config, postgresql.server_version)
 
 
 @pytest.fixture(scope="session")
 def mariadb_url(request: pytest.FixtureRequest) -> Iterator[str]:
-    """A MariaDB for the session: `mysql://root@127.0.0.1:PORT/duerow`."""
+    """A MariaDB for the session: `mysql://root:PASSWORD@127.0.0.1:PORT/duerow`."""
     yield from provide("mariadb", mariadb.running, request.config, mariadb.server_version)
 
 

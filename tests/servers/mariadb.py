@@ -22,9 +22,11 @@ from tests.servers.process import (
     cache_folder,
     free_port,
     given_url,
+    new_password,
     run,
     serving,
     workspace,
+    write_secret,
 )
 
 USER, DATABASE = "root", "duerow"
@@ -60,7 +62,7 @@ class Installation:
 
 @contextmanager
 def running(durable: bool = False) -> Iterator[str]:
-    """A server's URL, `mysql://root@127.0.0.1:PORT/duerow`, for as long as the block runs.
+    """A server's URL, `mysql://root:PASSWORD@127.0.0.1:PORT/duerow`, for as long as the block runs.
 
     Args:
         durable: Write each commit to the disk, as in production.
@@ -71,15 +73,18 @@ def running(durable: bool = False) -> Iterator[str]:
     owner = account("mysql", "nobody")
     with workspace("mariadb", owner) as home:
         mariadb = installed() or unpacked()
-        data, port = home / "data", free_port()
+        data, port, password = home / "data", free_port(), new_password()
         base = f"--basedir={mariadb.root / 'usr'}"
         # Two that are made at once would meet in the machine's folder of temporary files.
         environment = {**mariadb.environment, "TMPDIR": str(home)}
         run(owner, [mariadb.installer, "--no-defaults", base, f"--datadir={data}", *INSTALL], environment)
         settings = [*SETTINGS, *([] if durable else FORGETFUL)]
-        server = [mariadb.server, "--no-defaults", base, f"--datadir={data}", f"--port={port}", *settings]
-        url = f"mysql://{USER}@127.0.0.1:{port}/{DATABASE}"
-        with serving(server, home, lambda: create_database(port), owner, env=environment):
+        # It runs before the first connection is taken, so that there is no time without a password.
+        first = write_secret(home / "first.sql", FIRST.format(password=password), owner)
+        place = [f"--datadir={data}", f"--port={port}", f"--init-file={first}"]
+        server = [mariadb.server, "--no-defaults", base, *place, *settings]
+        url = f"mysql://{USER}:{password}@127.0.0.1:{port}/{DATABASE}"
+        with serving(server, home, lambda: create_database(port, password), owner, env=environment):
             yield url
 
 
@@ -91,6 +96,11 @@ SETTINGS = [
     "--skip-name-resolve",
     "--character-set-server=utf8mb4",
 ]
+FIRST = """\
+DELETE FROM mysql.global_priv WHERE User = '' OR User = 'root' AND Host <> '127.0.0.1';
+FLUSH PRIVILEGES;
+ALTER USER 'root'@'127.0.0.1' IDENTIFIED BY '{password}';
+"""
 FORGETFUL = ["--innodb-flush-log-at-trx-commit=0", "--innodb-flush-method=nosync", "--skip-innodb-doublewrite"]
 """Nothing is waited for that only a power cut would show."""
 
@@ -151,9 +161,9 @@ def apt(cache: Path, *words: str) -> str:
     return done.stdout
 
 
-def create_database(port: int) -> None:
+def create_database(port: int, password: str) -> None:
     """Create the database; fails until the server answers."""
-    connection = pymysql.connect(host="127.0.0.1", port=port, user=USER, connect_timeout=5)
+    connection = pymysql.connect(host="127.0.0.1", port=port, user=USER, password=password, connect_timeout=5)
     with connection, connection.cursor() as cursor:
         cursor.execute(f"CREATE DATABASE {DATABASE} CHARACTER SET utf8mb4")
 

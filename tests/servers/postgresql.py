@@ -11,7 +11,18 @@ from pathlib import Path
 
 import psycopg
 
-from tests.servers.process import ServerUnavailable, account, free_port, given_url, may_run, run, serving, workspace
+from tests.servers.process import (
+    ServerUnavailable,
+    account,
+    free_port,
+    given_url,
+    may_run,
+    new_password,
+    run,
+    serving,
+    workspace,
+    write_secret,
+)
 
 OLDEST = 15
 USER = DATABASE = "duerow"
@@ -24,7 +35,7 @@ FORGETFUL = ["-c", "fsync=off", "-c", "full_page_writes=off"]
 
 @contextmanager
 def running(durable: bool = False) -> Iterator[str]:
-    """A server's URL, `postgresql://duerow@127.0.0.1:PORT/duerow`, for as long as the block runs.
+    """A server's URL, `postgresql://duerow:PASSWORD@127.0.0.1:PORT/duerow`, for as long as the block runs.
 
     Args:
         durable: Keep fsync and full_page_writes on, as in production; synchronous_commit always is.
@@ -58,13 +69,15 @@ def _cluster() -> Iterator[tuple[list[str | Path], Path, str | None, str]]:
     owner = account(*OWNERS)
     with workspace("postgresql", owner) as home:
         binaries = installed(owner) or shipped(owner, home)
-        data, port = home / "data", free_port()
-        run(owner, [binaries / "initdb", "-D", data, "-U", USER, "-E", "UTF8", *INITDB])
-        url = f"postgresql://{USER}@127.0.0.1:{port}/{DATABASE}"
+        data, port, password = home / "data", free_port(), new_password()
+        said = write_secret(home / "password", password, owner)
+        run(owner, [binaries / "initdb", "-D", data, "-U", USER, "-E", "UTF8", "--pwfile", said, *INITDB])
+        url = f"postgresql://{USER}:{password}@127.0.0.1:{port}/{DATABASE}"
         yield [binaries / "postgres", "-D", data, "-p", str(port), *SETTINGS], home, owner, url
 
 
-INITDB = ["--locale=C", "--auth=trust", "--no-sync"]
+# The cheapest way to check a password that is drawn by lot: tests open many connections.
+INITDB = ["--locale=C", "--auth=md5", "--no-sync"]
 SETTINGS = ["-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=", "-c", "max_connections=200"]
 
 

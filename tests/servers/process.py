@@ -3,9 +3,11 @@
 import os
 import pwd
 import re
+import secrets
 import shutil
 import signal
 import socket
+import stat
 import subprocess
 import tempfile
 import time
@@ -39,10 +41,35 @@ def account(*names: str) -> str | None:
 
 
 def cache_folder() -> Path:
-    """Where fetched servers are kept; root's is open to the users that it runs them as."""
-    if os.geteuid() == 0:
-        return Path("/var/cache/duerow")
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "duerow"
+    """Where fetched servers are kept, which are run later; root's is open to the users that it runs them as.
+
+    Raises:
+        ServerUnavailable: somebody else could put a program there.
+    """
+    folder = Path("/var/cache/duerow")
+    if os.geteuid() != 0:
+        folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "duerow"
+    folder.mkdir(mode=0o755, parents=True, exist_ok=True)
+    found = folder.lstat()
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o022:
+        raise ServerUnavailable(
+            f"{folder} belongs to another user, or others can write to it; programs are run from there: remove it"
+        )
+    return folder
+
+
+def new_password() -> str:
+    """A password for one server: other users of the machine reach its port as well."""
+    return secrets.token_hex(16)
+
+
+def write_secret(path: Path, text: str, owner: str | None) -> Path:
+    """Write a file that nobody but `owner`, or the current user, can read."""
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as secret:
+        secret.write(text)
+    if owner:
+        shutil.chown(path, owner)
+    return path
 
 
 def free_port() -> int:

@@ -9,11 +9,21 @@ from pathlib import Path
 
 import psycopg
 import pymongo
+import pymysql
 import pytest
 import sqlalchemy
 
 from tests.servers import mariadb, mongodb, postgresql
-from tests.servers.process import ServerUnavailable, account, given_url, serving, sweep, workspace
+from tests.servers.process import (
+    ServerUnavailable,
+    account,
+    cache_folder,
+    given_url,
+    serving,
+    sweep,
+    workspace,
+    write_secret,
+)
 
 here_only = pytest.mark.skipif(given_url("postgresql") is not None, reason="the PostgreSQL in use is the caller's own")
 
@@ -110,3 +120,33 @@ def test_as_root_a_server_runs_as_another_user() -> None:
     assert account("nobody") == "nobody"
     with pytest.raises(ServerUnavailable, match="no user named"):
         account("nobody-of-that-name")
+
+
+@here_only
+def test_nobody_gets_into_a_postgresql_of_the_tests_without_its_password(postgresql_url: str) -> None:
+    url = sqlalchemy.make_url(postgresql_url)
+    assert len(url.password or "") == 32
+    for odd in (url._replace(password=None), url.set(password="duerow"), url.set(username="postgres")):
+        with pytest.raises(psycopg.OperationalError, match="password"):
+            psycopg.connect(odd.render_as_string(hide_password=False))
+
+
+@pytest.mark.skipif(given_url("mariadb") is not None, reason="the MariaDB in use is the caller's own")
+def test_nobody_gets_into_a_mariadb_of_the_tests_without_its_password(mariadb_url: str) -> None:
+    url = sqlalchemy.make_url(mariadb_url)
+    for user, password in (("root", ""), ("root", "root"), ("", ""), ("mysql", "")):
+        with pytest.raises(pymysql.OperationalError, match="Access denied"):
+            pymysql.connect(host=url.host, port=url.port or 3306, user=user, password=password)
+
+
+def test_the_cache_is_no_folder_in_which_others_could_put_programs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: os.getuid() + 1)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    with pytest.raises(ServerUnavailable, match="belongs to another user"):
+        cache_folder()
+
+
+def test_a_secret_is_written_where_only_its_owner_can_read_it(tmp_path: Path) -> None:
+    assert write_secret(tmp_path / "password", "x", None).stat().st_mode & 0o077 == 0

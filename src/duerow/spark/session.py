@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -73,6 +75,13 @@ def _prepare_environment() -> None:
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
 
 
+def _new_folder(what: str) -> str:
+    """Return a folder of this process alone, which nobody else could have made before: its name is drawn by lot."""
+    folder = tempfile.mkdtemp(prefix=f"duerow-{what}-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
 def _settings(cores: int | None) -> dict[str, str]:
     tasks = str(cores or os.cpu_count() or 1)
     return {
@@ -87,5 +96,5 @@ def _settings(cores: int | None) -> dict[str, str]:
         "spark.sql.shuffle.partitions": tasks,
         "spark.sql.execution.arrow.pyspark.enabled": "true",
         "spark.sql.session.timeZone": "UTC",
-        "spark.sql.warehouse.dir": str(Path(tempfile.gettempdir(), "duerow-warehouse")),
+        "spark.sql.warehouse.dir": _new_folder("warehouse"),
     }

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import psycopg
 import pytest
 from psycopg import sql
+from sqlalchemy import make_url
 
 from duerow.errors import ConfigurationError
 from duerow.testing.conformance.fixtures import Place
@@ -15,9 +16,10 @@ from duerow.testing.faces import Face
 def humble(postgresql_url: str, superuser: psycopg.Connection) -> Iterator[str]:
     """The URL of a role without any rights to create."""
     superuser.execute("DROP ROLE IF EXISTS humble")
-    superuser.execute("CREATE ROLE humble LOGIN")
+    url = make_url(postgresql_url)
+    superuser.execute(f"CREATE ROLE humble LOGIN PASSWORD '{url.password or ''}'")  # type: ignore[arg-type]
     superuser.execute("REVOKE CREATE ON SCHEMA public FROM PUBLIC")
-    yield postgresql_url.replace("//duerow@", "//humble@")
+    yield url.set(username="humble").render_as_string(hide_password=False)
     superuser.execute("DROP OWNED BY humble")
     superuser.execute("DROP ROLE humble")
 
