@@ -35,6 +35,7 @@ from duerow.errors import (
     NotSupported,
     StoreUnavailable,
 )
+from duerow.handled import Handled
 from duerow.history import keeping
 from duerow.message import (
     Draft,
@@ -111,7 +112,7 @@ class Reservation(core.Reservation[P], Generic[P], frozen=True, gc=False):
         await self.queue.move(self, to, payload, within=within, **options)
 
 
-class Queue(Looking[P], Recalling[P], Operating, Defining, Lending, Kinds):
+class Queue(Looking[P], Recalling[P], Operating, Defining, Lending, Kinds, Handled):
     """A named line of messages; made by `Database.queue`. `Queue[Order]` is one whose payloads are declared `Order`s.
 
     Attributes:

@@ -57,8 +57,12 @@ class PipelineWorker:
             with stopped_in_loop_by(taken, self.stop):
                 await self._run(until)
         finally:
-            self._workers = {}
             self._stops, self._loop = 0, None
+
+    @property
+    def unknown(self) -> Mapping[str, Mapping[str, int]]:
+        """How many messages its workers leave since they do not know their kinds, by queue and kind."""
+        return {queue: kinds for worker in self._workers.values() for queue, kinds in worker.unknown.items()}
 
     def stop(self) -> None:
         """Ask all its workers to stop, and return at once; asked again, they wait for no handler.

@@ -23,6 +23,12 @@ Url = Annotated[
         "--db", envvar="DUEROW_URL", metavar="URL", help="The database, such as sqlite:///app.db or postgresql://…"
     ),
 ]
+MaybeUrl = Annotated[
+    str | None,
+    typer.Option(
+        "--db", envvar="DUEROW_URL", metavar="URL", help="The database, such as sqlite:///app.db or postgresql://…"
+    ),
+]
 Prefix = Annotated[str, typer.Option(metavar="NAME", help="What the names of duerow's tables begin with.")]
 Schema = Annotated[str | None, typer.Option(metavar="NAME", help="The database schema that holds them.")]
 Create = Annotated[bool, typer.Option("--create", help="Also a queue that the database knows nothing of yet.")]

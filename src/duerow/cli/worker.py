@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib
 import logging
 import os
 import sys
 import traceback
-from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from functools import partial
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, NamedTuple
 
 import msgspec
 import typer
 from rich.console import Console
 from rich.logging import RichHandler
 
-from duerow.cli.options import PREFIX, AsJson, Prefix, Schema, Url, connected, span
+from duerow import aio
+from duerow.cli.options import PREFIX, AsJson, MaybeUrl, Prefix, Schema, connected, encryption, span
 from duerow.cli.output import harmless_json, printable
+from duerow.cli.workers import Until, application, handle_of, like, run_all, worker_of
 from duerow.errors import ConfigurationError
-from duerow.sync.database import Database
 from duerow.sync.directory import nearest
-from duerow.sync.worker import Worker
-from duerow.working.signals import signals_of_thread, stopped_by
+from duerow.working.shift import is_async
 
 LEFT: Final = 3
 """The exit code when a run has ended and left messages of kinds that it does not know."""
@@ -33,18 +32,27 @@ LOG: Final = logging.getLogger("duerow.worker")
 
 
 def work(
-    url: Url,
-    handler: Annotated[
-        str, typer.Argument(metavar="MODULE:FUNCTION", help="Called with each message; found from this folder as well.")
+    what: Annotated[
+        str,
+        typer.Argument(
+            metavar="MODULE:NAME",
+            help="A queue with a handler, a worker, or what has several; or a function, called with each message of "
+            "the queues. Found from this folder as well.",
+        ),
     ],
-    queues: Annotated[list[str], typer.Argument(metavar="QUEUE...", help="The queues to work on.")],
-    concurrency: Annotated[int, typer.Option(min=1, help="Handlers that run at once on each queue.")] = 1,
-    batch: Annotated[int, typer.Option(min=1, help="Messages in one claim and in one settlement.")] = 100,
+    queues: Annotated[
+        list[str] | None, typer.Argument(metavar="QUEUE...", help="The queues to work on, if NAME is a function.")
+    ] = None,
+    url: MaybeUrl = None,
+    concurrency: Annotated[
+        int | None, typer.Option(min=1, help="Handlers that run at once on each queue. Default: 1.")
+    ] = None,
+    batch: Annotated[
+        int | None, typer.Option(min=1, help="Messages in one claim and in one settlement. Default: 100.")
+    ] = None,
     lease: Annotated[
         float | None,
-        typer.Option(
-            min=0.001, help="Seconds that a claim lasts unless it is extended. Default: as declared, else 60."
-        ),
+        typer.Option(min=0.001, help="Seconds that a claim lasts unless it is extended. Default: the queue's."),
     ] = None,
     heartbeat: Annotated[
         float | None,
@@ -54,7 +62,7 @@ def work(
     ] = None,
     payload: Annotated[
         str | None,
-        typer.Option(metavar="MODULE:TYPE", help="The declared type of their payloads. Default: JSON and bytes."),
+        typer.Option(metavar="MODULE:TYPE", help="The declared type of their payloads. Default: the queue's."),
     ] = None,
     timeout: Annotated[float | None, typer.Option(min=0.001, help="Seconds that a handler may take.")] = None,
     until: Annotated[
@@ -66,51 +74,112 @@ def work(
     as_json: AsJson = False,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log each message that is done as well.")] = False,
 ) -> None:
-    """Hand the messages of queues to a function until SIGTERM or Ctrl-C; log what happens on standard error."""
+    """Work on queues until SIGTERM or Ctrl-C; log what happens on standard error."""
     log_to_stderr(as_json, verbose)
-    function = find_function(handler)
+    found = find_named(what, "function" if queues else "queue, worker or function", "shop.mail:mail")
+    spans = {"lease": lease, "heartbeat": heartbeat, "timeout": timeout}
+    options: dict[str, Any] = {
+        "concurrency": concurrency,
+        "batch": batch,
+        **{name: None if seconds is None else span(f"--{name}", seconds) for name, seconds in spans.items()},
+    }
+    options = {name: option for name, option in options.items() if option is not None}
     declared = None if payload is None else find_type(payload)
-    most = None if timeout is None else span("--timeout", timeout)
-    with connected(url, prefix, schema) as database:
-        _tell_unknown(database, queues)
-        workers = [
-            Worker(
-                database.as_defined(name, payload=declared),
-                function,
-                lease=None if lease is None else span("--lease", lease),
-                heartbeat=None if heartbeat is None else span("--heartbeat", heartbeat),
-                batch=batch,
-                concurrency=concurrency,
-                timeout=most,
-            )
-            for name in dict.fromkeys(queues)
-        ]
-        with stopped_by(signals_of_thread(None), partial(_stop, workers)):
-            _run_all(workers, until)
-    if until is not None and any(worker.unknown for worker in workers):
-        raise typer.Exit(LEFT)  # which kinds, and of which queues, is in the log
+    if not queues:
+        if declared is not None:
+            raise ConfigurationError(f"--payload goes with a function and its queues; say it where {what} is made")
+        asyncio.run(_run_application(found, what, options, until))
+        return
+    if not callable(found) or isinstance(found, type):
+        raise ConfigurationError(f"{what} is {found!r:.80}, which is no function: leave the queues out, or name one")
+    if url is None:
+        raise ConfigurationError("say in which database the queues are: --db URL, or DUEROW_URL in the environment")
+    place = _Place(url, prefix, schema)
+    asyncio.run(
+        _run_function(place, found, what.partition(":")[0], list(dict.fromkeys(queues)), declared, options, until)
+    )
 
 
-def _tell_unknown(database: Database, queues: Sequence[str]) -> None:
+class _Place(NamedTuple):
+    """Which database, and which tables of it."""
+
+    url: str
+    prefix: str
+    schema: str | None
+
+
+async def _run_application(found: Any, what: str, options: Mapping[str, Any], until: Until) -> None:
+    _told(await _worked(await application(found, what, options), until), until)
+
+
+async def _run_function(
+    place: _Place,
+    function: Callable[..., Any],
+    module: str,
+    queues: Sequence[str],
+    payload: type[Any] | None,
+    options: Mapping[str, Any],
+    until: Until,
+) -> None:
+    """Have a function handle the messages of queues, by the handles that its module has of them if it has any."""
+    handles = {name: handle_of(module, name) for name in queues}
+    unseen = [name for name, handle in handles.items() if handle is None]
+    if is_async(function):
+        async with await aio.connect(
+            place.url, prefix=place.prefix, schema=place.schema, encryption=encryption()
+        ) as awaited:
+            made = {
+                name: await awaited.as_defined(name, payload=payload)
+                if handle is None
+                else like(handle, awaited, payload)
+                for name, handle in handles.items()
+            }
+            strange = [name for name in queues if not await awaited.knows_queue(name)]
+            _tell_unknown(strange, await awaited.known_queues() if strange else ())
+            _tell_defaults(unseen, [one.name for one in await awaited.definitions() if one.definition], module)
+            left = await _worked([worker_of(queue, function, options) for queue in made.values()], until)
+    else:
+        with connected(*place) as database:
+            both = {
+                name: database.as_defined(name, payload=payload) if handle is None else like(handle, database, payload)
+                for name, handle in handles.items()
+            }
+            strange = [name for name in queues if not database.knows_queue(name)]
+            _tell_unknown(strange, database.known_queues() if strange else ())
+            _tell_defaults(unseen, [one.name for one in database.definitions() if one.definition], module)
+            left = await _worked([worker_of(queue, function, options) for queue in both.values()], until)
+    _told(left, until)
+
+
+def _tell_unknown(strange: Sequence[str], known: Sequence[str]) -> None:
     """Log which of the queues the database knows nothing of: a worker may be there first, or a name is mistyped."""
-    for name in dict.fromkeys(queues):
-        if not database.knows_queue(name):
-            meant = nearest(name, database.known_queues())
-            hint = f"; did you mean {meant!r}?" if meant else ""
-            LOG.warning("the database knows no queue %r yet, and this worker waits for its first message%s", name, hint)
+    for name in strange:
+        meant = nearest(name, known)
+        hint = f"; did you mean {meant!r}?" if meant else ""
+        LOG.warning("the database knows no queue %r yet, and this worker waits for its first message%s", name, hint)
 
 
-def find_function(name: str) -> Callable[..., Any]:
-    """Return the function for MODULE:FUNCTION, from this folder or from what is installed.
+def _tell_defaults(unseen: Sequence[str], declared: Sequence[str], module: str) -> None:
+    """Log which queues are worked on by the defaults, since nobody says anything else."""
+    for name in sorted(set(unseen) - set(declared)):
+        LOG.warning(
+            "queue %s is worked on with the default retry policy and without dead letters: neither module %s nor the "
+            "database says otherwise. If the program does elsewhere, name its queue, duerow worker MODULE:QUEUE, or "
+            "call its declare()",
+            name,
+            module,
+        )
 
-    Raises:
-        ConfigurationError: there is no such module or function.
-    """
-    found = find_named(name, "function", "shop.orders:ship")
-    if not callable(found):
-        raise ConfigurationError(f"{name} is {found!r:.80}, which cannot be called")
-    function: Callable[..., Any] = found
-    return function
+
+async def _worked(workers: Sequence[Any], until: Until) -> bool:
+    """Run workers; return whether they left messages of kinds that they do not know."""
+    await run_all(workers, until)
+    return any(worker.unknown for worker in workers)
+
+
+def _told(left: bool, until: Until) -> None:
+    if left and until is not None:
+        raise typer.Exit(LEFT)  # which kinds, and of which queues, is in the log
 
 
 def find_type(name: str) -> type[Any]:
@@ -160,22 +229,6 @@ def _broken(module: str, error: Exception) -> ConfigurationError:
     if isinstance(error, SyntaxError) and error.filename:
         where = f"{error.filename}, line {error.lineno}"
     return ConfigurationError(f"module {module!r} cannot be imported, {type(error).__name__}: {error} ({where})")
-
-
-def _run_all(workers: Sequence[Worker], until: Literal["idle", "empty"] | None) -> None:
-    """Run each worker in a thread of its own; if one fails, stop the others and raise its error."""
-    with ThreadPoolExecutor(len(workers), "duerow") as threads:
-        running = [threads.submit(worker.run, until) for worker in workers]
-        wait(running, return_when=FIRST_EXCEPTION)
-        if any(future.done() and future.exception() for future in running):
-            _stop(workers)
-    for future in running:
-        future.result()
-
-
-def _stop(workers: Sequence[Worker]) -> None:
-    for worker in workers:
-        worker.stop()
 
 
 def log_to_stderr(as_json: bool, verbose: bool) -> None:

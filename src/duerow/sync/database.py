@@ -90,6 +90,7 @@ class Database(Charting, Directory, Publishing):
         connections: the way to its server.
         encryption: encrypts and decrypts payloads; None: they are written in clear text.
         meter: counts what this handle does, for `stats`.
+        handled: its queues that were given a handler, in that order.
     """
 
     def __init__(
@@ -106,6 +107,7 @@ class Database(Charting, Directory, Publishing):
         self._payloads = Payloads(sealing=self.encryption)
         self._dead_letters: dict[str, str] = {}
         self.meter = Meter(self.host_time)
+        self.handled: dict[int, Queue[Any]] = {}
 
     @overload
     def queue(
