@@ -8,6 +8,13 @@ from typing import Protocol
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
 
+FIRST = datetime(1, 1, 2, tzinfo=UTC)
+LAST = datetime(9999, 12, 30, tzinfo=UTC)
+"""What stands for stored moments before and after all that Python has; a day within, for every time zone to tell them.
+
+No message is pushed with either: due times lie between the years 1970 and 9999.
+"""
+
 
 class Clock(Protocol):
     """Anything that tells the time as an aware UTC datetime."""

@@ -28,8 +28,14 @@ SEAL: Final = "encrypted"
 """The member of an encrypted payload's JSON that holds the name of its key, and what is encrypted with it."""
 
 MAX_DEPTH: Final = 64
+DEEPEST_READ: Final = 2 * MAX_DEPTH
+"""How deep JSON may be nested when it is read back: the message of a whole set holds the payloads of its parts."""
+
 MAX_PAYLOAD_BYTES: Final = 1 << 20
 MAX_HEADERS_BYTES: Final = 64 << 10
+
+LONGEST_SHOWN: Final = 10_000
+"""Characters that are shown of text that should have been a failure, and is none."""
 
 _LEAST_INTEGER, _MOST_INTEGER = -(1 << 63), (1 << 63) - 1
 _PLAIN = frozenset({str, bool, type(None)})
@@ -47,6 +53,10 @@ class Encoded(msgspec.Struct, frozen=True, gc=False):
     text: str
 
 
+UNREADABLE: Final = (msgspec.DecodeError, UnicodeError, RecursionError, TypeError)
+"""What decoders raise for text, or something else, that is not of our making."""
+
+_CONTAINERS = frozenset({dict, list})
 _QUICK = frozenset({str, bool, int, float, bytes, type(None), Encoded})
 
 
@@ -92,20 +102,57 @@ def decode(kind: str, text: str) -> Any:
     if kind not in (JSON, BYTES):
         if kind.endswith(SEALED):
             raise key_missing(text)
-        raise CodecError(f"payload of unknown kind {kind!r}: this consumer knows {JSON!r} and {BYTES!r}")
+        raise CodecError(f"payload of unknown kind {kind!r:.80}: this consumer knows {JSON!r} and {BYTES!r}")
+    value = decode_json(text, "payload")
+    if kind == JSON:
+        return value
+    try:
+        return base64.b64decode(value, validate=True)
+    except (binascii.Error, ValueError, TypeError) as error:
+        raise CodecError(f"payload cannot be read back as {kind}: {error}") from error
+
+
+def decode_json(text: str, what: str) -> Any:
+    """Return what JSON text says; raise CodecError if it is none, or nested deeper than anything that `encode` writes.
+
+    How deep a decoder can go depends on who called it, so text that is too deep is refused whether it could or not.
+    """
     try:
         value = _decode(text)
-        return base64.b64decode(value, validate=True) if kind == BYTES else value
-    except (msgspec.DecodeError, binascii.Error, ValueError, TypeError) as error:
-        raise CodecError(f"payload cannot be read back as {kind}: {error}") from error
+    except RecursionError:
+        raise CodecError(f"{what} cannot be read back: it is nested more than {DEEPEST_READ} deep") from None
+    except UNREADABLE as error:
+        raise CodecError(f"{what} cannot be read back as JSON: {error}") from error
+    # To count brackets costs next to nothing, and a text this deep has as many of both kinds.
+    if len(text) > 2 * DEEPEST_READ and (
+        type(text) is not str or text.count("[") + text.count("{") > DEEPEST_READ
+    ):
+        _refuse_deep(value, what)
+    return value
+
+
+def _refuse_deep(value: Any, what: str) -> None:
+    """Raise CodecError for a value nested deeper than DEEPEST_READ; looked at level by level, without recursion."""
+    level = [value] if type(value) in _CONTAINERS else []
+    for _ in range(DEEPEST_READ):
+        if not level:
+            return
+        level = [
+            member
+            for container in level
+            for member in (container.values() if type(container) is dict else container)
+            if type(member) in _CONTAINERS
+        ]
+    if level:
+        raise CodecError(f"{what} cannot be read back: it is nested more than {DEEPEST_READ} deep")
 
 
 def key_missing(text: str) -> CodecError:
     """Return the error for an encrypted payload that nobody here has a key for."""
     try:
         return KeyMissing(str(_decode(text)[SEAL]["key"]))
-    except (msgspec.DecodeError, LookupError, TypeError):
-        return CodecError(f"payload is called encrypted, but names no key: {text:.80}")
+    except (*UNREADABLE, LookupError):
+        return CodecError(f"payload is called encrypted, but names no key: {str(text):.80}")
 
 
 def encode_headers(headers: Mapping[str, Scalar] | None, limited: bool = True) -> str | None:
@@ -130,12 +177,9 @@ def decode_headers(text: str | None) -> dict[str, Scalar]:
     """Return the headers that `encode_headers` was given."""
     if text is None:
         return {}
-    try:
-        headers = _decode(text)
-    except msgspec.DecodeError as error:
-        raise CodecError(f"headers cannot be read back: {error}") from error
+    headers = decode_json(text, "headers")
     if not isinstance(headers, dict):
-        raise CodecError(f"headers cannot be read back: {text:.80} is no JSON object")
+        raise CodecError(f"headers cannot be read back: {str(text):.80} is no JSON object")
     return headers
 
 
@@ -151,8 +195,8 @@ def decode_failure(text: str | None) -> Failure | None:
         return None
     try:
         return _decode_failure(text)
-    except msgspec.DecodeError:
-        return Failure("unknown", text)
+    except UNREADABLE:
+        return Failure("unknown", str(text)[:LONGEST_SHOWN])
 
 
 def merge_patch(target: Any, patch: Any) -> Any:

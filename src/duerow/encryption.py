@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import msgspec
 
-from duerow.codec import SEAL, SEALED, Encoded, key_missing
+from duerow.codec import SEAL, SEALED, UNREADABLE, Encoded, key_missing
 from duerow.errors import CodecError, ConfigurationError
 from duerow.message import check_queue_name
 
@@ -108,7 +108,7 @@ class Encryption:
         """
         try:
             seal = _decode_sealed(text).encrypted
-        except msgspec.DecodeError as error:
+        except UNREADABLE as error:
             raise CodecError(f"payload is called encrypted, but is not: {error}") from error
         lock = self._locks.get(seal.key)
         if lock is None:

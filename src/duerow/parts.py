@@ -91,7 +91,7 @@ def as_message(text: str | bytes, decode: Decode) -> Message:
     """
     try:
         part = _decode(text)
-    except msgspec.DecodeError as error:
+    except codec.UNREADABLE as error:
         raise CodecError(f"a part of a set cannot be read back: {error}") from error
     return Message(
         part.id,

@@ -29,7 +29,8 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
 class Record(msgspec.Struct, frozen=True, gc=False):
     """A message as it is kept, with payload, headers and last error as JSON text; fields as in `Message`.
 
-    The due time of one that waits behind others of its group is its own.
+    The due time of one that waits behind others of its group is its own. `damage` says what is stored that no version
+    of duerow wrote, and has been left out or brought into bounds here; None: nothing.
     """
 
     id: int
@@ -50,6 +51,7 @@ class Record(msgspec.Struct, frozen=True, gc=False):
     created_at: datetime
     last_attempt_at: datetime | None
     last_error: str | None
+    damage: str | None = None
 
 
 class GivenUp(msgspec.Struct, frozen=True, gc=False):

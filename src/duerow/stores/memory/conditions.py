@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
+from duerow.codec import UNREADABLE
 from duerow.store import Past, Record
 from duerow.where import PAST_JSON, Compare, Condition, Every, In, IsNull, Like, Not, Operator, Path, Some, Value
 
@@ -57,14 +58,14 @@ def _document(text: str | None) -> Any:
         return _MISSING
     try:
         return _decode(text)
-    except msgspec.DecodeError:
+    except UNREADABLE:
         return _foreign(text)
 
 
 def _foreign(text: str) -> Any:
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return _MISSING
 
 

@@ -211,15 +211,17 @@ def shadow(field: str, text: str | None) -> dict[str, Any]:
     if text is None:
         return {}
     try:
-        value = read_json(text)
-    except ValueError:
+        shown = _shown(read_json(text))
+    except (ValueError, RecursionError):
         return {}
-    shown = _shown(value)
     return {} if shown is None else {SHADOWS[field]: shown}
 
 
 def read_json(text: str) -> Any:
-    """Return what JSON text says, also one with numbers that no float can hold; ValueError if it is none."""
+    """Return what JSON text says, also one with numbers that no float can hold.
+
+    ValueError if it is none, RecursionError if it is nested deeper than can be read.
+    """
     try:
         return _decode(text)
     except msgspec.DecodeError:

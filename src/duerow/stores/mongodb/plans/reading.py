@@ -345,7 +345,7 @@ def _at(found: dict[str, Any], path: Path) -> Any:
     text = found.get(root)
     try:
         value = None if text is None else read_json(text)
-    except ValueError:
+    except (ValueError, TypeError, RecursionError):
         return None
     for name in names:
         value = value.get(name) if isinstance(value, dict) else None

@@ -15,6 +15,7 @@ from sqlalchemy.schema import ExecutableDDLElement
 from sqlalchemy.sql.base import Executable
 from sqlalchemy.types import TypeEngine, UserDefinedType
 
+from duerow.codec import UNREADABLE
 from duerow.errors import Conflict, DuerowError
 from duerow.store import Capabilities, IndexKind, Record
 from duerow.stores.sql.caller import Callers
@@ -26,10 +27,10 @@ def const(value: int | str) -> ColumnElement[Any]:
 
 
 def decode_json(text: str) -> Any:
-    """Return what a JSON text says; one that is not of our making, with numbers that none can hold, as it is."""
+    """Return what a JSON text says; one that is not of our making, too deep or with numbers beyond all, as it is."""
     try:
         return msgspec.json.decode(text)
-    except msgspec.DecodeError:
+    except UNREADABLE:
         return text
 
 

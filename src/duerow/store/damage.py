@@ -1,0 +1,139 @@
+"""Stored messages that hold what no version of duerow wrote: told from sound ones, and mended so that they can be shown.
+
+A database lets anybody write anything: moments beyond all years, text that is none, a number where a name should be.
+Such a message is read all the same, and says what is wrong with it, so that it can be buried, seen and removed while
+the others go on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, Final, NamedTuple, get_args
+
+import msgspec
+
+from duerow.clock import FIRST, LAST
+from duerow.message import PRIORITIES, Status
+from duerow.store.turns import Record
+
+UNFIT: Final = (TypeError, ValueError, OverflowError, AttributeError)
+"""What is raised where a value is not of the type, or beyond the bounds, that it always has."""
+
+
+class Garbled(str):
+    """Text that is not UTF-8, with its odd bytes shown as escapes."""
+
+
+class _Field(NamedTuple):
+    """What a field of a message holds, and what stands for it where that cannot be shown."""
+
+    type: type
+    optional: bool
+    instead: Any
+
+
+_FIELDS: Final = {
+    "id": _Field(int, False, 0),
+    "queue": _Field(str, False, ""),
+    "payload": _Field(str, False, ""),
+    "kind": _Field(str, False, ""),
+    "key": _Field(str, True, None),
+    "headers": _Field(str, True, None),
+    "group": _Field(str, True, None),
+    "priority": _Field(int, False, 0),
+    "status": _Field(str, False, ""),
+    "due_at": _Field(datetime, True, None),
+    "first_due_at": _Field(datetime, False, FIRST),
+    "attempts": _Field(int, False, 0),
+    "token": _Field(int, False, 0),
+    "leased_by": _Field(str, True, None),
+    "leased_until": _Field(datetime, True, None),
+    "created_at": _Field(datetime, False, FIRST),
+    "last_attempt_at": _Field(datetime, True, None),
+    "last_error": _Field(str, True, None),
+}
+_RECORD: Final = tuple(_FIELDS)
+_STATUSES: Final = frozenset(get_args(Status))
+_SHOWN: Final = ("payload", "kind", "status", "leased_by", "last_error")
+"""Fields that are shown to people as what text can be made of them."""
+
+
+class Shapes:
+    """Rows of which each value is of a type that its column may have; a shape that was found sound is known again."""
+
+    def __init__(self, *allowed: frozenset[type]) -> None:
+        self._allowed = allowed
+        self._sound: set[tuple[type, ...]] = set()
+
+    def fit(self, row: Sequence[Any]) -> bool:
+        """Return whether a row is of a sound shape."""
+        shape = tuple(map(type, row))
+        if shape in self._sound:
+            return True
+        if all(map(_is_in, shape, self._allowed)):
+            self._sound.add(shape)
+            return True
+        return False
+
+
+def _is_in(one: type, allowed: frozenset[type]) -> bool:
+    return one in allowed
+
+
+def _allowed(field: _Field) -> frozenset[type]:
+    return frozenset((field.type, type(None)) if field.optional else (field.type,))
+
+
+_SOUND: Final = Shapes(*map(_allowed, _FIELDS.values()))
+
+
+def examined(values: Sequence[Any]) -> Record:
+    """Return a message of the values of its fields; with its damage, and mended, if it has any."""
+    record = Record(*values)
+    return record if _SOUND.fit(values) and _misfit(record) is None else mended(values)
+
+
+def mended(values: Sequence[Any]) -> Record:
+    """Return a message of whatever is stored for its fields, with what does not fit left out or shown as text."""
+    fit: dict[str, Any] = {}
+    damage: list[str] = []
+    for (name, field), value in zip(_FIELDS.items(), values, strict=True):
+        if isinstance(value, field.type) and not isinstance(value, bool | Garbled):
+            fit[name] = value
+        elif value is None and field.optional:
+            fit[name] = None
+        else:
+            fit[name] = _text(value) if name in _SHOWN and value is not None else field.instead
+            damage.append(f"its {name} {_wrong(field, value)}")
+    record = Record(**fit)
+    misfit = _misfit(record)
+    damage += [] if misfit is None else [misfit]
+    return msgspec.structs.replace(record, damage=f"what is stored was damaged: {', '.join(damage)}") if damage else record
+
+
+def _misfit(record: Record) -> str | None:
+    """Return what is wrong with the first value that is of its type, and yet is none."""
+    for name in ("due_at", "first_due_at", "leased_until", "created_at", "last_attempt_at"):
+        at = getattr(record, name)
+        if at is not None and not FIRST < at < LAST:
+            return f"its {name} is {'before' if at <= FIRST else 'after'} all years that can be told"
+    if record.status not in _STATUSES:
+        return f"its status is {record.status!r:.80}"
+    if record.attempts < 0:
+        return f"its attempts are {record.attempts}"
+    if record.priority not in PRIORITIES:
+        return f"its priority is {record.priority}"
+    return None
+
+
+def _wrong(field: _Field, value: object) -> str:
+    if value is None:
+        return "is missing"
+    if isinstance(value, Garbled):
+        return "is text that is not UTF-8"
+    return f"is {type(value).__name__}, not {field.type.__name__}"
+
+
+def _text(value: object) -> str:
+    return value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else str(value)
