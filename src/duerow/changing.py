@@ -45,7 +45,8 @@ class Changed(msgspec.Struct, frozen=True, gc=False):
 
     Attributes:
         count: those that were changed.
-        skipped: those that were meant but left alone: a lease on them runs, or their key is taken by now.
+        skipped: those that were meant but left alone: a lease on them runs, their key is taken by now, or they hold
+            what cannot be read.
     """
 
     count: int
@@ -83,7 +84,7 @@ class Choice(msgspec.Struct, frozen=True):
     indexed: tuple[Indexed, ...] = ()
     batch: int = BATCH
 
-    def query(self, after: int | None, statuses: tuple[Status, ...], locked: bool) -> Query:
+    def query(self, after: int | None, statuses: tuple[Status, ...] | None, locked: bool) -> Query:
         """Return the query for the next batch."""
         return Query(
             self.queue,
@@ -140,11 +141,39 @@ def change(
     if store.capabilities.transactions:
         yield BEGIN
     records, batch = yield from next_batch(store, choice, statuses, previous, locked=not dry_run)
-    changes = [edit(record) for record in records]
+    changes, unreadable = _changes(records, edit, alone=choice.where is None)
     refused = (yield from store.change(choice.queue, changes, choice.even_if_leased, dry_run)) if changes else []
     if refused and choice.where is None:
         raise _error(refused[0].error)
-    return _counted(batch, len(records) - len(refused), len(refused))
+    return _counted(batch, len(changes) - len(refused), len(refused) + unreadable)
+
+
+def _changes(records: list[Record], edit: Edit, alone: bool) -> tuple[list[Change], int]:
+    """Return what becomes of messages, and how many are left alone since what is stored of them cannot be read.
+
+    Raises:
+        InvalidMessage: it was named, or the change is wrong with it.
+    """
+    changes: list[Change] = []
+    unreadable = 0
+    for record in records:
+        try:
+            changes.append(edit(record))
+        except CodecError:
+            if alone or _is_readable(record):
+                raise
+            unreadable += 1
+    return changes, unreadable
+
+
+def _is_readable(record: Record) -> bool:
+    """Return whether the JSON of a message is such, whatever its kind makes of it."""
+    try:
+        codec.decode_headers(record.headers)
+        codec.decode_json(record.payload, "payload")
+    except CodecError:
+        return False
+    return record.damage is None
 
 
 def remove(
@@ -155,7 +184,7 @@ def remove(
         return (yield from change(store, choice, UNFINISHED, Change, previous, dry_run))
     if store.capabilities.transactions:
         yield BEGIN
-    records, batch = yield from next_batch(store, choice, (*UNFINISHED, "done"), previous, locked=True)
+    records, batch = yield from next_batch(store, choice, None, previous, locked=True)
     ids = [record.id for record in records]
     removal = yield from store.remove(choice.queue, ids, (), choice.even_if_leased, keep)
     if removal.leased and choice.where is None:
@@ -164,7 +193,7 @@ def remove(
 
 
 def next_batch(
-    store: Store, choice: Choice, statuses: tuple[Status, ...], previous: Batch | None, locked: bool
+    store: Store, choice: Choice, statuses: tuple[Status, ...] | None, previous: Batch | None, locked: bool
 ) -> Plan[tuple[list[Record], Batch]]:
     """Read the next batch; what was pushed since the call began is not among it, so that the call comes to an end."""
     highest = None if previous is None else previous.highest

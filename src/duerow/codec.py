@@ -100,7 +100,7 @@ def weight(payload: Any) -> int:
 def decode(kind: str, text: str) -> Any:
     """Return the payload that `encode` was given; raise CodecError if the text is not one of ours."""
     if kind not in (JSON, BYTES):
-        if kind.endswith(SEALED):
+        if str(kind).endswith(SEALED):
             raise key_missing(text)
         raise CodecError(f"payload of unknown kind {kind!r:.80}: this consumer knows {JSON!r} and {BYTES!r}")
     value = decode_json(text, "payload")
@@ -112,7 +112,7 @@ def decode(kind: str, text: str) -> Any:
         raise CodecError(f"payload cannot be read back as {kind}: {error}") from error
 
 
-def decode_json(text: str, what: str) -> Any:
+def decode_json(text: Any, what: str) -> Any:
     """Return what JSON text says; raise CodecError if it is none, or nested deeper than anything that `encode` writes.
 
     How deep a decoder can go depends on who called it, so text that is too deep is refused whether it could or not.
@@ -124,9 +124,7 @@ def decode_json(text: str, what: str) -> Any:
     except UNREADABLE as error:
         raise CodecError(f"{what} cannot be read back as JSON: {error}") from error
     # To count brackets costs next to nothing, and a text this deep has as many of both kinds.
-    if len(text) > 2 * DEEPEST_READ and (
-        type(text) is not str or text.count("[") + text.count("{") > DEEPEST_READ
-    ):
+    if len(text) > 2 * DEEPEST_READ and (not isinstance(text, str) or text.count("[") + text.count("{") > DEEPEST_READ):
         _refuse_deep(value, what)
     return value
 
@@ -152,7 +150,7 @@ def key_missing(text: str) -> CodecError:
     try:
         return KeyMissing(str(_decode(text)[SEAL]["key"]))
     except (*UNREADABLE, LookupError):
-        return CodecError(f"payload is called encrypted, but names no key: {str(text):.80}")
+        return CodecError(f"payload is called encrypted, but names no key: {text!s:.80}")
 
 
 def encode_headers(headers: Mapping[str, Scalar] | None, limited: bool = True) -> str | None:
@@ -179,7 +177,7 @@ def decode_headers(text: str | None) -> dict[str, Scalar]:
         return {}
     headers = decode_json(text, "headers")
     if not isinstance(headers, dict):
-        raise CodecError(f"headers cannot be read back: {str(text):.80} is no JSON object")
+        raise CodecError(f"headers cannot be read back: {text!s:.80} is no JSON object")
     return headers
 
 

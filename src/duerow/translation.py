@@ -105,7 +105,9 @@ def draft_entry(
 
 
 def message(record: Record, decode: Decode = codec.decode) -> Message:
-    """Return a stored message with its payload decoded; raise CodecError if it cannot be."""
+    """Return a stored message with its payload decoded; raise CodecError if it cannot be, or was damaged."""
+    if record.damage is not None:
+        raise CodecError(f"message {record.id} cannot be handed out: {record.damage}")
     return Message(
         record.id,
         record.queue,
@@ -133,7 +135,7 @@ def readable(record: Record, decode: Decode = codec.decode) -> Message:
     try:
         return message(record, decode)
     except CodecError:
-        shown = msgspec.structs.replace(record, kind=codec.JSON, payload="null", headers=None)
+        shown = msgspec.structs.replace(record, kind=codec.JSON, payload="null", headers=None, damage=None)
         return msgspec.structs.replace(message(shown), kind=record.kind, payload=record.payload)
 
 

@@ -161,7 +161,8 @@ class Looking(Generic[P]):
 
     async def _count_by_status(self, status: str | None, each: bool) -> Count | Counts:
         counts = await self.database.run(lambda: self._store.count(self.name))
-        wanted = {known: counts.get(known, 0) for known in STATUSES if status in (None, known)}
+        names = (*STATUSES, *sorted(counts.keys() - set(STATUSES)))  # whatever else somebody has written there
+        wanted = {name: counts.get(name, 0) for name in names if status in (None, name)}
         return Counts(wanted) if each else Count(sum(wanted.values()))
 
     async def _found(self, query: Query) -> list[Message[P]]:

@@ -255,7 +255,7 @@ class FrameJob(Job):
         query = Query(self.station.name, ids=tuple(ids), by_id=True, limit=len(ids))
         records = self._patiently(lambda: self._run.database.run(lambda: find(query), None, len(ids)))
         ours = [one for one in records if one.token == tokens[one.id] and one.leased_until is not None]
-        messages = [(translation.message(one, _unread), one.leased_until) for one in ours]
+        messages = [(translation.readable(one, _unread), one.leased_until) for one in ours]
         return [
             (Reservation(message, until), self.station.concluded(message, causes[message.id], max_hops))
             for message, until in messages

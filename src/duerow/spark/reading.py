@@ -141,6 +141,8 @@ class Reader:
 
     def _text(self, record: Record) -> str:
         """Return a payload as JSON text that fits the columns; raise CodecError if it does not, or cannot be read."""
+        if record.damage is not None:
+            raise CodecError(f"message {record.id} cannot be handed out: {record.damage}")
         kind, text = record.kind, record.payload
         if kind.endswith(SEALED):
             if self._sealing is None:

@@ -295,7 +295,7 @@ class Writer:
             if record is None:
                 tally.refused += 1
                 continue
-            message = translation.message(record, _unread)
+            message = translation.readable(record, _unread)
             payload: Encoded | Exception | None
             try:
                 payload = None if row.error is not None else encode(self.station.target(row), row.payload)

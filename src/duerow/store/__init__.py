@@ -22,6 +22,7 @@ from duerow.store.connections import (
     TransactionState,
 )
 from duerow.store.contract import Capabilities, Store
+from duerow.store.damage import ABSENT, UNFIT, Garbled, Shapes, examined, mended
 from duerow.store.looking import (
     ALL_IDS,
     Change,
@@ -69,7 +70,9 @@ from duerow.store.turns import (
 )
 
 __all__ = [
+    "ABSENT",
     "ALL_IDS",
+    "UNFIT",
     "Arrival",
     "ArrowConnections",
     "ArrowScan",
@@ -89,6 +92,7 @@ __all__ = [
     "Counters",
     "End",
     "Entry",
+    "Garbled",
     "GivenUp",
     "IndexKind",
     "Indexed",
@@ -121,11 +125,14 @@ __all__ = [
     "ScheduleChange",
     "SchedulesFound",
     "Settings",
+    "Shapes",
     "Standing",
     "Store",
     "Tally",
     "Totals",
     "TransactionState",
     "Turn",
+    "examined",
     "find_backend",
+    "mended",
 ]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Protocol
 
-from duerow.message import OnDuplicate, Pushed, Status
+from duerow.message import OnDuplicate, Pushed
 from duerow.plan import Plan
 from duerow.reservation import Receipt
 from duerow.store.batches import Arrival, Lent, Outline, Published, Reception
@@ -326,7 +326,7 @@ class Store(Protocol):
         """Read a message by id, or a live one by key, and what stands between it and a consumer."""
         ...
 
-    def count(self, queue: str) -> Plan[dict[Status, int]]:
+    def count(self, queue: str) -> Plan[dict[str, int]]:
         """Count the queue's messages by status; a status without any may be missing."""
         ...
 

@@ -1,4 +1,4 @@
-"""Stored messages that hold what no version of duerow wrote: told from sound ones, and mended so that they can be shown.
+"""Stored messages that hold what no version of duerow wrote: told from sound ones, and mended to be shown.
 
 A database lets anybody write anything: moments beyond all years, text that is none, a number where a name should be.
 Such a message is read all the same, and says what is wrong with it, so that it can be buried, seen and removed while
@@ -14,8 +14,11 @@ from typing import Any, Final, NamedTuple, get_args
 import msgspec
 
 from duerow.clock import FIRST, LAST
-from duerow.message import PRIORITIES, Status
+from duerow.message import LIVE, PRIORITIES, Status
 from duerow.store.turns import Record
+
+ABSENT: Final = object()
+"""Stands for a value that is not stored at all, although no message is without it."""
 
 UNFIT: Final = (TypeError, ValueError, OverflowError, AttributeError)
 """What is raised where a value is not of the type, or beyond the bounds, that it always has."""
@@ -34,7 +37,7 @@ class _Field(NamedTuple):
 
 
 _FIELDS: Final = {
-    "id": _Field(int, False, 0),
+    "id": _Field(object, False, 0),  # of rows of a user's own table whatever their primary key is
     "queue": _Field(str, False, ""),
     "payload": _Field(str, False, ""),
     "kind": _Field(str, False, ""),
@@ -44,12 +47,12 @@ _FIELDS: Final = {
     "priority": _Field(int, False, 0),
     "status": _Field(str, False, ""),
     "due_at": _Field(datetime, True, None),
-    "first_due_at": _Field(datetime, False, FIRST),
+    "first_due_at": _Field(datetime, True, FIRST),
     "attempts": _Field(int, False, 0),
     "token": _Field(int, False, 0),
     "leased_by": _Field(str, True, None),
     "leased_until": _Field(datetime, True, None),
-    "created_at": _Field(datetime, False, FIRST),
+    "created_at": _Field(datetime, True, FIRST),
     "last_attempt_at": _Field(datetime, True, None),
     "last_error": _Field(str, True, None),
 }
@@ -60,9 +63,13 @@ _SHOWN: Final = ("payload", "kind", "status", "leased_by", "last_error")
 
 
 class Shapes:
-    """Rows of which each value is of a type that its column may have; a shape that was found sound is known again."""
+    """Rows of which each value is of a type that its column may have; a shape that was found sound is known again.
 
-    def __init__(self, *allowed: frozenset[type]) -> None:
+    Args:
+        allowed: the types of each column; None: any.
+    """
+
+    def __init__(self, *allowed: frozenset[type] | None) -> None:
         self._allowed = allowed
         self._sound: set[tuple[type, ...]] = set()
 
@@ -77,63 +84,82 @@ class Shapes:
         return False
 
 
-def _is_in(one: type, allowed: frozenset[type]) -> bool:
-    return one in allowed
+def _is_in(one: type, allowed: frozenset[type] | None) -> bool:
+    return allowed is None or one in allowed
 
 
-def _allowed(field: _Field) -> frozenset[type]:
+def _allowed(field: _Field) -> frozenset[type] | None:
+    if field.type is object:
+        return None
     return frozenset((field.type, type(None)) if field.optional else (field.type,))
 
 
 _SOUND: Final = Shapes(*map(_allowed, _FIELDS.values()))
 
 
-def examined(values: Sequence[Any]) -> Record:
+def examined(values: Sequence[Any], lent: bool = False) -> Record:
     """Return a message of the values of its fields; with its damage, and mended, if it has any."""
-    record = Record(*values)
-    return record if _SOUND.fit(values) and _misfit(record) is None else mended(values)
+    if _SOUND.fit(values):
+        record = Record(*values)
+        if _misfit(record, lent) is None:
+            return record
+    return mended(values, lent)
 
 
-def mended(values: Sequence[Any]) -> Record:
-    """Return a message of whatever is stored for its fields, with what does not fit left out or shown as text."""
+def mended(values: Sequence[Any], lent: bool = False) -> Record:
+    """Return a message of whatever is stored for its fields, with what does not fit left out or shown as text.
+
+    Args:
+        values: in the order of the fields of `Record`, its moments as datetimes.
+        lent: whether it was just handed out, so that it has an attempt, and neither is done nor dead.
+    """
     fit: dict[str, Any] = {}
     damage: list[str] = []
     for (name, field), value in zip(_FIELDS.items(), values, strict=True):
-        if isinstance(value, field.type) and not isinstance(value, bool | Garbled):
+        if value is not ABSENT and isinstance(value, field.type) and not isinstance(value, bool | Garbled):
             fit[name] = value
         elif value is None and field.optional:
             fit[name] = None
         else:
-            fit[name] = _text(value) if name in _SHOWN and value is not None else field.instead
+            fit[name] = _shown(name, field, value)
             damage.append(f"its {name} {_wrong(field, value)}")
     record = Record(**fit)
-    misfit = _misfit(record)
+    misfit = _misfit(record, lent)
     damage += [] if misfit is None else [misfit]
-    return msgspec.structs.replace(record, damage=f"what is stored was damaged: {', '.join(damage)}") if damage else record
+    if not damage:
+        return record
+    return msgspec.structs.replace(record, damage=f"what is stored was damaged: {', '.join(damage)}")
 
 
-def _misfit(record: Record) -> str | None:
+def _misfit(record: Record, lent: bool) -> str | None:
     """Return what is wrong with the first value that is of its type, and yet is none."""
     for name in ("due_at", "first_due_at", "leased_until", "created_at", "last_attempt_at"):
         at = getattr(record, name)
         if at is not None and not FIRST < at < LAST:
             return f"its {name} is {'before' if at <= FIRST else 'after'} all years that can be told"
-    if record.status not in _STATUSES:
-        return f"its status is {record.status!r:.80}"
-    if record.attempts < 0:
-        return f"its attempts are {record.attempts}"
+    if record.status not in (LIVE if lent else _STATUSES):
+        return "its status is none of a message that waits" if lent else f"its status is {record.status!r:.80}"
+    if record.attempts < lent:
+        return "its attempts are below 0"
     if record.priority not in PRIORITIES:
         return f"its priority is {record.priority}"
     return None
 
 
 def _wrong(field: _Field, value: object) -> str:
-    if value is None:
+    if value is None or value is ABSENT:
         return "is missing"
     if isinstance(value, Garbled):
         return "is text that is not UTF-8"
     return f"is {type(value).__name__}, not {field.type.__name__}"
 
 
-def _text(value: object) -> str:
+def _shown(name: str, field: _Field, value: object) -> Any:
+    """Return what is shown of a value that does not fit; a token stays the fence of writes, whatever number it is."""
+    if value is None or value is ABSENT:
+        return field.instead
+    if name == "token" and isinstance(value, float):
+        return value
+    if name not in _SHOWN:
+        return field.instead
     return value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else str(value)

@@ -21,8 +21,9 @@ WHERE duerow_message.queue = :queue_in AND ((CASE WHEN CASE WHEN (json_type(json
     CAST(:param_3 AS DOUBLE)) AND coalesce(duerow_message.attempts > :param_4, false) = 0 OR (CASE WHEN
     (json_type(json_extract(duerow_message.headers, :param_5)) = 'STRING') THEN
     json_unquote(json_extract(duerow_message.headers, :param_5)) END COLLATE utf8mb4_nopad_bin) LIKE :param_6 ESCAPE
-    '|' AND duerow_message.status IN (:param_7, :param_8)) AND (duerow_message.priority < :param_9 OR
-    duerow_message.priority = :param_9 AND duerow_message.id < :param_10 OR duerow_message.priority IS NULL)
+    '|' AND duerow_message.status IN (:param_7, :param_8)) AND (duerow_message.priority < :param_9 AND
+    duerow_message.id != :param_10 OR duerow_message.priority = :param_9 AND duerow_message.id < :param_10 OR
+    duerow_message.priority IS NULL)
 ORDER BY duerow_message.priority DESC, duerow_message.id DESC
 LIMIT :limit_in
 FOR UPDATE

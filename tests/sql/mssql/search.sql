@@ -39,7 +39,7 @@ WHERE (member.[key] + N'.') = :param_9) = 1) THEN (SELECT TOP (1) member.value
 FROM openjson(CASE WHEN (isjson(concat(N'[', duerow_message.headers, N']')) = 1) THEN concat(N'[',
     duerow_message.headers, N']') ELSE N'[]' END, :param_10) AS member
 WHERE (member.[key] + N'.') = :param_11) END + N'.') COLLATE Latin1_General_100_BIN2) LIKE :param_12 ESCAPE '\' AND
-    duerow_message.status IN (:param_13, :param_14)) AND (duerow_message.priority < CAST(:param_15 AS BIGINT) OR
-    duerow_message.priority = CAST(:param_15 AS BIGINT) AND duerow_message.id < CAST(:param_16 AS BIGINT) OR
-    duerow_message.priority IS NULL)
+    duerow_message.status IN (:param_13, :param_14)) AND (duerow_message.priority < CAST(:param_15 AS BIGINT) AND
+    duerow_message.id != CAST(:param_16 AS BIGINT) OR duerow_message.priority = CAST(:param_15 AS BIGINT) AND
+    duerow_message.id < CAST(:param_16 AS BIGINT) OR duerow_message.priority IS NULL)
 ORDER BY duerow_message.priority DESC, duerow_message.id DESC

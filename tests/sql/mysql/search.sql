@@ -25,8 +25,8 @@ WHERE duerow_message.queue = :queue_in AND ((CASE WHEN (json_type(json_extract(C
     (json_type(json_extract(CASE WHEN json_valid(duerow_message.headers) THEN duerow_message.headers END, :param_5)) =
     'STRING') THEN json_unquote(json_extract(CASE WHEN json_valid(duerow_message.headers) THEN duerow_message.headers
     END, :param_5)) END COLLATE utf8mb4_0900_bin) LIKE :param_6 ESCAPE '|' AND duerow_message.status IN (:param_7,
-    :param_8)) AND (duerow_message.priority < :param_9 OR duerow_message.priority = :param_9 AND duerow_message.id <
-    :param_10 OR duerow_message.priority IS NULL)
+    :param_8)) AND (duerow_message.priority < :param_9 AND duerow_message.id != :param_10 OR duerow_message.priority =
+    :param_9 AND duerow_message.id < :param_10 OR duerow_message.priority IS NULL)
 ORDER BY duerow_message.priority DESC, duerow_message.id DESC
 LIMIT :limit_in
 FOR UPDATE OF duerow_message

@@ -30,8 +30,10 @@ WHERE shipment.tenant = due.tenant AND shipment.number = due.number
 RETURNING shipment.tenant, shipment.number, 'null', 'json', NULL AS anon_1, NULL AS anon__1, shipment.sending_status,
     coalesce(shipment.sending_first_due_at, shipment.sending_place_at) AS coalesce_1, NULL AS anon__2,
     shipment.sending_place_at, shipment.sending_attempts, shipment.sending_token, (SELECT CAST(EXTRACT(epoch
-FROM statement_timestamp() + (:lease::BIGINT * INTERVAL '1 microsecond')) * 1000000 AS BIGINT) AS anon_3) AS anon_2,
-    CAST(shipment.sending_last_error AS TEXT) AS sending_last_error, (SELECT CAST(EXTRACT(epoch
-FROM (SELECT min(oldest.sending_due_at) AS min_1
+FROM greatest(statement_timestamp() + (:lease::BIGINT * INTERVAL '1 microsecond'), TIMESTAMPTZ '0001-01-02
+    00:00:00+00')) * 1000000 AS BIGINT) AS anon_3) AS anon_2, CAST(shipment.sending_last_error AS TEXT) AS
+    sending_last_error, (SELECT CAST(EXTRACT(epoch
+FROM greatest((SELECT min(oldest.sending_due_at) AS min_1
 FROM shipment AS oldest
-WHERE oldest.sending_due_at <= statement_timestamp())) * 1000000 AS BIGINT) AS anon_5) AS anon_4
+WHERE oldest.sending_due_at <= statement_timestamp()), TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS
+    anon_5) AS anon_4

@@ -28,8 +28,8 @@ WHERE duerow_message.queue = :queue_in::VARCHAR AND ((CASE WHEN CASE WHEN (json_
     (json_typeof(duerow_message.headers -> CAST(:param_5::VARCHAR AS TEXT)) = 'string') THEN (duerow_message.headers
     -> CAST(:param_5::VARCHAR AS TEXT)) #>> CAST('{}' AS TEXT[]) END COLLATE "C") LIKE :param_6::VARCHAR AND
     duerow_message.status IN (:param_7::VARCHAR, :param_8::VARCHAR)) AND (duerow_message.priority < :param_9::BIGINT
-    OR duerow_message.priority = :param_9::BIGINT AND duerow_message.id < :param_10::BIGINT OR duerow_message.priority
-    IS NULL)
+    AND duerow_message.id != :param_10::BIGINT OR duerow_message.priority = :param_9::BIGINT AND duerow_message.id <
+    :param_10::BIGINT OR duerow_message.priority IS NULL)
 ORDER BY duerow_message.priority DESC NULLS LAST, duerow_message.id DESC
 LIMIT :limit_in::INTEGER
 FOR UPDATE OF duerow_message

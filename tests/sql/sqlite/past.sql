@@ -5,15 +5,19 @@ SELECT duerow_history.id, duerow_history.token, duerow_history.queue, duerow_his
     duerow_history.created_at, duerow_history.first_due_at, duerow_history.due_at, duerow_history.started_at,
     duerow_history.finished_at, duerow_history.worker, duerow_history.error AS error
 FROM duerow_history
-WHERE duerow_history.queue = :queue_in AND duerow_history.outcome = :param_1 AND (CASE WHEN
-    (json_type(duerow_history.payload, :param_2) IN ('integer', 'real') AND
-    typeof(json_extract(duerow_history.payload, :param_2)) = 'integer') THEN json_extract(duerow_history.payload,
-    :param_2) END = :param_3 OR CASE WHEN (json_type(duerow_history.payload, :param_2) IN ('integer', 'real') AND
-    typeof(json_extract(duerow_history.payload, :param_2)) = 'real' AND json_extract(duerow_history.payload, :param_2)
-    > -9e999 AND json_extract(duerow_history.payload, :param_2) < 9e999) THEN json_extract(duerow_history.payload,
-    :param_2) END = json_extract(:param_4, '$')) AND (CASE WHEN (json_type(CASE WHEN (json_valid(duerow_history.error)
-    = 1) THEN duerow_history.error END, :param_5) = 'text') THEN json_extract(CASE WHEN
-    (json_valid(duerow_history.error) = 1) THEN duerow_history.error END, :param_5) END GLOB :param_6) AND
+WHERE duerow_history.queue = :queue_in AND duerow_history.outcome = :param_1 AND (CASE WHEN (json_type(CASE WHEN
+    (json_valid(duerow_history.payload) = 1) THEN duerow_history.payload END, :param_2) IN ('integer', 'real') AND
+    typeof(json_extract(CASE WHEN (json_valid(duerow_history.payload) = 1) THEN duerow_history.payload END, :param_2))
+    = 'integer') THEN json_extract(CASE WHEN (json_valid(duerow_history.payload) = 1) THEN duerow_history.payload END,
+    :param_2) END = :param_3 OR CASE WHEN (json_type(CASE WHEN (json_valid(duerow_history.payload) = 1) THEN
+    duerow_history.payload END, :param_2) IN ('integer', 'real') AND typeof(json_extract(CASE WHEN
+    (json_valid(duerow_history.payload) = 1) THEN duerow_history.payload END, :param_2)) = 'real' AND
+    json_extract(CASE WHEN (json_valid(duerow_history.payload) = 1) THEN duerow_history.payload END, :param_2) >
+    -9e999 AND json_extract(CASE WHEN (json_valid(duerow_history.payload) = 1) THEN duerow_history.payload END,
+    :param_2) < 9e999) THEN json_extract(CASE WHEN (json_valid(duerow_history.payload) = 1) THEN
+    duerow_history.payload END, :param_2) END = json_extract(:param_4, '$')) AND (CASE WHEN (json_type(CASE WHEN
+    (json_valid(duerow_history.error) = 1) THEN duerow_history.error END, :param_5) = 'text') THEN json_extract(CASE
+    WHEN (json_valid(duerow_history.error) = 1) THEN duerow_history.error END, :param_5) END GLOB :param_6) AND
     (duerow_history.finished_at, duerow_history.id, duerow_history.token) < (:param_7, :param_8, :param_9)
 ORDER BY duerow_history.finished_at DESC, duerow_history.id DESC, duerow_history.token DESC
 LIMIT :limit_in OFFSET :param_10

@@ -10,16 +10,20 @@ WHERE coalesce(duerow_message.queue, '') IN (SELECT queues.value
 FROM (SELECT queues_rows.value AS value
 FROM json_each(:queues) AS queues_rows) AS queues) AND coalesce(duerow_message.status, '') IN (SELECT statuses.value
 FROM (SELECT statuses_rows.value AS value
-FROM json_each(:statuses) AS statuses_rows) AS statuses) AND ((CASE WHEN (json_type(duerow_message.payload, :param_1)
-    IN ('integer', 'real') AND typeof(json_extract(duerow_message.payload, :param_1)) = 'integer') THEN
-    json_extract(duerow_message.payload, :param_1) END = :param_2 OR CASE WHEN (json_type(duerow_message.payload,
-    :param_1) IN ('integer', 'real') AND typeof(json_extract(duerow_message.payload, :param_1)) = 'real' AND
-    json_extract(duerow_message.payload, :param_1) > -9e999 AND json_extract(duerow_message.payload, :param_1) <
-    9e999) THEN json_extract(duerow_message.payload, :param_1) END = json_extract(:param_3, '$')) AND
-    coalesce(duerow_message.attempts > :param_4, 0) = 0 OR (CASE WHEN (json_type(CASE WHEN
-    (json_valid(duerow_message.headers) = 1) THEN duerow_message.headers END, :param_5) = 'text') THEN
-    json_extract(CASE WHEN (json_valid(duerow_message.headers) = 1) THEN duerow_message.headers END, :param_5) END
-    GLOB :param_6) AND duerow_message.status IN (:param_7, :param_8)) AND duerow_message.id <= :last AND
-    duerow_message.id > :after
+FROM json_each(:statuses) AS statuses_rows) AS statuses) AND ((CASE WHEN (json_type(CASE WHEN
+    (json_valid(duerow_message.payload) = 1) THEN duerow_message.payload END, :param_1) IN ('integer', 'real') AND
+    typeof(json_extract(CASE WHEN (json_valid(duerow_message.payload) = 1) THEN duerow_message.payload END, :param_1))
+    = 'integer') THEN json_extract(CASE WHEN (json_valid(duerow_message.payload) = 1) THEN duerow_message.payload END,
+    :param_1) END = :param_2 OR CASE WHEN (json_type(CASE WHEN (json_valid(duerow_message.payload) = 1) THEN
+    duerow_message.payload END, :param_1) IN ('integer', 'real') AND typeof(json_extract(CASE WHEN
+    (json_valid(duerow_message.payload) = 1) THEN duerow_message.payload END, :param_1)) = 'real' AND
+    json_extract(CASE WHEN (json_valid(duerow_message.payload) = 1) THEN duerow_message.payload END, :param_1) >
+    -9e999 AND json_extract(CASE WHEN (json_valid(duerow_message.payload) = 1) THEN duerow_message.payload END,
+    :param_1) < 9e999) THEN json_extract(CASE WHEN (json_valid(duerow_message.payload) = 1) THEN
+    duerow_message.payload END, :param_1) END = json_extract(:param_3, '$')) AND coalesce(duerow_message.attempts >
+    :param_4, 0) = 0 OR (CASE WHEN (json_type(CASE WHEN (json_valid(duerow_message.headers) = 1) THEN
+    duerow_message.headers END, :param_5) = 'text') THEN json_extract(CASE WHEN (json_valid(duerow_message.headers) =
+    1) THEN duerow_message.headers END, :param_5) END GLOB :param_6) AND duerow_message.status IN (:param_7,
+    :param_8)) AND duerow_message.id <= :last AND duerow_message.id > :after
 ORDER BY duerow_message.id
 LIMIT :limit_in OFFSET :param_9

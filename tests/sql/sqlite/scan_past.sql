@@ -9,14 +9,19 @@ FROM duerow_history
 WHERE duerow_history.id <= :last AND coalesce(duerow_history.queue, '') IN (SELECT queues.value
 FROM (SELECT queues_rows.value AS value
 FROM json_each(:queues) AS queues_rows) AS queues) AND duerow_history.outcome = :param_1 AND (CASE WHEN
-    (json_type(duerow_history.payload, :param_2) IN ('integer', 'real') AND
-    typeof(json_extract(duerow_history.payload, :param_2)) = 'integer') THEN json_extract(duerow_history.payload,
-    :param_2) END = :param_3 OR CASE WHEN (json_type(duerow_history.payload, :param_2) IN ('integer', 'real') AND
-    typeof(json_extract(duerow_history.payload, :param_2)) = 'real' AND json_extract(duerow_history.payload, :param_2)
-    > -9e999 AND json_extract(duerow_history.payload, :param_2) < 9e999) THEN json_extract(duerow_history.payload,
-    :param_2) END = json_extract(:param_4, '$')) AND (CASE WHEN (json_type(CASE WHEN (json_valid(duerow_history.error)
-    = 1) THEN duerow_history.error END, :param_5) = 'text') THEN json_extract(CASE WHEN
-    (json_valid(duerow_history.error) = 1) THEN duerow_history.error END, :param_5) END GLOB :param_6) AND
-    (duerow_history.id, duerow_history.token) > (:after, :after_token)
+    (json_type(CASE WHEN (json_valid(duerow_history.payload) = 1) THEN duerow_history.payload END, :param_2) IN
+    ('integer', 'real') AND typeof(json_extract(CASE WHEN (json_valid(duerow_history.payload) = 1) THEN
+    duerow_history.payload END, :param_2)) = 'integer') THEN json_extract(CASE WHEN
+    (json_valid(duerow_history.payload) = 1) THEN duerow_history.payload END, :param_2) END = :param_3 OR CASE WHEN
+    (json_type(CASE WHEN (json_valid(duerow_history.payload) = 1) THEN duerow_history.payload END, :param_2) IN
+    ('integer', 'real') AND typeof(json_extract(CASE WHEN (json_valid(duerow_history.payload) = 1) THEN
+    duerow_history.payload END, :param_2)) = 'real' AND json_extract(CASE WHEN (json_valid(duerow_history.payload) =
+    1) THEN duerow_history.payload END, :param_2) > -9e999 AND json_extract(CASE WHEN
+    (json_valid(duerow_history.payload) = 1) THEN duerow_history.payload END, :param_2) < 9e999) THEN
+    json_extract(CASE WHEN (json_valid(duerow_history.payload) = 1) THEN duerow_history.payload END, :param_2) END =
+    json_extract(:param_4, '$')) AND (CASE WHEN (json_type(CASE WHEN (json_valid(duerow_history.error) = 1) THEN
+    duerow_history.error END, :param_5) = 'text') THEN json_extract(CASE WHEN (json_valid(duerow_history.error) = 1)
+    THEN duerow_history.error END, :param_5) END GLOB :param_6) AND (duerow_history.id, duerow_history.token) >
+    (:after, :after_token)
 ORDER BY duerow_history.id, duerow_history.token
 LIMIT :limit_in OFFSET :param_7

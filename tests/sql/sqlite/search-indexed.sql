@@ -9,15 +9,20 @@ SELECT duerow_message.id, duerow_message.queue, duerow_message.payload AS payloa
 FROM duerow_message
 WHERE duerow_message.queue = :queue_in AND duerow_message.queue = 'mail' AND CASE WHEN
     (json_type(duerow_message.payload, '$."companyId"') IN ('integer', 'real')) THEN
-    json_extract(duerow_message.payload, '$."companyId"') END = :param_1 AND (CASE WHEN
-    (json_type(duerow_message.payload, :param_2) IN ('integer', 'real') AND
-    typeof(json_extract(duerow_message.payload, :param_2)) = 'integer') THEN json_extract(duerow_message.payload,
-    :param_2) END = :param_3 OR CASE WHEN (json_type(duerow_message.payload, :param_2) IN ('integer', 'real') AND
-    typeof(json_extract(duerow_message.payload, :param_2)) = 'real' AND json_extract(duerow_message.payload, :param_2)
-    > -9e999 AND json_extract(duerow_message.payload, :param_2) < 9e999) THEN json_extract(duerow_message.payload,
-    :param_2) END = json_extract(:param_4, '$')) AND CASE WHEN (json_type(duerow_message.payload, '$."to"."city"') =
-    'text') THEN substr(json_extract(duerow_message.payload, '$."to"."city"'), 1, 200) END <= :param_5 AND CASE WHEN
-    (json_type(duerow_message.payload, :param_6) = 'text') THEN json_extract(duerow_message.payload, :param_6) END <
-    :param_7
+    json_extract(duerow_message.payload, '$."companyId"') END = :param_1 AND (CASE WHEN (json_type(CASE WHEN
+    (json_valid(duerow_message.payload) = 1) THEN duerow_message.payload END, :param_2) IN ('integer', 'real') AND
+    typeof(json_extract(CASE WHEN (json_valid(duerow_message.payload) = 1) THEN duerow_message.payload END, :param_2))
+    = 'integer') THEN json_extract(CASE WHEN (json_valid(duerow_message.payload) = 1) THEN duerow_message.payload END,
+    :param_2) END = :param_3 OR CASE WHEN (json_type(CASE WHEN (json_valid(duerow_message.payload) = 1) THEN
+    duerow_message.payload END, :param_2) IN ('integer', 'real') AND typeof(json_extract(CASE WHEN
+    (json_valid(duerow_message.payload) = 1) THEN duerow_message.payload END, :param_2)) = 'real' AND
+    json_extract(CASE WHEN (json_valid(duerow_message.payload) = 1) THEN duerow_message.payload END, :param_2) >
+    -9e999 AND json_extract(CASE WHEN (json_valid(duerow_message.payload) = 1) THEN duerow_message.payload END,
+    :param_2) < 9e999) THEN json_extract(CASE WHEN (json_valid(duerow_message.payload) = 1) THEN
+    duerow_message.payload END, :param_2) END = json_extract(:param_4, '$')) AND CASE WHEN
+    (json_type(duerow_message.payload, '$."to"."city"') = 'text') THEN substr(json_extract(duerow_message.payload,
+    '$."to"."city"'), 1, 200) END <= :param_5 AND CASE WHEN (json_type(CASE WHEN (json_valid(duerow_message.payload) =
+    1) THEN duerow_message.payload END, :param_6) = 'text') THEN json_extract(CASE WHEN
+    (json_valid(duerow_message.payload) = 1) THEN duerow_message.payload END, :param_6) END < :param_7
 ORDER BY duerow_message.id ASC
 LIMIT :limit_in OFFSET :param_8

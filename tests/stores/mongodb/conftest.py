@@ -7,15 +7,17 @@ both.
 import uuid
 from collections.abc import Iterator, Set
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pymongo
 import pytest
+from bson import Int64
 
 import duerow
 from duerow.stores.mongodb.documents import Names
-from duerow.testing.conformance.fixtures import Place
+from duerow.testing.conformance.fixtures import Harm, Place
 from duerow.testing.faces import AwaitedFace, Face
 from tests.servers.process import given_url
 from tests.stores.callers import Transaction, Way, begin, parametrize
@@ -122,6 +124,68 @@ def migrated(mongodb_url: str) -> Place:
     place = Place(mongodb_url, {"schema": f"tested_{uuid.uuid4().hex[:8]}"})
     duerow.connect(place.url, migrate=True, **place.settings).close()
     return place
+
+
+GONE = object()
+DEEP = "[" * 2_000 + "]" * 2_000
+
+HARMS: dict[str, dict[str, Any]] = {
+    "created after all years": {"created_at": Int64((1 << 63) - 1)},
+    "created at a word": {"created_at": "noon"},
+    "no time of creation": {"created_at": GONE},
+    "first due before all years": {"first_due_at": Int64(-(1 << 63))},
+    "a kind that is a number": {"kind": 5},
+    "no kind": {"kind": GONE},
+    "a payload that is a document": {"payload": {"n": 1}},
+    "a payload that is no JSON": {"payload": "{"},
+    "a payload nested too deep": {"payload": DEEP},
+    "no payload": {"payload": GONE},
+    "headers nested too deep": {"headers": DEEP},
+    "headers that are a list": {"headers": [1]},
+    "a key that is a list": {"key": [1, 2]},
+    "attempts that are text": {"attempts": "many"},
+    "attempts below 0": {"attempts": -5},
+    "a token that is text": {"token": "x"},
+    "no token": {"token": GONE},
+    "an unknown status": {"status": "wild"},
+    "no status": {"status": GONE},
+    "a priority that is no integer": {"priority": 1.5},
+    "a lease that is text": {"leased_until": "noon", "leased_by": 5},
+}
+
+HARMS_OUT_OF_LINE: dict[str, dict[str, Any]] = {
+    "due at a word": {"due_at": "soon", "line_at": "soon"},
+    "due before 1970": {"due_at": Int64(-1), "line_at": Int64(-1)},
+    "due after all years": {"due_at": float("inf"), "line_at": float("inf")},
+    "a priority that is a word": {"priority": "high"},
+    "no priority": {"priority": GONE},
+}
+
+
+def ways(
+    place: Place, client: pymongo.MongoClient[dict[str, Any]], settings: dict[str, dict[str, Any]]
+) -> dict[str, Harm]:
+    """Return ways to damage a message, each of which sets fields, or takes them away."""
+    messages = client[place.settings["schema"]]["duerow_message"]
+
+    def harm(fields: dict[str, Any], id: int) -> None:
+        gone = {name: "" for name, value in fields.items() if value is GONE}
+        new = {name: value for name, value in fields.items() if value is not GONE}
+        messages.update_one({"_id": id}, {"$set": new} if new else {"$unset": gone})
+
+    return {name: partial(harm, fields) for name, fields in settings.items()}
+
+
+@pytest.fixture
+def harms(place: Place, client: pymongo.MongoClient[dict[str, Any]]) -> dict[str, Harm]:
+    """Ways to damage a message."""
+    return ways(place, client, HARMS)
+
+
+@pytest.fixture
+def harms_out_of_line(place: Place, client: pymongo.MongoClient[dict[str, Any]]) -> dict[str, Harm]:
+    """Ways to damage a message so that no claim comes upon it."""
+    return ways(place, client, HARMS_OUT_OF_LINE)
 
 
 @pytest.fixture

@@ -3,12 +3,13 @@
 import uuid
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from functools import partial
 from typing import Any
 
 import pytest
 
 import duerow
-from duerow.testing.conformance.fixtures import Hold, Place
+from duerow.testing.conformance.fixtures import Harm, Hold, Place
 from duerow.testing.faces import Face
 from tests.stores.mysql.callers import opened
 
@@ -47,6 +48,35 @@ def place(migrated: Place, superuser: Any, tidied: list[str]) -> Place:
         superuser.execute(statement)
     drop_indexes(migrated, superuser)
     return migrated
+
+
+DEEP = "[" * 2_000 + "]" * 2_000
+
+HARMS = {
+    "created on no day": "created_at = '0000-00-00 00:00:00'",
+    "first due on no day": "first_due_at = '0000-00-00 00:00:00'",
+    "due on no day": "due_at = '0000-00-00 00:00:00'",
+    "a payload that is no JSON": "payload = '{'",
+    "a payload nested too deep": f"payload = '{DEEP}'",
+    "headers nested too deep": f"headers = '{DEEP}'",
+    "headers that are a number": "headers = '5'",
+    "an unknown kind": "kind = ''",
+    "attempts below 0": "attempts = -5",
+}
+
+
+@pytest.fixture
+def harms(place: Place, superuser: Any) -> dict[str, Harm]:
+    """Ways to damage a row, each of which sets columns past what a strict session would let through."""
+
+    def harm(setting: str, id: int) -> None:
+        superuser.execute("SELECT @@sql_mode")
+        ((mode,),) = superuser.fetchall()
+        superuser.execute("SET sql_mode = ''")
+        superuser.execute(f"UPDATE `{place.settings['schema']}`.duerow_message SET {setting} WHERE id = {id}")
+        superuser.execute("SET sql_mode = %s", [mode])
+
+    return {name: partial(harm, setting) for name, setting in HARMS.items()}
 
 
 def drop_indexes(place: Place, superuser: Any) -> None:

@@ -3,13 +3,14 @@
 import uuid
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from functools import partial
 
 import psycopg
 import pytest
 from psycopg import sql
 
 import duerow
-from duerow.testing.conformance.fixtures import Hold, Place
+from duerow.testing.conformance.fixtures import Harm, Hold, Place
 from duerow.testing.faces import Face
 from tests.stores.callers import begin, parametrize
 from tests.stores.postgresql.callers import WAYS
@@ -57,6 +58,45 @@ def place(migrated: Place, superuser: psycopg.Connection, tidied: sql.Composed) 
     """The queues of this test."""
     superuser.execute(tidied)
     return migrated
+
+
+DEEP = "[" * 2_000 + "]" * 2_000
+
+HARMS = {
+    "due since ever": "due_at = '-infinity'",
+    "due before Christ": "due_at = '0044-03-15 12:00:00+00 BC'",
+    "created for ever": "created_at = 'infinity'",
+    "created in the year 20,000": "created_at = '20000-01-01'",
+    "first due since ever": "first_due_at = '-infinity'",
+    "a payload nested too deep": f"payload = '{DEEP}'",
+    "headers nested too deep": f"headers = '{DEEP}'",
+    "headers that are a number": "headers = '5'",
+    "an unknown kind": "kind = ''",
+    "attempts below 0": "attempts = -5",
+}
+
+HARMS_OUT_OF_LINE = {"due for ever": "due_at = 'infinity'", "due in the year 20,000": "due_at = '20000-01-01'"}
+
+
+def ways(place: Place, superuser: psycopg.Connection, settings: dict[str, str]) -> dict[str, Harm]:
+    """Return ways to damage a row, each of which sets columns."""
+
+    def harm(setting: str, id: int) -> None:
+        superuser.execute(f"UPDATE {place.settings['schema']}.duerow_message SET {setting} WHERE id = {id}".encode())
+
+    return {name: partial(harm, setting) for name, setting in settings.items()}
+
+
+@pytest.fixture
+def harms(place: Place, superuser: psycopg.Connection) -> dict[str, Harm]:
+    """Ways to damage a row."""
+    return ways(place, superuser, HARMS)
+
+
+@pytest.fixture
+def harms_out_of_line(place: Place, superuser: psycopg.Connection) -> dict[str, Harm]:
+    """Ways to damage a row so that no claim comes upon it."""
+    return ways(place, superuser, HARMS_OUT_OF_LINE)
 
 
 @pytest.fixture

@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 import duerow
-from duerow.testing.conformance.fixtures import Hold, Place
+from duerow.testing.conformance.fixtures import Harm, Hold, Place
 from duerow.testing.faces import Face
 from tests.stores.callers import begin, parametrize
 from tests.stores.sqlite.callers import WAYS
+from tests.stores.sqlite.damage import HARMS, HARMS_OUT_OF_LINE, ways
 
 __all__ = ["begin"]
 
@@ -54,6 +55,18 @@ def bare_place(file: Path) -> Place:
 def crowd(face: Face) -> int:
     """More than SQLite takes parameters in one statement; once, since both faces run the same plans."""
     return 70_000 if face.name == "sync" else 6_000
+
+
+@pytest.fixture
+def harms(file: Path) -> dict[str, Harm]:
+    """Ways to damage a row."""
+    return ways(file, HARMS)
+
+
+@pytest.fixture
+def harms_out_of_line(file: Path) -> dict[str, Harm]:
+    """Ways to damage a row so that no claim comes upon it."""
+    return ways(file, HARMS_OUT_OF_LINE)
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from msgspec.structs import replace
 
 from duerow.errors import BatchRefused, DuerowError, LeaseLost, NotSupported
-from duerow.message import OnDuplicate, Pushed, Status
+from duerow.message import OnDuplicate, Pushed
 from duerow.plan import BEGIN, Plan
 from duerow.reservation import Receipt
 from duerow.store import (
@@ -288,7 +288,7 @@ class MemoryStore:
         """Read due messages without taking them; see `Store.peek`."""
         return _alone(partial(steps.peek, queue=queue, limit=limit))
 
-    def count(self, queue: str) -> Plan[dict[Status, int]]:
+    def count(self, queue: str) -> Plan[dict[str, int]]:
         """Count the queue's messages by status; see `Store.count`."""
         return _alone(partial(steps.count, queue=queue))
 

@@ -12,7 +12,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from duerow.errors import DuerowError, DuplicateKey, LeaseLost, MessageLeased, QueueDraining
-from duerow.message import LIVE, OnDuplicate, Outcome, Pushed, Status
+from duerow.message import LIVE, OnDuplicate, Outcome, Pushed
 from duerow.reservation import Receipt
 from duerow.store import (
     Change,
@@ -307,7 +307,7 @@ def tally(
     return [(None if by is None else at(record, by), 1) for record in counted]
 
 
-def count(state: State, now: datetime, queue: str) -> dict[Status, int]:
+def count(state: State, now: datetime, queue: str) -> dict[str, int]:
     """Go through the messages of the queue and count them by status."""
     return dict(Counter(record.status for record in state.records.values() if record.queue == queue))
 

@@ -16,10 +16,10 @@ from typing import Any, Final
 import msgspec
 from bson import Int64
 
-from duerow.clock import micros
+from duerow.clock import FIRST, LAST, micros
 from duerow.clock import moment as moment_of
 from duerow.message import LIVE
-from duerow.store import Past, Record
+from duerow.store import ABSENT, UNFIT, Past, Record, Shapes, examined, mended
 
 SHADOWS: Final = {"payload": "fields", "headers": "labels", "error": "faults"}
 """What is kept of JSON text for conditions, by the field that holds the text."""
@@ -65,7 +65,15 @@ def micro(moment: datetime) -> Int64:
 
 def maybe_moment(stored: int | None) -> datetime | None:
     """Return a moment that may be missing."""
-    return None if stored is None else moment_of(stored)
+    return None if stored is None else told_moment(stored)
+
+
+def told_moment(stored: Any) -> datetime:
+    """Return a moment as it is kept; one beyond the years that Python has, or what is none, as FIRST or LAST."""
+    try:
+        return moment_of(stored)
+    except UNFIT:
+        return FIRST if isinstance(stored, int | float) and stored < 0 else LAST
 
 
 def document(record: Record, place: datetime | None = None) -> dict[str, Any]:
@@ -137,28 +145,43 @@ def difference(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str,
 
 
 def record_of(found: Mapping[str, Any]) -> Record:
-    """Return a kept message."""
-    get = found.get
-    return Record(
-        id=int(found["_id"]),
-        queue=found["queue"],
-        payload=found["payload"],
-        kind=found["kind"],
-        key=get("key"),
-        headers=get("headers"),
-        group=get("group"),
-        priority=found["priority"],
-        status=found["status"],
-        due_at=maybe_moment(get("due_at")),
-        first_due_at=moment_of(found["first_due_at"]),
-        attempts=found["attempts"],
-        token=int(found["token"]),
-        leased_by=get("leased_by"),
-        leased_until=maybe_moment(get("leased_until")),
-        created_at=moment_of(found["created_at"]),
-        last_attempt_at=maybe_moment(get("last_attempt_at")),
-        last_error=get("last_error"),
-    )
+    """Return a kept message, with its damage if it holds what none of ours does."""
+    values = _values(found)
+    sound = _SOUND.fit(values)
+    for place in _MOMENTS:
+        values[place] = maybe_moment(values[place])
+    if not sound:
+        named = zip(_NAMES, values, strict=True)
+        return mended([ABSENT if value is None and name in _NEEDED else value for name, value in named])
+    values[0], values[_TOKEN] = int(values[0]), int(values[_TOKEN])
+    return examined(values)
+
+
+def is_sound(found: Mapping[str, Any]) -> bool:
+    """Return whether a kept message has all that it needs, of the types that they have."""
+    return _SOUND.fit(_values(found))
+
+
+def _values(found: Mapping[str, Any]) -> list[Any]:
+    return list(map(found.get, _KEPT))
+
+
+_NAMES: Final = Record.__struct_fields__[:-1]
+_KEPT: Final = ("_id", *_NAMES[1:])
+_MOMENTS: Final = tuple(place for place, name in enumerate(_NAMES) if name.endswith(("_at", "_until")))
+_TOKEN: Final = _NAMES.index("token")
+_NEEDED: Final = frozenset(
+    ("queue", "payload", "kind", "priority", "status", "first_due_at", "attempts", "token", "created_at")
+)
+_NUMBERS: Final = frozenset(("id", "priority", "attempts", "token", *(_NAMES[place] for place in _MOMENTS)))
+
+
+def _types(name: str) -> frozenset[type]:
+    known: tuple[type, ...] = (int, Int64) if name in _NUMBERS else (str,)
+    return frozenset(known if name in _NEEDED or name == "id" else (*known, type(None)))
+
+
+_SOUND: Final = Shapes(*map(_types, _NAMES))
 
 
 PLAIN: Final = {"fields": 0, "labels": 0}
@@ -193,11 +216,11 @@ def past_of(found: Mapping[str, Any]) -> Past:
         outcome=found["outcome"],
         moved_to=found.get("moved_to"),
         attempts=found["attempts"],
-        created_at=moment_of(found["created_at"]),
-        first_due_at=moment_of(found["first_due_at"]),
-        due_at=moment_of(found["due_at"]),
-        started_at=moment_of(found["started_at"]),
-        finished_at=moment_of(found["finished_at"]),
+        created_at=told_moment(found.get("created_at")),
+        first_due_at=told_moment(found.get("first_due_at")),
+        due_at=told_moment(found.get("due_at")),
+        started_at=told_moment(found.get("started_at")),
+        finished_at=told_moment(found.get("finished_at")),
         worker=found.get("worker"),
         error=found.get("error"),
     )

@@ -10,6 +10,7 @@ import re
 from datetime import datetime
 from typing import Any, Final
 
+from duerow.clock import FIRST, LAST
 from duerow.store import Order
 from duerow.stores.mongodb.documents import SHADOWS, escaped, micro
 from duerow.where import KINDS, Compare, Condition, Every, In, IsNull, Like, Not, Path, Some, Value
@@ -65,7 +66,12 @@ def order_after(order: Order) -> dict[str, Any]:
     kept = micro(value) if isinstance(value, datetime) else value
     if field == "_id":
         return {"_id": {behind: kept}}
-    return {"$or": [{field: {behind: kept}}, {field: kept, "_id": {behind: id_}}, {field: None}]}
+    later: dict[str, Any] = {field: {behind: kept}, "_id": {"$ne": id_}}
+    tied: Any = kept
+    if value in (FIRST, LAST):  # stands for whatever is beyond it
+        tied = {"$lte" if value == FIRST else "$gte": kept}
+        later[field]["$not"] = tied
+    return {"$or": [later, {field: tied, "_id": {behind: id_}}, {field: None}]}
 
 
 def _among(path: Path, values: tuple[Value, ...], turns: bool) -> dict[str, Any]:

@@ -193,7 +193,7 @@ class Work:
         return "written" if reply["n"] else "lost"
 
     def _fence(self, id_: int) -> dict[str, Any]:
-        return {"_id": Int64(id_), "token": self._before[id_]["token"]}
+        return {"_id": Int64(id_), "token": self._before[id_].get("token")}
 
     def _change(self, id_: int) -> dict[str, Any] | None:
         record = self.records[id_]

@@ -14,6 +14,7 @@ from sqlalchemy.exc import UnboundExecutionError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, AsyncSession
 from sqlalchemy.pool import AsyncAdaptedQueuePool
 
+from duerow.errors import Conflict
 from duerow.plan import BEGIN, AsyncExecute, arun
 from duerow.store import AsyncListener, TransactionState
 from duerow.stores.sql.blocking import Whose
@@ -22,6 +23,7 @@ from duerow.stores.sql.dialects.base import Dialect
 from duerow.stores.sql.errors import explained, is_lost, unconnected, unusable
 from duerow.stores.sql.forking import GATE, abandon, check_not_inherited, prepare_for_forks
 from duerow.stores.sql.identity import Identities
+from duerow.stores.sql.leniency import is_garbled, read_again, told_text
 from duerow.stores.sql.listening import (
     AsyncDataVersionListener,
     AsyncNotifyListener,
@@ -180,7 +182,7 @@ class AwaitedConnections:
         """Return the texts for the caller's SQLAlchemy driver."""
         key = f"sqlalchemy+{connection.dialect.driver}"
         if key not in self._callers_texts:
-            self._callers_texts[key] = Texts(self.dialect, connection.dialect, raw=False)
+            self._callers_texts[key] = Texts(self.dialect, connection.dialect, raw=False, lenient=True)
         return self._callers_texts[key]
 
     # What a family whose drivers differ overrides.
@@ -316,6 +318,9 @@ class Raw:
             text, values = self.texts.of(step)
             return await (self._sqlite(text, values) if self.on_sqlite else self._send(text, values))
         except Exception as error:
+            if not self.texts.lenient and is_garbled(error):
+                self.texts.lenient = True
+                raise Conflict("SQLite holds text that is not UTF-8; it is read once more, whatever it is") from error
             known = explained(self.dialect, error, unsure=not self.begun, in_line=True)
             if known is None or known is error:
                 raise
@@ -338,7 +343,10 @@ class Raw:
         cursor: Any = psycopg.AsyncCursor(self.raw, row_factory=psycopg.rows.tuple_row)
         cursor.format = psycopg.pq.Format.BINARY
         await cursor.execute(text, values)
-        return await cursor.fetchall() if cursor.description else []
+        try:
+            return await cursor.fetchall() if cursor.description else []
+        except Exception as error:
+            return read_again(cursor, error)
 
     async def _sqlite(self, text: str, values: Any) -> Any:
         """Execute and fetch in one visit to the connection's thread, which each costs more than the statement.
@@ -354,12 +362,14 @@ class Raw:
             if self.unproven:  # of whose mode only this thread may ask
                 check_open(connection, self.dialect.callers["sqlite3"])
                 self.unproven = False
-            factory, connection.text_factory = connection.text_factory, str
+            reads = told_text if self.texts.lenient else str
+            factory, connection.text_factory = connection.text_factory, reads
+            cursor = connection.cursor()
             try:
-                cursor = connection.cursor()
                 cursor.row_factory = None
                 return cursor.execute(text, values).fetchall()  # type: ignore[no-any-return]
             finally:
+                cursor.close()  # which ends its statement, also one of which not all could be read
                 connection.text_factory = factory
 
         try:

@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from typing import Any, Final, Literal
@@ -16,6 +16,7 @@ from typing import Any, Final, Literal
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import UnboundExecutionError
 
+from duerow.errors import Conflict
 from duerow.plan import BEGIN, Execute, run
 from duerow.store import ArrowScan, Listener, Scan, TransactionState
 from duerow.stores.sql.arrow import adbc_scan
@@ -34,6 +35,7 @@ from duerow.stores.sql.engines import RESTED
 from duerow.stores.sql.errors import explained, is_lost, unconnected, unusable
 from duerow.stores.sql.forking import GATE, abandon, check_not_inherited, prepare_for_forks
 from duerow.stores.sql.identity import Identities
+from duerow.stores.sql.leniency import is_garbled, read_again, told_text
 from duerow.stores.sql.listening import DataVersionListener, NotifyListener, SilentListener
 from duerow.stores.sql.place import place_of
 from duerow.stores.sql.plans import SqlStore
@@ -189,7 +191,7 @@ class BlockingConnections:
         self.meet(connection.connection.driver_connection)
         key = f"sqlalchemy+{connection.dialect.driver}"
         if key not in self._callers_texts:
-            self._callers_texts[key] = Texts(self.dialect, connection.dialect, raw=False)
+            self._callers_texts[key] = Texts(self.dialect, connection.dialect, raw=False, lenient=True)
         joined = self.steps_through(connection, self._callers_texts[key])
         if not self._identities.is_ours(connection.engine.pool):
             self._check_database(joined, connection.connection.driver_connection, connection.info)
@@ -403,11 +405,16 @@ class Raw:
             if step is BEGIN:
                 return self._begin()
             text, values = self.texts.of(step)
-            if self._other_text:
-                with _plain_text(self.raw):
+            if self._other_text or self.texts.lenient:
+                with _read_by(self.raw, told_text if self.texts.lenient else str):
                     return self._rows(step, text, values)
             return self._rows(step, text, values)
         except Exception as error:
+            if not self.texts.lenient and is_garbled(error):
+                self.texts.lenient = True
+                self._cursor.close()  # which ends its statement
+                self._cursor = self.cursor_of(self.raw)
+                raise Conflict("SQLite holds text that is not UTF-8; it is read once more, whatever it is") from error
             # What broke off inside a transaction has not been committed; a single step may have been.
             known = explained(self.dialect, error, unsure=not self.begun, in_line=True)
             if known is None or known is error:
@@ -434,7 +441,12 @@ class Raw:
 
     def _rows(self, step: Any, text: str, values: Any) -> list[Any]:
         self._cursor.execute(text, values)
-        return self._cursor.fetchall() if step.statement.returns else []
+        if not step.statement.returns:
+            return []
+        try:
+            return self._cursor.fetchall()  # type: ignore[no-any-return]
+        except Exception as error:
+            return read_again(self._cursor, error)
 
     def _begin(self) -> None:
         if self.begun:  # a plan that is part of another one
@@ -519,7 +531,7 @@ class ThroughSqlalchemy:
         """Carry out one step."""
         text, values = self.texts.of(step)
         try:
-            with _plain_text(self.raw):
+            with _read_by(self.raw, told_text if self.texts.lenient else str):
                 result = self.connection.exec_driver_sql(text, values)
                 return result.fetchall() if result.returns_rows else []
         except Exception as error:
@@ -552,12 +564,12 @@ class Joined:
 
 
 @contextmanager
-def _plain_text(raw: Any) -> Iterator[None]:
-    """Read SQLite's text as text, whatever the caller's connection makes of it."""
-    if not isinstance(raw, sqlite3.Connection) or raw.text_factory is str:
+def _read_by(raw: Any, reads: Callable[[bytes], str]) -> Iterator[None]:
+    """Have SQLite's text read so, whatever the caller's connection makes of it."""
+    if not isinstance(raw, sqlite3.Connection) or raw.text_factory is reads:
         yield
         return
-    factory, raw.text_factory = raw.text_factory, str
+    factory, raw.text_factory = raw.text_factory, reads
     try:
         yield
     finally:

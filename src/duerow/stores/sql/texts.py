@@ -42,9 +42,14 @@ class Texts:
         dialect: which database it is.
         driver: SQLAlchemy's dialect of the driver, which says how placeholders and casts are written.
         raw: whether they go to the driver itself, without SQLAlchemy.
+        lenient: whether SQLite's text is read by `leniency.told_text`.
+
+    Attributes:
+        lenient: the same; who meets text that is not UTF-8 has all connections of an engine read leniently.
     """
 
-    def __init__(self, dialect: Dialect, driver: SqlDialect, raw: bool) -> None:
+    def __init__(self, dialect: Dialect, driver: SqlDialect, raw: bool, lenient: bool = False) -> None:
+        self.lenient = lenient
         self.dialect = dialect.written(driver, raw)
         self._kind: Any = None
 
@@ -66,4 +71,4 @@ class Texts:
 
 def callers_texts(dialect: Dialect, driver: str) -> Texts:
     """Return the texts for connections of one of `dialect.callers`."""
-    return Texts(dialect, make_url(f"{dialect.callers[driver].name}://").get_dialect()(), raw=True)
+    return Texts(dialect, make_url(f"{dialect.callers[driver].name}://").get_dialect()(), raw=True, lenient=True)

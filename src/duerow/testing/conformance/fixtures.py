@@ -4,6 +4,8 @@ place: where the queues of this one test live; empty, not yet migrated.
 begin: opens a transaction as a caller would, for `within=`; None where the store has no `within`.
 hold: makes every writer wait for as long as a block runs; None where nothing can.
 in_loop: waits that the store makes in the thread of the event loop on purpose; none by default.
+harms: ways to damage the stored row of a message, by name; none where rows can only be written by the store itself.
+harms_out_of_line: the same, after which no claim comes upon the row.
 crowd: how many messages the tests of large batches push; a store sets it beyond its parameter limits.
 """
 
@@ -76,6 +78,10 @@ Begin = Callable[[], AbstractContextManager[CallersTransaction]]
 
 Hold = Callable[[], AbstractContextManager[object]]
 """Locks the tables of this test, or the whole database, for the length of a block."""
+
+
+Harm = Callable[[int], None]
+"""Writes into the row of a message, given its id, what no version of duerow writes there."""
 
 
 class OpenDatabase(Protocol):
@@ -164,6 +170,18 @@ def timeless(face: Face, place: Place, clock: MovableClock) -> Iterator[Workshop
 def crowd() -> int:
     """How many messages make a large batch."""
     return 2_000
+
+
+@pytest.fixture
+def harms() -> dict[str, Harm]:
+    """No way to damage a row, unless the store's tests give some."""
+    return {}
+
+
+@pytest.fixture
+def harms_out_of_line() -> dict[str, Harm]:
+    """No way to damage a row, unless the store's tests give some."""
+    return {}
 
 
 @pytest.fixture

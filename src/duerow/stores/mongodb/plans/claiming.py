@@ -18,12 +18,14 @@ from typing import Any, Final, Literal
 from bson import Int64
 from msgspec.structs import replace
 
+from duerow.codec import encode_failure
 from duerow.errors import Conflict
+from duerow.message import Failure
 from duerow.plan import Plan
 from duerow.reservation import Receipt
 from duerow.store import GivenUp, Keeping, Lent, Record, Reserved
 from duerow.stores.mongodb import commands, past
-from duerow.stores.mongodb.documents import PLAIN, difference, document, maybe_moment, micro, record_of
+from duerow.stores.mongodb.documents import PLAIN, difference, document, is_sound, maybe_moment, micro, record_of
 from duerow.stores.mongodb.plans.lines import IN_LINE, Found, Group, Lines, behind, has_lapsed, is_kept_back, of_kinds
 from duerow.stores.mongodb.steps import Together
 from duerow.stores.records import as_dead_letter, dead, ended_lease, lent, settled
@@ -35,6 +37,11 @@ LOCK_WAIT: Final = 250
 
 MORE_FOR_EACH: Final = 5
 """Milliseconds more for each message of a batch, which takes its time by itself."""
+
+_OF_THE_LIVE: Final = dict.fromkeys(
+    ("due_at", "line_at", "live_key", "line_group", "lent_group", "leased_by", "leased_until", "place"), ""
+)
+"""What a dead message does not have."""
 
 
 @dataclass(frozen=True)
@@ -151,6 +158,10 @@ class Claiming(Lines):
             found = yield commands.find(self.names.messages, chosen, IN_LINE, wanted, PLAIN)
             if not found:
                 return
+            odd = [one for one in found if not is_sound(one)]
+            if odd:
+                yield from self._bury_odd(terms, odd, claim)
+                continue
             plain = [one["_id"] for one in found if "group" not in one and "leased_by" not in one]
             if len(plain) == len(found):
                 yield from self._lend_picked(terms, priority, plain, [], claim)
@@ -159,6 +170,16 @@ class Claiming(Lines):
             else:
                 others = yield from self._having_their_turn(terms, priority, found, claim)
                 yield from self._lend_picked(terms, priority, plain, others, claim)
+
+    def _bury_odd(self, terms: Terms, odd: Sequence[Found], claim: Claim) -> Plan[None]:
+        """Bury what cannot be lent, since what it holds is not of its types: it stays as it is, but leaves the line."""
+        for one in odd:
+            id_, token = one["_id"], one.get("token")
+            why = encode_failure(Failure("CodecError", f"message {id_} cannot be handed out: {record_of(one).damage}"))
+            ended = token + 1 if isinstance(token, int) else 1
+            change = {"$set": {"status": "dead", "last_error": why, "token": Int64(ended)}, "$unset": _OF_THE_LIVE}
+            yield commands.update(self.names.messages, [commands.change({"_id": id_, "token": token}, change)])
+            claim.buried += 1
 
     def _lend_picked(
         self, terms: Terms, priority: int, plain: Sequence[Any], others: Sequence[Found], claim: Claim

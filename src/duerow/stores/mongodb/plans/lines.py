@@ -10,6 +10,7 @@ from typing import Any, Final
 from bson import Int64
 
 from duerow.clock import MICROSECOND
+from duerow.message import PRIORITIES
 from duerow.plan import Plan
 from duerow.store import Record
 from duerow.stores.mongodb import commands
@@ -36,12 +37,12 @@ class Lines(Core):
 
     def _next_line(self, queue: str, after: int | None) -> Plan[int | None]:
         """Return the next priority of which the queue has messages with a due time: one look at the index."""
-        chosen: dict[str, Any] = {"queue": queue, "line_at": {"$gte": Int64(0)}}
-        if after is not None:
-            chosen["priority"] = {"$gt": after}
+        above = PRIORITIES[0] - 1 if after is None else after
+        priorities = {"$gt": above, "$lte": PRIORITIES[-1]}
+        chosen: dict[str, Any] = {"queue": queue, "line_at": {"$gte": Int64(0)}, "priority": priorities}
         order = {"priority": 1, **IN_LINE}
         found = yield commands.find(self.names.messages, chosen, order, 1, {"priority": 1})
-        return int(found[0]["priority"]) if found else None
+        return found[0]["priority"] if found else None
 
     def _groups(self, queue: str, names: Iterable[str]) -> Plan[dict[str, Group]]:
         """Return who goes first and who is lent, of groups."""

@@ -8,8 +8,7 @@ from typing import Any, Final
 
 from bson import Int64
 
-from duerow.clock import moment
-from duerow.message import Status
+from duerow.clock import micros, moment
 from duerow.plan import Plan
 from duerow.reservation import Receipt
 from duerow.store import (
@@ -26,7 +25,7 @@ from duerow.store import (
     Tally,
 )
 from duerow.stores.mongodb import commands
-from duerow.stores.mongodb.documents import PLAIN, micro, past_of, read_json, record_of
+from duerow.stores.mongodb.documents import PLAIN, micro, past_of, read_json, record_of, told_moment
 from duerow.stores.mongodb.filters import field_of, filter_of, order_after
 from duerow.stores.mongodb.plans.lines import Lines, of_kinds
 from duerow.where import PAST_JSON, Condition, Path
@@ -139,24 +138,24 @@ class Reading(Lines):
         ours = [one for one in map(record_of, found) if one.token == tokens[one.id]]
         return [Outline(one.id, one.key, one.headers, one.group, one.priority) for one in ours]
 
-    def count(self, queue: str) -> Plan[dict[Status, int]]:
+    def count(self, queue: str) -> Plan[dict[str, int]]:
         """Count messages by status; see Store.count."""
         found = yield commands.aggregate(
             self.names.messages,
             {"$match": {"queue": queue}},
             {"$group": {"_id": "$status", "n": {"$sum": 1}}},
         )
-        return {one["_id"]: one["n"] for one in found}
+        return {str(one["_id"]): one["n"] for one in found}
 
     def queues(self, past: bool = False) -> Plan[list[str]]:
         """List the queues that have messages, or something else; see Store.queues."""
-        found: set[str] = set()
+        found: list[Any] = []
         others = (self.names.history, self.names.keys, self.names.counts) if past else ()
         for collection in (self.names.messages, *others):
-            found.update((yield commands.distinct(collection, "queue", {}))["values"])
+            found.extend((yield commands.distinct(collection, "queue", {}))["values"])
         if past:
-            found.update((yield commands.distinct(self.names.lifetimes, "_id", {}))["values"])
-        return sorted(found)
+            found.extend((yield commands.distinct(self.names.lifetimes, "_id", {}))["values"])
+        return sorted({name for name in found if isinstance(name, str)})
 
     def tally(
         self,
@@ -245,7 +244,7 @@ class Reading(Lines):
 
     def _earliest(self, chosen: dict[str, Any]) -> Plan[int | None]:
         found = yield commands.find(self.names.messages, chosen, {"due_at": 1}, 1, {"due_at": 1})
-        return int(found[0]["due_at"]) if found else None
+        return micros(told_moment(found[0]["due_at"])) if found else None
 
     def _grouped(self, queue: str, now: int) -> Plan[list[tuple[str, int]]]:
         """Tell of each message in a group that has a due time what it waits for; read one by one."""
@@ -261,7 +260,7 @@ class Reading(Lines):
         for one in found:
             if "due_at" not in one:
                 continue
-            group, id_, due_at = one["group"], one["_id"], int(one["due_at"])
+            group, id_, due_at = one["group"], one["_id"], micros(told_moment(one["due_at"]))
             has_turn = heads[group] == id_ and leased.get(group, id_) == id_
             if "leased_by" not in one and not has_turn:
                 kinds.append(("waiting", due_at))
@@ -311,9 +310,9 @@ class Reading(Lines):
             lender = lenders.get(one["_id"])
             if lender is not None and lender["_id"] != one["head"]:
                 # It ends, at the latest, when its lease does.
-                turns.append(("turn", int(lender["due_at"])))
-            elif one.get("due") is not None and (kinds is None or one["kind"] in kinds):
-                turns.append(("turn", int(one["due"])))
+                turns.append(("turn", micros(told_moment(lender.get("due_at")))))
+            elif one.get("due") is not None and (kinds is None or one.get("kind") in kinds):
+                turns.append(("turn", micros(told_moment(one["due"]))))
         return turns
 
 
@@ -341,7 +340,7 @@ def _at(found: dict[str, Any], path: Path) -> Any:
     root, names = path[0], path[1:]
     if root not in PAST_JSON:
         value = found.get(field_of((root,)))
-        return moment(value) if value is not None and root.endswith(("_at", "_until")) else value
+        return told_moment(value) if value is not None and root.endswith(("_at", "_until")) else value
     text = found.get(root)
     try:
         value = None if text is None else read_json(text)

@@ -275,7 +275,7 @@ class Dialect(Protocol):
         ...
 
     def read_moment(self, value: Any) -> datetime | None:
-        """Return a moment as the driver gave it."""
+        """Return a moment as the driver gave it; one that is none as `duerow.clock.FIRST` or `LAST`."""
         ...
 
     def moment_reader(self, value: Any) -> Callable[[Any], Any] | None:
@@ -283,7 +283,11 @@ class Dialect(Protocol):
         ...
 
     def record(self, row: Sequence[Any]) -> Record:
-        """Return a row of `statements.RECORD` as a record."""
+        """Return a row of `statements.RECORD` as a record, with its damage if it has any."""
+        ...
+
+    def sound(self, rows: Sequence[Sequence[Any]]) -> bool:
+        """Return whether rows of `statements.LENT` are of the types that they always are, where columns take any."""
         ...
 
     def given(self, name: str, columns: Mapping[str, TypeEngine[Any]], alike: frozenset[str]) -> Any:

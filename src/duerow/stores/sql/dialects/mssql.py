@@ -54,7 +54,7 @@ from duerow.errors import (
     DuerowError,
     NotSupported,
 )
-from duerow.store import Capabilities, IndexKind, Record
+from duerow.store import Capabilities, IndexKind, Record, examined
 from duerow.stores.sql.caller import Caller
 from duerow.stores.sql.dialects.base import LINE, ArrowWay, JsonText, Member, const
 from duerow.stores.sql.dialects.identities import asked
@@ -249,6 +249,10 @@ class SqlServer(WritesReturnRows):
         """Return the moment in UTC, as it is kept."""
         return None if value is None else value.replace(tzinfo=UTC)
 
+    def sound(self, rows: Sequence[Sequence[Any]]) -> bool:
+        """Return that they are: a column holds what its type says."""
+        return True
+
     def moment_reader(self, value: Any) -> Callable[[Any], Any] | None:
         """Return what says that it is in UTC."""
         return _in_utc
@@ -256,7 +260,7 @@ class SqlServer(WritesReturnRows):
     def record(self, row: Sequence[Any]) -> Record:
         """Return the row as a record, its moments in UTC."""
         values: list[Any] = [_in_utc(value) if isinstance(value, datetime) else value for value in row]
-        return Record(*values)
+        return examined(values)
 
     # Given rows.
 

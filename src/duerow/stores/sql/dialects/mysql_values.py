@@ -41,12 +41,14 @@ from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 from sqlalchemy.types import NullType, TypeDecorator, TypeEngine
 
-from duerow.clock import span
-from duerow.store import IndexKind, Record
+from duerow.clock import FIRST, span
+from duerow.store import IndexKind, Record, examined
 from duerow.stores.sql.dialects.base import LONGEST_KEY, Member, const, decode_json
 from duerow.stores.sql.dialects.mysql_server import BYTEWISE
 
 LONGEST_WORD: Final = 255
+
+_MOMENTS: Final = (9, 10, 14, 15, 16)
 
 
 encode = msgspec.json.Encoder().encode
@@ -191,8 +193,14 @@ class Values:
         return None if length is None else span(length)
 
     def read_moment(self, value: Any) -> datetime | None:
-        """Return the moment in UTC, as it is kept."""
-        return None if value is None else value.replace(tzinfo=UTC)
+        """Return the moment in UTC, as it is kept; a day that no calendar has, as `0000-00-00`, comes as text."""
+        if value is None:
+            return None
+        return value.replace(tzinfo=UTC) if isinstance(value, datetime) else FIRST
+
+    def sound(self, rows: Sequence[Sequence[Any]]) -> bool:
+        """Return that they are: a column holds what its type says."""
+        return True
 
     def moment_reader(self, value: Any) -> Callable[[Any], Any] | None:
         """Return what says that it is in UTC."""
@@ -200,9 +208,10 @@ class Values:
 
     def record(self, row: Sequence[Any]) -> Record:
         """Return the row as a record, its moments in UTC."""
-        id, *others = row
-        values: list[Any] = [_in_utc(value) if isinstance(value, datetime) else value for value in others]
-        return Record(id, *values)
+        values = list(row)
+        for place in _MOMENTS:
+            values[place] = self.read_moment(values[place])
+        return examined(values)
 
     # Given rows.
 

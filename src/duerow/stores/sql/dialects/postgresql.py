@@ -50,9 +50,9 @@ from sqlalchemy.schema import CreateSchema, ExecutableDDLElement
 from sqlalchemy.sql.base import Executable
 from sqlalchemy.types import TypeEngine
 
-from duerow.clock import span
+from duerow.clock import FIRST, LAST, span
 from duerow.errors import Conflict, DuerowError
-from duerow.store import Capabilities, IndexKind, Record
+from duerow.store import Capabilities, IndexKind, Record, examined
 from duerow.stores.sql.caller import Caller
 from duerow.stores.sql.dialects.base import LONGEST_KEY, ArrowWay, JsonText, Member, const, decode_json
 from duerow.stores.sql.dialects.identities import asked
@@ -185,8 +185,9 @@ class PostgreSQL(WritesReturnRows):
         return moment.op("+", return_type=self.moment)(microseconds)
 
     def microseconds(self, moment: ColumnElement[Any]) -> ColumnElement[Any]:
-        """Return it as a subquery, which is evaluated once for all rows."""
-        seconds = extract("epoch", moment)
+        """Return it as a subquery, which is evaluated once for all rows; one before all years as the first of them."""
+        first: ColumnElement[Any] = literal_column(f"TIMESTAMPTZ '{FIRST.year:04}-{FIRST:%m-%d} 00:00:00+00'")
+        seconds = extract("epoch", func.greatest(moment, first, type_=self.moment))
         return select(cast(seconds * const(1_000_000), BigInteger)).scalar_subquery()
 
     def from_text(self, text: ColumnElement[Any]) -> ColumnElement[Any]:
@@ -275,7 +276,10 @@ class PostgreSQL(WritesReturnRows):
         """Return the moment in UTC, whatever the session's time zone is."""
         if value is None or value.tzinfo is UTC:
             return value  # type: ignore[no-any-return]
-        moment: datetime = value.astimezone(UTC)
+        try:
+            moment: datetime = value.astimezone(UTC)
+        except OverflowError:  # drivers other than psycopg give what is infinite as the last moment that Python has
+            return FIRST if value.year == FIRST.year else LAST
         return moment
 
     def moment_reader(self, value: Any) -> Callable[[Any], Any] | None:
@@ -285,9 +289,8 @@ class PostgreSQL(WritesReturnRows):
     def record(self, row: Sequence[Any]) -> Record:
         """Return the row as a record, its moments in UTC."""
         if row[15].tzinfo is UTC:
-            return Record(*row)
-        values: list[Any] = [self.read_moment(value) if isinstance(value, datetime) else value for value in row]
-        return Record(*values)
+            return examined(row)
+        return examined([self.read_moment(value) if isinstance(value, datetime) else value for value in row])
 
     def given(self, name: str, columns: Mapping[str, TypeEngine[Any]], alike: frozenset[str]) -> Any:
         """Return unnest of one array for each column that differs, beside what is alike."""

@@ -267,6 +267,10 @@ class WritesReturnRows(OneDatabase, ABC):
         """Return nothing: the lock ends with the transaction."""
         return None
 
+    def sound(self, rows: Sequence[Sequence[Any]]) -> bool:
+        """Return that they are: a column holds what its type says."""
+        return True
+
     def server(self) -> Executable | None:
         """Return nothing: any server will do."""
         return None

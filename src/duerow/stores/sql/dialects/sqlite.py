@@ -42,10 +42,10 @@ from sqlalchemy.schema import ExecutableDDLElement
 from sqlalchemy.sql.base import Executable
 from sqlalchemy.types import TypeEngine
 
-from duerow.clock import micros, moment, span
+from duerow.clock import FIRST, LAST, micros, moment, span
 from duerow.errors import ConfigurationError, Conflict, DuerowError, StoreRefused, StoreUnavailable
 from duerow.phrases import Argument
-from duerow.store import Capabilities, IndexKind, Record
+from duerow.store import UNFIT, Capabilities, IndexKind, Record, Shapes, examined
 from duerow.stores.sql.caller import Caller
 from duerow.stores.sql.dialects.base import LONGEST_KEY, JsonText, Member, const, decode_json
 from duerow.stores.sql.dialects.returning import WritesReturnRows
@@ -53,6 +53,15 @@ from duerow.stores.sql.dialects.returning import WritesReturnRows
 _MOMENTS = (9, 10, 14, 15, 16)
 _encode = msgspec.json.Encoder().encode
 
+
+_NUMBER, _TEXT = frozenset((int,)), frozenset((str,))
+_MAYBE, _AT = frozenset((str, type(None))), frozenset((int, type(None)))
+_SHAPE: tuple[Any, ...] = (
+    *(None, _TEXT, _TEXT, _MAYBE, _MAYBE, _TEXT, _AT, _AT, _AT, _NUMBER, _NUMBER, _NUMBER, _MAYBE),
+    *(_NUMBER, _MAYBE),
+)
+_LENT = Shapes(*_SHAPE)
+"""The types of LENT, and of the priority and the group that may follow."""
 
 _ODD = re.compile(r"""["\\\x00-\x1f]""")
 """Characters that JSON text escapes, for which versions of SQLite differ in how a path says them."""
@@ -143,9 +152,10 @@ class SQLite(WritesReturnRows):
     def member(self, document: ColumnElement[Any], names: Sequence[str]) -> Member:
         """Look the path up with json_extract, or by way of json_each if a name is one that a path cannot say.
 
-        No table checks that headers are JSON, so what is not is passed over.
+        What is no JSON is passed over: no table checks that of headers, and who writes by hand need not have payloads
+        checked.
         """
-        checked = document if document.name == "payload" else case((func.json_valid(document) == const(1), document))
+        checked = case((func.json_valid(document) == const(1), document))
         kind, value, json = (
             _walked(checked, names) if any(map(_ODD.search, names)) or "" in names else _extracted(checked, names)
         )
@@ -204,8 +214,13 @@ class SQLite(WritesReturnRows):
         return None if length is None else span(length)
 
     def read_moment(self, value: Any) -> datetime | None:
-        """Return the moment of so many microseconds since 1970."""
-        return None if value is None else moment(value)
+        """Return the moment of so many microseconds since 1970; what is no number sorts behind all that are."""
+        if value is None:
+            return None
+        try:
+            return moment(value)
+        except UNFIT:
+            return FIRST if isinstance(value, int | float) and value < 0 else LAST
 
     def moment_reader(self, value: Any) -> Callable[[Any], Any] | None:
         """Return what counts from 1970."""
@@ -216,8 +231,12 @@ class SQLite(WritesReturnRows):
         values = list(row)
         for place in _MOMENTS:
             if values[place] is not None:
-                values[place] = moment(values[place])
-        return Record(*values)
+                values[place] = self.read_moment(values[place])
+        return examined(values)
+
+    def sound(self, rows: Sequence[Sequence[Any]]) -> bool:
+        """Look at the types of all values: a column of SQLite takes any."""
+        return all(map(_LENT.fit, rows))
 
     def given(self, name: str, columns: Mapping[str, TypeEngine[Any]], alike: frozenset[str]) -> Any:
         """Return the members of one JSON array, each an array of what differs, beside what is alike."""

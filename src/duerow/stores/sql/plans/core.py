@@ -115,9 +115,9 @@ class Core:
             looking = bool(new)
         self.lines.looked(queue, paused=bool(rows[0][2]))
 
-    def _call_up(self, groups: Iterable[Group]) -> Plan[None]:
+    def _call_up(self, groups: Iterable[tuple[str, Any]]) -> Plan[None]:
         """Give the next of each group its turn: one of them has left, or is no longer lent."""
-        given = sorted(set(groups))
+        given = sorted({one for one in groups if isinstance(one[1], str)})  # whatever else was written there is none
         for chunk in self._chunks(given):
             rows = yield self._given(self.statements.call_up, ("queue", "group"), chunk)
             self.floors.written()

@@ -12,7 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from duerow.clock import EPOCH
-from duerow.message import LIVE, Status
+from duerow.message import LIVE
 from duerow.plan import BEGIN, Plan
 from duerow.store import (
     Consumer,
@@ -274,10 +274,11 @@ class Reading(Recalling):
                 break
         return due
 
-    def count(self, queue: str) -> Plan[dict[Status, int]]:
+    def count(self, queue: str) -> Plan[dict[str, int]]:
         """Count messages by status; see Store.count."""
-        counts: dict[Status, int] = {}
-        for status, number in (yield self._step(self.statements.count, {"queue_in": queue})):
+        counts: dict[str, int] = {}
+        for stored, number in (yield self._step(self.statements.count, {"queue_in": queue})):
+            status = str(stored)
             counts[status] = counts.get(status, 0) + number
         return counts
 

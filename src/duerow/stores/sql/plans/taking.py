@@ -10,12 +10,13 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from duerow.clock import moment
+from duerow.clock import FIRST, LAST, moment
 from duerow.codec import decode_failure
 from duerow.dead_letter import dead_letter as moved_to_dead_letters
+from duerow.message import LIVE
 from duerow.plan import BEGIN, Plan
 from duerow.reservation import Receipt
-from duerow.store import GivenUp, Keeping, Moved, Record, Reserved, Turn
+from duerow.store import UNFIT, GivenUp, Keeping, Moved, Record, Reserved, Turn, mended
 from duerow.stores.sql.floor import Start
 from duerow.stores.sql.lines import Line
 from duerow.stores.sql.plans.kinds import of_kinds, padded
@@ -34,6 +35,10 @@ MORE: Final = 50
 """How many rows of groups are looked at beyond those that are wanted, for some may have to wait."""
 
 Rows = Sequence[Sequence[Any]]
+
+
+class _Unsound(ValueError):
+    """A row holds what none of ours does."""
 
 
 class Used(NamedTuple):
@@ -104,7 +109,16 @@ class Taking(Settling):
         yield from self._wake([to])
 
     def _lent(self, rows: Rows, queue: str, line: Line, lease: timedelta, consumer: str) -> list[Record]:
-        """Return the rows of LENT that were lent, not buried, as records."""
+        """Return the rows of LENT that were lent, not buried, as records; what is damaged is mended, and says so."""
+        if type(line.priority) is int and self.dialect.sound(rows):
+            try:
+                return self._lent_sound(rows, queue, line, lease, consumer)
+            except UNFIT:
+                pass  # whose fault that was, they tell one by one
+        return [self._lent_odd(row, queue, line, lease, consumer) for row in rows if row[_STATUS] != "dead"]
+
+    def _lent_sound(self, rows: Rows, queue: str, line: Line, lease: timedelta, consumer: str) -> list[Record]:
+        """As `_lent`; raise one of UNFIT if a row holds what none of ours does."""
         read = self.dialect.moment_reader(rows[0][_CREATED_AT])
         until = last_attempt_at = None
         records: list[Record] = []
@@ -112,6 +126,8 @@ class Taking(Settling):
         for id, payload, kind, key, headers, status, created, first, place, attempts, token, end, error, *more in rows:
             if status == "dead":
                 continue
+            if attempts < 1 or status not in LIVE:
+                raise _Unsound
             if until is None:
                 until = moment(end)
                 last_attempt_at = until - lease
@@ -119,8 +135,12 @@ class Taking(Settling):
                 created = read(created)
                 first = None if first is None else read(first)
                 place = None if place is None else read(place)
+            if not (FIRST < created < LAST and (place is None or FIRST < place < LAST)):
+                raise _Unsound
             if first is None:
                 first = created
+            elif not FIRST < first < LAST:
+                raise _Unsound
             records.append(
                 Record(
                     id,
@@ -144,6 +164,18 @@ class Taking(Settling):
                 )
             )
         return records
+
+    def _lent_odd(self, row: Sequence[Any], queue: str, line: Line, lease: timedelta, consumer: str) -> Record:
+        """Return one row of LENT as a record, whatever it holds."""
+        read: Callable[[Any], Any] = self.dialect.read_moment
+        id, payload, kind, key, headers, status, created, first, place, attempts, token, end, error, *more = row
+        created = read(created)
+        first = created if first is None else read(first)
+        due_at = first if place is None else read(place)
+        until = moment(end)
+        group = more[1] if line.grouped else None
+        about = (id, queue, payload, kind, key, headers, group, line.priority, status, due_at, first, attempts, token)
+        return mended((*about, consumer, until, created, until - lease, error), lent=True)
 
     def pop(
         self, queue: str, limit: int, keep: Keeping | None = None, kinds: Collection[str] | None = None
@@ -414,4 +446,5 @@ class Takes:
         """Return a row of LENT that was buried."""
         group = row[len(LENT) + 1] if line.grouped else None
         id, token, key, headers, attempts, error = (row[place] for place in _USED)
+        key, group = (value if isinstance(value, str) else None for value in (key, group))
         return Used(id, token, key, headers, attempts, error, line.priority, group)

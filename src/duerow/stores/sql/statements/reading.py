@@ -17,11 +17,13 @@ from sqlalchemy import (
     exists,
     func,
     literal,
+    not_,
     or_,
     select,
     union_all,
 )
 
+from duerow.clock import FIRST, LAST
 from duerow.store import Indexed, Order
 from duerow.stores.sql.conditions import Conditions
 from duerow.stores.sql.dialects.base import const
@@ -102,8 +104,12 @@ class Reading(Core):
         if value is None:
             return and_(column.is_(None), later_id)
         bound = self.conditions.bound(order.field, value)
-        later = column < bound if order.descending else column > bound
-        return or_(later, and_(column == bound, later_id), column.is_(None))
+        later, tied = column < bound if order.descending else column > bound, column == bound
+        if value in (FIRST, LAST):  # stands for whatever is beyond it
+            tied = column <= bound if value == FIRST else column >= bound
+            later = and_(later, not_(tied))
+        # A value that was mended to be shown is not the one that is stored: no page begins with its own mark.
+        return or_(and_(later, ids != mark), and_(tied, later_id), column.is_(None))
 
     def scan(self, by: tuple[str, ...], where: Condition | None, shown: Sequence[str] = RECORD) -> Statement:
         """Read messages of many queues in the order of their ids, which alone serves it: `queues`, `statuses`.

@@ -28,6 +28,7 @@ from duerow.stores.sql.statements.core import (
     Core,
     OverRows,
     Statement,
+    live,
 )
 from duerow.stores.sql.statements.parts import ForEach
 
@@ -272,8 +273,9 @@ class Taking(Core):
 
     @property
     def _lent_status(self) -> ColumnElement[Any]:
-        """The status of a row that is handed out."""
-        return self.message.c.status
+        """The status of a row that is handed out; one that nobody could be handed is called done, which shows."""
+        status = self.message.c.status
+        return case((live(self.message), status), else_=const("done"))
 
     def _is_among(self, found: Select[Any]) -> Sequence[ColumnElement[bool]]:
         """Return that a row is one of those whose ids a query finds."""
