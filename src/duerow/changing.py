@@ -19,6 +19,7 @@ from duerow.errors import (
     KeyMissing,
     LeaseLost,
     MessageLeased,
+    shown,
 )
 from duerow.message import LIVE, Scalar, Status, check_due, check_key, check_priority
 from duerow.payloads import Payloads
@@ -117,7 +118,7 @@ def choice(
             *one_of({"id": id, "key": key, "where": where}),
         )
     if not isinstance(even_if_leased, bool):
-        raise ConfigurationError(Argument("even_if_leased"), f" is True or False, not {even_if_leased!r:.80}")
+        raise ConfigurationError(Argument("even_if_leased"), f" is True or False, not {shown(even_if_leased)}")
     chosen = None if id is None else one_id(id)
     condition = None if where is None else as_condition(where)
     return Choice(queue, chosen, check_key(key), condition, even_if_leased, indexed)
@@ -304,8 +305,12 @@ def one_of(given: Mapping[str, object]) -> list[str | Argument]:
     parts: list[str | Argument] = []
     for name in given:
         parts += [" or " if parts else "", Argument(name)]
-    said = [f"{value!s:.80}" for value in given.values() if value is not None]
+    said = [value[:80] if isinstance(value, str) else _said(value) for value in given.values() if value is not None]
     return [*parts, f" (given: {', '.join(said) or 'none'})"]
+
+
+def _said(value: object) -> str:
+    return f"{value!s:.80}" if isinstance(value, Condition) else shown(value)
 
 
 def order(text: object, after: object) -> Order:
@@ -316,7 +321,7 @@ def order(text: object, after: object) -> Order:
     """
     name = text.removeprefix("-") if isinstance(text, str) else text
     if not isinstance(text, str) or name not in FIELDS:
-        raise ConfigurationError(f"messages cannot be ordered by {text!r:.80}: say one of {', '.join(FIELDS)}, or -id")
+        raise ConfigurationError(f"messages cannot be ordered by {shown(text)}: say one of {', '.join(FIELDS)}, or -id")
     descending = text.startswith("-")
     if after is None:
         return Order(str(name), descending)
@@ -329,7 +334,7 @@ def _place(name: str, after: Any) -> tuple[Any, int]:
             raise ConfigurationError(f"an id does not say where to begin in the order of {name}: give the last message")
         return after, after
     if not hasattr(after, "id") or not hasattr(after, name):
-        raise ConfigurationError(f"after= takes the last message of the page before, or its id, not {after!r:.80}")
+        raise ConfigurationError(f"after= takes the last message of the page before, or its id, not {shown(after)}")
     return getattr(after, name), after.id
 
 
@@ -342,7 +347,7 @@ def one_id(id: object) -> int:
     """Return an id that was asked for, else raise ConfigurationError."""
     if not is_id(id):
         raise ConfigurationError(
-            f"an id is an integer of 64 bits, not {id!r:.80}; a condition is given as ", Argument("where")
+            f"an id is an integer of 64 bits, not {shown(id)}; a condition is given as ", Argument("where")
         )
     return cast(int, id)
 
@@ -358,12 +363,12 @@ def one_key(key: object) -> str:
 def how_many(n: object) -> int:
     """Return a number of messages, at least 1 and no more than any queue has, else raise ConfigurationError."""
     if isinstance(n, bool) or not isinstance(n, int) or n < 1:
-        raise ConfigurationError(f"how many is an integer of at least 1, not {n!r:.80}")
+        raise ConfigurationError(f"how many is an integer of at least 1, not {shown(n)}")
     return min(n, MOST)
 
 
 def each_of(many: object, what: str) -> Iterator[Any]:
     """Return an iterator over what was given, else raise ConfigurationError: it says what was to be given."""
     if not isinstance(many, Iterable):
-        raise ConfigurationError(f"{what}, not {many!r:.80}")
+        raise ConfigurationError(f"{what}, not {shown(many)}")
     return iter(many)

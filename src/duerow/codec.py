@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import msgspec
 
-from duerow.errors import CodecError, KeyMissing
+from duerow.errors import CodecError, KeyMissing, shown
 from duerow.message import Failure, Scalar
 
 JSON: Final = "json"
@@ -102,7 +102,7 @@ def decode(kind: str, text: str) -> Any:
     if kind not in (JSON, BYTES):
         if str(kind).endswith(SEALED):
             raise key_missing(text)
-        raise CodecError(f"payload of unknown kind {kind!r:.80}: this consumer knows {JSON!r} and {BYTES!r}")
+        raise CodecError(f"payload of unknown kind {shown(kind)}: this consumer knows {JSON!r} and {BYTES!r}")
     value = decode_json(text, "payload")
     if kind == JSON:
         return value
@@ -163,10 +163,12 @@ def encode_headers(headers: Mapping[str, Scalar] | None, limited: bool = True) -
     if not headers:
         return None
     if not isinstance(headers, Mapping):
-        raise CodecError(f"headers are names with scalars, not {type(headers).__name__} ({headers!r:.80})")
+        raise CodecError(f"headers are names with scalars, not {type(headers).__name__} ({shown(headers)})")
     for name, value in headers.items():
         if type(name) is not str or type(value) not in _SCALARS:
-            raise CodecError(f"header {name!r:.80} must be a name with text, a number or a boolean, not {value!r:.80}")
+            raise CodecError(
+                f"header {shown(name)} must be a name with text, a number or a boolean, not {shown(value)}"
+            )
     _require(dict(headers), "headers")
     return _text(dict(headers), "headers", MAX_HEADERS_BYTES if limited else MAX_PAYLOAD_BYTES)
 
@@ -198,7 +200,16 @@ def decode_failure(text: str | None) -> Failure | None:
 
 
 def merge_patch(target: Any, patch: Any) -> Any:
-    """Return the target as a JSON merge patch (RFC 7396) makes it: null removes a member."""
+    """Return the target as a JSON merge patch (RFC 7396) makes it: null removes a member.
+
+    Raises:
+        CodecError: the patch is nothing that JSON carries, or nested too deep.
+    """
+    _require(patch, "patch")
+    return _merged(target, patch)
+
+
+def _merged(target: Any, patch: Any) -> Any:
     if not isinstance(patch, dict):
         return patch
     merged = dict(target) if isinstance(target, dict) else {}
@@ -206,7 +217,7 @@ def merge_patch(target: Any, patch: Any) -> Any:
         if value is None:
             merged.pop(name, None)
         else:
-            merged[name] = merge_patch(merged.get(name), value)
+            merged[name] = _merged(merged.get(name), value)
     return merged
 
 
@@ -240,7 +251,7 @@ def _check(value: Any, depth: int) -> None:
             raise _Unfit(f"is nested more than {MAX_DEPTH} deep")
         for name, member in value.items():
             if type(name) is not str:
-                raise _Unfit(f"has the key {name!r:.80} of type {type(name).__name__}; JSON keys are text")
+                raise _Unfit(f"has the key {shown(name)} of type {type(name).__name__}; JSON keys are text")
             if type(member) not in _PLAIN:
                 try:
                     _check(member, depth - 1)
@@ -262,7 +273,7 @@ def _check(value: Any, depth: int) -> None:
             else "make it null, booleans, numbers, text, lists and objects, or declare the type: queue(…, payload=…)"
         )
         raise _Unfit(
-            f"is of type {of.__module__}.{of.__qualname__} ({value!r:.80}), which JSON would not give back: {hint}"
+            f"is of type {of.__module__}.{of.__qualname__} ({shown(value)}), which JSON would not give back: {hint}"
         )
 
 

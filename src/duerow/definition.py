@@ -15,7 +15,7 @@ from typing import Any, Final
 import msgspec
 
 from duerow.codec import JSON, MAX_PAYLOAD_BYTES, Encoded
-from duerow.errors import ConfigurationError
+from duerow.errors import ConfigurationError, shown
 from duerow.payloads import Sealing
 from duerow.policy import PolicyValue, as_policy, as_value, limit_of
 from duerow.retry import DEFAULT, RetryPolicy, exponential, limited
@@ -177,7 +177,7 @@ def policy_of(queue: str, definition: Definition) -> RetryPolicy:
 def check_max_payload_bytes(size: object) -> int:
     """Return how large a payload may be; raise ConfigurationError if that is no number of bytes."""
     if type(size) is not int or size < 1:
-        raise ConfigurationError(f"max_payload_bytes is a number of bytes of at least 1, not {size!r:.80}")
+        raise ConfigurationError(f"max_payload_bytes is a number of bytes of at least 1, not {shown(size)}")
     return size
 
 
@@ -191,7 +191,7 @@ def check_indexed(indexed: Mapping[str, type] | None) -> tuple[Indexed, ...]:
         return ()
     if not isinstance(indexed, Mapping):
         raise ConfigurationError(
-            f'indexed takes fields and their types, such as {{"companyId": int}}, not {indexed!r:.80}'
+            f'indexed takes fields and their types, such as {{"companyId": int}}, not {shown(indexed)}'
         )
     if len(indexed) > MOST_INDEXED:
         raise ConfigurationError(
@@ -241,7 +241,7 @@ def _path(field: object) -> Path:
     if not names or len(str(field)) > LONGEST_FIELD or not all(map(_PLAIN.fullmatch, names)):
         raise ConfigurationError(
             "an indexed payload field is a name, or names joined by dots, of ASCII letters, digits, _ and -, with at "
-            f"most {LONGEST_FIELD} characters in all; {field!r:.120} is none"
+            f"most {LONGEST_FIELD} characters in all; {shown(field, 120)} is none"
         )
     return names
 
@@ -250,7 +250,7 @@ def _kind(field: str, kind: object) -> IndexKind:
     for known, name in KINDS.items():
         if kind is known:
             return name
-    raise ConfigurationError(f"payload field {field!r} can be indexed as int, float, str or bool, not as {kind!r:.80}")
+    raise ConfigurationError(f"payload field {field!r} can be indexed as int, float, str or bool, not as {shown(kind)}")
 
 
 def _field(index: Indexed) -> Path:

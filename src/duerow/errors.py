@@ -32,12 +32,40 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from reprlib import Repr
 from typing import TYPE_CHECKING, Final, Literal
 
 from duerow.phrases import PYTHON, Argument, Call, Hint, Phrase, Words
 
 if TYPE_CHECKING:
     from duerow.store import Refused
+
+
+class _Short(Repr):
+    """Shows the beginning of a value, also of one that holds itself, or whose own way to be shown fails."""
+
+    def repr_int(self, x: int, level: int) -> str:
+        """Return an integer; of a long one how long it is, which takes less than its digits."""
+        return repr(x) if x.bit_length() <= 256 else f"<int of {x.bit_length():,} bits>"
+
+    def repr_instance(self, x: object, level: int) -> str:
+        """Return what the value says of itself, or else its type."""
+        try:
+            return repr(x)
+        except Exception:  # the user's code
+            return f"<{type(x).__name__}>"
+
+
+_short = _Short()
+_short.maxlevel, _short.maxstring, _short.maxother = 4, 120, 120
+
+
+def shown(value: object, most: int = 80) -> str:
+    """Return the beginning of a value as Python writes it, to be told in an error: bounded, and it never fails."""
+    try:
+        return _short.repr(value)[:most]
+    except Exception:  # the user's code: a container of its own that cannot be walked
+        return f"<{type(value).__name__}>"
 
 
 class DuerowError(Exception):

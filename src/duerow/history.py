@@ -9,7 +9,7 @@ from typing import Any, Final, Generic
 import msgspec
 
 from duerow import changing, codec
-from duerow.errors import CodecError, ConfigurationError, InvalidMessage
+from duerow.errors import CodecError, ConfigurationError, InvalidMessage, shown
 from duerow.lineage import PART_OF
 from duerow.message import LIVE, Ending, Failure, P_co, Scalar, check_span
 from duerow.payloads import Decode
@@ -158,7 +158,7 @@ def asked(queue: str, where: object, id: object, limit: object, after: object) -
         InvalidCondition: the condition cannot be read, or speaks of what turns do not have.
     """
     if after is not None and not isinstance(after, Event):
-        raise ConfigurationError(f"after= takes the last turn of the page before, an Event, not {after!r:.80}")
+        raise ConfigurationError(f"after= takes the last turn of the page before, an Event, not {shown(after)}")
     return PastQuery(
         queue,
         id=_id(id),
@@ -301,5 +301,5 @@ def _again(end: Past) -> Entry:
 
 def _id(id: object) -> int | None:
     if id is not None and not changing.is_id(id):
-        raise ConfigurationError(f"an id is an integer of 64 bits, not {id!r:.80}; a condition is given as where=")
+        raise ConfigurationError(f"an id is an integer of 64 bits, not {shown(id)}; a condition is given as where=")
     return id  # type: ignore[return-value]

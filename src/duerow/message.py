@@ -10,7 +10,7 @@ from typing import Any, Final, Generic, Literal
 import msgspec
 from typing_extensions import TypeVar
 
-from duerow.errors import InvalidMessage
+from duerow.errors import InvalidMessage, shown
 from duerow.phrases import Argument, Hint
 
 Scalar = str | int | float | bool
@@ -125,7 +125,8 @@ def check_queue_name(name: object) -> str:
     """Return the name if a queue may be called so, else raise InvalidMessage."""
     if not isinstance(name, str) or not _QUEUE_NAME.fullmatch(name):
         raise InvalidMessage(
-            f"a queue cannot be called {name!r:.120}: use 1 to 100 ASCII letters, digits and the characters _ . : / -"
+            f"a queue cannot be called {shown(name, 120)}: use 1 to 100 ASCII letters, digits and the characters "
+            "_ . : / -"
         )
     return name
 
@@ -143,7 +144,9 @@ def check_group(group: object) -> str | None:
 def check_priority(priority: object) -> int:
     """Return the priority if a message may have it, else raise InvalidMessage."""
     if type(priority) is not int or priority not in PRIORITIES:
-        raise InvalidMessage(f"a priority is an integer from {PRIORITIES[0]} to {PRIORITIES[-1]}, not {priority!r:.80}")
+        raise InvalidMessage(
+            f"a priority is an integer from {PRIORITIES[0]} to {PRIORITIES[-1]}, not {shown(priority)}"
+        )
     return priority
 
 
@@ -151,18 +154,18 @@ def _short_text(what: str, text: object) -> str | None:
     if text is None:
         return None
     if not isinstance(text, str):
-        raise InvalidMessage(f"a {what} is text, not {type(text).__name__} ({text!r:.80}); turn it into text")
+        raise InvalidMessage(f"a {what} is text, not {type(text).__name__} ({shown(text)}); turn it into text")
     if not 1 <= len(text) <= _KEY_CHARACTERS or "\0" in text:
         raise InvalidMessage(
-            f"a {what} has 1 to {_KEY_CHARACTERS} characters without U+0000; this one has {len(text)}: {text!r:.80}"
+            f"a {what} has 1 to {_KEY_CHARACTERS} characters without U+0000; this one has {len(text)}: {shown(text)}"
         )
     try:
         size_bytes = len(text.encode())
     except UnicodeEncodeError as error:
-        raise InvalidMessage(f"a {what} cannot hold a lone surrogate: {text!r:.80}") from error
+        raise InvalidMessage(f"a {what} cannot hold a lone surrogate: {shown(text)}") from error
     if size_bytes > _KEY_BYTES:
         raise InvalidMessage(
-            f"a {what} has at most {_KEY_BYTES} bytes in UTF-8; this one has {size_bytes}: {text!r:.80}"
+            f"a {what} has at most {_KEY_BYTES} bytes in UTF-8; this one has {size_bytes}: {shown(text)}"
         )
     return text
 
@@ -172,7 +175,7 @@ def check_moment(name: str, moment: object) -> datetime | None:
     if moment is None:
         return None
     if not isinstance(moment, datetime):
-        raise InvalidMessage(Argument(name), f" is an aware datetime, not {type(moment).__name__} ({moment!r:.80})")
+        raise InvalidMessage(Argument(name), f" is an aware datetime, not {type(moment).__name__} ({shown(moment)})")
     if moment.utcoffset() is None:
         in_utc = Hint(f"{name}.replace(tzinfo=UTC)", f"{moment.isoformat()}Z")
         raise InvalidMessage(Argument(name), f" has no time zone: {moment.isoformat()}; say which, such as ", in_utc)
@@ -190,7 +193,7 @@ def check_moment(name: str, moment: object) -> datetime | None:
 def check_span(name: str, span: object, minimum: timedelta = timedelta(0)) -> timedelta:
     """Return the timedelta if it lies between the minimum and 365,000 days, else raise InvalidMessage."""
     if not isinstance(span, timedelta):
-        raise InvalidMessage(Argument(name), f" is a timedelta, not {type(span).__name__} ({span!r:.80})")
+        raise InvalidMessage(Argument(name), f" is a timedelta, not {type(span).__name__} ({shown(span)})")
     if not minimum <= span <= _LONGEST:
         least = "negative" if minimum == timedelta(0) else f"below {minimum}"
         raise InvalidMessage(Argument(name), f" cannot be {least} nor above {_LONGEST.days:,} days: {span}")

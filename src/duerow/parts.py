@@ -12,7 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from duerow import codec
-from duerow.errors import CodecError
+from duerow.errors import CodecError, shown
 from duerow.lineage import PART_OF
 from duerow.message import Message, Scalar
 from duerow.payloads import Decode
@@ -122,10 +122,10 @@ def messages_of(payload: Any, decode: Decode) -> list[Message] | None:
         CodecError: it is no set's message, or a part cannot be read.
     """
     if not isinstance(payload, dict) or not isinstance(payload.get(CORRELATION), str):
-        raise CodecError(f"this is not the message of a set: {payload!r:.120}")
+        raise CodecError(f"this is not the message of a set: {shown(payload, 120)}")
     parts = payload.get(PARTS)
     if parts is None:
         return None
     if not isinstance(parts, list):
-        raise CodecError(f"the parts of a set are a list, not {parts!r:.120}")
+        raise CodecError(f"the parts of a set are a list, not {shown(parts, 120)}")
     return [as_message(_encode(part), decode) for part in parts]

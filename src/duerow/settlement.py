@@ -11,7 +11,7 @@ from typing import Any, Final, TypedDict, TypeGuard
 import msgspec
 from msgspec import UNSET
 
-from duerow.errors import CodecError, ConfigurationError, InvalidOutcome
+from duerow.errors import CodecError, ConfigurationError, InvalidOutcome, shown
 from duerow.lineage import made_of
 from duerow.message import Draft, Failure, Message, OnDuplicate, Scalar, check_span
 from duerow.retry import RetryPolicy
@@ -222,7 +222,7 @@ def mistake(outcome: object) -> str | None:
     if isinstance(outcome, list | tuple) and not _are_moves(outcome):
         for part in outcome:
             if isinstance(part, Settlement | Retry):
-                return f"a {type(outcome).__name__} with {part!r:.80} in it; return one settlement, or a list of Moves"
+                return f"a {type(outcome).__name__} with {shown(part)} in it; return one settlement, or a list of Moves"
     return None
 
 
@@ -238,7 +238,7 @@ def failure(error: BaseException | Failure | str | None) -> Failure | None:
     if isinstance(error, str):
         return Failure("Error", error[:MAX_FAILURE])
     if not isinstance(error, BaseException):
-        raise InvalidOutcome(f"why it failed is told by an exception, a Failure or text, not by {error!r:.80}")
+        raise InvalidOutcome(f"why it failed is told by an exception, a Failure or text, not by {shown(error)}")
     if isinstance(kept := getattr(error, "duerow_failure", None), Failure):
         return kept  # it comes from another process, where its traceback was
     if isinstance(error, Bury):
@@ -256,7 +256,7 @@ def _failed(message: Message, error: BaseException | Failure | str | None, polic
             error if error is not None else f"attempt {message.attempts} failed and the policy gives no further one"
         )
     if not isinstance(delay, timedelta):
-        raise ConfigurationError(f"a retry policy gives a timedelta or None, not {delay!r:.80}: {policy!r:.120}")
+        raise ConfigurationError(f"a retry policy gives a timedelta or None, not {shown(delay)}: {shown(policy, 120)}")
     return Rollback(max(delay, timedelta(0)), error)
 
 
@@ -265,7 +265,9 @@ def _spread(message: Message, parts: Sequence[object], policy: RetryPolicy) -> S
     drafts = []
     for move in parts:
         if not isinstance(move, Move):
-            odd = InvalidOutcome(f"message {message.id}: a list of Moves has {move!r:.120} in it; return Moves alone")
+            odd = InvalidOutcome(
+                f"message {message.id}: a list of Moves has {shown(move, 120)} in it; return Moves alone"
+            )
             return _failed(message, odd, policy)
         payload = message.payload if move.payload is UNSET else move.payload
         headers = made_of(message.id, merged(message.headers, move.headers))

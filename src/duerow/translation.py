@@ -12,7 +12,7 @@ from msgspec import UNSET
 
 from duerow import codec
 from duerow.dead_letter import dead_letter as moved_to_dead_letters
-from duerow.errors import CodecError, ConfigurationError, InvalidMessage, InvalidOutcome
+from duerow.errors import CodecError, ConfigurationError, InvalidMessage, InvalidOutcome, shown
 from duerow.message import (
     Draft,
     Failure,
@@ -82,11 +82,11 @@ def draft_entry(
     if not isinstance(draft, Draft):
         raise InvalidMessage(
             f"{'commit(then=…)' if queue is None else 'push_many'} takes Drafts, not {type(draft).__name__}: "
-            f"write Draft({draft!r:.80})"
+            f"write Draft({shown(draft)})"
         )
     if queue is None:
         if draft.queue is None:
-            raise InvalidMessage(f"a draft in commit(then=…) must say its queue: {draft!r:.120}")
+            raise InvalidMessage(f"a draft in commit(then=…) must say its queue: {shown(draft, 120)}")
         queue = check_queue_name(draft.queue)
     elif draft.queue not in (None, queue):
         raise InvalidMessage(f"a draft for queue {draft.queue!r} was pushed to queue {queue!r}; push it there")
@@ -158,7 +158,7 @@ def check_lent(reservation: object, queue: str, place: Hashable) -> None:
         place: where that queue is, as `Connections.place` says.
     """
     if not isinstance(reservation, Reservation):
-        raise ConfigurationError(f"only what reserve() gave can be settled, not {reservation!r:.80}")
+        raise ConfigurationError(f"only what reserve() gave can be settled, not {shown(reservation)}")
     message = reservation.message
     if message.queue != queue:
         raise ConfigurationError(
@@ -233,7 +233,7 @@ def _end(
             return _joined(reservation, settlement, dead_letter, payloads, history)
         case Close():
             return Closed(reservation.message.queue, settlement.correlation, settlement.remember)
-    raise InvalidOutcome(f"message {reservation.message.id} cannot be settled by {settlement!r:.120}")
+    raise InvalidOutcome(f"message {reservation.message.id} cannot be settled by {shown(settlement, 120)}")
 
 
 def _buried(message: Message, bury: Bury, dead_letter: DeadLetter | None) -> End:
@@ -267,7 +267,7 @@ def _joined(
             return bool(complete(messages))
         except Exception as error:
             raise InvalidOutcome(
-                f"message {reservation.message.id}: the predicate of the set {gather.correlation!r:.80} failed on its "
+                f"message {reservation.message.id}: the predicate of the set {shown(gather.correlation)} failed on its "
                 f"{len(parts)} parts"
             ) from error
 

@@ -24,10 +24,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
+from itertools import islice
 from math import isfinite
 from typing import Any, Final, Literal, NoReturn, cast
 
-from duerow.errors import InvalidCondition, InvalidMessage
+from duerow.errors import InvalidCondition, InvalidMessage, shown
 from duerow.message import check_moment
 
 Value = str | int | float | bool | datetime
@@ -35,6 +36,7 @@ Path = tuple[str, ...]
 """A message field, or `payload` or `headers` followed by the names that lead into it."""
 
 Operator = Literal["=", "<", "<=", ">", ">="]
+OPERATORS: Final[tuple[Operator, ...]] = ("=", "<", "<=", ">", ">=")
 Kind = Literal["integer", "text", "moment"]
 
 FIELDS: Final[dict[str, Kind]] = {
@@ -94,6 +96,9 @@ MOST_PARTS: Final = 200
 MOST_VALUES: Final = 1_000
 """Values of one `in`."""
 
+MOST_VALUES_IN_ALL: Final = 10_000
+"""Values of one condition: a value may be bound three times, and no database but SQL Server takes fewer than 32,766."""
+
 LONGEST_PATTERN: Final = 1_000
 """Characters of a `like` pattern."""
 
@@ -110,10 +115,12 @@ class Condition:
     Attributes:
         depth: how deep it is nested; a comparison alone has depth 1.
         parts: how many comparisons it has.
+        number: how many values it compares with in all.
     """
 
     depth: int
     parts: int
+    number: int
 
     def __and__(self, other: Condition) -> Condition:
         return every(self, other)
@@ -136,6 +143,7 @@ class Leaf(Condition):
 
     depth = 1
     parts = 1
+    number = 1
 
 
 @dataclass(frozen=True)
@@ -156,6 +164,11 @@ class In(Leaf):
 
     path: Path
     values: tuple[Value, ...]
+
+    @property
+    def number(self) -> int:  # type: ignore[override]
+        """How many values it compares with."""
+        return len(self.values)
 
     def __str__(self) -> str:
         return f"{path_text(self.path)} in ({', '.join(map(_value_text, self.values))})"
@@ -189,12 +202,25 @@ class Group(Condition):
     terms: tuple[Condition, ...]
 
     def __post_init__(self) -> None:
+        for term in self.terms:
+            _condition(term)
         if self.depth > DEEPEST:
             raise InvalidCondition(f"the condition is nested more than {DEEPEST} deep; write it flatter")
         if self.parts > MOST_PARTS:
             raise InvalidCondition(
                 f"the condition has more than {MOST_PARTS} comparisons; use `in` for many values of one field"
             )
+
+        if self.number > MOST_VALUES_IN_ALL:
+            raise InvalidCondition(
+                f"the condition compares with {self.number:,} values in all; at most {MOST_VALUES_IN_ALL:,} are taken: "
+                "ask in several parts"
+            )
+
+    @cached_property
+    def number(self) -> int:  # type: ignore[override]
+        """How many values it compares with in all."""
+        return sum(term.number for term in self.terms)
 
     @cached_property
     def depth(self) -> int:  # type: ignore[override]
@@ -238,6 +264,11 @@ class Not(Condition):
     def parts(self) -> int:  # type: ignore[override]
         """How many comparisons it has."""
         return self.term.parts
+
+    @cached_property
+    def number(self) -> int:  # type: ignore[override]
+        """How many values it compares with in all."""
+        return self.term.number
 
     def __str__(self) -> str:
         match self.term:
@@ -380,9 +411,8 @@ def as_condition(where: object, about: Subject = "message") -> Condition:
             _check_subject(error.path, about)
             raise
     if isinstance(where, Condition):
-        _check_fields(where, about)
-        return where
-    raise InvalidCondition(f"a condition is text or made with duerow.where.field, not {where!r:.80}")
+        return _checked_again(where, about)
+    raise InvalidCondition(f"a condition is text or made with duerow.where.field, not {shown(where)}")
 
 
 def path_of(named: Field) -> Path:
@@ -398,7 +428,7 @@ def as_path(by: object) -> Path:
         path = check_comparable(path_of(by))
         _check_subject(path, "message")
         return path
-    raise InvalidCondition(f"a field is text such as payload.companyId, or made with duerow.where, not {by!r:.80}")
+    raise InvalidCondition(f"a field is text such as payload.companyId, or made with duerow.where, not {shown(by)}")
 
 
 def parse(text: str) -> Condition:
@@ -426,20 +456,21 @@ def path_text(path: Path) -> str:
 
 def check_path(path: Path) -> Path:
     """Return a path if messages may have it, else raise InvalidCondition."""
+    for name in path:
+        if not isinstance(name, str):
+            raise InvalidCondition(f"a path is made of names, not {shown(name)}; list elements cannot be addressed")
     root, names = path[0], path[1:]
     if root not in KINDS and root not in PAST_JSON:
         _check_subject(path, "message")
     if names and root in KINDS:
-        raise InvalidCondition(f"{path_text(path)!r:.120}: {root} has no parts; only payload and headers have")
+        raise InvalidCondition(f"{shown(path_text(path), 120)}: {root} has no parts; only payload and headers have")
     if root == "headers" and len(names) > 1:
         raise InvalidCondition(
-            f'{path_text(path)!r:.120}: a header has no parts; put a name with dots in quotes: headers."a.b"'
+            f'{shown(path_text(path), 120)}: a header has no parts; put a name with dots in quotes: headers."a.b"'
         )
     if len(names) > LONGEST_PATH:
         raise InvalidCondition(f"a path has at most {LONGEST_PATH} names; this one has {len(names)}")
     for name in names:
-        if not isinstance(name, str):
-            raise InvalidCondition(f"a path is made of names, not {name!r:.80}; list elements cannot be addressed")
         _check_text(name)
     return path
 
@@ -453,16 +484,36 @@ def check_comparable(path: Path) -> Path:
     return path
 
 
-def _check_fields(condition: Condition, about: Subject) -> None:
-    """Raise InvalidCondition if a condition speaks of a field that its subject does not have."""
+def _checked_again(condition: object, about: Subject, depth: int = 0) -> Condition:
+    """Return a condition whose parts can all be asked of its subject, however it was put together.
+
+    Raises:
+        InvalidCondition: it speaks of a field that its subject does not have, or is none of ours.
+    """
+    if depth > 4 * DEEPEST:
+        raise InvalidCondition(f"the condition is nested more than {DEEPEST} deep; write it flatter")
     match condition:
-        case Group(terms):
-            for term in terms:
-                _check_fields(term, about)
+        case Every(terms) | Some(terms) if len(terms) > 1:
+            parts = [_checked_again(term, about, depth + 1) for term in terms]
+            return every(*parts) if isinstance(condition, Every) else some(*parts)
         case Not(term):
-            _check_fields(term, about)
-        case Compare(path) | In(path) | Like(path) | IsNull(path):
-            _check_subject(path, about)
+            return negation(_checked_again(term, about, depth + 1))
+        case Compare(path, operator, value) if operator in OPERATORS:
+            return comparison(_of_subject(path, about), operator, value)
+        case In(path, values):
+            return membership(_of_subject(path, about), values)
+        case Like(path, pattern):
+            return pattern_match(_of_subject(path, about), pattern)
+        case IsNull(path):
+            return IsNull(check_comparable(_of_subject(path, about)))
+    raise InvalidCondition(f"a condition is text or made with duerow.where.field, not {shown(condition)}")
+
+
+def _of_subject(path: object, about: Subject) -> Path:
+    if not isinstance(path, tuple) or not path:
+        raise InvalidCondition(f"a path is a tuple of names, not {shown(path)}")
+    _check_subject(check_path(path), about)
+    return path
 
 
 def _check_subject(path: Path, about: Subject) -> None:
@@ -470,7 +521,7 @@ def _check_subject(path: Path, about: Subject) -> None:
     if path[0] not in fields and path[0] not in documents:
         known = ", ".join([*fields, *(f"{name}.…" for name in documents)])
         where = " in history" if about == "turn" else ""
-        raise UnknownField(f"a {about}{where} has no field {path[0]!r:.80}; there are {known}", path)
+        raise UnknownField(f"a {about}{where} has no field {shown(path[0])}; there are {known}", path)
 
 
 def comparison(path: Path, operator: Operator, value: Any) -> Condition:
@@ -481,8 +532,15 @@ def comparison(path: Path, operator: Operator, value: Any) -> Condition:
 def membership(path: Path, values: Iterable[Any]) -> Condition:
     """Return that the value at a path equals one of these; raise InvalidCondition if one of them never could."""
     if isinstance(values, str) or not isinstance(values, Iterable):
-        raise InvalidCondition(f"in takes a list of values, not {values!r:.80}")
-    checked = tuple(_checked(path, value) for value in values)
+        raise InvalidCondition(f"in takes a list of values, not {shown(values)}")
+    try:
+        checked = tuple(_checked(path, value) for value in islice(values, MOST_VALUES_IN_ALL + 1))
+    except InvalidCondition:
+        raise
+    except Exception as error:  # the user's code
+        raise InvalidCondition(
+            f"in takes a list of values, and {shown(values)} fails: {type(error).__name__}"
+        ) from error
     if len(checked) > MOST_VALUES:
         raise InvalidCondition(f"in takes at most {MOST_VALUES:,} values, not {len(checked):,}; ask in several parts")
     return In(check_comparable(path), checked)
@@ -493,11 +551,11 @@ def pattern_match(path: Path, pattern: Any) -> Condition:
     if KINDS.get(path[0]) == "moment":
         raise InvalidCondition(f"{path[0]} is a time, which like cannot match; compare it with <, <=, > or >=")
     if not isinstance(pattern, str):
-        raise InvalidCondition(f"like takes a pattern, which is text, not {pattern!r:.80}")
+        raise InvalidCondition(f"like takes a pattern, which is text, not {shown(pattern)}")
     if len(pattern) > LONGEST_PATTERN:
         raise InvalidCondition(f"a like pattern has at most {LONGEST_PATTERN:,} characters, not {len(pattern):,}")
     if (len(pattern) - len(pattern.rstrip("\\"))) % 2:
-        raise InvalidCondition(rf"the pattern {pattern!r:.80} ends with a single \; write \\ for the character itself")
+        raise InvalidCondition(rf"the pattern {shown(pattern)} ends with a single \; write \\ for the character itself")
     return Like(check_comparable(path), _check_text(pattern))
 
 
@@ -509,7 +567,7 @@ def _checked(path: Path, value: Any) -> Value:
         return value
     if type(value) is int:
         if not _LEAST_INTEGER <= value <= _MOST_INTEGER:
-            raise InvalidCondition(f"{path_text(path)} cannot be compared with {value:.6g}: integers have 64 bits")
+            raise InvalidCondition(f"{path_text(path)} cannot be compared with {shown(value)}: integers have 64 bits")
         return value
     if type(value) is float:
         if not isfinite(value):
@@ -520,7 +578,7 @@ def _checked(path: Path, value: Any) -> Value:
     if value is None:
         raise InvalidCondition(f"nothing compares with null; write {path_text(path)} is null")
     raise InvalidCondition(
-        f"{path_text(path)} cannot be compared with {value!r:.80} ({type(value).__name__}): "
+        f"{path_text(path)} cannot be compared with {shown(value)} ({type(value).__name__}): "
         "take text, a number or a boolean"
     )
 
@@ -530,7 +588,7 @@ def _moment(name: str, value: Any) -> datetime:
         try:
             value = datetime.fromisoformat(value)
         except ValueError:
-            raise InvalidCondition(f"{name} is a time: {value!r:.80} is none; write 2026-03-01T12:00:00Z") from None
+            raise InvalidCondition(f"{name} is a time: {shown(value)} is none; write 2026-03-01T12:00:00Z") from None
     try:
         moment = check_moment(name, value)
     except InvalidMessage as error:
@@ -542,17 +600,17 @@ def _moment(name: str, value: Any) -> datetime:
 
 def _check_text(text: str) -> str:
     if "\0" in text:
-        raise InvalidCondition(f"{text!r:.80} holds U+0000, which no message has")
+        raise InvalidCondition(f"{shown(text)} holds U+0000, which no message has")
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise InvalidCondition(f"{text!r:.80} holds a lone surrogate, which no message has") from None
+        raise InvalidCondition(f"{shown(text)} holds a lone surrogate, which no message has") from None
     return text
 
 
 def _condition(term: object) -> Condition:
     if not isinstance(term, Condition):
-        raise InvalidCondition(f"only conditions can be combined, not {term!r:.80}; put each in parentheses")
+        raise InvalidCondition(f"only conditions can be combined, not {shown(term)}; put each in parentheses")
     return term
 
 

@@ -12,7 +12,7 @@ from typing import Any, Final, Literal, NoReturn, cast
 from lark import Lark, Token, Transformer
 from lark.exceptions import UnexpectedInput, VisitError
 
-from duerow.errors import InvalidCondition
+from duerow.errors import InvalidCondition, shown
 from duerow.where import (
     Condition,
     IsNull,
@@ -78,7 +78,7 @@ def read(text: str, what: Literal["condition", "field"]) -> Condition | Path:
         InvalidCondition: it cannot be read, names a field that messages do not have, or is too long or too deep.
     """
     if not isinstance(text, str):
-        raise InvalidCondition(f"a {what} is text, not {text!r:.80}; write for example {EXAMPLES[what]}")
+        raise InvalidCondition(f"a {what} is text, not {shown(text)}; write for example {EXAMPLES[what]}")
     if len(text) > LONGEST_TEXT:
         raise InvalidCondition(f"the {what} has {len(text):,} characters; at most {LONGEST_TEXT:,} are read")
     try:
@@ -104,7 +104,7 @@ def _refuse(text: str, what: str, error: UnexpectedInput) -> NoReturn:
         where = "it ends too early" if text.strip() else "it is empty"
     else:
         where = f"it cannot be read at character {place + 1}, from {text[place : place + _SHOWN]!r} on"
-    raise InvalidCondition(f"{text!r:.120} is no {what}: {where}; write for example {EXAMPLES[what]}") from None
+    raise InvalidCondition(f"{shown(text, 120)} is no {what}: {where}; write for example {EXAMPLES[what]}") from None
 
 
 class _Reader(Transformer[Token, Any]):

@@ -104,7 +104,7 @@ SQL = [
         "of a group nobody waits for those before it",
         TAKING, "blockers", "id, columns.id, held)", "id, const(0), held)",
     ),
-    Mutation("the next of a group never has its turn", CORE, "_call_up", "sorted(set(groups))", "[]"),
+    Mutation("the next of a group never has its turn", CORE, "_call_up", "sorted({one for one in groups if isinstance(one[1], str)})", "[]"),
     Mutation(
         "a pop leaves the message in the queue",
         TAKING, "pop", "self.dialect.remove_picked(self.message, due, which, answer)",
@@ -214,7 +214,7 @@ POSTGRESQL = [
     Mutation("a lease that ended says so in other words", DIALECT, "ended_lease", 'const(" of ")', 'const(" in ")'),
     Mutation(
         "of a path the first name counts alone",
-        DIALECT, "member", "for name in names:", "for name in names[:1]:",
+        DIALECT, "_led_to", "Text) for name in names]", "Text) for name in names[:1]]",
     ),
     SQL[0],
 ]  # fmt: skip

@@ -27,6 +27,7 @@ from duerow.errors import (
     LeaseLost,
     NotSupported,
     StoreUnavailable,
+    shown,
 )
 from duerow.handled import Handled
 from duerow.history import keeping
@@ -445,7 +446,7 @@ class Queue(Looking[P], Recalling[P], Operating, Defining, Lending, Kinds, Handl
             StoreUnavailable: with outcome "unknown", if the connection broke and the message is no longer ours.
         """
         if not isinstance(then, Iterable):
-            raise ConfigurationError(f"then= takes a list of Drafts, not {then!r:.80}")
+            raise ConfigurationError(f"then= takes a list of Drafts, not {shown(then)}")
         self._settle_one(reservation, Commit(payload, tuple(then)), within)
 
     def rollback(
@@ -585,7 +586,7 @@ class Queue(Looking[P], Recalling[P], Operating, Defining, Lending, Kinds, Handl
             try:
                 reservation, settlement = pair
             except (TypeError, ValueError) as error:
-                raise ConfigurationError(f"{_PAIRS}, and {pair!r:.80} is none") from error
+                raise ConfigurationError(f"{_PAIRS}, and {shown(pair)} is none") from error
             if type(reservation) is not Reservation or reservation.queue is not self:
                 self._check_lent(reservation)
             if settlement is DONE:

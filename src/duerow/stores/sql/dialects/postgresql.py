@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
@@ -61,6 +62,9 @@ from duerow.stores.sql.dialects.returning import WritesReturnRows
 
 _SEPARATOR = "\x1f"
 
+_PLACE = re.compile(r"\s*[-+]?[0-9].*", re.DOTALL)
+"""Names that may be read as the place of an element in a list."""
+
 BLIND_WAYS: Final = ("enable_seqscan", "enable_bitmapscan", "enable_sort", "enable_hashjoin", "enable_mergejoin")
 """What PostgreSQL may not plan on duerow's own connections unless there is no other way.
 
@@ -90,6 +94,19 @@ _MOST, _LEAST = "1.7976931348623157e308", "4.9406564584124654e-324"
 def _word(value: ColumnElement[Any]) -> ColumnElement[str]:
     """Return a JSON value as text, a string without its quotes."""
     return value.op("#>>", return_type=Text())(literal_column("CAST('{}' AS TEXT[])"))
+
+
+def _led_to(document: ColumnElement[Any], names: Sequence[str]) -> ColumnElement[Any]:
+    """Return what names lead to: found by one walk through the text, where `->` walks through it for each name.
+
+    One walk would take a name of digits for a place in a list.
+    """
+    words = [cast(literal(name, Text()), Text) for name in names]
+    if len(names) > 1 and not any(_PLACE.fullmatch(name) for name in names):
+        return func.json_extract_path(document, *words, type_=JsonText("JSON"))
+    for word in words:
+        document = document.op("->")(word)
+    return document
 
 
 def _is_modest(word: ColumnElement[str]) -> ColumnElement[bool]:
@@ -203,9 +220,7 @@ class PostgreSQL(WritesReturnRows):
 
         A number is first taken as NUMERIC, which holds all that `_MODEST` lets through, to see whether it is a float.
         """
-        value = document
-        for name in names:
-            value = value.op("->")(cast(literal(name, Text()), Text))
+        value = _led_to(document, names)
         kind = func.json_typeof(value)
         word = _word(value)
         is_number = kind == const("number")
