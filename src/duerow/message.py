@@ -215,5 +215,5 @@ def check_on_duplicate(mode: object) -> OnDuplicate:
         if mode == known:
             return known
     raise InvalidMessage(
-        Argument("on_duplicate"), f" cannot be {mode!r}: say one of {', '.join(map(repr, ON_DUPLICATE))}"
+        Argument("on_duplicate"), f" cannot be {shown(mode)}: say one of {', '.join(map(repr, ON_DUPLICATE))}"
     )

@@ -104,7 +104,10 @@ SQL = [
         "of a group nobody waits for those before it",
         TAKING, "blockers", "id, columns.id, held)", "id, const(0), held)",
     ),
-    Mutation("the next of a group never has its turn", CORE, "_call_up", "sorted({one for one in groups if isinstance(one[1], str)})", "[]"),
+    Mutation(
+        "the next of a group never has its turn",
+        CORE, "_call_up", "sorted({one for one in groups if isinstance(one[1], str)})", "[]",
+    ),
     Mutation(
         "a pop leaves the message in the queue",
         TAKING, "pop", "self.dialect.remove_picked(self.message, due, which, answer)",

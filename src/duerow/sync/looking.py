@@ -13,7 +13,7 @@ from typing_extensions import TypeVar
 from duerow import changing, translation
 from duerow.changing import UNFINISHED, Batch, Changed
 from duerow.counting import CAP, Count, Counts, counted, counted_by
-from duerow.errors import ConfigurationError
+from duerow.errors import ConfigurationError, shown
 from duerow.message import Message, Scalar, Status
 from duerow.payloads import Decode, Payloads
 from duerow.plan import Plan
@@ -84,7 +84,7 @@ class Looking(Generic[P]):
             ConfigurationError: there is no such status or order.
         """
         if status not in (None, *STATUSES):
-            raise ConfigurationError(f"find takes one of the statuses {STATUSES}, not {status!r}")
+            raise ConfigurationError(f"find takes one of the statuses {STATUSES}, not {shown(status)}")
         statuses = None if status is None else (status,)
         keys = None if key is None else (changing.one_key(key),)
         limit = changing.how_many(limit)
@@ -148,7 +148,7 @@ class Looking(Generic[P]):
         if isinstance(where, str) and where in STATUSES and status is None:
             where, status = None, where
         if status not in (None, *STATUSES):
-            raise ConfigurationError(f"count takes one of the statuses {STATUSES}, not {status!r}")
+            raise ConfigurationError(f"count takes one of the statuses {STATUSES}, not {shown(status)}")
         path = None if by is None else as_path(by)
         if where is None and path in (None, ("status",)):
             return self._count_by_status(status, path is not None)

@@ -1,22 +1,23 @@
 -- Lend the oldest due rows of a line without groups: leased until now + lease, or dead if used up.
 DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); UPDATE duerow_message
 SET status = CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= CAST(:attempts_in AS
-    INT)) THEN 'dead' ELSE duerow_message.status END, due_at = CASE WHEN (duerow_message.leased_until IS NOT NULL AND
-    duerow_message.attempts >= CAST(:attempts_in AS INT)) THEN NULL ELSE dateadd(MICROSECOND, CAST(:lease AS BIGINT) %
-    1000000, dateadd(SECOND, (CAST(:lease AS BIGINT) / 1000000) % 86400, dateadd(DAY, (CAST(:lease AS BIGINT) /
-    1000000) / 86400, @now))) END, place_at = duerow_message.due_at, attempts = duerow_message.attempts + CASE WHEN
-    (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= CAST(:attempts_in AS INT)) THEN 0 ELSE 1
-    END, token = duerow_message.token + 1, leased_by = CASE WHEN (duerow_message.leased_until IS NOT NULL AND
-    duerow_message.attempts >= CAST(:attempts_in AS INT)) THEN NULL ELSE :consumer END, leased_until = CASE WHEN
-    (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= CAST(:attempts_in AS INT)) THEN NULL ELSE
-    dateadd(MICROSECOND, CAST(:lease AS BIGINT) % 1000000, dateadd(SECOND, (CAST(:lease AS BIGINT) / 1000000) % 86400,
-    dateadd(DAY, (CAST(:lease AS BIGINT) / 1000000) / 86400, @now))) END, last_attempt_at = CASE WHEN
-    (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= CAST(:attempts_in AS INT)) THEN
-    duerow_message.last_attempt_at ELSE @now END, last_error = CASE WHEN (duerow_message.leased_until IS NOT NULL)
-    THEN concat('{"message":"', string_escape(concat('was in hand when its worker died: lease of ',
-    duerow_message.leased_by, ' ended at ', convert(VARCHAR(19), duerow_message.leased_until, 120), ' UTC, attempt ',
-    duerow_message.attempts, ' of ', COALESCE(CAST(CAST(:attempts_in AS INT) AS NVARCHAR(20)), 'any number')),
-    'json'), '","traceback":null,"type":"LeaseEnded"}') ELSE duerow_message.last_error END
+    INT)) THEN 'dead' ELSE CASE WHEN (duerow_message.status IN ('new', 'error')) THEN duerow_message.status ELSE
+    'done' END END, due_at = CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >=
+    CAST(:attempts_in AS INT)) THEN NULL ELSE dateadd(MICROSECOND, CAST(:lease AS BIGINT) % 1000000, dateadd(SECOND,
+    (CAST(:lease AS BIGINT) / 1000000) % 86400, dateadd(DAY, (CAST(:lease AS BIGINT) / 1000000) / 86400, @now))) END,
+    place_at = duerow_message.due_at, attempts = duerow_message.attempts + CASE WHEN (duerow_message.leased_until IS
+    NOT NULL AND duerow_message.attempts >= CAST(:attempts_in AS INT)) THEN 0 ELSE 1 END, token = duerow_message.token
+    + 1, leased_by = CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >=
+    CAST(:attempts_in AS INT)) THEN NULL ELSE :consumer END, leased_until = CASE WHEN (duerow_message.leased_until IS
+    NOT NULL AND duerow_message.attempts >= CAST(:attempts_in AS INT)) THEN NULL ELSE dateadd(MICROSECOND, CAST(:lease
+    AS BIGINT) % 1000000, dateadd(SECOND, (CAST(:lease AS BIGINT) / 1000000) % 86400, dateadd(DAY, (CAST(:lease AS
+    BIGINT) / 1000000) / 86400, @now))) END, last_attempt_at = CASE WHEN (duerow_message.leased_until IS NOT NULL AND
+    duerow_message.attempts >= CAST(:attempts_in AS INT)) THEN duerow_message.last_attempt_at ELSE @now END,
+    last_error = CASE WHEN (duerow_message.leased_until IS NOT NULL) THEN concat('{"message":"',
+    string_escape(concat('was in hand when its worker died: lease of ', duerow_message.leased_by, ' ended at ',
+    convert(VARCHAR(19), duerow_message.leased_until, 120), ' UTC, attempt ', duerow_message.attempts, ' of ',
+    COALESCE(CAST(CAST(:attempts_in AS INT) AS NVARCHAR(20)), 'any number')), 'json'),
+    '","traceback":null,"type":"LeaseEnded"}') ELSE duerow_message.last_error END
 OUTPUT inserted.id, inserted.payload, inserted.kind, inserted.[key], inserted.headers, inserted.status,
     inserted.created_at, nullif(inserted.first_due_at, inserted.created_at), nullif(inserted.place_at,
     inserted.first_due_at), inserted.attempts, inserted.token, datediff_big(MICROSECOND, CAST('1970-01-01' AS

@@ -17,8 +17,8 @@ RETURNING duerow_message.id, duerow_message.queue, CAST(duerow_message.payload A
     duerow_message.leased_until, duerow_message.created_at, duerow_message.last_attempt_at,
     CAST(duerow_message.last_error AS TEXT) AS last_error, statement_timestamp() AS statement_timestamp_1, (SELECT
     CAST(EXTRACT(epoch
-FROM (SELECT min(oldest.due_at) AS min_1
+FROM greatest((SELECT min(oldest.due_at) AS min_1
 FROM duerow_message AS oldest
 WHERE oldest.queue = :queue_in::VARCHAR AND oldest.priority = :priority_in::SMALLINT AND oldest.due_at <=
-    statement_timestamp() AND oldest."group" IS NULL AND oldest.kind IN (:kind_0_in::VARCHAR, :kind_1_in::VARCHAR))) *
-    1000000 AS BIGINT) AS anon_2) AS anon_1
+    statement_timestamp() AND oldest."group" IS NULL AND oldest.kind IN (:kind_0_in::VARCHAR, :kind_1_in::VARCHAR)),
+    TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS anon_2) AS anon_1

@@ -36,8 +36,8 @@ FROM '^(-?[0-9]{1,15}([.][0-9]{1,15})?)$') AS DOUBLE PRECISION), CASE WHEN (json
     END = CAST(:param_4 AS DOUBLE PRECISION)) AND (CASE WHEN (json_typeof((duerow_message.payload -> CAST('to' AS
     TEXT)) -> CAST('city' AS TEXT)) = 'string') THEN left(((duerow_message.payload -> CAST('to' AS TEXT)) ->
     CAST('city' AS TEXT)) #>> CAST('{}' AS TEXT[]), 200) END COLLATE "C") <= :param_5::VARCHAR AND (CASE WHEN
-    (json_typeof((duerow_message.payload -> CAST(:param_6::VARCHAR AS TEXT)) -> CAST(:param_7::VARCHAR AS TEXT)) =
-    'string') THEN ((duerow_message.payload -> CAST(:param_6::VARCHAR AS TEXT)) -> CAST(:param_7::VARCHAR AS TEXT))
-    #>> CAST('{}' AS TEXT[]) END COLLATE "C") < :param_8::VARCHAR
+    (json_typeof(json_extract_path(duerow_message.payload, CAST(:param_6::VARCHAR AS TEXT), CAST(:param_7::VARCHAR AS
+    TEXT))) = 'string') THEN json_extract_path(duerow_message.payload, CAST(:param_6::VARCHAR AS TEXT),
+    CAST(:param_7::VARCHAR AS TEXT)) #>> CAST('{}' AS TEXT[]) END COLLATE "C") < :param_8::VARCHAR
 ORDER BY duerow_message.id ASC
 LIMIT :limit_in::INTEGER

@@ -134,8 +134,6 @@ HARMS: dict[str, dict[str, Any]] = {
     "created at a word": {"created_at": "noon"},
     "no time of creation": {"created_at": GONE},
     "first due before all years": {"first_due_at": Int64(-(1 << 63))},
-    "a kind that is a number": {"kind": 5},
-    "no kind": {"kind": GONE},
     "a payload that is a document": {"payload": {"n": 1}},
     "a payload that is no JSON": {"payload": "{"},
     "a payload nested too deep": {"payload": DEEP},
@@ -154,6 +152,8 @@ HARMS: dict[str, dict[str, Any]] = {
 }
 
 HARMS_OUT_OF_LINE: dict[str, dict[str, Any]] = {
+    "a kind that is a number": {"kind": 5},
+    "no kind": {"kind": GONE},
     "due at a word": {"due_at": "soon", "line_at": "soon"},
     "due before 1970": {"due_at": Int64(-1), "line_at": Int64(-1)},
     "due after all years": {"due_at": float("inf"), "line_at": float("inf")},

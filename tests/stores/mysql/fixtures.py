@@ -60,7 +60,6 @@ HARMS = {
     "a payload nested too deep": f"payload = '{DEEP}'",
     "headers nested too deep": f"headers = '{DEEP}'",
     "headers that are a number": "headers = '5'",
-    "an unknown kind": "kind = ''",
     "attempts below 0": "attempts = -5",
 }
 

@@ -15,9 +15,6 @@ HARMS = {
     "created after all years": "created_at = 9223372036854775807",
     "created at a word": "created_at = 'noon'",
     "first due before all years": "first_due_at = -9223372036854775000",
-    "a kind of bytes": "kind = x'00ff'",
-    "a kind that is not UTF-8": "kind = CAST(x'ff' AS TEXT)",
-    "a kind with U+0000": "kind = CAST(x'6a0022' AS TEXT)",
     "a payload that is not UTF-8": "payload = CAST(x'22ff22' AS TEXT)",
     "a payload of bytes": "payload = x'5b5d'",
     "a payload that is no JSON": "payload = '{'",
@@ -39,6 +36,9 @@ HARMS = {
 }
 
 HARMS_OUT_OF_LINE = {
+    "a kind of bytes": "kind = x'00ff'",
+    "a kind that is not UTF-8": "kind = CAST(x'ff' AS TEXT)",
+    "a kind with U+0000": "kind = CAST(x'6a0022' AS TEXT)",
     "due at a word": "due_at = 'soon'",
     "due after all years": "due_at = 9223372036854775807",
     "a priority that is a word": "priority = 'high'",

@@ -20,8 +20,8 @@ FIELDS = ("id", "due_at", "-created_at", "key", "status", "attempts", "priority"
 
 def each_harmed(db: Database, queue: Queue, harms: dict[str, Harm]) -> Iterator[tuple[str, int, Pushed]]:
     """Yield how a message was harmed, its id, and another one that was pushed behind it."""
-    odd = push_unreadable(db, Entry("mail", "odd", "no such kind", '{"n": 1}', None, None, None))
-    yield "of a kind that nobody knows", odd, queue.push("good")
+    odd = push_unreadable(db, Entry("mail", "odd", "json", '{"n": 1}', "[1]", None, None))
+    yield "headers that are a list", odd, queue.push("good")
     for name, harm in harms.items():
         empty(db)
         odd = queue.push({"n": 1}, key="odd").id

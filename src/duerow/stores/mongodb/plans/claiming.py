@@ -179,7 +179,7 @@ class Claiming(Lines):
             ended = token + 1 if isinstance(token, int) else 1
             change = {"$set": {"status": "dead", "last_error": why, "token": Int64(ended)}, "$unset": _OF_THE_LIVE}
             yield commands.update(self.names.messages, [commands.change({"_id": id_, "token": token}, change)])
-            claim.buried += 1
+            claim.buried.append(GivenUp(record_of(one).id, None, 0, why))
 
     def _lend_picked(
         self, terms: Terms, priority: int, plain: Sequence[Any], others: Sequence[Found], claim: Claim
