@@ -10,6 +10,7 @@ import msgspec
 from msgspec import UNSET
 
 from duerow import codec
+from duerow.dead_letter import home
 from duerow.errors import (
     CodecError,
     ConfigurationError,
@@ -22,7 +23,7 @@ from duerow.errors import (
     shown,
 )
 from duerow.message import LIVE, Scalar, Status, check_due, check_key, check_priority
-from duerow.payloads import Payloads
+from duerow.payloads import Payloads, sealed_of
 from duerow.phrases import Argument, Hint
 from duerow.plan import BEGIN, Plan
 from duerow.settlement import merged
@@ -238,14 +239,21 @@ def edited(
         raise ConfigurationError("an edit was given nothing to change: say ", *ways)
     encoded = None if payload is UNSET else payloads.encode(payload, max_bytes)
     if patch is not UNSET:
-        codec.encode(codec.merge_patch({}, patch))
+        payloads.check_patch(patch)
     codec.encode_headers(merged({}, headers))
 
     def edit(record: Record) -> Change:
-        content = encoded if patch is UNSET else _patched(record, patch, max_bytes, payloads)
         after = (
             UNSET if headers is None else codec.encode_headers(merged(codec.decode_headers(record.headers), headers))
         )
+        belongs = record if after is UNSET else msgspec.structs.replace(record, headers=after)
+        content: codec.Encoded | None
+        if patch is not UNSET:
+            content = _patched(record, belongs.headers, patch, max_bytes, payloads)
+        elif encoded is not None:
+            content = payloads.seal(encoded, belongs.queue, belongs.key, belongs.headers)
+        else:
+            content = _carried_over(record, belongs, payloads)
         if content is None:
             return Change(record, headers=after)
         return Change(record, payload=content.text, kind=content.kind, headers=after)
@@ -288,13 +296,23 @@ def statuses_to_reschedule(due: datetime | object | None) -> tuple[Status, ...]:
     return LIVE if due is None else UNFINISHED
 
 
-def _patched(record: Record, patch: Any, max_bytes: int, payloads: Payloads) -> codec.Encoded:
+def _carried_over(record: Record, after: Record, payloads: Payloads) -> codec.Encoded | None:
+    """Return the payload anew if it is encrypted, and the headers that say where it belongs were changed."""
+    sealed = sealed_of(record)
+    if sealed is None:
+        return None
+    before = home(record.queue, record.key, record.headers)
+    return payloads.moved(sealed, before, after.queue, after.key, after.headers)
+
+
+def _patched(record: Record, headers: str | None, patch: Any, max_bytes: int, payloads: Payloads) -> codec.Encoded:
     try:
-        return payloads.edited(record.kind, record.payload, patch, max_bytes)
+        return payloads.edited(record, patch, max_bytes, headers)
     except KeyMissing:
         raise
     except CodecError as error:
-        raise CodecError(f"message {record.id} cannot be patched: {error}") from error
+        said = f"message {record.id} cannot be patched: {error}"
+        raise CodecError(said, quotes=error.quotes, detail=error.detail) from (error if error.quotes else None)
 
 
 # What is looked for.
@@ -370,5 +388,5 @@ def how_many(n: object) -> int:
 def each_of(many: object, what: str) -> Iterator[Any]:
     """Return an iterator over what was given, else raise ConfigurationError: it says what was to be given."""
     if not isinstance(many, Iterable):
-        raise ConfigurationError(f"{what}, not {shown(many)}")
+        raise ConfigurationError(f"{what}, not {type(many).__name__}")
     return iter(many)

@@ -60,6 +60,13 @@ _CONTAINERS = frozenset({dict, list})
 _QUICK = frozenset({str, bool, int, float, bytes, type(None), Encoded})
 
 
+class _Hidden(msgspec.Struct, frozen=True, gc=False):
+    encrypted: msgspec.Raw = msgspec.Raw(b"")
+
+
+_decode_hidden = msgspec.json.Decoder(_Hidden).decode
+
+
 class _Unfit(Exception):
     """Why a value cannot be carried, and the path to it, innermost first."""
 
@@ -102,7 +109,9 @@ def decode(kind: str, text: str) -> Any:
     if kind not in (JSON, BYTES):
         if str(kind).endswith(SEALED):
             raise key_missing(text)
-        raise CodecError(f"payload of unknown kind {shown(kind)}: this consumer knows {JSON!r} and {BYTES!r}")
+        raise CodecError(
+            f"payload of unknown kind {shown(kind)}: this consumer knows {JSON!r} and {BYTES!r}", quotes=False
+        )
     value = decode_json(text, "payload")
     if kind == JSON:
         return value
@@ -150,7 +159,7 @@ def key_missing(text: str) -> CodecError:
     try:
         return KeyMissing(str(_decode(text)[SEAL]["key"]))
     except (*UNREADABLE, LookupError):
-        return CodecError(f"payload is called encrypted, but names no key: {text!s:.80}")
+        return CodecError("payload is called encrypted, but names no key", quotes=False)
 
 
 def encode_headers(headers: Mapping[str, Scalar] | None, limited: bool = True) -> str | None:
@@ -163,12 +172,12 @@ def encode_headers(headers: Mapping[str, Scalar] | None, limited: bool = True) -
     if not headers:
         return None
     if not isinstance(headers, Mapping):
-        raise CodecError(f"headers are names with scalars, not {type(headers).__name__} ({shown(headers)})")
+        raise CodecError(f"headers are names with scalars, not {type(headers).__name__}", quotes=False)
     for name, value in headers.items():
-        if type(name) is not str or type(value) not in _SCALARS:
-            raise CodecError(
-                f"header {shown(name)} must be a name with text, a number or a boolean, not {shown(value)}"
-            )
+        if type(name) is not str:
+            raise CodecError(f"the name of a header is text, not {type(name).__name__}")
+        if type(value) not in _SCALARS:
+            raise CodecError(f"header {name!r:.80} is text, a number or a boolean, not {type(value).__name__}")
     _require(dict(headers), "headers")
     return _text(dict(headers), "headers", MAX_HEADERS_BYTES if limited else MAX_PAYLOAD_BYTES)
 
@@ -179,14 +188,30 @@ def decode_headers(text: str | None) -> dict[str, Scalar]:
         return {}
     headers = decode_json(text, "headers")
     if not isinstance(headers, dict):
-        raise CodecError(f"headers cannot be read back: {text!s:.80} is no JSON object")
+        raise CodecError("headers cannot be read back: they are no JSON object", quotes=False)
     return headers
 
 
-def encode_failure(failure: Failure) -> str:
-    """Return a failure as JSON text; characters that a database cannot keep become U+FFFD."""
+def encode_failure(failure: Failure, hidden: str | None = None) -> str:
+    """Return a failure as JSON text; characters that a database cannot keep become U+FFFD.
+
+    Args:
+        failure: what anyone may read.
+        hidden: all of it, encrypted, as the JSON of a member SEAL; None: there is no more.
+    """
     kept = Failure(storable(failure.type), storable(failure.message), failure.traceback and storable(failure.traceback))
-    return _encode(kept).decode()
+    text = _encode(kept).decode()
+    return text if hidden is None else f'{{"{SEAL}":{hidden},{text[1:]}'
+
+
+def hidden_failure(text: str | None) -> str | None:
+    """Return what is encrypted of a failure, as `encode_failure` was given it; None if nothing is."""
+    if text is None or SEAL not in text:
+        return None
+    try:
+        return bytes(_decode_hidden(text).encrypted).decode() or None
+    except msgspec.DecodeError:
+        return None
 
 
 def decode_failure(text: str | None) -> Failure | None:
@@ -287,7 +312,8 @@ def _text(value: Any, what: str, max_bytes: int) -> str:
     if len(encoded) > max_bytes:
         raise CodecError(
             f"{what} has {len(encoded):,} bytes when encoded; at most {max_bytes:,} are allowed: "
-            "store it elsewhere and push a reference"
+            "store it elsewhere and push a reference",
+            quotes=False,
         )
     # The escape also stands in text that really says \u0000, so a hit is only a reason to look closely.
     if b"\\u0000" in encoded and (path := _zero(value)) is not None:

@@ -11,19 +11,19 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Final, TypeVar
 from uuid import uuid4
 
 import msgspec
 from msgspec.structs import replace
 
 from duerow import codec
-from duerow.dead_letter import FROM
+from duerow.dead_letter import FROM, home
 from duerow.definition import Definition, decoded, differences
 from duerow.errors import ConfigurationError, NotSupported
 from duerow.message import Scalar, check_queue_name, check_span
+from duerow.payloads import PLAIN, SETS, Payloads, Stored, sealed_of
 from duerow.phrases import Argument
-from duerow.pipeline.graph import SETS
 from duerow.reservation import Receipt
 from duerow.store import Arrival, Capabilities, Change, Committed, Past, Record, Said, Turn
 from duerow.where import Condition, Subject, as_condition
@@ -79,12 +79,20 @@ class Copied(msgspec.Struct, frozen=True, gc=False):
         return self.left == 0
 
 
+Either = TypeVar("Either", Record, Past)
+
+
 class Route(msgspec.Struct, frozen=True):
     """From which queue to which; of a queue of dead letters only those of a queue, and what that is called there."""
 
     queue: str
     to: str
     letters_of: tuple[str, str] | None = None
+
+    @property
+    def renames(self) -> bool:
+        """Whether what goes this way belongs to a queue of another name then."""
+        return self.queue != self.to or (self.letters_of is not None and self.letters_of[0] != self.letters_of[1])
 
     def which(self, subject: Subject, more: str | None = None) -> Condition | None:
         """Return what holds of the messages, or of the turns, that go this way."""
@@ -110,6 +118,7 @@ class Asked:
         history: how long the target keeps turns, by its queue; none for a queue whose turns are left out.
         definitions: what is declared of queues of the target as it is in the source.
         name: names the copy.
+        payloads: encrypts anew what is encrypted and gets another queue.
         paused: the queues of the source that hand nothing out, so that groups can leave in their order.
         begun: under which names the target notes that copies have begun, as far as they were asked for.
     """
@@ -117,6 +126,7 @@ class Asked:
     routes: list[Route]
     move: bool
     name: str
+    payloads: Payloads = PLAIN
     paused: set[str] = field(default_factory=set)
     begun: set[str] = field(default_factory=set)
     history: dict[str, timedelta] = field(default_factory=dict)
@@ -137,12 +147,22 @@ class Asked:
         if name is not None:
             headers, due = restored(record)
         there = replace(record, queue=route.to, headers=route.headers(headers), due_at=due)
-        return Arrival(name or self.name_of(record), there)
+        return Arrival(name or self.name_of(record), self._belonging(record, there))
 
     def turn(self, past: Past, route: Route) -> Arrival:
         """Return a turn as it arrives."""
         name = _hashed("turn", self.name, past.queue, past.id, past.token, past.created_at, past.finished_at)
-        return Arrival(name, replace(past, queue=route.to, headers=route.headers(past.headers)))
+        there = replace(past, queue=route.to, headers=route.headers(past.headers))
+        return Arrival(name, self._belonging(past, there))
+
+    def _belonging(self, before: Stored, after: Either) -> Either:
+        """Return what arrives with its payload encrypted anew, if it is encrypted and belongs elsewhere now."""
+        sealed = sealed_of(before)
+        if sealed is None:
+            return after
+        at_home = home(before.queue, before.key, before.headers)
+        anew = self.payloads.moved(sealed, at_home, after.queue, after.key, after.headers)
+        return after if anew is None else replace(after, kind=anew.kind, payload=anew.text)
 
 
 @dataclass

@@ -15,6 +15,7 @@ from typing import Any, Final
 import msgspec
 
 from duerow.codec import JSON, MAX_PAYLOAD_BYTES, Encoded
+from duerow.dead_letter import Home
 from duerow.errors import ConfigurationError, shown
 from duerow.payloads import Sealing
 from duerow.policy import PolicyValue, as_policy, as_value, limit_of
@@ -219,7 +220,7 @@ def _is_readable(queue: str, path: Path, sealing: Sealing) -> bool:
     payload: Any = 1
     for name in reversed(path):
         payload = {name: payload}
-    found = msgspec.json.decode(sealing.seal(queue, Encoded(JSON, _encode(payload).decode())).text)
+    found = msgspec.json.decode(sealing.seal(Home(queue, None), Encoded(JSON, _encode(payload).decode())).text)
     for name in path:
         found = found.get(name) if isinstance(found, dict) else None
     return bool(found == 1)

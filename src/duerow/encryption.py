@@ -1,26 +1,33 @@
-"""Payloads encrypted by this process, so that whoever reads the database, its backups or its logs cannot read them.
+"""Payloads encrypted by this process, so that nobody reads them in the database, its backups or its logs.
 
     db = duerow.connect(url, encryption=Encryption([key]))
 
-All that the handle writes is encrypted, wherever it goes: pushes, moves, drafts. Keys, headers, kinds and errors stay
-readable, and so do the payload's fields that are named for it. Uses Fernet of the library `cryptography` (AES-128 in
-CBC mode with HMAC-SHA256): `pip install 'duerow[encryption]'`.
+All that the handle writes is encrypted, wherever it goes: pushes, moves, drafts, and the messages of errors. Keys,
+headers and kinds stay readable, and so do the payload's fields that are named for it. Uses AES-256 in GCM of the
+library `cryptography`, each text with a key of its own: `pip install 'duerow[encryption]'`.
 """
 
 from __future__ import annotations
 
+import base64
+import binascii
 import hashlib
+import hmac
+import secrets
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 import msgspec
 
 from duerow.codec import SEAL, SEALED, UNREADABLE, Encoded, key_missing
+from duerow.dead_letter import Home
 from duerow.errors import CodecError, ConfigurationError
 from duerow.message import check_queue_name
 
 try:
+    from cryptography.exceptions import InvalidTag
     from cryptography.fernet import Fernet, InvalidToken
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 except ModuleNotFoundError as missing:
     raise ConfigurationError("encryption needs the library cryptography: pip install 'duerow[encryption]'") from missing
 
@@ -29,21 +36,61 @@ _decode = msgspec.json.Decoder().decode
 
 _ABSENT: Final = object()
 
+_FORMAT: Final = 2
+"""How new texts are encrypted. 1, which is left out where it stands: with Fernet, and not bound to a message."""
 
-class _Seal(msgspec.Struct, frozen=True, gc=False):
-    """What stands under `SEAL`: the name of the key, and the token that was made with it."""
+_SALT_BYTES: Final = 24
+"""Random bytes from which a text's own key is made: two texts with the same do not happen, however many there are."""
+
+
+class _Seal(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+    """What stands under `SEAL`: the name of the key, what was encrypted with it, and how."""
 
     key: str
     text: str
+    v: int = 1
 
 
 class _Sealed(msgspec.Struct, frozen=True, gc=False):
-    """The part of an encrypted payload that is needed to decrypt it."""
+    """The part of an encrypted payload, or of an error, that is needed to decrypt it."""
 
     encrypted: _Seal
 
 
 _decode_sealed = msgspec.json.Decoder(_Sealed).decode
+
+
+class _Lock:
+    """One key."""
+
+    def __init__(self, key: bytes) -> None:
+        self.id = key_id(key)
+        self._secret = base64.urlsafe_b64decode(key)
+        self.fernet = Fernet(key)  # reads what was encrypted before there was format 2
+
+    def shut(self, text: str, bound_to: bytes) -> str:
+        """Return a text encrypted, which only opens together with what it is bound to."""
+        salt = secrets.token_bytes(_SALT_BYTES)
+        key, nonce = self._own_key(salt)
+        return base64.urlsafe_b64encode(salt + AESGCM(key).encrypt(nonce, text.encode(), bound_to)).decode()
+
+    def unlocked(self, text: str, bound_to: bytes) -> str:
+        """Return what was encrypted; raise CodecError unless all is as it was."""
+        try:
+            raw = base64.b64decode(text, altchars=b"-_", validate=True)
+            key, nonce = self._own_key(raw[:_SALT_BYTES])
+            return AESGCM(key).decrypt(nonce, raw[_SALT_BYTES:], bound_to).decode()
+        except (InvalidTag, binascii.Error, ValueError):
+            raise CodecError(
+                f"payload is not what was encrypted with key {self.id} for this message: it, its readable fields, its "
+                "kind, its key or its queue was changed since, or it is another message's",
+                quotes=False,
+            ) from None
+
+    def _own_key(self, salt: bytes) -> tuple[bytes, bytes]:
+        """Return a text's own key and nonce: so no nonce is used twice, though random ones would be after 2**32."""
+        made = hmac.digest(self._secret, b"duerow payload 2" + salt, "sha512")
+        return made[:32], made[32:44]
 
 
 class Encryption:
@@ -58,24 +105,39 @@ class Encryption:
         readable: fields of payloads that stay readable beside what is encrypted, by queue, such as
             `{"orders": ["companyId", "customer.country"]}`. They can be searched for, and anyone who can read the
             database can read them. They are protected against change, as all of the payload is.
+        refuse_clear_text: whether messages that are not encrypted are buried instead of handed out. Say so once none
+            are left that were pushed before there were keys.
+        clear_errors: whether the messages and tracebacks of errors are kept and logged in clear text. Handlers' errors
+            and those of types often quote the payload.
 
     Raises:
         ConfigurationError: there is no key, one is none, or a readable field cannot be one.
     """
 
-    def __init__(self, keys: Iterable[str | bytes], *, readable: Mapping[str, Iterable[str]] | None = None) -> None:
+    def __init__(
+        self,
+        keys: Iterable[str | bytes],
+        *,
+        readable: Mapping[str, Iterable[str]] | None = None,
+        refuse_clear_text: bool = False,
+        clear_errors: bool = False,
+    ) -> None:
         if isinstance(keys, str | bytes) or not isinstance(keys, Iterable):
             raise ConfigurationError("encryption takes a list of keys: write Encryption([key])")
         if readable is not None and not isinstance(readable, Mapping):
             raise ConfigurationError(
                 f'readable takes queues and their fields, such as {{"orders": ["companyId"]}}, not {readable!r:.80}'
             )
+        for name, value in (("refuse_clear_text", refuse_clear_text), ("clear_errors", clear_errors)):
+            if not isinstance(value, bool):
+                raise ConfigurationError(f"{name} is True or False, not {value!r:.80}")
         self._keys = [_key(key) for key in keys]
         if not self._keys:
             raise ConfigurationError("encryption needs at least one key, such as Encryption.new_key() makes")
         self._readable = {check_queue_name(queue): _paths(queue, fields) for queue, fields in (readable or {}).items()}
-        self._locks = {key_id(key): Fernet(key) for key in self._keys}
-        self._first = key_id(self._keys[0])
+        self._locks = {lock.id: lock for lock in map(_Lock, self._keys)}
+        self._first = self._locks[key_id(self._keys[0])]
+        self.refuse_clear_text, self.clear_errors = refuse_clear_text, clear_errors
 
     def __repr__(self) -> str:
         return f"<Encryption with keys {', '.join(self._locks)}>"
@@ -83,46 +145,72 @@ class Encryption:
     def __reduce__(self) -> tuple[Any, ...]:
         """Travel to other processes of a pipeline, with the keys."""
         readable = {queue: [".".join(path) for path in paths] for queue, paths in self._readable.items()}
-        return _made, (self._keys, readable)
+        return _made, (self._keys, readable, self.refuse_clear_text, self.clear_errors)
 
     @staticmethod
     def new_key() -> str:
         """Return a new random key, as text."""
         return Fernet.generate_key().decode()
 
-    def seal(self, queue: str, encoded: Encoded) -> Encoded:
-        """Return a payload encrypted for a queue; what is encrypted already is returned as it is."""
+    def seal(self, home: Home, encoded: Encoded) -> Encoded:
+        """Return a payload encrypted for a message; what is encrypted already is returned as it is.
+
+        Args:
+            home: the message's queue and key, to which the payload is bound.
+            encoded: its kind and text.
+        """
         if encoded.kind.endswith(SEALED):
             return encoded
-        token = self._locks[self._first].encrypt(f"{encoded.kind}\n{encoded.text}".encode())
-        clear = self._clear(queue, encoded.text)
-        text = _encode({**clear, SEAL: _Seal(self._first, token.decode())}).decode()
-        return Encoded(encoded.kind + SEALED, text)
+        clear = self._clear(home.queue, encoded.text)
+        kind = encoded.kind + SEALED
+        text = self._first.shut(encoded.text, _bound_to(self._first.id, home, kind, clear))
+        return Encoded(kind, _encode({**clear, SEAL: _Seal(self._first.id, text, _FORMAT)}).decode())
 
-    def open(self, kind: str, text: str) -> Encoded:
+    def open(self, home: Home, kind: str, text: str) -> Encoded:
         """Return an encrypted payload as it was before.
+
+        Args:
+            home: the queue and the key of the message that it stands in.
+            kind: its kind there.
+            text: its text there.
 
         Raises:
             KeyMissing: it was encrypted with a key that is none of these.
-            CodecError: it, its kind or its readable fields are not as they were written.
+            CodecError: it, its kind or its readable fields are not as they were written, or it is of another message.
         """
         try:
             seal = _decode_sealed(text).encrypted
-        except UNREADABLE as error:
-            raise CodecError(f"payload is called encrypted, but is not: {error}") from error
+        except UNREADABLE:
+            raise CodecError("payload is called encrypted, but is not", quotes=False) from None
         lock = self._locks.get(seal.key)
         if lock is None:
             raise key_missing(text)
-        try:
-            said, _, opened = lock.decrypt(seal.text.encode()).decode().partition("\n")
-        except InvalidToken as error:
-            raise CodecError(f"payload was changed since it was encrypted with key {seal.key}") from error
-        if said + SEALED != kind:
-            raise CodecError(f"payload was encrypted as one of kind {said!r}, and is now called {kind!r}")
         clear = {name: value for name, value in _decode(text).items() if name != SEAL}
-        if clear and not _holds(_decode(opened), clear):
-            raise CodecError("the readable fields of the payload were changed since it was encrypted")
-        return Encoded(said, opened)
+        if _encode({**clear, SEAL: seal}).decode() != text:
+            # A member that stands there twice is one for a parser and another for a database.
+            raise CodecError("the readable fields of the payload were changed since it was encrypted", quotes=False)
+        if seal.v == 1:
+            return _opened_as_once(lock, seal.text, kind, clear)
+        return Encoded(kind.removesuffix(SEALED), lock.unlocked(seal.text, _bound_to(lock.id, home, kind, clear)))
+
+    def hide(self, text: str) -> str:
+        """Return text that tells of payloads, such as an error's, encrypted: the JSON of a member for `SEAL`."""
+        return _encode(_Seal(self._first.id, self._first.shut(text, _BESIDE), _FORMAT)).decode()
+
+    def reveal(self, hidden: str) -> str:
+        """Return what `hide` was given.
+
+        Raises:
+            CodecError: it was not encrypted by `hide`, or changed since; KeyMissing: for want of the key.
+        """
+        try:
+            seal = msgspec.json.decode(hidden, type=_Seal)
+        except msgspec.DecodeError:
+            raise CodecError("an error is called encrypted, but is not", quotes=False) from None
+        lock = self._locks.get(seal.key)
+        if lock is None:
+            raise key_missing(f'{{"{SEAL}":{hidden}}}')
+        return lock.unlocked(seal.text, _BESIDE)
 
     def _clear(self, queue: str, text: str) -> dict[str, Any]:
         """Return the payload's fields that stay readable, each in its place."""
@@ -141,8 +229,32 @@ def key_id(key: str | bytes) -> str:
     return hashlib.sha256(b"duerow key " + _key(key)).hexdigest()[:16]
 
 
-def _made(keys: list[bytes], readable: dict[str, list[str]]) -> Encryption:
-    return Encryption(keys, readable=readable)
+_BESIDE: Final = b"duerow failure"
+"""What texts are bound to that stand beside a payload."""
+
+
+def _bound_to(key: str, home: Home, kind: str, clear: Mapping[str, Any]) -> bytes:
+    """Return what a payload is bound to: whatever of it is another one now, the payload does not open."""
+    return _encode(["duerow", _FORMAT, key, home.queue, home.key, kind, clear])
+
+
+def _opened_as_once(lock: _Lock, token: str, kind: str, clear: Mapping[str, Any]) -> Encoded:
+    """Return what was encrypted with format 1."""
+    try:
+        said, _, opened = lock.fernet.decrypt(token.encode()).decode().partition("\n")
+    except InvalidToken:
+        raise CodecError(f"payload was changed since it was encrypted with key {lock.id}", quotes=False) from None
+    if said + SEALED != kind:
+        raise CodecError(f"payload was encrypted as one of kind {said!r}, and is now called {kind!r}", quotes=False)
+    if clear and not _holds(_decode(opened), clear):
+        raise CodecError("the readable fields of the payload were changed since it was encrypted", quotes=False)
+    return Encoded(said, opened)
+
+
+def _made(
+    keys: list[bytes], readable: dict[str, list[str]], refuse_clear_text: bool = False, clear_errors: bool = False
+) -> Encryption:
+    return Encryption(keys, readable=readable, refuse_clear_text=refuse_clear_text, clear_errors=clear_errors)
 
 
 def _key(key: str | bytes) -> bytes:

@@ -123,7 +123,16 @@ class InvalidMessage(DuerowError):
 
 
 class CodecError(InvalidMessage):
-    """A payload or a header cannot be carried by JSON and come back unchanged, or cannot be read back."""
+    """A payload or a header cannot be carried by JSON and come back unchanged, or cannot be read back.
+
+    Attributes:
+        quotes: whether its text may quote the payload. Where payloads are encrypted such a text is not said.
+        detail: the text that is not said; None: nothing is left out.
+    """
+
+    def __init__(self, *parts: str | Phrase | DuerowError, quotes: bool = True, detail: str | None = None) -> None:
+        self.quotes, self.detail = quotes, detail
+        super().__init__(*parts)
 
 
 class KeyMissing(CodecError):
@@ -139,6 +148,7 @@ class KeyMissing(CodecError):
             f"the payload is encrypted with key {key_id}, which this process was not given; ",
             Hint("connect(…, encryption=Encryption([…])) with that key", "give it with that key"),
             " among its keys, the first of which encrypts",
+            quotes=False,
         )
 
     def __reduce__(self) -> tuple[type[KeyMissing], tuple[str]]:

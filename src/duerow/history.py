@@ -12,7 +12,7 @@ from duerow import changing, codec
 from duerow.errors import CodecError, ConfigurationError, InvalidMessage, shown
 from duerow.lineage import PART_OF
 from duerow.message import LIVE, Ending, Failure, P_co, Scalar, check_span
-from duerow.payloads import Decode
+from duerow.payloads import Reader
 from duerow.plan import BEGIN, Plan
 from duerow.store import Entry, Keeping, Past, PastQuery, PlaceInHistory, Query, Store
 from duerow.where import Condition, as_condition
@@ -118,13 +118,13 @@ def keeping(history: timedelta | None, remember_keys: timedelta | None) -> Keepi
     )
 
 
-def event(past: Past, decode: Decode) -> Event[Any]:
+def event(past: Past, reader: Reader) -> Event[Any]:
     """Return a turn for people to look at: a payload that cannot be decoded is given as its stored text."""
     payload: Any = past.payload
     headers: Mapping[str, Scalar] = {}
     try:
         headers = codec.decode_headers(past.headers)
-        payload = decode(past.kind, past.payload)
+        payload = reader.decode(past)
     except CodecError:
         pass  # it is shown as it is kept
     return Event(
@@ -146,7 +146,7 @@ def event(past: Past, decode: Decode) -> Event[Any]:
         past.started_at,
         past.finished_at,
         past.worker,
-        codec.decode_failure(past.error),
+        reader.failure(past.error),
     )
 
 

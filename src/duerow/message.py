@@ -154,19 +154,15 @@ def _short_text(what: str, text: object) -> str | None:
     if text is None:
         return None
     if not isinstance(text, str):
-        raise InvalidMessage(f"a {what} is text, not {type(text).__name__} ({shown(text)}); turn it into text")
+        raise InvalidMessage(f"a {what} is text, not {type(text).__name__}; turn it into text")
     if not 1 <= len(text) <= _KEY_CHARACTERS or "\0" in text:
-        raise InvalidMessage(
-            f"a {what} has 1 to {_KEY_CHARACTERS} characters without U+0000; this one has {len(text)}: {shown(text)}"
-        )
+        raise InvalidMessage(f"a {what} has 1 to {_KEY_CHARACTERS} characters without U+0000; this one has {len(text)}")
     try:
         size_bytes = len(text.encode())
-    except UnicodeEncodeError as error:
-        raise InvalidMessage(f"a {what} cannot hold a lone surrogate: {shown(text)}") from error
+    except UnicodeEncodeError:
+        raise InvalidMessage(f"a {what} cannot hold a lone surrogate") from None
     if size_bytes > _KEY_BYTES:
-        raise InvalidMessage(
-            f"a {what} has at most {_KEY_BYTES} bytes in UTF-8; this one has {size_bytes}: {shown(text)}"
-        )
+        raise InvalidMessage(f"a {what} has at most {_KEY_BYTES} bytes in UTF-8; this one has {size_bytes}")
     return text
 
 

@@ -12,10 +12,10 @@ from typing import Any, Final
 import msgspec
 
 from duerow import codec
-from duerow.errors import CodecError, shown
+from duerow.errors import CodecError
 from duerow.lineage import PART_OF
 from duerow.message import Message, Scalar
-from duerow.payloads import Decode
+from duerow.payloads import Reader, StoredPayload
 from duerow.store import Record
 
 CORRELATION: Final = "correlation"
@@ -83,7 +83,7 @@ def whole_text(correlation: str, parts: Sequence[str]) -> str:
     return f'{{"{CORRELATION}":{_encode(correlation).decode()},"{PARTS}":[{",".join(parts)}]}}'
 
 
-def as_message(text: str | bytes, decode: Decode) -> Message:
+def as_message(text: str | bytes, reader: Reader) -> Message:
     """Return a part as the message that it was, in the state in which it was handed out.
 
     Raises:
@@ -96,7 +96,7 @@ def as_message(text: str | bytes, decode: Decode) -> Message:
     return Message(
         part.id,
         part.queue,
-        decode(part.kind, bytes(part.payload).decode()),
+        reader.decode(StoredPayload(part.queue, part.key, part.headers, part.kind, bytes(part.payload).decode())),
         part.kind,
         part.key,
         part.headers,
@@ -115,17 +115,17 @@ def as_message(text: str | bytes, decode: Decode) -> Message:
     )
 
 
-def messages_of(payload: Any, decode: Decode) -> list[Message] | None:
+def messages_of(payload: Any, reader: Reader) -> list[Message] | None:
     """Return the parts of a set from the payload of its message, by id; None if they are still to come.
 
     Raises:
         CodecError: it is no set's message, or a part cannot be read.
     """
     if not isinstance(payload, dict) or not isinstance(payload.get(CORRELATION), str):
-        raise CodecError(f"this is not the message of a set: {shown(payload, 120)}")
+        raise CodecError("this is not the message of a set", quotes=False)
     parts = payload.get(PARTS)
     if parts is None:
         return None
     if not isinstance(parts, list):
-        raise CodecError(f"the parts of a set are a list, not {shown(parts, 120)}")
-    return [as_message(_encode(part), decode) for part in parts]
+        raise CodecError(f"the parts of a set are a list, not {type(parts).__name__}", quotes=False)
+    return [as_message(_encode(part), reader) for part in parts]

@@ -11,7 +11,7 @@ from duerow import changing, dead_letter, translation
 from duerow.codec import decode_headers
 from duerow.errors import DuplicateKey, InvalidMessage
 from duerow.message import LIVE, OnDuplicate
-from duerow.payloads import as_stored
+from duerow.payloads import AS_STORED
 from duerow.plan import BEGIN, Plan
 from duerow.reservation import Receipt, Reservation
 from duerow.settlement import Move
@@ -122,7 +122,7 @@ class Away(msgspec.Struct, frozen=True):
             headers=dead_letter.restored(headers),
             on_duplicate=self.on_duplicate,
         )
-        letter = Reservation(translation.message(record, as_stored), record.first_due_at)
+        letter = Reservation(translation.message(record, AS_STORED), record.first_due_at)
         try:
             return translation.turn(letter, move)
         except InvalidMessage:

@@ -7,6 +7,7 @@ from typing import Generic
 
 import msgspec
 
+from duerow.codec import Encoded
 from duerow.message import Message, P_co
 
 
@@ -17,12 +18,19 @@ class Receipt(msgspec.Struct, frozen=True, gc=False):
     token: int
 
 
-class Reservation(msgspec.Struct, Generic[P_co], frozen=True, gc=False):
+class _Kept(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """What a reservation may know beside what it is made of."""
+
+    sealed: Encoded | None = None
+
+
+class Reservation(_Kept, Generic[P_co], frozen=True, gc=False):
     """One message, lent to one consumer until a time.
 
     Attributes:
         message: the message; its `due_at` is the place it had in line.
         until: when the lease ends unless it is extended. Settling later still succeeds if nobody took the message.
+        sealed: its payload as it is kept, if it is encrypted: on its way to another queue it is encrypted anew.
     """
 
     message: Message[P_co]

@@ -29,7 +29,7 @@ from duerow import codec, translation
 from duerow.clock import MICROSECOND
 from duerow.errors import CodecError, ConfigurationError, DuerowError
 from duerow.message import Scalar, check_group, check_moment, check_priority, check_queue_name, check_span
-from duerow.payloads import Decode
+from duerow.payloads import PLAIN, Reader, StoredPayload
 from duerow.phrases import Argument, Hint
 from duerow.store import Entry, Planned, ScheduleChange, SchedulesFound
 
@@ -358,7 +358,7 @@ def due_ticks(
     return ticks, next_at
 
 
-def shown(known: Planned, decode: Decode = codec.decode) -> Schedule:
+def shown(known: Planned, reader: Reader = PLAIN) -> Schedule:
     """Return a schedule as a user sees it; a payload that cannot be decoded here is given as its stored text.
 
     Raises:
@@ -368,7 +368,7 @@ def shown(known: Planned, decode: Decode = codec.decode) -> Schedule:
     return Schedule(
         name=known.name,
         queue=wanted.queue,
-        payload=_readable(wanted, decode),
+        payload=_readable(wanted, reader),
         headers=codec.decode_headers(wanted.headers),
         group=wanted.group,
         priority=wanted.priority,
@@ -384,9 +384,9 @@ def shown(known: Planned, decode: Decode = codec.decode) -> Schedule:
     )
 
 
-def _readable(wanted: Definition, decode: Decode) -> Any:
+def _readable(wanted: Definition, reader: Reader) -> Any:
     try:
-        return decode(wanted.kind, wanted.payload)
+        return reader.decode(StoredPayload(wanted.queue, None, wanted.headers, wanted.kind, wanted.payload))
     except CodecError:
         return wanted.payload
 

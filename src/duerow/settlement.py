@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os.path
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
@@ -238,7 +239,7 @@ def failure(error: BaseException | Failure | str | None) -> Failure | None:
     if isinstance(error, str):
         return Failure("Error", error[:MAX_FAILURE])
     if not isinstance(error, BaseException):
-        raise InvalidOutcome(f"why it failed is told by an exception, a Failure or text, not by {shown(error)}")
+        raise InvalidOutcome(f"why it failed is told by an exception, a Failure or text, not by {type(error).__name__}")
     if isinstance(kept := getattr(error, "duerow_failure", None), Failure):
         return kept  # it comes from another process, where its traceback was
     if isinstance(error, Bury):
@@ -247,6 +248,29 @@ def failure(error: BaseException | Failure | str | None) -> Failure | None:
     chain = " <- ".join(_describe(link) for link in _causes(error))
     text = "".join(traceback.format_exception(error)) if error.__traceback__ else None
     return Failure(type(error).__qualname__, chain[:MAX_FAILURE], text and text[-MAX_TRACEBACK:])
+
+
+def outline(error: BaseException | Failure | str | None) -> Failure | None:
+    """Return of an error what cannot quote a payload: the types of its cause chain, and where it was raised."""
+    if error is None or isinstance(error, str):
+        return None if error is None else Failure("Error", "Error")
+    if isinstance(kept := getattr(error, "duerow_failure", None), Failure):
+        error = kept
+    if isinstance(error, Failure):
+        return Failure(error.type, error.type)
+    if isinstance(error, Bury):
+        inner = None if isinstance(error.reason, str) else outline(error.reason)
+        return Failure("Bury", f"Bury{_place(error)}") if inner is None else inner
+    if isinstance(error, CodecError) and not error.quotes:
+        return Failure(type(error).__qualname__, f"{type(error).__qualname__}: {error}")
+    chain = " <- ".join(type(link).__qualname__ for link in _causes(error))
+    return Failure(type(error).__qualname__, f"{chain}{_place(error)}"[:MAX_FAILURE])
+
+
+def _place(error: BaseException) -> str:
+    """Return where an error was raised, as text to append; nothing for one that was not."""
+    frames = traceback.extract_tb(error.__traceback__, limit=-1)
+    return f" in {frames[0].name} ({os.path.basename(frames[0].filename)}:{frames[0].lineno})" if frames else ""
 
 
 def _failed(message: Message, error: BaseException | Failure | str | None, policy: RetryPolicy) -> Settlement:
@@ -296,5 +320,5 @@ def _causes(error: BaseException) -> list[BaseException]:
 
 
 def _describe(error: BaseException) -> str:
-    text = str(error)
+    text = getattr(error, "detail", None) or str(error)
     return f"{type(error).__qualname__}: {text}" if text else type(error).__qualname__

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from datetime import datetime, timedelta
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -12,10 +12,10 @@ from msgspec import UNSET
 
 from duerow import codec
 from duerow.dead_letter import dead_letter as moved_to_dead_letters
-from duerow.errors import CodecError, ConfigurationError, InvalidMessage, InvalidOutcome, shown
+from duerow.dead_letter import home
+from duerow.errors import CodecError, ConfigurationError, InvalidMessage, InvalidOutcome
 from duerow.message import (
     Draft,
-    Failure,
     Message,
     Scalar,
     check_due,
@@ -27,9 +27,9 @@ from duerow.message import (
     check_span,
 )
 from duerow.parts import as_message
-from duerow.payloads import PLAIN, Decode, Encode, Payloads
+from duerow.payloads import PLAIN, Payloads, Reader
 from duerow.reservation import Receipt, Reservation
-from duerow.settlement import Bury, Close, Commit, Gather, Move, Release, Rollback, Settlement, failure, merged
+from duerow.settlement import Bury, Close, Commit, Gather, Move, Release, Rollback, Settlement, merged
 from duerow.store import Buried, Closed, Committed, End, Entry, Joined, Moved, Record, Released, RolledBack, Turn
 
 _COMMITTED: Final = Committed()
@@ -56,18 +56,21 @@ def entry(
     group: str | None = None,
     priority: int = 0,
     max_bytes: int = codec.MAX_PAYLOAD_BYTES,
-    encode: Encode = codec.encode,
+    payloads: Payloads = PLAIN,
 ) -> Entry:
     """Return a message to be pushed as the store wants it; raise InvalidMessage if a field is out of bounds."""
     if due is not None or delay is not None:
         due, delay = check_due(due, delay)
-    encoded = encode(payload, max_bytes)
+    encoded = payloads.encode(payload, max_bytes)
+    kept_headers = None if headers is None else codec.encode_headers(headers)
+    kept_key = payloads.key(None if key is None else check_key(key))
+    encoded = payloads.seal(encoded, queue, kept_key, kept_headers)
     return Entry(
         queue,
-        None if key is None else check_key(key),
+        kept_key,
         encoded.kind,
         encoded.text,
-        None if headers is None else codec.encode_headers(headers),
+        kept_headers,
         due,
         delay,
         None if group is None else check_group(group),
@@ -76,17 +79,17 @@ def entry(
 
 
 def draft_entry(
-    draft: Draft, queue: str | None, max_bytes: int = codec.MAX_PAYLOAD_BYTES, encode: Encode = codec.encode
+    draft: Draft, queue: str | None, max_bytes: int = codec.MAX_PAYLOAD_BYTES, payloads: Payloads = PLAIN
 ) -> Entry:
     """Return a draft as the store wants it, for `queue` unless it names its own; raise InvalidMessage otherwise."""
     if not isinstance(draft, Draft):
         raise InvalidMessage(
             f"{'commit(then=…)' if queue is None else 'push_many'} takes Drafts, not {type(draft).__name__}: "
-            f"write Draft({shown(draft)})"
+            "write Draft(payload)"
         )
     if queue is None:
         if draft.queue is None:
-            raise InvalidMessage(f"a draft in commit(then=…) must say its queue: {shown(draft, 120)}")
+            raise InvalidMessage("a draft in commit(then=…) must say its queue: Draft(…, queue=…)")
         queue = check_queue_name(draft.queue)
     elif draft.queue not in (None, queue):
         raise InvalidMessage(f"a draft for queue {draft.queue!r} was pushed to queue {queue!r}; push it there")
@@ -100,21 +103,22 @@ def draft_entry(
         draft.group,
         draft.priority,
         max_bytes,
-        encode,
+        payloads,
     )
 
 
-def message(record: Record, decode: Decode = codec.decode) -> Message:
+def message(record: Record, reader: Reader = PLAIN) -> Message:
     """Return a stored message with its payload decoded; raise CodecError if it cannot be, or was damaged."""
     if record.damage is not None:
         raise CodecError(f"message {record.id} cannot be handed out: {record.damage}")
+    headers = codec.decode_headers(record.headers)
     return Message(
         record.id,
         record.queue,
-        decode(record.kind, record.payload),
+        reader.decode(record),
         record.kind,
         record.key,
-        codec.decode_headers(record.headers),
+        headers,
         record.group,
         record.priority,
         record.status,
@@ -126,17 +130,18 @@ def message(record: Record, decode: Decode = codec.decode) -> Message:
         record.leased_until,
         record.created_at,
         record.last_attempt_at,
-        codec.decode_failure(record.last_error),
+        None if record.last_error is None and not headers else reader.failure(record.last_error, headers),
     )
 
 
-def readable(record: Record, decode: Decode = codec.decode) -> Message:
+def readable(record: Record, reader: Reader = PLAIN) -> Message:
     """Return a stored message for people to look at: a payload that cannot be decoded is given as its stored text."""
     try:
-        return message(record, decode)
+        return message(record, reader)
     except CodecError:
         shown = msgspec.structs.replace(record, kind=codec.JSON, payload="null", headers=None, damage=None)
-        return msgspec.structs.replace(message(shown), kind=record.kind, payload=record.payload)
+        error = reader.failure(record.last_error)
+        return msgspec.structs.replace(message(shown), kind=record.kind, payload=record.payload, last_error=error)
 
 
 def put_off(record: Record) -> Reservation:
@@ -158,7 +163,7 @@ def check_lent(reservation: object, queue: str, place: Hashable) -> None:
         place: where that queue is, as `Connections.place` says.
     """
     if not isinstance(reservation, Reservation):
-        raise ConfigurationError(f"only what reserve() gave can be settled, not {shown(reservation)}")
+        raise ConfigurationError(f"only what reserve() gave can be settled, not {type(reservation).__name__}")
     message = reservation.message
     if message.queue != queue:
         raise ConfigurationError(
@@ -219,13 +224,13 @@ def _end(
         case Commit():
             return _committed(reservation.message, settlement, payloads, history)
         case Move():
-            return _moved(reservation.message, settlement, payloads)
+            return _moved(reservation, settlement, payloads)
         case Rollback(delay=None):
             raise InvalidOutcome("a rollback without a delay must be decided by a retry policy first: see decide()")
         case Rollback(delay=delay, error=error):
-            return RolledBack(check_span("delay", delay), _error(error))
+            return RolledBack(check_span("delay", delay), payloads.failure_text(error))
         case Bury():
-            return _buried(reservation.message, settlement, dead_letter)
+            return _buried(reservation.message, settlement, dead_letter, payloads)
         case Release():
             due_at = reservation.message.due_at
             return Released(reservation.message.first_due_at if due_at is None else due_at)
@@ -233,14 +238,13 @@ def _end(
             return _joined(reservation, settlement, dead_letter, payloads, history)
         case Close():
             return Closed(reservation.message.queue, settlement.correlation, settlement.remember)
-    raise InvalidOutcome(f"message {reservation.message.id} cannot be settled by {shown(settlement, 120)}")
+    raise InvalidOutcome(f"message {reservation.message.id} cannot be settled by {type(settlement).__name__}")
 
 
-def _buried(message: Message, bury: Bury, dead_letter: DeadLetter | None) -> End:
+def _buried(message: Message, bury: Bury, dead_letter: DeadLetter | None, payloads: Payloads) -> End:
     if dead_letter is None:
-        return Buried(_error(bury))
-    why = failure(bury)
-    reason = "" if why is None else codec.storable(why.message)
+        return Buried(payloads.failure_text(bury))
+    reason = codec.storable(payloads.said(bury).message)
     return moved_to_dead_letters(
         dead_letter.queue,
         message.queue,
@@ -251,7 +255,8 @@ def _buried(message: Message, bury: Bury, dead_letter: DeadLetter | None) -> End
         dead_letter.now,
         message.group,
         message.priority,
-        _error(bury),
+        payloads.failure_text(bury),
+        payloads.hidden_reason(bury),
     )
 
 
@@ -262,13 +267,12 @@ def _joined(
 
     def is_complete(parts: Sequence[str]) -> bool:
         assert complete is not None  # noqa: S101 - it is asked only then
-        messages = [as_message(part, payloads.decode) for part in parts]
+        messages = [as_message(part, payloads) for part in parts]
         try:
             return bool(complete(messages))
         except Exception as error:
             raise InvalidOutcome(
-                f"message {reservation.message.id}: the predicate of the set {shown(gather.correlation)} failed on its "
-                f"{len(parts)} parts"
+                f"message {reservation.message.id}: the predicate of its set failed on the {len(parts)} parts"
             ) from error
 
     return Joined(
@@ -293,31 +297,41 @@ def _committed(message: Message, commit: Commit, payloads: Payloads, history: in
             f"queue {message.queue!r} keeps no history, so commit(payload=…) of message {message.id} has no place to "
             "go; declare one: db.queue(…, history=timedelta(days=7))"
         )
-    kept = payloads.encode(commit.payload, history)
+    kept = payloads.seal(payloads.encode(commit.payload, history), message.queue, message.key, message.headers)
     return Committed(then, kept.text, kept.kind, commit.dropped)
 
 
 def _pushed_then(draft: Draft, payloads: Payloads) -> Entry:
-    to = getattr(draft, "queue", None) or ""  # what is no draft, or names no queue, is refused in a moment
-    return draft_entry(draft, None, encode=partial(payloads.encode_for, to))
+    return draft_entry(draft, None, payloads=payloads.elsewhere)
 
 
-def _moved(message: Message, move: Move, payloads: Payloads) -> Moved:
+def _moved(reservation: Reservation, move: Move, payloads: Payloads) -> Moved:
+    message = reservation.message
     if move.payload is not UNSET and move.patch is not UNSET:
         raise InvalidMessage(f"give payload or patch to move message {message.id}, not both")
     to = check_queue_name(move.to)
     encoded = None
     if move.patch is not UNSET:
-        encoded = payloads.patched(to, message.payload, move.patch)
+        encoded = payloads.patched(message.payload, move.patch)
     elif move.payload is not UNSET:
-        encoded = payloads.encode_for(to, move.payload)
+        encoded = payloads.elsewhere.encode(move.payload)
+    key = message.key if move.key is UNSET else check_key(move.key)
+    headers = _moved_headers(message, move)
+    if encoded is not None:
+        key = payloads.key(key)
+        encoded = payloads.seal(encoded, to, key, headers)
+    elif reservation.sealed is not None:
+        key = payloads.key(key)
+        encoded = payloads.moved(
+            reservation.sealed, home(message.queue, message.key, message.headers), to, key, headers
+        )
     due, delay = check_due(move.due, move.delay)
     return Moved(
         to,
         None if encoded is None else encoded.text,
         None if encoded is None else encoded.kind,
-        message.key if move.key is UNSET else check_key(move.key),
-        _moved_headers(message, move),
+        key,
+        headers,
         due,
         delay,
         check_on_duplicate(move.on_duplicate),
@@ -343,8 +357,3 @@ def hops(message: Message) -> int:
     """Return how many moves brought the message here."""
     count = message.headers.get(HOPS, 0)
     return count if isinstance(count, int) else 0
-
-
-def _error(error: BaseException | Failure | str | None) -> str | None:
-    described = failure(error)
-    return None if described is None else codec.encode_failure(described)

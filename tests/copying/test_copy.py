@@ -33,7 +33,7 @@ def first(queue: Queue, payload: Any, **more: Any) -> Any:
     return queue.reserve()
 
 
-def fill(pair: Pair, db: Database) -> None:
+def fill(pair: Pair, db: Database, sealed: bool = True) -> None:
     """Bring messages into every state: 9 in the queue, one of them dead, a dead letter, and 4 turns."""
     queue = mail(db)
     queue.declare()
@@ -43,7 +43,8 @@ def fill(pair: Pair, db: Database) -> None:
     queue.reschedule(key="stopped", due=None)
     for n in range(2):
         queue.push({"n": n}, group="a")
-    pair.open("source", encryption=Encryption([Encryption.new_key()])).queue("mail").push({"n": 7}, key="sealed")
+    if sealed:
+        pair.open("source", encryption=Encryption([Encryption.new_key()])).queue("mail").push({"n": 7}, key="sealed")
     first(queue, "failed", key="f").rollback(error="no answer")
     first(queue, "done").commit()
     first(mail(db, dead_letter=None), "dead", key="d").bury("no use")
@@ -164,10 +165,10 @@ def test_a_copy_has_what_is_leased_too_due_when_the_lease_ends_and_another_name_
 def test_a_queue_can_have_another_name_there_and_its_letters_find_back_to_it(make_pair: Make, at_once: None):
     pair = make_pair("sqlite", "sqlite", "sync")
     source, target = pair.open("source"), pair.open("target")
-    fill(pair, source)
+    fill(pair, source, sealed=False)
     source.queue("mail").pause()
     report = pair.copy(source, target, to="post", move=True, history=timedelta(0))
-    assert report == Copied(messages=9, dead=1, letters=1, moved=True)
+    assert report == Copied(messages=8, dead=1, letters=1, moved=True)
     assert turns(target, "post") == []
     brought = target.as_defined("post").redrive()
     assert (brought.count, brought.skipped) == (1, 1)  # the key of the one that is dead in its place is taken
@@ -197,7 +198,7 @@ def test_what_cannot_be_is_refused_before_anything_changes(
 ):
     pair = make_pair("memory", "sqlite", "async")
     source, target = pair.open("source"), pair.open("target")
-    fill(pair, source)
+    fill(pair, source, sealed=False)
     first(source.queue("undeclared", history=WEEK), 1).commit()
     source.queue("interrupted").push(1, headers={"copying": "move/1"})
     target.queue("busy").push("theirs")
@@ -235,3 +236,20 @@ def test_the_same_tables_reached_in_two_ways_are_refused(make_pair: Make, move: 
     with pytest.raises(ConfigurationError, match="same tables, reached in two ways"):
         pair.copy(source, target, "mail", move=move, beside=True)
     assert len(source.queue("mail").find()) == 1
+
+
+def test_encrypted_messages_are_encrypted_anew_for_a_queue_of_another_name_or_refused_without_the_key(make_pair: Make):
+    pair = make_pair("sqlite", "memory", "sync")
+    keys = Encryption([Encryption.new_key()], readable={"mail": ["n"]})
+    bare, source, target = pair.open("source"), pair.open("source", encryption=keys), pair.open("target")
+    mail(bare).declare()
+    mail(source).push({"n": 7}, key="k")
+    mail(source).push({"n": 8}, key="dead")
+    first(mail(source), {"n": 7}, key="letter").bury("no use")
+    with pytest.raises(ConfigurationError, match="is encrypted for that queue"):
+        pair.copy(bare, target, queue="mail", to="other", history=WEEK)
+    assert target.queues() == []
+    assert pair.copy(source, target, queue="mail", to="other", history=WEEK)
+    there = pair.open("target", encryption=keys)
+    assert [one.payload for one in there.queue("other").find(status="new")] == [{"n": 7}, {"n": 8}]
+    assert [one.payload for one in there.queue("mail-dead").find()] == [{"n": 7}]

@@ -8,9 +8,10 @@ import msgspec
 import pytest
 
 from duerow.codec import Encoded, encode
+from duerow.dead_letter import Home
 from duerow.encryption import Encryption
 from duerow.errors import CodecError, KeyMissing
-from duerow.payloads import PLAIN, Payloads
+from duerow.payloads import PLAIN, Payloads, StoredPayload
 from duerow.typed import Declared
 
 
@@ -24,8 +25,11 @@ class Order(msgspec.Struct):
 KEYS = Encryption([Encryption.new_key()], readable={"orders": ["number"]})
 
 
+HOME = Home("orders", None)
+
+
 def edited(payloads: Payloads, stored: Encoded, patch: Any) -> Encoded:
-    return payloads.edited(stored.kind, stored.text, patch)
+    return payloads.edited(StoredPayload("orders", None, None, stored.kind, stored.text), patch)
 
 
 def test_plain_json_is_patched_as_before():
@@ -46,16 +50,16 @@ def test_a_patch_that_would_leave_the_declared_type_is_refused():
 
 @pytest.mark.parametrize("declared", [Declared(Order), None], ids=["declared", "undeclared"])
 def test_an_encrypted_payload_is_encrypted_again_with_its_readable_fields(declared: Declared[Order] | None):
-    stored = KEYS.seal("orders", Encoded("Order", '{"note":"secret","number":1}'))
+    stored = KEYS.seal(HOME, Encoded("Order", '{"note":"secret","number":1}'))
     after = edited(Payloads("orders", declared, KEYS), stored, {"number": 2})
     assert after.kind == "Order+encrypted"
     assert "secret" not in after.text
     assert msgspec.json.decode(after.text)["number"] == 2
-    assert KEYS.open(after.kind, after.text) == Encoded("Order", '{"note":"secret","number":2}')
+    assert KEYS.open(HOME, after.kind, after.text) == Encoded("Order", '{"note":"secret","number":2}')
 
 
 def test_an_encrypted_payload_is_not_patched_without_its_key():
-    stored = KEYS.seal("orders", encode({"number": 1}))
+    stored = KEYS.seal(HOME, encode({"number": 1}))
     for payloads in (PLAIN, Payloads("orders", None, Encryption([Encryption.new_key()]))):
         with pytest.raises(KeyMissing):
             edited(payloads, stored, {"number": 2})
@@ -63,9 +67,9 @@ def test_an_encrypted_payload_is_not_patched_without_its_key():
 
 def test_a_payload_in_clear_text_is_encrypted_when_it_is_edited_by_who_has_keys():
     after = edited(Payloads("orders", None, KEYS), encode({"a": 1}), {"a": 2})
-    assert KEYS.open(after.kind, after.text) == encode({"a": 2})
+    assert KEYS.open(HOME, after.kind, after.text) == encode({"a": 2})
 
 
 def test_what_is_encrypted_already_is_not_encrypted_twice():
-    stored = KEYS.seal("orders", encode({"number": 1}))
-    assert Payloads("other", None, KEYS).encode_for("other", stored) is stored
+    stored = KEYS.seal(HOME, encode({"number": 1}))
+    assert Payloads("other", None, KEYS).seal(stored, "other", None, None) is stored

@@ -8,7 +8,7 @@ from typing import Any, Final, TypeVar, cast
 
 from duerow import codec, translation
 from duerow.message import Draft
-from duerow.payloads import Encode
+from duerow.payloads import Payloads
 from duerow.plan import AsyncExecute, Plan, arun
 from duerow.store import Entry
 
@@ -41,12 +41,12 @@ async def entry(queue: str, payload: Any, *more: Any) -> Entry:
     return translation.entry(queue, payload, *more)
 
 
-async def entries(drafts: Iterable[Draft[Any]], queue: str, max_bytes: int, encode: Encode) -> list[Entry]:
+async def entries(drafts: Iterable[Draft[Any]], queue: str, max_bytes: int, payloads: Payloads) -> list[Entry]:
     """Return the entries of drafts; see `translation.draft_entry`."""
     given = list(drafts)  # here: what gives them may be bound to this thread
 
     def work() -> list[Entry]:
-        return [translation.draft_entry(draft, queue, max_bytes, encode) for draft in given]
+        return [translation.draft_entry(draft, queue, max_bytes, payloads) for draft in given]
 
     many = len(given) >= MANY or sum(codec.weight(getattr(draft, "payload", None)) for draft in given) >= LARGE
     return await asyncio.to_thread(work) if many else work()

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from duerow.errors import ConfigurationError, DuplicateKey
 from duerow.message import LIVE
+from duerow.payloads import SETS
 from duerow.phrases import Argument
-from duerow.pipeline.graph import SETS, Graph, graph_text, read_graph, removed
+from duerow.pipeline.graph import Graph, graph_text, read_graph, removed
 from duerow.reservation import Receipt
 from duerow.store import Charted, Moved, Query, Record, Refused, Standing, Store, Turn
 

@@ -12,6 +12,7 @@ from typing import Any, Final, Self, TypeVar, overload
 
 import msgspec
 
+from duerow import codec
 from duerow import schedule as planning
 from duerow.aio import aside
 from duerow.aio.aside import Transaction
@@ -275,20 +276,22 @@ class Database(Charting, Directory, Publishing):
         """
         called = planning.check_schedule_name(name)
         rhythm = planning.rhythm_of(cron, every, daily, zone, start)
-        encoded = self._payloads.encode_for(check_queue_name(queue), payload)
+        # Bound to no key, which each tick's message would need another one of: see the page on encryption.
+        encoded = self._payloads.elsewhere.encode(payload)
+        encoded = self._payloads.seal(encoded, check_queue_name(queue), None, codec.encode_headers(headers))
         wanted = planning.definition(queue, encoded, headers, group, priority, rhythm, missed, grace)
         while True:
             found = await self._find_schedule(called)
             change = planning.declare(called, wanted, found)
             if change is None:
-                return planning.shown(found.rows[0], self._payloads.decode)
+                return planning.shown(found.rows[0], self._payloads)
             if change.after is not None and await self._set_schedule(change):
-                return planning.shown(change.after, self._payloads.decode)
+                return planning.shown(change.after, self._payloads)
 
     async def schedules(self) -> list[Schedule]:
         """Return all schedules in the order of their names."""
         found = await self.run(self.store.schedules)
-        return [planning.shown(row, self._payloads.decode) for row in found.rows]
+        return [planning.shown(row, self._payloads) for row in found.rows]
 
     async def unschedule(self, name: str) -> bool:
         """Remove a schedule with its pending tick; return whether there was one. What it has pushed stays."""

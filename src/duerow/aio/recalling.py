@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic
 from duerow import history as past
 from duerow.aio.looking import P
 from duerow.history import Event, Replayed
-from duerow.payloads import Decode
+from duerow.payloads import Payloads
 from duerow.store import Store
 from duerow.where import Condition
 
@@ -21,7 +21,7 @@ class Recalling(Generic[P]):
     database: Database
     name: str
     _store: Store
-    _decode: Decode
+    _payloads: Payloads
 
     async def history(
         self,
@@ -49,7 +49,7 @@ class Recalling(Generic[P]):
         """
         query = past.asked(self.name, where, id, limit, after)
         found = await self.database.run(lambda: self._store.history(query))
-        return [past.event(one, self._decode) for one in found]
+        return [past.event(one, self._payloads) for one in found]
 
     async def replay(
         self,

@@ -14,6 +14,7 @@ from duerow.aio.queue import Queue
 from duerow.aio.queues import Queues
 from duerow.aio.transactions import TransactionalHandlers
 from duerow.errors import ConfigurationError
+from duerow.payloads import is_quiet
 from duerow.retry import RetryFunction, RetryPolicy
 from duerow.working.middleware import Middleware, around
 from duerow.working.processes import pickled
@@ -163,7 +164,9 @@ class Worker:
                 begun has been given back.
         """
         taken = signals_of_task(signals)
-        shift = Shift(self._queue.name, self._terms, until, self._retries, self._queue.database.meter)
+        database = self._queue.database
+        quiet = is_quiet(database.encryption)
+        shift = Shift(self._queue.name, self._terms, until, self._retries, database.meter, quiet)
         handlers = self._handlers_of(shift)
         if self._entities is not None:
             self._entities.settle_in()

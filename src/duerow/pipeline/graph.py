@@ -8,9 +8,7 @@ from typing import Final
 import msgspec
 
 from duerow.errors import ConfigurationError
-
-SETS: Final = "/sets"
-"""What the queue of a join's sets is called, after the name of the join."""
+from duerow.payloads import SETS
 
 PATIENCE: Final = 60
 """Seconds that Graphviz may take to draw."""

@@ -21,8 +21,8 @@ from duerow.errors import ConfigurationError, InvalidCondition, InvalidOutcome
 from duerow.lineage import joined
 from duerow.message import Draft, Message, Scalar, check_span
 from duerow.parts import CORRELATION, messages_of
-from duerow.payloads import Payloads, Sealing
-from duerow.pipeline.graph import SETS, Node
+from duerow.payloads import SETS, Payloads, Sealing
+from duerow.pipeline.graph import Node
 from duerow.pipeline.stations import DROPPED, Drop, Station, check_name
 from duerow.settlement import DONE, Bury, Close, Commit, Gather, Move, Retry, Settlement
 from duerow.signatures import check_call
@@ -240,7 +240,7 @@ class Merging(Station):
         """Close a set whose time has come, or make one message of the parts of a whole one."""
         of: Any = self.join.payload
         declared = None if of is None else _declared(of)
-        parts = messages_of(message.payload, Payloads(self.join.name, declared, sealing).decode)
+        parts = messages_of(message.payload, Payloads(self.join.name, declared, sealing))
         if parts is None:
             return Close(message.payload[CORRELATION], self.join.remembers)
         if not parts:  # somebody took them away

@@ -25,6 +25,7 @@ from duerow.arrays import maps, texts
 from duerow.codec import SEALED
 from duerow.errors import ConfigurationError
 from duerow.message import Scalar
+from duerow.payloads import Payloads, StoredPayload
 
 if TYPE_CHECKING:
     from duerow.payloads import Sealing
@@ -109,7 +110,7 @@ def check_schema(columns: dict[str, DataType], given: StructType) -> None:
 def needed(names: Sequence[str], past: bool) -> tuple[str, ...]:
     """Return what to read of a store for these columns: also what says where to go on, and what a payload is."""
     place = ("id", "token") if past else ("id",)
-    kind = ("kind",) if "payload" in names else ()
+    kind = ("kind", "queue", "key", "headers") if "payload" in names else ()
     return tuple(dict.fromkeys((*place, *kind, *names)))
 
 
@@ -143,22 +144,19 @@ class Shape:
         if wanted.name in _ERRORS:
             return _each(found, lambda known: texts([_said(text) for text in known]), wanted.type)
         if wanted.name == "payload" and not self._as_kept:
-            return self._opened(found, table.column("kind"))
+            return self._opened(found, table)
         if wanted.name == "kind" and not self._as_kept and _is_any_sealed(found):
             return pc.replace_substring_regex(found, pattern=r"\+encrypted$", replacement="")
         return found
 
-    def _opened(self, payloads: pa.ChunkedArray, kinds: pa.ChunkedArray) -> pa.ChunkedArray:
-        """Return payloads with those decrypted that are encrypted; the others are not looked at."""
-        if not _is_any_sealed(kinds):
+    def _opened(self, payloads: pa.ChunkedArray, table: pa.Table) -> pa.ChunkedArray:
+        """Return payloads with those decrypted that are encrypted."""
+        strict = self._sealing is not None and self._sealing.refuse_clear_text
+        if not strict and not _is_any_sealed(table.column("kind")):
             return payloads
-        opened = payloads.to_pylist()
-        for place, kind in enumerate(kinds.to_pylist()):
-            if kind.endswith(SEALED):
-                if self._sealing is None:
-                    raise codec.key_missing(opened[place])
-                opened[place] = self._sealing.open(kind, opened[place]).text
-        return pa.chunked_array([texts(opened)])
+        columns = (table.column(name).to_pylist() for name in ("queue", "key", "headers", "kind"))
+        stored = map(StoredPayload, *columns, payloads.to_pylist())
+        return pa.chunked_array([texts([Payloads(one.queue, None, self._sealing).opened(one).text for one in stored])])
 
 
 def of_records(records: Sequence[Record | Past], names: Sequence[str], types: dict[str, DataType]) -> pa.Table:

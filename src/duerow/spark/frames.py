@@ -27,6 +27,7 @@ from duerow.errors import (
     StationFailed,
     StoreUnavailable,
 )
+from duerow.payloads import UNREAD, is_quiet
 from duerow.pipeline import Frame
 from duerow.pipeline.frame import RESERVED, TAKEN
 from duerow.reservation import Reservation
@@ -228,7 +229,8 @@ class FrameJob(Job):
 
     def _tell(self, batch: Batch, failed: BatchFailed) -> None:
         what = "message" if len(batch) == 1 else f"batch of {len(batch)}, which is halved"
-        why = f"{type(failed.cause).__name__}: {failed}"[:500]
+        quiet = is_quiet(self._run.database.encryption)
+        why = type(failed.cause).__name__ if quiet else f"{type(failed.cause).__name__}: {failed}"[:500]
         LOG.warning("%s of %s: failed on a %s: %s", self.station, self._run.pipeline, what, why)
 
     def _fail(self, batch: Batch, cause: BaseException) -> None:
@@ -255,7 +257,7 @@ class FrameJob(Job):
         query = Query(self.station.name, ids=tuple(ids), by_id=True, limit=len(ids))
         records = self._patiently(lambda: self._run.database.run(lambda: find(query), None, len(ids)))
         ours = [one for one in records if one.token == tokens[one.id] and one.leased_until is not None]
-        messages = [(translation.readable(one, _unread), one.leased_until) for one in ours]
+        messages = [(translation.readable(one, UNREAD), one.leased_until) for one in ours]
         return [
             (Reservation(message, until), self.station.concluded(message, causes[message.id], max_hops))
             for message, until in messages
@@ -492,7 +494,3 @@ def _done(tally: Tally) -> Tally:
 def _nothing(frame: Any) -> Any:
     """What a station's function is in the executors, which never call it."""
     return frame
-
-
-def _unread(kind: str, text: str, /) -> None:
-    """Decode nothing: the payloads of failed messages stay as they are."""

@@ -14,8 +14,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from duerow import codec, translation
-from duerow.codec import SEALED
 from duerow.errors import CodecError, InvalidOutcome, KeyMissing
+from duerow.payloads import Payloads
 from duerow.pipeline import Frame
 from duerow.reservation import Reservation
 from duerow.settlement import Bury, Release, Settlement
@@ -98,7 +98,7 @@ class Reader:
     def __init__(self, station: Frame, database: Database, schema: Any, max_hops: int) -> None:
         self._station, self._max_hops = station, max_hops
         self._queue = station.queue(database)
-        self._sealing = database.encryption
+        self._payloads = Payloads(station.name, None, database.encryption)
         self._settler = Settler(station, database, CHUNK)
         of: Any = station.payload
         self._declared: Declared[Any] | None = None if of is None else Declared(of)
@@ -143,12 +143,8 @@ class Reader:
         """Return a payload as JSON text that fits the columns; raise CodecError if it does not, or cannot be read."""
         if record.damage is not None:
             raise CodecError(f"message {record.id} cannot be handed out: {record.damage}")
-        kind, text = record.kind, record.payload
-        if kind.endswith(SEALED):
-            if self._sealing is None:
-                raise codec.key_missing(text)
-            opened = self._sealing.open(kind, text)
-            kind, text = opened.kind, opened.text
+        opened = self._payloads.opened(record)
+        kind, text = opened.kind, opened.text
         if self._declared is not None:
             value = self._declared.decode(kind, text)
             if kind != self._declared.kind:

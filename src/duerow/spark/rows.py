@@ -28,6 +28,7 @@ from pyspark.sql.types import (
 
 from duerow.errors import CodecError, ConfigurationError, DuerowError, InvalidMessage
 from duerow.message import check_key, check_queue_name
+from duerow.payloads import is_quiet, said_of
 from duerow.store import Entry
 from duerow.translation import entry
 
@@ -150,6 +151,7 @@ class Rows:
     ) -> None:
         self._names, self._as_text, self._queue = names, as_text, queue
         self._may_remember = remembers
+        self._quiet = is_quiet(database.encryption)
         self.terms = cache(lambda name: _terms(database, name))
 
     def chunks(self, batches: Iterable[pa.RecordBatch]) -> Iterator[list[Entry]]:
@@ -189,9 +191,11 @@ class Rows:
             if remembers and not self._may_remember:
                 raise InvalidMessage("its key may be remembered")
             keys = map(check_key, batch.column("key").to_pylist())
-        encode = queue.encode
-        encoded = [encode(_decode(text)) for text in batch.column("payload").to_pylist()]
-        return [Entry(name, key, one.kind, one.text, None, None, None) for one, key in zip(encoded, keys, strict=False)]
+        most, payloads = queue.max_payload_bytes, queue.payloads
+        values = map(_decode, batch.column("payload").to_pylist())
+        return [
+            entry(name, value, key, max_bytes=most, payloads=payloads) for value, key in zip(values, keys, strict=False)
+        ]
 
     def _entry(self, row: dict[str, Any]) -> Entry:
         name = row.get("queue") or self._queue
@@ -208,16 +212,22 @@ class Rows:
             payload = read_text(row["payload"]) if self._as_text else row["payload"]
             return entry(
                 name,
-                queue.encode(payload),
+                payload,
                 key,
                 row.get("due"),
                 None,
                 row.get("headers"),
                 row.get("group"),
                 row.get("priority") or 0,
+                queue.max_payload_bytes,
+                queue.payloads,
             )
         except DuerowError as error:
-            raise InvalidMessage(f"the row {row!s:.200} cannot be pushed to queue {name!r}: {error}") from error
+            if self._quiet:
+                problem = InvalidMessage(f"a row cannot be pushed to queue {name!r}: {said_of(error, True).message}")
+            else:
+                raise InvalidMessage(f"the row {row!s:.200} cannot be pushed to queue {name!r}: {error}") from error
+        raise problem
 
 
 def read_text(text: str | None) -> Any:

@@ -24,7 +24,7 @@ from duerow import codec
 from duerow.codec import Encoded
 from duerow.errors import CodecError, ConfigurationError, InvalidMessage, InvalidOutcome
 from duerow.message import ON_DUPLICATE, OnDuplicate, check_on_duplicate, check_queue_name
-from duerow.payloads import as_stored
+from duerow.payloads import AS_STORED, Payloads, is_quiet, said_of, sealed_of
 from duerow.reservation import Reservation
 from duerow.settlement import DONE, Move, Settlement
 from duerow.spark.columns import MESSAGE, header_text
@@ -89,6 +89,7 @@ class Ending:
         found = [row for batch in batches for row in rows.values(batch)]
         _check_single(row["id"] for row in found)
         ended, refused = array("q"), array("q")
+        quiet = is_quiet(database.encryption)
         for name, some in _by_queue(found, self.queue).items():
             queue = database.as_defined(name)
             for start in range(0, len(some), CHUNK):
@@ -96,7 +97,7 @@ class Ending:
                 pairs = [*self._pairs(database, name, chunk)]
                 lost = {one.receipt.id: one.error for one in outlast(partial(queue.settle, pairs))}
                 for id_, error in lost.items():
-                    LOG.warning("message %s of queue %r was not settled: %s", id_, name, error)
+                    LOG.warning("message %s of queue %r was not settled: %s", id_, name, said_of(error, quiet).message)
                 done = {reservation.message.id for reservation, _ in pairs} - lost.keys()
                 ended.extend(sorted(done))
                 refused.extend(sorted(chunk.keys() - done))
@@ -110,7 +111,8 @@ class Ending:
         for record in database.run(lambda: database.store.find(query)):
             row = rows[record.id]
             if record.token == row["token"] and record.leased_until is not None:
-                yield Reservation(message(record, as_stored), record.leased_until), self._end(database, record, row)
+                lent = Reservation(message(record, AS_STORED), record.leased_until, sealed=sealed_of(record))
+                yield lent, self._end(database, record, row)
 
     def _end(self, database: Database, record: Record, row: Mapping[str, Any]) -> Settlement:
         to = self.to or row.get("to")
@@ -133,7 +135,7 @@ class Ending:
             return row["payload"]
         kept = Encoded(record.kind, record.payload)
         if database.encryption is not None and record.kind.endswith(codec.SEALED):
-            kept = database.encryption.open(record.kind, record.payload)
+            kept = Payloads(record.queue, None, database.encryption).opened(record)
         if row["payload"] in (kept.text, record.payload):
             return UNSET
         try:

@@ -19,6 +19,7 @@ import msgspec
 
 from duerow.consumer import new_claim
 from duerow.errors import LeaseLost, StoreUnavailable
+from duerow.payloads import is_quiet
 from duerow.pipeline import Station
 from duerow.plan import run
 from duerow.reservation import Reservation
@@ -204,7 +205,7 @@ class Settler:
             grace=GRACE,
             name=WORKER,
         )
-        shift = Shift(station.name, terms, until=None, meter=database.meter)
+        shift = Shift(station.name, terms, until=None, meter=database.meter, quiet=is_quiet(database.encryption))
         self._settling, self._journal = Settling(shift), shift.journal
         self._patient_until = 0.0
 

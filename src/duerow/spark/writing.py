@@ -22,7 +22,7 @@ from msgspec import UNSET
 from duerow import codec, translation
 from duerow.codec import JSON, MAX_PAYLOAD_BYTES, Encoded
 from duerow.errors import InvalidMessage, InvalidOutcome, StoreUnavailable
-from duerow.payloads import Payloads
+from duerow.payloads import UNREAD, Payloads, sealed_of
 from duerow.pipeline import Frame
 from duerow.pipeline.frame import Row, offspring
 from duerow.reservation import Receipt, Reservation
@@ -281,9 +281,21 @@ class Writer:
         """Return a row's move; None if it takes a closer look, or cannot be."""
         try:
             to = self.station.target(row)
-            return self.station.passed_on(outline, row, to, encode(to, row.payload), self._max_hops)
+            payload = encode(to, row.payload)
+            if payload is None and self._database.encryption is not None:
+                return None  # it may have to be encrypted anew, for which it has to be read
+            moved = self.station.passed_on(outline, row, to, payload, self._max_hops)
+            return None if moved is None else self._sealed(moved)
         except (InvalidMessage, InvalidOutcome):
             return None
+
+    def _sealed(self, moved: Moved) -> Moved:
+        """Return a move with its payload encrypted, if payloads are."""
+        if moved.payload is None or moved.kind is None or self._database.encryption is None:
+            return moved
+        key = self._payloads.key(moved.key)
+        sealed = self._payloads.seal(Encoded(moved.kind, moved.payload), moved.to, key, moved.headers)
+        return msgspec.structs.replace(moved, key=key, payload=sealed.text, kind=sealed.kind)
 
     def _end(self, rows: Sequence[Row], tokens: Mapping[int, int], encode: Encode, tally: Tally) -> None:
         """End turns one by one, whatever their rows say; those of messages that are ours no more are refused."""
@@ -295,7 +307,7 @@ class Writer:
             if record is None:
                 tally.refused += 1
                 continue
-            message = translation.readable(record, _unread)
+            message = translation.readable(record, UNREAD)
             payload: Encoded | Exception | None
             try:
                 payload = None if row.error is not None else encode(self.station.target(row), row.payload)
@@ -303,7 +315,11 @@ class Writer:
                 payload = error
             settlement = self.station.row_settlement(message, row, payload, self._max_hops)
             assert record.leased_until is not None  # noqa: S101 - it is ours
-            ended.append(Ended(Attempt(Reservation(message, record.leased_until), now, now), settlement))
+            ended.append(
+                Ended(
+                    Attempt(Reservation(message, record.leased_until, sealed=sealed_of(record)), now, now), settlement
+                )
+            )
         if ended:
             self._settler.settle(ended, tally)
 
@@ -358,7 +374,7 @@ class Writer:
             headers=offspring(row),
             group=None if row.group is UNSET else row.group,
             priority=0 if row.priority is UNSET else row.priority,
-            encode=codec.encode,
+            payloads=self._payloads,
         )
 
     # Payloads.
@@ -366,7 +382,7 @@ class Writer:
     def _encoder(self, writing: Writing) -> Encode:
         """Return what makes a payload for a queue of the text that Spark, or the function, has written."""
         fits = None if writing.written is None else checker(writing.written)
-        targets, payloads = self._targets, self._payloads
+        targets = self._targets
 
         def encode(queue: str, text: Any) -> Encoded | None:
             if text is UNSET:
@@ -377,7 +393,7 @@ class Writer:
                 )
             clean = codec.encode(codec.decode(JSON, text)).text if fits is None else _checked(text, fits)
             target = targets[queue]
-            return payloads.encode_for(queue, Encoded(JSON, clean) if target is None else target.encode(clean))
+            return Encoded(JSON, clean) if target is None else target.encode(clean)
 
         return encode
 
@@ -413,7 +429,3 @@ def _checked(text: str, fits: Callable[[Any], str | None]) -> str:
     if "\\u0000" in text or 4 * len(text) > MAX_PAYLOAD_BYTES:
         return codec.encode(codec.decode(JSON, text)).text
     return text
-
-
-def _unread(kind: str, text: str, /) -> None:
-    """Decode nothing: what a row says takes the payload's place, or it stays as it is."""

@@ -7,7 +7,7 @@ from typing import Any, Final, TypeVar
 
 from duerow import translation
 from duerow.message import Draft
-from duerow.payloads import Encode
+from duerow.payloads import Payloads
 from duerow.plan import Execute, Plan, run
 from duerow.store import Entry
 from duerow.translation import entry as entry
@@ -31,9 +31,9 @@ def done(work: Callable[[], T], many: int) -> T:
     return work()
 
 
-def entries(drafts: Iterable[Draft[Any]], queue: str, max_bytes: int, encode: Encode) -> list[Entry]:
+def entries(drafts: Iterable[Draft[Any]], queue: str, max_bytes: int, payloads: Payloads) -> list[Entry]:
     """Return the entries of drafts; see `translation.draft_entry`."""
-    return [translation.draft_entry(draft, queue, max_bytes, encode) for draft in drafts]
+    return [translation.draft_entry(draft, queue, max_bytes, payloads) for draft in drafts]
 
 
 def carrying(many: int) -> Callable[[Plan[T], Execute], T]:

@@ -10,10 +10,12 @@ from functools import partial
 from typing import Any, Final
 
 from duerow import copying
+from duerow.codec import SEALED
 from duerow.copying import BATCH, TURNS, Asked, Copied, Count, Route
 from duerow.definition import check_indexed, encoded, indexed_again
 from duerow.errors import ConfigurationError, MessageLeased, QueueDraining, UnknownName
 from duerow.message import LIVE
+from duerow.payloads import Payloads
 from duerow.phrases import Argument, Hint
 from duerow.plan import BEGIN, Plan
 from duerow.store import (
@@ -130,8 +132,11 @@ class _Copying:
         ours = self.source.run(self.source.store.said)
         theirs = self.target.run(self.target.store.said)
         routes = copying.routes_of(own, there, copying.definition_of(ours, own) if dead_letters else None)
-        self.asked = Asked(routes=routes, move=move, name=name)
+        keys = self.source.encryption or self.target.encryption
+        self.asked = Asked(routes=routes, move=move, name=name, payloads=Payloads(sealing=keys))
         for route in routes:
+            if route.renames and keys is None:
+                self._require_clear(route)
             if any(one.draining for one in theirs if one.queue == route.to):
                 raise QueueDraining(route.to)
             wanted, found = copying.definition_of(ours, route.queue), copying.definition_of(theirs, route.to)
@@ -174,6 +179,15 @@ class _Copying:
             )
         if self.source.store.capabilities.processes:
             time.sleep(PAUSE_SEEN)
+
+    def _require_clear(self, route: Route) -> None:
+        """Raise ConfigurationError if payloads are encrypted: they are bound to their queue, which is renamed."""
+        for past in (False, True):
+            if found := self._some(route, past, f"kind like '%{SEALED}'"):
+                raise ConfigurationError(
+                    f"message {found[0].id} of queue {route.queue!r} is encrypted for that queue, and is to be copied "
+                    f"into {route.to!r}: open the source with its keys, connect(…, encryption=…), or keep the name"
+                )
 
     def _require_whole(self, route: Route) -> None:
         if found := self._some(route, False, UNDER_WAY):

@@ -15,7 +15,7 @@ from duerow.changing import UNFINISHED, Batch, Changed
 from duerow.counting import CAP, Count, Counts, counted, counted_by
 from duerow.errors import ConfigurationError, shown
 from duerow.message import Message, Scalar, Status
-from duerow.payloads import Decode, Payloads
+from duerow.payloads import Payloads
 from duerow.plan import Plan
 from duerow.store import Indexed, Keeping, Query, Store
 from duerow.where import Compare, Condition, Field, as_condition, as_path, every
@@ -39,7 +39,6 @@ class Looking(Generic[P]):
     keeping: Keeping | None
     _store: Store
     _payloads: Payloads
-    _decode: Decode
 
     # Look.
 
@@ -47,7 +46,7 @@ class Looking(Generic[P]):
         """Return up to n messages that are due, in the order in which they would be handed out, without taking them."""
         limit = changing.how_many(n)
         records = self.database.run(lambda: self._store.peek(self.name, limit))
-        return [translation.readable(record, self._decode) for record in records]
+        return [translation.readable(record, self._payloads) for record in records]
 
     def contains(self, key: str) -> bool:
         """Return whether a live message (neither done nor dead) has the key."""
@@ -168,7 +167,7 @@ class Looking(Generic[P]):
 
     def _found(self, query: Query) -> list[Message[P]]:
         records = self.database.run(lambda: self._store.find(query))
-        return [translation.readable(record, self._decode) for record in records]
+        return [translation.readable(record, self._payloads) for record in records]
 
     # Change.
 

@@ -27,7 +27,6 @@ from duerow.errors import (
     LeaseLost,
     NotSupported,
     StoreUnavailable,
-    shown,
 )
 from duerow.handled import Handled
 from duerow.history import keeping
@@ -43,7 +42,7 @@ from duerow.message import (
     check_span,
 )
 from duerow.pacing import Pace
-from duerow.payloads import Payloads, as_stored
+from duerow.payloads import AS_STORED, Payloads, sealed_of
 from duerow.phrases import Argument
 from duerow.plan import BEGIN, Plan
 from duerow.redriving import Redriven
@@ -158,7 +157,6 @@ class Queue(Looking[P], Recalling[P], Operating, Defining, Lending, Kinds, Handl
         self._remembers = remember_keys is not None
         self._store = database.store
         self._payloads = Payloads(self.name, _declared(payload, upgrades), database.encryption)
-        self._encode, self._decode = self._payloads.encode, self._payloads.decode
         Kinds.__init__(self)
 
     def on_terms(self, lease: timedelta | None, retry: RetryPolicy | RetryFunction | None) -> Queue[P]:
@@ -180,6 +178,11 @@ class Queue(Looking[P], Recalling[P], Operating, Defining, Lending, Kinds, Handl
     def names(self) -> tuple[str, ...]:
         """The queues that a worker of this one consumes."""
         return (self.name,)
+
+    @property
+    def payloads(self) -> Payloads:
+        """How its payloads are written and read; for engines."""
+        return self._payloads
 
     def __repr__(self) -> str:
         return f"<Queue {self.name!r}>"
@@ -219,7 +222,7 @@ class Queue(Looking[P], Recalling[P], Operating, Defining, Lending, Kinds, Handl
             DuplicateKey: the key is taken and `on_duplicate` is "reject".
         """
         entry = aside.entry(
-            self.name, payload, key, due, delay, headers, group, priority, self.max_payload_bytes, self._encode
+            self.name, payload, key, due, delay, headers, group, priority, self.max_payload_bytes, self._payloads
         )
         mode = check_on_duplicate(on_duplicate)
         pushed = self.database.run(lambda: self._store.push([entry], mode, self._remembers), within)
@@ -236,18 +239,18 @@ class Queue(Looking[P], Recalling[P], Operating, Defining, Lending, Kinds, Handl
         """
         mode = check_on_duplicate(on_duplicate)
         each = changing.each_of(drafts, "push_many takes a list of Drafts")
-        entries = aside.entries(each, self.name, self.max_payload_bytes, self._encode)
+        entries = aside.entries(each, self.name, self.max_payload_bytes, self._payloads)
         if not entries:
             return []
         many = len(entries)
         return self.database.run(lambda: self._store.push(entries, mode, self._remembers), within, many)
 
     def encode(self, payload: P) -> Encoded:
-        """Return a payload as this queue would keep it, to be given to a `Move` or a `Draft` that goes here.
+        """Return a payload as this queue keeps it, not encrypted yet, for a `Move` or a `Draft` that goes here.
 
         Not needed for JSON, nor for objects of a declarable type; but for a TypedDict that holds more than JSON has.
         """
-        return self._encode(payload, self.max_payload_bytes)
+        return self._payloads.encode(payload, self.max_payload_bytes)
 
     # Take at most once.
 
@@ -280,7 +283,7 @@ class Queue(Looking[P], Recalling[P], Operating, Defining, Lending, Kinds, Handl
             # Of a transaction of the caller's nothing can be given back, so only what is known is taken there.
             kinds = self._only if within is None else self._known
             records = yield from self._store.pop(self.name, limit, self.keeping, kinds)
-            return [translation.message(record, self._decode) for record in records]
+            return [translation.message(record, self._payloads) for record in records]
 
         try:
             messages = self.database.run(take, within, limit)
@@ -381,7 +384,8 @@ class Queue(Looking[P], Recalling[P], Operating, Defining, Lending, Kinds, Handl
         for record in records:
             assert record.leased_until is not None  # noqa: S101 - the store's promise
             try:
-                readable.append(Reservation(translation.message(record, self._decode), record.leased_until, self))
+                message = translation.message(record, self._payloads)
+                readable.append(Reservation(message, record.leased_until, self, sealed=sealed_of(record)))
             except CodecError as error:
                 unreadable.append(self._unreadable(record, error))
         return readable, unreadable
@@ -446,7 +450,7 @@ class Queue(Looking[P], Recalling[P], Operating, Defining, Lending, Kinds, Handl
             StoreUnavailable: with outcome "unknown", if the connection broke and the message is no longer ours.
         """
         if not isinstance(then, Iterable):
-            raise ConfigurationError(f"then= takes a list of Drafts, not {shown(then)}")
+            raise ConfigurationError(f"then= takes a list of Drafts, not {type(then).__name__}")
         self._settle_one(reservation, Commit(payload, tuple(then)), within)
 
     def rollback(
@@ -514,7 +518,7 @@ class Queue(Looking[P], Recalling[P], Operating, Defining, Lending, Kinds, Handl
         ends = self.database.run(lambda: self._store.extend([receipt], span), within)
         if receipt not in ends:
             raise LeaseLost(receipt.id, reservation.until)
-        return Reservation(reservation.message, ends[receipt], self)
+        return Reservation(reservation.message, ends[receipt], self, sealed=reservation.sealed)
 
     def commit_many(self, reservations: Iterable[core.Reservation], *, within: Any = None) -> list[Refused]:
         """As `commit`, in one statement; return the refused ones, each with its error."""
@@ -586,7 +590,7 @@ class Queue(Looking[P], Recalling[P], Operating, Defining, Lending, Kinds, Handl
             try:
                 reservation, settlement = pair
             except (TypeError, ValueError) as error:
-                raise ConfigurationError(f"{_PAIRS}, and {shown(pair)} is none") from error
+                raise ConfigurationError(f"{_PAIRS}, and a {type(pair).__name__} is none") from error
             if type(reservation) is not Reservation or reservation.queue is not self:
                 self._check_lent(reservation)
             if settlement is DONE:
@@ -745,7 +749,7 @@ class Queue(Looking[P], Recalling[P], Operating, Defining, Lending, Kinds, Handl
         if self.database.is_dead_letter_queue(self.name):
             return True
         first = self.database.run(lambda: self._store.find(Query(self.name, limit=redriving.BATCH)))
-        sources = (translation.readable(record, as_stored).headers.get(dead_letter.FROM) for record in first)
+        sources = (translation.readable(record, AS_STORED).headers.get(dead_letter.FROM) for record in first)
         return any(source not in (None, self.name) for source in sources)
 
     def _dead_letter(self) -> translation.DeadLetter | None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic
 
 from duerow import history as past
 from duerow.history import Event, Replayed
-from duerow.payloads import Decode
+from duerow.payloads import Payloads
 from duerow.store import Store
 from duerow.sync.looking import P
 from duerow.where import Condition
@@ -22,7 +22,7 @@ class Recalling(Generic[P]):
     database: Database
     name: str
     _store: Store
-    _decode: Decode
+    _payloads: Payloads
 
     def history(
         self,
@@ -50,7 +50,7 @@ class Recalling(Generic[P]):
         """
         query = past.asked(self.name, where, id, limit, after)
         found = self.database.run(lambda: self._store.history(query))
-        return [past.event(one, self._decode) for one in found]
+        return [past.event(one, self._payloads) for one in found]
 
     def replay(
         self,

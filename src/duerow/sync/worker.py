@@ -9,6 +9,7 @@ from queue import SimpleQueue
 from typing import Any, Final
 
 from duerow.errors import ConfigurationError
+from duerow.payloads import is_quiet
 from duerow.retry import RetryFunction, RetryPolicy
 from duerow.sync.batches import BatchCrew
 from duerow.sync.crew import Crew, Events
@@ -158,7 +159,9 @@ class Worker:
                 begun has been given back.
         """
         taken = signals_of_thread(signals)
-        shift = Shift(self._queue.name, self._terms, until, self._retries, self._queue.database.meter)
+        database = self._queue.database
+        quiet = is_quiet(database.encryption)
+        shift = Shift(self._queue.name, self._terms, until, self._retries, database.meter, quiet)
         if not self._running.acquire(blocking=False):
             raise ConfigurationError("this worker runs already; make another one of the same queue")
         self._shift = shift

@@ -14,6 +14,7 @@ import msgspec
 
 from duerow.errors import ConfigurationError
 from duerow.message import Message
+from duerow.payloads import said_of
 from duerow.reservation import Reservation
 
 Told = Callable[[Exception], None]
@@ -100,8 +101,11 @@ class Attempt(msgspec.Struct, gc=False, eq=False):
         for each in told:
             try:
                 each(copy(error))
-            except Exception:  # the handler's own function: the leases of others do not depend on it
-                _LOG.exception("a function that is to be told of the end of an attempt failed")
+            except Exception as failed:  # the handler's own function: the leases of others do not depend on it
+                quiet = self.reservation.sealed is not None  # its traceback could quote the payload
+                why = said_of(failed, quiet).message
+                text = "a function that is to be told of the end of an attempt failed: %s"
+                _LOG.error(text, why, exc_info=None if quiet else failed)
 
     def closed(self) -> None:
         """Nothing more will happen to it; for the worker."""

@@ -13,7 +13,9 @@ from datetime import datetime, timedelta
 from time import monotonic
 from typing import Any, Final
 
-from duerow.settlement import DONE, Bury, Left, Release, Rollback, failure
+from duerow.message import Failure
+from duerow.payloads import said_of
+from duerow.settlement import DONE, Bury, Left, Release, Rollback
 from duerow.working.attempt import Attempt
 from duerow.working.hand import Ended
 
@@ -25,8 +27,8 @@ _QUIET: Final = (Rollback, Bury, Release, Left)
 class Journal:
     """The lines of one worker on one queue."""
 
-    def __init__(self, queue: str, worker: str) -> None:
-        self._queue, self._worker = queue, worker
+    def __init__(self, queue: str, worker: str, quiet: bool = False) -> None:
+        self._queue, self._worker, self._quiet = queue, worker, quiet
 
     def fetched(self, attempts: Sequence[Attempt]) -> None:
         """Messages were claimed."""
@@ -62,12 +64,12 @@ class Journal:
 
     def unsettled(self, attempt: Attempt, error: BaseException) -> None:
         """A turn could not even be ended as failed."""
-        self._one(logging.ERROR, "cannot settle message %s of %s, attempt %d: %s", attempt, _line(error))
+        self._one(logging.ERROR, "cannot settle message %s of %s, attempt %d: %s", attempt, self._why(error))
 
     def broken_policy(self, attempt: Attempt, error: BaseException) -> None:
         """A retry policy raised, or gave what is no delay."""
         text = "the retry policy failed for message %s of %s, attempt %d: %s; the default one is used"
-        self._one(logging.ERROR, text, attempt, _line(error))
+        self._one(logging.ERROR, text, attempt, self._why(error))
 
     def unknown(self, attempts: Sequence[Attempt], error: BaseException) -> None:
         """The answer to a settlement was lost."""
@@ -117,14 +119,18 @@ class Journal:
         delay = settlement.delay or timedelta(0)
         retry_at = _server_time(attempt) + delay
         text = "message %s of %s failed at attempt %d: %s; retry at %s UTC"
-        cause = _line(settlement.error)
+        cause = self._why(settlement.error)
         self._one(
             logging.WARNING, text, attempt, cause, f"{retry_at:%Y-%m-%d %H:%M:%S}", cause=cause, retry_at=retry_at
         )
 
     def _buried(self, attempt: Attempt, settlement: Bury) -> None:
-        cause = _line(settlement)
+        cause = self._why(settlement)
         self._one(logging.ERROR, "message %s of %s is buried after attempt %d: %s", attempt, cause, cause=cause)
+
+    def _why(self, error: Any) -> str:
+        """Return what went wrong with a message, in one line; only the type and the place if errors may quote it."""
+        return _one_line(said_of(error, self._quiet))
 
     def _one(self, level: int, text: str, attempt: Attempt, *values: Any, **more: Any) -> None:
         if LOG.isEnabledFor(level):
@@ -157,7 +163,8 @@ def _server_time(attempt: Attempt) -> datetime:
 
 def _line(error: Any) -> str:
     """One line of at most 500 characters that says what went wrong."""
-    described = failure(error)
-    if described is None:
-        return "no reason given"
+    return _one_line(said_of(error, False))
+
+
+def _one_line(described: Failure) -> str:
     return " ".join(described.message.split())[:500] or described.type

@@ -134,6 +134,7 @@ class Shift:
         until: when it ends by itself.
         retries: the retry policy of each queue by its name, if there are several.
         meter: that of its database; None: one of its own, which nobody reads.
+        quiet: whether its log must not say what errors say, which may quote payloads.
     """
 
     def __init__(
@@ -143,6 +144,7 @@ class Shift:
         until: Until,
         retries: Mapping[str, RetryPolicy] | None = None,
         meter: Meter | None = None,
+        quiet: bool = False,
     ) -> None:
         self.queue, self.terms, self.until = queue, terms, check_until(until)
         self.queues = list(retries) if retries else [queue]
@@ -154,7 +156,7 @@ class Shift:
         if terms.by_permit:
             pace.allow(0)
         self.hand = Hand(pace)
-        self.journal = Journal(queue, terms.name)
+        self.journal = Journal(queue, terms.name, quiet)
         self.meter = meter or Meter(HostClock().now)
         self.slots: set[Slot] = set()
         self.over = self.closing = self.gave_up = False

@@ -49,7 +49,7 @@ UNFIT: list[tuple[Any, str]] = [
     ({"a": [1]}, "'a'"),
     ({"a": {}}, "'a'"),
     ({"a": b"1"}, "'a'"),
-    ({1: "a"}, "header 1"),
+    ({1: "a"}, "name of a header is text, not int"),
     ({"a": float("nan")}, "nan"),
     ({"a": 1 << 64}, "64 bits"),
     ({"a": "\0"}, r"U\+0000"),
