@@ -20,12 +20,16 @@ PART_OF: Final = "part-of"
 """In history, of a message that became a part: the id of the message of its set. So each part, of however many, is
 found by one id, and no header grows with the set."""
 
+OF_BATCH: Final = "batch"
+"""Of a row of a staged result: the claim of the batch that it was made of, which history has as the worker of each of
+the batch's messages."""
+
 NAMED_PARENTS: Final = 100
 
 
 def made_of(id: int, headers: Mapping[str, Scalar]) -> dict[str, Scalar]:
     """Return the headers of a message that is made of another one: those of that one, which it names as its parent."""
-    kept = {name: value for name, value in headers.items() if name not in (PARENTS, SET)}
+    kept = {name: value for name, value in headers.items() if name not in (PARENTS, SET, OF_BATCH)}
     kept[PARENT] = id
     return kept
 

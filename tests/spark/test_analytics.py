@@ -7,7 +7,7 @@ import math
 import re
 import sys
 from collections import defaultdict
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -314,7 +314,9 @@ def test_a_page_shows_ways_rates_and_times_and_needs_nothing_else(session: Spark
     analytics.page(history(session, turns), tmp_path / "plots" / "page.html", depth=3)
     page = (tmp_path / "plots" / "page.html").read_text()
     assert not re.search(r"<(script|link|img)[^>]*\s(src|href)=", page)
-    charts = [json.loads(data) for data in re.findall(r'<script type="application/json"[^>]*>(.*?)</script>', page)]
+    charts = [
+        json.loads(data) for data in re.findall(r'<script type="application/json" id="chart[^>]*>(.*?)</script>', page)
+    ]
     assert [chart["data"][0]["type"] for chart in charts] == ["sankey", "scatter", "bar", *["scatter"] * 3]
     ways = charts[0]["data"][0]
     names = [label.partition("<br>")[0] for label in ways["node"]["label"]]
@@ -327,10 +329,50 @@ def test_a_page_shows_ways_rates_and_times_and_needs_nothing_else(session: Spark
         ("price/sets", "bill"): 1,
         ("bill", "letters"): 1,
     }
-    # A day in seven minutes each: so many points, and nothing lost.
+    # A day in ten minutes each: so many points, and nothing lost.
     (came,) = [trace for trace in charts[1]["data"] if trace["name"] == "check"]
     assert sum(came["y"]) == 2
-    assert "in each 7 minutes" in page
+    assert "in each 10 minutes" in page
+    assert "in each 30 minutes" in page
+
+
+def test_a_page_of_a_short_run_is_shown_by_the_second(session: SparkSession, tmp_path: Path) -> None:
+    charts = page_of(session, [turn(number, 1, "check", end=number) for number in range(1, 41)], tmp_path)
+    (came,) = charts[1]["data"]
+    assert len(came["x"]) == 1  # all were pushed in the same second
+    (waited,) = [trace for trace in charts[3]["data"] if trace["line"]["dash"] == "solid"]
+    assert len(waited["x"]) == 40
+    assert charts[3]["layout"]["xaxis"]["tickformat"].startswith("%H:%M:%S")
+
+
+def test_ticks_of_a_page_are_no_closer_than_what_a_point_stands_for(session: SparkSession, tmp_path: Path) -> None:
+    charts = page_of(session, [turn(1, 1, "check", end=1)], tmp_path)
+    along = charts[1]["layout"]["xaxis"]
+    assert along["dtick"] == 1000
+    first, last = map(datetime.fromisoformat, along["range"])
+    assert last - first == timedelta(seconds=2)
+
+
+def test_a_page_shows_where_the_rows_of_a_frame_station_went(session: SparkSession, tmp_path: Path) -> None:
+    batch = "host:1:spark/a1"
+    inputs = [turn(number, 1, "sales", worker=batch) for number in range(1, 11)]
+    rows = [turn(number, 1, "totals", created=5, batch=batch) for number in (11, 12)]
+    ways = page_of(session, [*inputs, *rows], tmp_path)[0]["data"][0]
+    names = [label.partition("<br>")[0] for label in ways["node"]["label"]]
+    ends = zip(ways["link"]["source"], ways["link"]["target"], ways["link"]["value"], strict=True)
+    assert {(names[source], names[target]): number for source, target, number in ends} == {
+        ("sales", "totals"): 2,
+        ("totals", "done"): 2,
+    }
+    assert len(set(ways["link"]["color"])) == 2  # each way has the colour of where it comes from, or of how it ends
+
+
+def page_of(session: SparkSession, turns: list[tuple[Any, ...]], folder: Path) -> list[Any]:
+    """Write the page of these turns; return its charts."""
+    analytics.page(history(session, turns), folder / "page.html", depth=1)
+    page = (folder / "page.html").read_text()
+    found = re.findall(r'<script type="application/json" id="chart\d+-data">(.*?)</script>', page)
+    return [json.loads(data) for data in found]
 
 
 def test_what_is_no_history_and_no_depth_is_refused_at_once(

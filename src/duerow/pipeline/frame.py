@@ -16,7 +16,7 @@ from msgspec import UNSET
 
 from duerow.codec import Encoded, decode_headers, encode_headers
 from duerow.errors import CodecError, ConfigurationError, InvalidOutcome
-from duerow.lineage import made_of
+from duerow.lineage import OF_BATCH, made_of
 from duerow.message import Message, check_group, check_key, check_moment, check_priority
 from duerow.pipeline.graph import Node
 from duerow.pipeline.stations import Station, check_name
@@ -271,10 +271,10 @@ def changes(before: Mapping[str, Any], text: str | None) -> dict[str, Any] | Non
     return {**{name: value for name, value in after.items() if name != HOPS}, **gone}
 
 
-def offspring(row: Row) -> dict[str, Any]:
-    """Return the headers of a new message that is a row of a staged result."""
+def offspring(row: Row, claim: str) -> dict[str, Any]:
+    """Return the headers of a new message that is a row of a staged result, made of the batch lent by a claim."""
     headers = {} if row.headers is UNSET else decode_headers(row.headers)
     moved = headers.get(HOPS, row.hops)
     if row.id is not None:
         headers = made_of(row.id, headers)
-    return {**headers, HOPS: (moved if isinstance(moved, int) else row.hops) + 1}
+    return {**headers, OF_BATCH: claim, HOPS: (moved if isinstance(moved, int) else row.hops) + 1}

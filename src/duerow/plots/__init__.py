@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 from html import escape
 from importlib.resources import files
@@ -11,7 +12,7 @@ from typing import Final
 
 from plotly.offline import get_plotlyjs
 
-from duerow.plots.figures import Chart
+from duerow.plots.figures import DARK, Chart
 
 _PARTS: Final = files(__package__)
 
@@ -44,6 +45,7 @@ def write(
         about=escape(about),
         style=_PARTS.joinpath("style.css").read_text(),
         script=_PARTS.joinpath("page.js").read_text(),
+        dark=json.dumps(DARK),
         plotly=get_plotlyjs(),
         tiles="\n".join(_tile(*tile) for tile in tiles),
         charts="\n".join(_card(place, chart) for place, chart in enumerate(charts)),

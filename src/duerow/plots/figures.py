@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 from plotly import graph_objects as go
 
 INK, FAINT, GRID = "#1d2733", "#6b7785", "#e8ebef"
+PALE: Final = "#f4f6f8"
+"""Nothing, on a scale of colours."""
+
 BLUE, TEAL, AMBER, RED, VIOLET, SAND = "#2f6fde", "#1b9e8a", "#f0a92b", "#d8433b", "#7a5cc9", "#cbd2da"
+
+DARK: Final = {
+    INK: "#e4eaf1",
+    FAINT: "#94a3b5",
+    GRID: "#2b3642",
+    SAND: "#566475",
+    PALE: "#202a35",
+}
+"""What the colours that are chosen for white paper are on a dark one; all others stand on both."""
 
 FONT: Final = "Inter, system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif"
 
@@ -47,6 +61,29 @@ def figure(*traces: Any, **layout: Any) -> go.Figure:
         "yaxis": axis(),
     }
     return go.Figure(data=list(traces), layout={**look, **layout})
+
+
+def pale(colour: str) -> str:
+    """Return a colour, as #rrggbb, that what lies below shines through."""
+    red, green, blue = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
+    return f"rgba({red},{green},{blue},0.35)"
+
+
+def time_axis(moments: Iterable[datetime], step: timedelta) -> dict[str, Any]:
+    """Return an axis of moments, each of which stands for the time until the next one, a step later.
+
+    Its ticks are no closer than a step, and say no more than they know.
+    """
+    shown = sorted(set(moments))
+    if not shown:
+        return axis()
+    day = timedelta(days=1)
+    clock = "%H:%M:%S" if step < timedelta(minutes=1) else "%H:%M"
+    ticks = "%-d %b\n%Y" if step >= day else f"{clock}\n%-d %b %Y"
+    span = shown[-1] - shown[0] + 2 * step
+    close: dict[str, Any] = {"dtick": step.total_seconds() * 1000, "tick0": shown[0]} if span <= 8 * step else {}
+    hover = "%-d %b %Y" if step >= day else f"%-d %b %Y {clock}"
+    return axis(range=[shown[0] - step, shown[-1] + step], tickformat=ticks, hoverformat=hover, **close)
 
 
 def axis(title: str | None = None, **more: Any) -> dict[str, Any]:

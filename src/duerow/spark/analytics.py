@@ -43,7 +43,10 @@ COUNTS: Final = {
 """What `rates` counts, and which outcome that is."""
 
 POINTS: Final = 240
-"""How many moments a plot shows of what is counted by the minute, at most."""
+"""How many moments a plot of counts shows, at most."""
+
+SPREADS: Final = 60
+"""How many moments a plot of percentiles shows, at most: each needs some turns to tell anything."""
 
 QUEUES: Final = 10
 """How many queues a plot shows, those with most turns."""
@@ -51,9 +54,19 @@ QUEUES: Final = 10
 WAYS: Final = 60
 """How many ways between queues a plot shows, the widest."""
 
-HOUR: Final = 3_600_000_000
-MINUTE: Final = 60_000_000
+SECOND: Final = 1_000_000
+MINUTE: Final = 60 * SECOND
+HOUR: Final = 60 * MINUTE
+DAY: Final = 24 * HOUR
 """Microseconds."""
+
+STEPS: Final = (
+    *(SECOND * count for count in (1, 2, 5, 10, 15, 30)),
+    *(MINUTE * count for count in (1, 2, 5, 10, 15, 30)),
+    *(HOUR * count for count in (1, 2, 3, 6, 12)),
+    *(DAY * count for count in (1, 7, 28)),
+)
+"""What one moment of a plot may stand for."""
 
 
 def times(history: DataFrame, depth: int = DEPTH) -> DataFrame:
@@ -84,14 +97,7 @@ def times(history: DataFrame, depth: int = DEPTH) -> DataFrame:
     Raises:
         ConfigurationError: it is no frame of history, or the depth is none.
     """
-    turns = ancestry.turns(history)
-    spans = _taken(turns).unionByName(_whole(turns, ancestry.check_depth(depth)))
-    percentiles = F.percentile_approx("seconds", F.array(*map(F.lit, PERCENTILES)), ACCURACY)
-    found = spans.groupBy("queue", _begin("ended_at", HOUR).alias("hour"), "span").agg(
-        F.count(F.lit(1)).alias("count"), percentiles.alias("seconds")
-    )
-    named = [F.col("seconds")[place].alias(f"p{round(100 * share)}_seconds") for place, share in enumerate(PERCENTILES)]
-    return found.select("queue", "hour", "span", "count", *named)
+    return _times(ancestry.turns(history), ancestry.check_depth(depth), HOUR).withColumnRenamed("begin", "hour")
 
 
 def rates(history: DataFrame, live: DataFrame | None = None) -> DataFrame:
@@ -118,7 +124,22 @@ def rates(history: DataFrame, live: DataFrame | None = None) -> DataFrame:
     Raises:
         ConfigurationError: a frame is not of that kind.
     """
-    turns = ancestry.turns(history, live)
+    return _rates(ancestry.turns(history, live), MINUTE).withColumnRenamed("begin", "minute")
+
+
+def _times(turns: DataFrame, depth: int, step: int) -> DataFrame:
+    """Return what `times` does, for each so many microseconds, the first of which are `begin`."""
+    spans = _taken(turns).unionByName(_whole(turns, depth))
+    percentiles = F.percentile_approx("seconds", F.array(*map(F.lit, PERCENTILES)), ACCURACY)
+    found = spans.groupBy("queue", _begin("ended_at", step).alias("begin"), "span").agg(
+        F.count(F.lit(1)).alias("count"), percentiles.alias("seconds")
+    )
+    named = [F.col("seconds")[place].alias(f"p{round(100 * share)}_seconds") for place, share in enumerate(PERCENTILES)]
+    return found.select("queue", "begin", "span", "count", *named)
+
+
+def _rates(turns: DataFrame, step: int) -> DataFrame:
+    """Return what `rates` does, for each so many microseconds, the first of which are `begin`."""
     over = turns.where(F.col("outcome").isNotNull())
     ended = over.select("queue", F.col("finished_at").alias("at"), F.col("outcome").alias("what"))
     moved = over.where(F.col("went_on").isNotNull())
@@ -128,7 +149,7 @@ def rates(history: DataFrame, live: DataFrame | None = None) -> DataFrame:
     return (
         ended.unionByName(told)
         .unionByName(others)
-        .groupBy("queue", _begin("at", MINUTE).alias("minute"))
+        .groupBy("queue", _begin("at", step).alias("begin"))
         .agg(*[F.count_if(F.col("what") == outcome).alias(name) for name, outcome in COUNTS.items()])
     )
 
@@ -190,8 +211,11 @@ def paths(history: DataFrame, live: DataFrame | None = None, depth: int = DEPTH)
 def page(history: DataFrame, path: str | Path, live: DataFrame | None = None, depth: int = DEPTH) -> None:
     """Write one HTML page with plots of the ways, the rates and the times; it needs nothing else to be looked at.
 
-    Shown are the ten queues with most turns, the sixty widest ways, and of rates as many minutes together as make at
-    most 240 points, so that the page does not grow with the history.
+    Shown are the ten queues with most turns and the sixty widest ways. A point of a plot stands for a second or more,
+    so that there are at most 240 points of rates and 60 of times: a run of a minute is shown by the second, a year by
+    the week, and the page does not grow with the history.
+
+    What a frame station's result is made of is a whole batch: its messages are shown as coming from the station.
 
     Args:
         history: the frame of history.
@@ -217,16 +241,17 @@ def page(history: DataFrame, path: str | Path, live: DataFrame | None = None, de
     counted = by_queue.orderBy(F.desc("count"), "queue").collect()
     shown = F.col("queue").isin([row["queue"] for row in counted[:QUEUES]])
     lasted = max((row["last"] for row in counted), default=0) - min((row["first"] for row in counted), default=0)
-    minutes = 1 + lasted // (MINUTE * POINTS)
-    counts = _together(rates(history, live).where(shown), minutes).collect()
+    by_count, by_spread = _step(lasted, POINTS), _step(lasted, SPREADS)
+    at = F.unix_micros("begin")
+    counts = _rates(ancestry.turns(history, live), by_count).where(shown).withColumn("at", at).collect()
     ways = _flow(turns).orderBy(F.desc("count"), "source", "target").limit(WAYS).collect()
-    hours = times(history, depth).where(shown).withColumn("at", F.unix_micros("hour")).collect()
+    spreads = _times(turns, ancestry.check_depth(depth), by_spread).where(shown).withColumn("at", at).collect()
     totals = {name: sum(row[name] for row in counts) for name in COUNTS}
     tiles = [(name, number, _KIND.get(name, "")) for name, number in totals.items()]
     about = f"{sum(row['count'] for row in counted):,} turns of messages in {len(counted):,} queues, as history tells."
     if len(counted) > QUEUES:
         about += f" Shown are the {QUEUES} with most turns, and not {len(counted) - QUEUES:,} others."
-    drawn = [charts.flow(ways), *charts.rates(counts, minutes), *charts.times(hours)]
+    drawn = [charts.flow(ways), *charts.rates(counts, by_count), *charts.times(spreads, by_spread)]
     plots.write(Path(path), "What became of messages", about, tiles, drawn, "Times are UTC.")
 
 
@@ -234,10 +259,9 @@ _KIND: Final = {"done": "good", "retried": "warn", "dead": "bad"}
 """How numbers look, by what they count."""
 
 
-def _together(by_minute: DataFrame, minutes: int) -> DataFrame:
-    """Return the sums of rates over so many minutes each: queue, at (microseconds), and COUNTS."""
-    begin = F.unix_micros(_begin("minute", minutes * MINUTE)).alias("at")
-    return by_minute.groupBy("queue", begin).agg(*[F.sum(name).alias(name) for name in COUNTS])
+def _step(lasted: int, most: int) -> int:
+    """Return the least of STEPS that cuts so many microseconds into no more than so many parts."""
+    return next((step for step in STEPS if lasted < step * most), STEPS[-1])
 
 
 def _flow(turns: DataFrame) -> DataFrame:
@@ -250,9 +274,14 @@ def _flow(turns: DataFrame) -> DataFrame:
     parents = messages.select(F.col("id").alias("parent"), F.col("last.queue").alias("source"))
     children = messages.select(F.col("id").alias("child"), F.col("first_queue").alias("target"))
     made = links.join(parents, "parent").join(children, "child").select("source", "target")
+    batches = ancestry.batches(messages)
+    staged = messages.join(links.select(F.col("child").alias("id")).distinct(), "id", "left_anti")
+    rows = staged.join(batches, "batch").select("source", F.col("first_queue").alias("target"))
     ends = _ended(messages, links).where(F.col("moved_to").isNull())
+    ends = ends.join(batches.select(F.col("batch").alias("worker")), "worker", "left_anti")
     ended = ends.select(F.col("queue").alias("source"), F.col("outcome").alias("target"), F.lit(True).alias("is_end"))
-    ways = moved.select(F.col("queue").alias("source"), F.col("went_on").alias("target")).unionByName(made)
+    ways = moved.select(F.col("queue").alias("source"), F.col("went_on").alias("target"))
+    ways = ways.unionByName(made).unionByName(rows)
     ways = ways.withColumn("is_end", F.lit(False)).unionByName(ended)
     return ways.groupBy("source", "target", "is_end").agg(F.count(F.lit(1)).alias("count"))
 

@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 from duerow.dead_letter import FROM
 from duerow.errors import ConfigurationError
 from duerow.history import REPLAY_OF
-from duerow.lineage import PARENT, PART_OF, SET
+from duerow.lineage import OF_BATCH, PARENT, PART_OF, SET
 from duerow.translation import HOPS
 
 if TYPE_CHECKING:
@@ -58,9 +58,9 @@ def turns(history: DataFrame, live: DataFrame | None = None) -> DataFrame:
     """Return turns that are over, and what is still there as turns that are not.
 
     Columns: those of HISTORY without headers, and what was in these: `made_of` (struct of parents, set, replayed: ids
-    of messages), `part_of` (the message of the set that it joined with this turn), `went_on` (the queue that it went to
-    with this turn), `was_moved` (it had been moved before). A turn that is not over has no outcome and no end, and none
-    that waits for its turn has a start.
+    of messages), `batch` (the claim of the batch whose staged result it was a row of), `part_of` (the message of the
+    set that it joined with this turn), `went_on` (the queue that it went to with this turn), `was_moved` (it had been
+    moved before). A turn that is not over has no outcome and no end, and none that waits for its turn has a start.
 
     Raises:
         ConfigurationError: a frame lacks columns.
@@ -75,7 +75,8 @@ def turns(history: DataFrame, live: DataFrame | None = None) -> DataFrame:
     parents = F.filter(F.transform(F.split(_header(PARENT), ","), _as_id), lambda id: id < F.col("id"))
     made_of = F.struct(parents.alias("parents"), _id_in(SET).alias("set"), _id_in(REPLAY_OF).alias("replayed"))
     was_moved = _header(HOPS).isNotNull() | _header(FROM).isNotNull()
-    said = {"made_of": made_of, "part_of": part_of, "went_on": went_on, "was_moved": was_moved}
+    batch = F.when(made_of["replayed"].isNull(), _header(OF_BATCH))
+    said = {"made_of": made_of, "batch": batch, "part_of": part_of, "went_on": went_on, "was_moved": was_moved}
     return known.withColumns(said).drop("headers")
 
 
@@ -125,14 +126,15 @@ def stays(turns: DataFrame) -> DataFrame:
 
 
 def messages(turns: DataFrame) -> DataFrame:
-    """Return messages: id, created_at, first_queue, and of the last turn that is known `last`.
+    """Return messages: id, created_at, first_queue, batch, and of the last turn that is known `last`.
 
-    `last` is a struct of queue, outcome, finished_at, moved_to and part_of.
+    `last` is a struct of queue, outcome, finished_at, moved_to, part_of and worker.
     """
-    last = F.struct("queue", "outcome", "finished_at", "moved_to", "part_of")
+    last = F.struct("queue", "outcome", "finished_at", "moved_to", "part_of", "worker")
     return turns.groupBy("id").agg(
         F.min("created_at").alias("created_at"),
         F.min_by("queue", "token").alias("first_queue"),
+        F.min_by("batch", "token").alias("batch"),
         F.max_by(last, "token").alias("last"),
     )
 
@@ -154,6 +156,16 @@ def links(turns: DataFrame) -> DataFrame:
         _pairs(F.when(is_joined, parents), lambda _: of_set, lambda parent: parent),
     )
     return turns.select(F.explode(found).alias("link")).select("link.*").where("child is not null").distinct()
+
+
+def batches(messages: DataFrame) -> DataFrame:
+    """Return the batches that rows of a staged result were made of: `batch`, `source` (the station's queue).
+
+    Of rows that name a message as what they were made of nothing more needs to be told.
+    """
+    made = messages.where(F.col("batch").isNotNull()).select("batch").distinct()
+    lent = messages.select(F.col("last.worker").alias("batch"), F.col("last.queue").alias("source")).distinct()
+    return lent.join(made, "batch")
 
 
 def origins(turns: DataFrame, links: DataFrame, depth: int) -> DataFrame:

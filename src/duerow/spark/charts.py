@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import cycle
 from typing import TYPE_CHECKING, Any, Final
 
 from plotly import graph_objects as go
 
-from duerow.plots.figures import AMBER, BLUE, FAINT, RED, SAND, TEAL, VIOLET, Chart, axis, figure
+from duerow.plots.figures import AMBER, BLUE, FAINT, RED, SAND, TEAL, VIOLET, Chart, axis, figure, pale, time_axis
 
 if TYPE_CHECKING:
     from pyspark.sql import Row
@@ -27,6 +27,8 @@ SPANS: Final = {
         "Of messages that ended, by the queue in which they did; across moves, forks, splits and joins.",
     ),
 }
+
+_UNITS: Final = (("day", 86_400_000_000), ("hour", 3_600_000_000), ("minute", 60_000_000), ("second", 1_000_000))
 
 _DECADES: Final = (0.0001, 0.001, 0.01, 0.1, 1, 10, 100, 1000, 10_000, 100_000)
 
@@ -55,7 +57,9 @@ def flow(rows: Sequence[Row]) -> Chart:
             "source": [names.index(_places(row)[0]) for row in rows],
             "target": [names.index(_places(row)[1]) for row in rows],
             "value": [row["count"] for row in rows],
-            "color": "rgba(107,119,133,0.28)",
+            "color": [
+                pale(ENDS.get(row["target"], FAINT) if row["is_end"] else colours[row["source"]]) for row in rows
+            ],
             "hovertemplate": "%{source.label} → %{target.label}: <b>%{value:,}</b><extra></extra>",
         },
         valueformat=",",
@@ -71,14 +75,18 @@ def flow(rows: Sequence[Row]) -> Chart:
     )
 
 
-def rates(rows: Sequence[Row], minutes: int) -> Iterable[Chart]:
-    """Return what came in and what went wrong; rows of queue, at (microseconds), and what `analytics.rates` counts."""
-    each = "a minute" if minutes == 1 else f"in each {minutes} minutes"
+def rates(rows: Sequence[Row], step: int) -> Iterable[Chart]:
+    """Return what came in and what went wrong; rows of queue, at, and what `analytics.rates` counts.
+
+    At is when a step begins, in microseconds as the step is.
+    """
+    each = f"in each {_step(step)}"
+    along = time_axis((_moment(row["at"]) for row in rows), timedelta(microseconds=step))
     came = _lines(rows, lambda row: row["in"], "%{y:,}")
     yield Chart(
         "What came in",
         f"Messages {each}: pushed, made of others, or moved there.",
-        figure(*came, hovermode="x unified", xaxis=axis(), yaxis=axis("messages", rangemode="tozero")),
+        figure(*came, hovermode="x unified", xaxis=along, yaxis=axis("messages", rangemode="tozero")),
         wide=True,
     )
     bars = []
@@ -93,12 +101,13 @@ def rates(rows: Sequence[Row], minutes: int) -> Iterable[Chart]:
         )
     total = sum(row["retried"] + row["dead"] for row in rows)
     says = f"{total:,} turns failed; of all queues, {each}." if total else "No turn failed."
-    stacked = figure(*bars, barmode="stack", xaxis=axis(), yaxis=axis("turns", rangemode="tozero"))
+    stacked = figure(*bars, barmode="stack", xaxis=along, yaxis=axis("turns", rangemode="tozero"))
     yield Chart("What failed", says, stacked, wide=True)
 
 
-def times(rows: Sequence[Row]) -> Iterable[Chart]:
-    """Return the percentiles of each span by hour; rows of `analytics.times`, the hour also as microseconds `at`."""
+def times(rows: Sequence[Row], step: int) -> Iterable[Chart]:
+    """Return the percentiles of each span; rows of `analytics.times`, and at, when a step begins, in microseconds."""
+    along = time_axis((_moment(row["at"]) for row in rows), timedelta(microseconds=step))
     by_span: defaultdict[str, list[Row]] = defaultdict(list)
     for row in rows:
         by_span[row["span"]].append(row)
@@ -112,10 +121,10 @@ def times(rows: Sequence[Row]) -> Iterable[Chart]:
         ]
         yield Chart(
             title,
-            f"{says} Lines are medians, dots what 95 of 100 took at most, for each hour.",
+            f"{says} Lines are medians, dots what 95 of 100 took at most, in each {_step(step)}.",
             figure(
                 *traces,
-                xaxis=axis(),
+                xaxis=along,
                 yaxis=axis(type="log", tickvals=_DECADES, ticktext=[_span(value) for value in _DECADES]),
             ),
         )
@@ -143,6 +152,12 @@ def _lines(rows: Sequence[Row], value: Any, hover: str) -> list[Any]:
 def _places(row: Mapping[str, Any] | Row) -> tuple[tuple[str, bool], tuple[str, bool]]:
     """Return where a way begins and ends; an end is no queue, though one may be called so."""
     return (row["source"], False), (row["target"], row["is_end"])
+
+
+def _step(micros: int) -> str:
+    """Return a step in words: minute, 5 minutes, hour."""
+    name, unit = next((name, unit) for name, unit in _UNITS if micros % unit == 0)
+    return name if micros == unit else f"{micros // unit} {name}s"
 
 
 def _moment(micros: int) -> datetime:

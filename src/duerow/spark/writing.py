@@ -94,7 +94,7 @@ class Writing:
 
     Attributes:
         desk: whose result.
-        batch: the claim id, which names what is staged as well.
+        batch: the claim id and the try, which names what is staged as well.
         has: the columns that the result has; of the others nothing is said.
         written: the type of the payloads; None: text that the function has written.
         receipts: for row by row: the receipts of the batch, packed.
@@ -105,6 +105,11 @@ class Writing:
     has: frozenset[str]
     written: Any
     receipts: bytes = field(default=b"", repr=False)
+
+    @property
+    def claim(self) -> str:
+        """The claim by which the batch was lent."""
+        return self.batch.rpartition(".")[0]
 
 
 def write_task(writing: Writing) -> Callable[[Iterable[Any]], Iterator[RecordBatch]]:
@@ -340,7 +345,7 @@ class Writer:
         try:
             for row in rows:
                 try:
-                    entries.append(self._entry(row, encode))
+                    entries.append(self._entry(row, encode, writing.claim))
                 except (InvalidMessage, InvalidOutcome, _Failed) as error:
                     if row.id is None:
                         raise BadRow(str(error)) from error
@@ -361,7 +366,7 @@ class Writer:
             self._settler.patiently(lambda: self._database.stage(batch, written.part, entries))
             written.entries += len(entries)
 
-    def _entry(self, row: Row, encode: Encode) -> Entry:
+    def _entry(self, row: Row, encode: Encode, claim: str) -> Entry:
         if row.error is not None:
             raise _Failed(row.error)
         to = self.station.target(row)
@@ -371,7 +376,7 @@ class Writer:
             encoded,
             key=None if row.key is UNSET else row.key,
             due=row.due,
-            headers=offspring(row),
+            headers=offspring(row, claim),
             group=None if row.group is UNSET else row.group,
             priority=0 if row.priority is UNSET else row.priority,
             payloads=self._payloads,

@@ -13,7 +13,7 @@ from sqlalchemy.sql.elements import ColumnElement
 
 from duerow.demo.ledger import FLIGHT
 from duerow.demo.totals import AirlineTotals, Totals
-from duerow.plots.figures import AMBER, INK, RED, SAND, TEAL, Chart, axis, figure
+from duerow.plots.figures import AMBER, INK, PALE, RED, SAND, TEAL, Chart, axis, figure
 
 MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
@@ -132,7 +132,7 @@ def _year(connection: Connection) -> Chart:
         customdata=flights,
         zmin=0,
         zmax=max(20.0, sorted(bad.values())[int(len(bad) * 0.98)] if bad else 0.0),
-        colorscale=[[0, "#f4f6f8"], [0.25, "#fbe3b0"], [0.6, AMBER], [1, RED]],
+        colorscale=[[0, PALE], [0.25, "#fbe3b0"], [0.6, AMBER], [1, RED]],
         xgap=2,
         ygap=2,
         colorbar={"thickness": 8, "outlinewidth": 0, "ticksuffix": " %", "len": 0.9, "tickfont": {"size": 10}},
@@ -225,9 +225,11 @@ def _share(part: int, counts: Sequence[int]) -> float:
 
 
 def _between(groups: dict[str, list[int]], sentence: str) -> str:
-    """Say in which group the share of the late is highest and lowest, among groups with enough flights."""
+    """Say in which group the share of the late is highest and lowest, among groups with enough flights; name others."""
     shares = {name: _share(counts[2], counts) for name, counts in groups.items() if sum(counts) >= FEW}
+    few = [name for name in groups if name not in shares]
     if len(shares) < 2:
         return "There are too few flights to tell."
     most, least = max(shares, key=shares.__getitem__), min(shares, key=shares.__getitem__)
-    return sentence.format(most=most, high=shares[most], least=least, low=shares[least])
+    says = sentence.format(most=most, high=shares[most], least=least, low=shares[least])
+    return f"{says} Not compared, with fewer than {FEW} flights: {', '.join(few)}." if few else says

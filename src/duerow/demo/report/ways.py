@@ -13,7 +13,7 @@ from sqlalchemy import Connection, func, select
 from duerow.demo import sender, stations
 from duerow.demo.ledger import CALL, VISIT
 from duerow.demo.totals import Totals
-from duerow.plots.figures import AMBER, BLUE, FAINT, RED, TEAL, VIOLET, Chart, axis, figure
+from duerow.plots.figures import AMBER, BLUE, FAINT, RED, TEAL, VIOLET, Chart, axis, figure, pale
 
 COLOURS: Final = {
     stations.PARSE: BLUE,
@@ -65,7 +65,7 @@ def _graph(connection: Connection, totals: Totals) -> Chart:
             "source": [names.index(source) for source, _ in edges],
             "target": [names.index(target) for _, target in edges],
             "value": list(edges.values()),
-            "color": [_pale(COLOURS.get(target, FAINT)) for _, target in edges],
+            "color": [pale(COLOURS.get(target, FAINT)) for _, target in edges],
             "hovertemplate": "%{source.label} → %{target.label}: <b>%{value:,}</b><extra></extra>",
         },
         valueformat=",",
@@ -131,7 +131,7 @@ def _times(stays: Stays) -> Chart:
                 },
                 marker={"color": colour},
                 line={"width": 1.5},
-                fillcolor=_pale(colour),
+                fillcolor=pale(colour),
             )
         )
     entered, taken, left = np.concatenate(list(handled.values())).T
@@ -247,11 +247,6 @@ def _calls(connection: Connection, totals: Totals) -> Chart:
 
 def _short(queue: str) -> str:
     return queue.removeprefix("demo.")
-
-
-def _pale(colour: str) -> str:
-    red, green, blue = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
-    return f"rgba({red},{green},{blue},0.35)"
 
 
 def _percent(part: int, whole: int) -> str:
