@@ -97,3 +97,11 @@ def sections(page: Path) -> dict[str, str]:
 def test_each_link_to_another_page_leads_to_one(page: Path):
     targets = [target for target in LINK.findall(page.read_text()) if target and "://" not in target]
     assert [target for target in targets if not (page.parent / target).exists()] == []
+
+
+def test_pages_with_graphs_have_what_draws_them_beside_them() -> None:
+    # Where `mermaid` is not defined yet, the theme's script fetches it from another host.
+    configured = (DOCS.parent / "mkdocs.yml").read_text()
+    (script,) = re.findall(r"^extra_javascript:\n  - (\S+)", configured, re.MULTILINE)
+    assert 'globalThis["mermaid"] = ' in (DOCS / script).read_text()
+    assert (DOCS / script).with_name("LICENSE").read_text().startswith("The MIT License")
