@@ -118,8 +118,8 @@ def _check_json(path: str, kind: DataType) -> None:
         _check_json(f"{path}[]", kind.valueType)
     elif not isinstance(kind, _SCALARS):
         raise ConfigurationError(
-            f"{path} is of type {kind.simpleString()}, which JSON does not have: say how to write it, by "
-            "to_json(payload) or a cast to text"
+            f"{path} is of type {kind.simpleString()}, which JSON does not have: cast it to a type that "
+            "JSON has, such as string, within a struct"
         )
 
 
@@ -241,7 +241,10 @@ def read_text(text: str | None) -> Any:
     try:
         return _decode(text)
     except (msgspec.DecodeError, RecursionError) as error:
-        raise CodecError(f"its payload is no JSON ({error}): make it by to_json, or give a struct") from error
+        raise CodecError(
+            f"its payload is no JSON ({error}): give a struct instead of text, such as struct(payload AS text), or JSON"
+            " that to_json has made of one"
+        ) from error
 
 
 def _terms(database: Database, name: str) -> Terms:

@@ -21,7 +21,7 @@ from pyspark import TaskContext
 from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceWriter, WriterCommitMessage
 from pyspark.sql.types import StringType, StructType
 
-from duerow.errors import ConfigurationError
+from duerow.errors import ConfigurationError, InvalidMessage
 from duerow.message import ON_DUPLICATE, OnDuplicate, check_on_duplicate
 from duerow.plan import BEGIN, Plan, run
 from duerow.spark.keeping import keep_what_is_imported
@@ -86,14 +86,17 @@ class Pushing:
         """Return what makes entries of rows; `whole`: they are published with those of other tasks."""
         return Rows(self.reach.database, self.names, self.as_text, self.queue, not whole)
 
-    def stage(self, batches: Iterable[pa.RecordBatch]) -> Staged:
+    def stage(self, batches: Iterable[pa.RecordBatch]) -> Staged | Unfit:
         """Keep the rows of a partition where nobody sees them."""
         at = place()
         part, count = f"{at.partition}-{at.attempt}", 0
         database, rows = self.reach.database, self.rows(whole=True)
-        for entries in rows.chunks(batches):
-            database.stage(self.batch, part, entries)
-            count += len(entries)
+        try:
+            for entries in rows.chunks(batches):
+                database.stage(self.batch, part, entries)
+                count += len(entries)
+        except InvalidMessage as error:
+            return Unfit(str(error))
         return Staged(self.batch, part, count, at.query)
 
 
@@ -112,6 +115,26 @@ class Staged(WriterCommitMessage):
     part: str
     rows: int
     query: str | None
+
+
+@dataclass(frozen=True)
+class Unfit(WriterCommitMessage):
+    """What a task says that pushed or staged nothing, since a row of its partition cannot be a message.
+
+    Spark would try a task that fails three times more, and print each failure with all that was called.
+
+    Attributes:
+        why: which row, and why not.
+    """
+
+    why: str
+
+
+def check_fit(messages: Iterable[WriterCommitMessage | None]) -> None:
+    """Raise InvalidMessage if a partition had a row that cannot be a message."""
+    if unfit := [one.why for one in messages if isinstance(one, Unfit)]:
+        more = f" (and {len(unfit) - 1} more partitions have such a row)" if len(unfit) > 1 else ""
+        raise InvalidMessage(f"{unfit[0]}{more}")
 
 
 def pushing(options: Options, schema: StructType) -> Pushing:
@@ -158,8 +181,14 @@ class Writer(DataSourceArrowWriter):
     def __init__(self, pushing: Pushing) -> None:
         self._pushing = pushing
 
-    def write(self, iterator: Iterator[pa.RecordBatch]) -> Pushed:
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> Pushed | Unfit:
         """Push a partition, unless another try has."""
+        try:
+            return self._push(iterator)
+        except InvalidMessage as error:
+            return Unfit(str(error))
+
+    def _push(self, iterator: Iterator[pa.RecordBatch]) -> Pushed:
         told = self._pushing
         database, rows = told.reach.database, told.rows(whole=False)
         once = f"{told.batch}/{place().partition}"
@@ -181,7 +210,8 @@ class Writer(DataSourceArrowWriter):
         return outlast(push, lambda: not rest.touched)
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
-        """Nothing to do: each partition is there already."""
+        """Tell of rows that cannot be messages; the other partitions are there already."""
+        check_fit(messages)
         LOG.info("pushed %s rows", sum(one.rows for one in messages if isinstance(one, Pushed)))
 
 
@@ -195,7 +225,7 @@ class WholeWriter(DataSourceArrowWriter):
     def __init__(self, pushing: Pushing) -> None:
         self._pushing = pushing
 
-    def write(self, iterator: Iterator[pa.RecordBatch]) -> Staged:
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> Staged | Unfit:
         """Stage a partition under the name of this try."""
         return self._pushing.stage(iterator)
 
@@ -215,6 +245,8 @@ def publish(
     database: Database, messages: Iterable[WriterCommitMessage | None], on_duplicate: OnDuplicate, once: str
 ) -> None:
     """Push what tasks staged, in the order of the partitions, unless it was under this name."""
+    messages = list(messages)
+    check_fit(messages)
     staged = [one for one in messages if isinstance(one, Staged) and one.rows]
     if not staged:
         return

@@ -38,7 +38,7 @@ from duerow.spark.options import Options
 from duerow.spark.pages import Pages, pages_of
 from duerow.spark.settling import StreamSettling, asks_to_settle, ending
 from duerow.spark.sink import KNOWN as PUSH_KNOWN
-from duerow.spark.sink import Pushing, Staged, publish, pushing
+from duerow.spark.sink import Pushing, Staged, Unfit, check_fit, publish, pushing
 from duerow.store import Scan
 from duerow.sync.database import Database
 from duerow.where import Compare
@@ -281,12 +281,13 @@ class StreamPushing(DataSourceStreamArrowWriter):
     def __init__(self, pushing: Pushing) -> None:
         self._pushing = pushing
 
-    def write(self, iterator: Iterator[pa.RecordBatch]) -> Staged:
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> Staged | Unfit:
         """Stage a partition under the name of this try."""
         return self._pushing.stage(iterator)
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
         """Publish what those tries staged that Spark says have succeeded, unless the batch was published before."""
+        check_fit(messages)
         queries = {one.query for one in messages if isinstance(one, Staged)}
         if queries:
             (query,) = queries
