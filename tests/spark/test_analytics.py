@@ -339,7 +339,7 @@ def test_a_page_shows_ways_rates_and_times_and_needs_nothing_else(session: Spark
 def test_a_page_of_a_short_run_is_shown_by_the_second(session: SparkSession, tmp_path: Path) -> None:
     charts = page_of(session, [turn(number, 1, "check", end=number) for number in range(1, 41)], tmp_path)
     (came,) = charts[1]["data"]
-    assert len(came["x"]) == 1  # all were pushed in the same second
+    assert came["y"] == [40] + [0] * 40  # all were pushed in the same second
     (waited,) = [trace for trace in charts[3]["data"] if trace["line"]["dash"] == "solid"]
     assert len(waited["x"]) == 40
     assert charts[3]["layout"]["xaxis"]["tickformat"].startswith("%H:%M:%S")
@@ -350,7 +350,7 @@ def test_ticks_of_a_page_are_no_closer_than_what_a_point_stands_for(session: Spa
     along = charts[1]["layout"]["xaxis"]
     assert along["dtick"] == 1000
     first, last = map(datetime.fromisoformat, along["range"])
-    assert last - first == timedelta(seconds=2)
+    assert last - first == timedelta(seconds=3)  # it came in one second and ended in the next
 
 
 def test_a_page_shows_where_the_rows_of_a_frame_station_went(session: SparkSession, tmp_path: Path) -> None:

@@ -176,6 +176,22 @@ def test_atomic_publishes_what_the_tries_staged_that_succeeded_and_nothing_else(
     assert payloads(db.queue("orders")) == [1, 2, 3]
 
 
+def written(writer: Writer | WholeWriter, batches: Iterator[pa.RecordBatch]) -> None:
+    """Write one partition, and what Spark's driver does then."""
+    writer.commit([writer.write(batches)])
+
+
+@pytest.mark.parametrize("place", ["sqlite"], indirect=True)
+def test_one_bad_row_ends_a_write_with_one_error_and_no_task_is_tried_again(
+    session: SparkSession, place: Place, db: duerow.Database
+) -> None:
+    rows = session.createDataFrame([("no json",), ("1",)], "payload string").repartition(1)
+    with pytest.raises(PySparkException, match="its payload is no JSON") as raised:
+        save(rows, place, queue="orders")
+    assert "Task 0 in stage" not in str(raised.value)  # as Spark says of one that failed as often as it may
+    assert everything(db) == []
+
+
 @pytest.mark.parametrize("place", ["postgresql"], indirect=True)
 def test_atomic_writes_nothing_at_all_when_a_task_fails(
     session: SparkSession, place: Place, db: duerow.Database
@@ -212,9 +228,9 @@ def test_the_queues_own_terms_hold(place: Place, db: duerow.Database, at: At, mo
     a_writer(place, "payload string, key string").write(batches(1, 2, key=["done", "new"]))
     assert payloads(orders) == [2]
     with pytest.raises(InvalidMessage, match="'orders' remembers keys, which a write as a whole cannot ask"):
-        a_writer(place, "payload string, key string", atomic="true").write(batches(1, key=["done"]))
+        written(a_writer(place, "payload string, key string", atomic="true"), batches(1, key=["done"]))
     with pytest.raises(InvalidMessage, match="at most 10 are allowed"):
-        a_writer(place).write(batches(10**12))
+        written(a_writer(place), batches(10**12))
     db.run(lambda: db.store.say("orders", draining=True))
     options._database.cache_clear()  # who has a way to the queues already may hear of it a second later
     with pytest.raises(QueueDraining):
@@ -232,7 +248,7 @@ def test_the_queues_own_terms_hold(place: Place, db: duerow.Database, at: At, mo
         ("n long", {}, "has a column payload, and this one has n: for example"),
         ("payload string, n long", {}, "has no column n, only payload, key"),
         ("id long, token long, payload string", {}, "has no column id, token, only"),
-        ("payload struct<at: timestamp>", {}, "payload.at is of type timestamp, which JSON does not have: .*to_json"),
+        ("payload struct<at: timestamp>", {}, "payload.at is of type timestamp, which JSON does not have: cast it to a type"),
         ("payload array<decimal(5,2)>", {}, r"payload\[\] is of type decimal\(5,2\)"),
         ("payload string, due timestamp_ntz", {}, "column due is a timestamp, which has a time zone, and not"),
         ("payload string, key long", {}, "column key is text and not of type bigint: cast it"),
@@ -264,7 +280,7 @@ def test_a_row_that_cannot_be_pushed_is_named_and_nothing_of_its_partition_is(
     ):
         rows = {"payload": ["0", payload], "key": ["first", key], "queue": ["orders", queue]}
         with pytest.raises(InvalidMessage, match=f"cannot be pushed to queue .*{said}"):
-            writer_of(place, columns).write(iter([pa.RecordBatch.from_pydict(rows)]))
+            written(writer_of(place, columns), iter([pa.RecordBatch.from_pydict(rows)]))
     assert everything(db) == []
 
 
