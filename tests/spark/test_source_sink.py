@@ -248,7 +248,11 @@ def test_the_queues_own_terms_hold(place: Place, db: duerow.Database, at: At, mo
         ("n long", {}, "has a column payload, and this one has n: for example"),
         ("payload string, n long", {}, "has no column n, only payload, key"),
         ("id long, token long, payload string", {}, "has no column id, token, only"),
-        ("payload struct<at: timestamp>", {}, "payload.at is of type timestamp, which JSON does not have: cast it to a type"),
+        (
+            "payload struct<at: timestamp>",
+            {},
+            "payload.at is of type timestamp, which JSON does not have: cast it to a type",
+        ),
         ("payload array<decimal(5,2)>", {}, r"payload\[\] is of type decimal\(5,2\)"),
         ("payload string, due timestamp_ntz", {}, "column due is a timestamp, which has a time zone, and not"),
         ("payload string, key long", {}, "column key is text and not of type bigint: cast it"),
