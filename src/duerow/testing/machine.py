@@ -5,13 +5,14 @@
 
 Hypothesis chooses pushes in all modes, reservations by several consumers, settlements that may come late or twice,
 moves onto taken keys, removals, changes, and moves of the clock, also back; a failure is shrunk to the fewest steps.
+Leases that were granted must hold: what is promised is checked, too, not only that both stores do the same.
 Ids may differ, since stores may leave gaps; they are compared by the order in which they were given.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 import msgspec
@@ -53,6 +54,9 @@ NAMES: Final = ("mail", "billing")
 
 LONG: Final = timedelta(days=3_650)
 """Longer than anything is kept, and than any run lasts."""
+
+FIRST: Final = -100
+"""A priority before all others."""
 
 ERROR: Final = '{"type":"Error","message":"no line","traceback":null}'
 
@@ -175,6 +179,10 @@ class _Both:
         assert [mine for _, mine in order] == sorted(mine for _, mine in order), "ids do not grow with insertion"
 
 
+def _group(record: Record) -> tuple[str, str | None]:
+    return record.queue, record.group
+
+
 def _answer(call: Callable[[], Any]) -> Any:
     try:
         return call()
@@ -199,6 +207,8 @@ class StoreMachine(RuleBasedStateMachine):
         empty(self.database)
         self.both = _Both(self.database, self.clock)
         self.lent: list[Record] = []
+        self.granted: dict[Receipt, datetime] = {}
+        """Until when each lease was granted at last, by the reference's receipts."""
 
     def teardown(self) -> None:
         """Give the reference back."""
@@ -235,6 +245,9 @@ class StoreMachine(RuleBasedStateMachine):
         )
         assert ours == Reserved([self.both.record(record) for record in theirs.records], theirs.buried)
         self.lent += theirs.records
+        for record in theirs.records:
+            assert record.leased_until is not None
+            self.granted[Receipt(record.id, record.token)] = record.leased_until
 
     @precondition(lambda self: self.lent)
     @rule(turns=st.lists(st.tuples(PLACES, ENDS), min_size=1, max_size=5), keep=KEEPS)
@@ -279,6 +292,35 @@ class StoreMachine(RuleBasedStateMachine):
             lambda store: store.extend(chosen, lease),
         )
         assert ours == {self.both.receipt(receipt): until for receipt, until in theirs.items()}
+        self.granted |= theirs
+
+    @rule(queue=QUEUES, lease=LEASES, late=st.sampled_from(["extend", "settle", None]), keep=KEEPS, taken=st.booleans())
+    def overtake(self, queue: str, lease: timedelta, late: str | None, keep: Keeping | None, taken: bool) -> None:
+        """Bring the first of a group back while the second is lent, whose holder is late: often, since it is rare."""
+        pushed = [Entry(queue, None, "json", payload, None, None, None, "o", FIRST) for payload in ("1", "2")]
+        self.push(pushed, "ignore", False)
+        self._reserve_one(queue, lease, keep)
+        if not self.lent:
+            return
+        first = self.lent[-1]
+        self.settle([(len(self.lent) - 1, Buried(ERROR))], keep)
+        self._reserve_one(queue, lease, keep)
+        kept = [record for record in everything(self.both.reference) if record.id == first.id]
+        self._change(first.queue, kept, {"delay": seconds(0), "anew": True}, False, False)
+        place = len(self.lent) - 1
+        self.clock.advance(lease)
+        if taken:
+            self._reserve_one(queue, lease, keep)
+        else:
+            self.pop(queue, 1, keep)
+        if late == "extend":
+            self.extend([place], lease)
+        elif late == "settle":
+            self.settle([(place, RolledBack(seconds(0), ERROR))], keep)
+        self._reserve_one(queue, lease, keep)
+
+    def _reserve_one(self, queue: str, lease: timedelta, keep: Keeping | None) -> None:
+        self.reserve(queue, 1, lease, None, "here:1:a/1", keep)
 
     @rule(queue=QUEUES, limit=st.integers(1, 3), keep=KEEPS)
     def pop(self, queue: str, limit: int, keep: Keeping | None) -> None:
@@ -380,6 +422,22 @@ class StoreMachine(RuleBasedStateMachine):
     def move_the_clock(self, step: timedelta) -> None:
         """Let time pass, or set the clock back."""
         self.clock.advance(step)
+
+    @invariant()
+    def granted_leases_hold(self) -> None:
+        """Until the end that was granted, a message is its holder's, and no other of its group is lent."""
+        now = self.clock.now()
+        records = everything(self.both.reference)
+        tokens = {record.id: record for record in records}
+        for receipt, until in list(self.granted.items()):
+            record = tokens.get(receipt.id)
+            if record is None or record.token != receipt.token:
+                del self.granted[receipt]  # that turn is over
+            elif until > now:
+                assert record.leased_until == until, f"the lease of {record} was granted until {until}"
+                if record.group is not None:
+                    lent = [one.id for one in records if one.leased_by is not None and _group(one) == _group(record)]
+                    assert lent == [record.id], f"of the group of {record} these are lent: {lent}"
 
     @invariant()
     def both_hold_the_same(self) -> None:

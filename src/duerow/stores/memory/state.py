@@ -154,7 +154,8 @@ class State:
         _replace_in(kept, name, value)
 
     def note(self, past: Past, until: datetime) -> None:
-        """Keep this turn until its time is over."""
+        """Keep this turn until its time is over; a turn is over once, and its receipt names no second one."""
+        assert (past.id, past.token) not in self.past, f"the turn of {past} was over before"  # noqa: S101
         self.assign(self.past, (past.id, past.token), (past, until))
 
     def remember(self, queue: str, key: str, id_: int, until: datetime) -> None:
