@@ -73,7 +73,13 @@ class DuerowError(Exception):
 
     Made of text, and of phrases that each face writes in its own way (see `duerow.phrases`); its `str` is for a reader
     of Python. An error among its parts is told with it.
+
+    Attributes:
+        of_row: whether the database refused what one row would hold (a constraint, a trigger, a value that does not
+            fit), so that the same statement may pass for other rows.
     """
+
+    of_row: bool = False
 
     def __init__(self, *parts: str | Phrase | DuerowError) -> None:
         super().__init__(*parts)
@@ -325,6 +331,10 @@ class QueueDraining(DuerowError):
 class StoreRefused(DuerowError):
     """The database refused a statement of duerow's for a reason of its own; the cause is its error."""
 
+    def __init__(self, text: str, *, of_row: bool = False) -> None:
+        self.of_row = of_row
+        super().__init__(text)
+
 
 class StoreUnavailable(DuerowError):
     """The database could not be reached or broke off; worth trying again.
@@ -346,6 +356,13 @@ class Conflict(StoreUnavailable):
             again by itself.
     """
 
-    def __init__(self, text: str, outcome: Literal["none", "unknown"] = "none", *, waited: bool = False) -> None:
-        self.waited = waited
+    def __init__(
+        self,
+        text: str,
+        outcome: Literal["none", "unknown"] = "none",
+        *,
+        waited: bool = False,
+        of_row: bool = False,
+    ) -> None:
+        self.waited, self.of_row = waited, of_row
         super().__init__(text, outcome)

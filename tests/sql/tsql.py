@@ -45,10 +45,10 @@ def _of_values(text: str) -> Iterator[str]:
 
 
 def _understood(text: str) -> str:
-    """Return a text without the two phrases that this parser does not know, which change no meaning."""
+    """Return a text without the phrases that this parser does not know, which are no values and conditions."""
     text = re.sub(r"\bDELETE\s+FROM (\w+)(\s+OUTPUT\b)", r"DELETE \1\2", text)
     text = re.sub(r"(?<=\n)(OUTPUT deleted\.\w+\n)(?=WHERE)", r"\1FROM taken\n", text)
-    return text.replace(" NONCLUSTERED", "")
+    return text.replace(" NONCLUSTERED", "").replace("SAVE TRANSACTION", "BEGIN TRANSACTION")
 
 
 def _of_node(node: exp.Expression) -> Iterator[str]:

@@ -95,7 +95,7 @@ class Kinds:
 
     def _tell_buried(self, id: int, key: str | None, attempts: int, cause: str) -> None:
         named = {"queue": self.name, "message_id": id, "key": key, "attempt": attempts, "cause": cause}
-        LOG.error("message %d of %s is buried after attempt %d: %s", id, self.name, attempts, _line(cause), extra=named)
+        LOG.error("message %s of %s is buried after attempt %d: %s", id, self.name, attempts, _line(cause), extra=named)
 
 
 def _line(text: str) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, Unpack
 
 from msgspec import UNSET
 
-from duerow import changing, dead_letter, redriving, translation
+from duerow import changing, dead_letter, redriving, refusals, translation
 from duerow import reservation as core
 from duerow.aio import aside
 from duerow.aio.batching import Lending
@@ -277,22 +277,22 @@ class Queue(Looking[P], Recalling[P], Operating, Defining, Lending, Kinds, Handl
         if within is None and not (can.transactions and can.passes_over):
             return await self._pop_by_lease(limit)
 
-        def take() -> Plan[list[Message[P]]]:
+        def take(apart: bool) -> Plan[list[Message[P]]]:
             # Decoded before the transaction ends, so that a message that nobody can read is not lost.
             yield BEGIN
             # Of a transaction of the caller's nothing can be given back, so only what is known is taken there.
             kinds = self._only if within is None else self._known
-            records = yield from self._store.pop(self.name, limit, self.keeping, kinds)
+            records = yield from self._store.pop(self.name, limit, self.keeping, kinds, apart)
             return [translation.message(record, self._payloads) for record in records]
 
         try:
-            messages = await self.database.run(take, within, limit)
+            messages = await self.database.claim(take, within, limit)
         except CodecError:
             if within is not None:
                 raise
             reservations = await self.reserve_many(limit)  # buries those that cannot be read, or leaves them
             await self.release_many(reservations)
-            messages = await self.database.run(take, None, limit)
+            messages = await self.database.claim(take, None, limit)
         if within is None:
             self.database.meter.claimed(self.name, messages)
             self.database.meter.ended(self.name, len(messages))
@@ -356,9 +356,17 @@ class Queue(Looking[P], Recalling[P], Operating, Defining, Lending, Kinds, Handl
         while len(lent) < limit and put_off < MOST_PUT_OFF:
             wanted = limit - len(lent)
             try:
-                reserved = await self.database.run(
-                    lambda wanted=wanted: self._store.reserve(  # type: ignore[misc]
-                        self.name, wanted, span, self.retry.limit, claim, self.dead_letter, self.keeping, self._only
+                reserved = await self.database.claim(
+                    lambda apart, wanted=wanted: self._store.reserve(  # type: ignore[misc]
+                        self.name,
+                        wanted,
+                        span,
+                        self.retry.limit,
+                        claim,
+                        self.dead_letter,
+                        self.keeping,
+                        self._only,
+                        apart,
                     ),
                     None,
                     wanted,
@@ -634,10 +642,34 @@ class Queue(Looking[P], Recalling[P], Operating, Defining, Lending, Kinds, Handl
             raise LeaseLost(error.message_id, reservation.until) if isinstance(error, LeaseLost) else error
 
     async def _settle(self, turns: list[Turn], within: Any) -> list[Refused]:
+        """End turns; where the database refuses one of them, the others end, in transactions of their own."""
+        try:
+            return await self._settle_together(turns, within)
+        except DuerowError as error:
+            if within is not None or not error.of_row:
+                raise
+        return refusals.in_order(await self._settle_apart(turns), turns)
+
+    async def _settle_apart(self, turns: list[Turn]) -> list[Refused]:
+        """Settle, without what was counted; what is refused is halved, until the one at fault stands alone."""
+        try:
+            return await self._settle_only(turns, None)
+        except DuerowError as error:
+            if not error.of_row:
+                raise
+            if len(turns) == 1:
+                return [refusals.of_one(turns[0], error)]
+        first, second = refusals.halves(turns)
+        return await self._settle_apart(first) + await self._settle_apart(second)
+
+    async def _settle_only(self, turns: list[Turn], within: Any) -> list[Refused]:
+        return await self.database.run(lambda: self._store.settle(turns, self.keeping), within, len(turns))
+
+    async def _settle_together(self, turns: list[Turn], within: Any) -> list[Refused]:
         try:
             if within is None and self.database.meter.due() and self._store.capabilities.transactions:
                 return await self._settle_and_write_counts(turns)
-            return await self.database.run(lambda: self._store.settle(turns, self.keeping), within, len(turns))
+            return await self._settle_only(turns, within)
         except StoreUnavailable as broken:
             if within is not None or isinstance(broken, Conflict):
                 raise

@@ -52,6 +52,7 @@ from duerow.store.queues import (
     Totals,
 )
 from duerow.store.turns import (
+    ORDER_OF_EFFECT,
     Buried,
     Closed,
     Committed,
@@ -72,6 +73,7 @@ from duerow.store.turns import (
 __all__ = [
     "ABSENT",
     "ALL_IDS",
+    "ORDER_OF_EFFECT",
     "UNFIT",
     "Arrival",
     "ArrowConnections",

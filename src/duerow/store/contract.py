@@ -93,6 +93,7 @@ class Store(Protocol):
         dead_letter: str | None = None,
         keep: Keeping | None = None,
         kinds: Collection[str] | None = None,
+        apart: bool = False,
     ) -> Plan[Reserved]:
         """Lend up to `limit` due messages until now + lease, first by (priority, due time, id), none to two consumers.
 
@@ -103,6 +104,11 @@ class Store(Protocol):
         a lease is a failed turn, and of a message that is buried a dead one.
 
         With `kinds` messages of other kinds are left as they are, and keep the others of their groups back.
+
+        An error that says `of_row` means that the database refused what one row would hold. The claim is made once
+        more then, with `apart`: each message is taken so that one that is refused leaves the others alone. That one is
+        buried with the reason, which is logged as an error, too, and counts as buried; if not even that can be
+        written, it is passed over.
         """
         ...
 
@@ -116,6 +122,7 @@ class Store(Protocol):
         dead_letter: str | None = None,
         keep: Keeping | None = None,
         kinds: Collection[str] | None = None,
+        apart: bool = False,
     ) -> Plan[Lent]:
         """As `reserve`, but the messages stay where they are: only their receipts are answered."""
         ...
@@ -136,11 +143,17 @@ class Store(Protocol):
         ...
 
     def pop(
-        self, queue: str, limit: int, keep: Keeping | None = None, kinds: Collection[str] | None = None
+        self,
+        queue: str,
+        limit: int,
+        keep: Keeping | None = None,
+        kinds: Collection[str] | None = None,
+        apart: bool = False,
     ) -> Plan[list[Record]]:
         """Take up to `limit` due messages out of the queue, as `reserve` would; each counts one more attempt.
 
-        Of what is kept each is a turn that is done, with the token that a reservation would have had.
+        Of what is kept each is a turn that is done, with the token that a reservation would have had. `apart` is as
+        for `reserve`.
         """
         ...
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
+from typing import Final
 
 import msgspec
 
@@ -194,6 +195,9 @@ class Closed(msgspec.Struct, frozen=True, gc=False):
 
 
 End = Committed | RolledBack | Buried | Released | Moved | Joined | Closed
+
+ORDER_OF_EFFECT: Final[tuple[type[End], ...]] = (Closed, Joined, Committed, RolledBack, Buried, Released, Moved)
+"""In which order the turns of one call take effect: so a key that one of them gives up is free for a move."""
 
 
 class Turn(msgspec.Struct, frozen=True, gc=False):

@@ -110,15 +110,14 @@ class Lending:
     def give_back(self, lent: Lent) -> list[Refused]:
         """Give back what was lent: due as before, with no attempt counted; return those that were no longer held."""
         turns = [Turn(receipt, Released(None), self._group(lent, receipt.id)) for receipt in lent.receipts]
-        store = self.database.store
-        return self.database.run(lambda: store.settle(turns, self.keeping), None, len(turns))
+        return self._settle(turns, None)
 
     def _lend_piece(self, wanted: int, lease: timedelta, claim: str) -> Lent:
-        def lend() -> Any:
-            terms = (self.retry.limit, claim, self.dead_letter, self.keeping, self._only)
+        def lend(apart: bool) -> Any:
+            terms = (self.retry.limit, claim, self.dead_letter, self.keeping, self._only, apart)
             return self.database.store.lend(self.name, wanted, lease, *terms)
 
-        piece: Lent = self.database.run(lend, None, wanted)
+        piece: Lent = self.database.claim(lend, None, wanted)
         self._given_up(piece.buried)
         return piece
 

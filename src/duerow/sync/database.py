@@ -402,6 +402,23 @@ class Database(Charting, Directory, Publishing):
                 raise
             return again(lambda: self._carry_out(plan, many))
 
+    def claim(self, plan: Callable[[bool], Plan[T]], within: Any = None, many: int = 1) -> T:
+        """Carry a claim out; where the database refuses one of its messages, once more, each of them apart.
+
+        Inside the caller's transaction what is refused is raised: it may have ended that transaction.
+
+        Args:
+            plan: makes the plan, given whether it takes the messages apart.
+            within: the caller's open transaction.
+            many: how many messages it is about.
+        """
+        try:
+            return self.run(lambda: plan(False), within, many)
+        except DuerowError as refused:
+            if within is not None or not refused.of_row:
+                raise
+        return self.run(lambda: plan(True), None, many)
+
     def _carry_out(self, plan: Callable[[], Plan[T]], many: int) -> T:
         with self.connections.open() as execute:
             return aside.carrying(many)(plan(), execute)

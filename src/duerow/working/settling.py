@@ -11,7 +11,7 @@ from time import monotonic
 
 import msgspec
 
-from duerow.errors import LeaseLost, StoreUnavailable
+from duerow.errors import DuerowError, LeaseLost, StoreRefused, StoreUnavailable
 from duerow.plan import Plan
 from duerow.reservation import Reservation
 from duerow.settlement import Rollback, Settlement
@@ -89,7 +89,7 @@ class Settling:
     def _write_counts(self) -> Plan[None]:
         try:
             yield WriteCounts()
-        except StoreUnavailable as error:
+        except (StoreUnavailable, StoreRefused) as error:
             self._shift.journal.not_counted(error)
 
     def settle(self, batch: Sequence[Ended]) -> Plan[None]:
@@ -199,6 +199,9 @@ class Settling:
         for attempt, error in errors.items():
             if isinstance(error, LeaseLost):
                 self._shift.journal.lost(attempt)
+            elif isinstance(error, DuerowError) and error.of_row:
+                # Of that message alone; when its lease ends, the claim that meets it buries it.
+                self._shift.journal.unsettled(attempt, error)
             elif not isinstance(error, StoreUnavailable):
                 self._shift.journal.unsettled(attempt, error)
                 raise error

@@ -13,4 +13,5 @@ INSERT INTO duerow_history (id, token, queue, `key`, kind, payload, headers, `gr
 FROM (SELECT given_rows.`id`
 FROM JSON_TABLE(:given, '$[*]' COLUMNS (`id` BIGINT PATH '$')) AS given_rows) AS given INNER
 JOIN duerow_message ON duerow_message.id = given.id AND duerow_message.leased_until IS NOT NULL
-FOR UPDATE
+FOR UPDATE ON DUPLICATE KEY UPDATE until =
+VALUES(until)

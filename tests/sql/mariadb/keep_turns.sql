@@ -18,4 +18,5 @@ SET utf8mb4 COLLATE utf8mb4_nopad_bin PATH '$[4]', `payload` LONGTEXT CHARACTER
 SET utf8mb4 COLLATE utf8mb4_nopad_bin PATH '$[5]', `error` LONGTEXT CHARACTER
 SET utf8mb4 COLLATE utf8mb4_nopad_bin PATH '$[6]')) AS given_rows) AS given INNER
 JOIN duerow_message ON duerow_message.id = given.id AND duerow_message.token = given.token
-FOR UPDATE
+FOR UPDATE ON DUPLICATE KEY UPDATE until =
+VALUES(until)

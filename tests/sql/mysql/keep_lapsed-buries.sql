@@ -14,4 +14,4 @@ INSERT INTO duerow_history (id, token, queue, `key`, kind, payload, headers, `gr
 FROM (SELECT given_rows.`id`, given_rows.nth_given
 FROM JSON_TABLE(:given, '$[*]' COLUMNS (`id` BIGINT PATH '$', nth_given FOR ORDINALITY)) AS given_rows) AS given INNER
 JOIN duerow_message ON duerow_message.id = given.id AND duerow_message.leased_until IS NOT NULL
-FOR UPDATE OF duerow_message
+FOR UPDATE OF duerow_message ON DUPLICATE KEY UPDATE until = timestampadd(MICROSECOND, :history, UTC_TIMESTAMP(6))

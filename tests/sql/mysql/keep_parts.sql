@@ -19,4 +19,4 @@ SET utf8mb4 COLLATE utf8mb4_0900_bin PATH '$[5]', `error` LONGTEXT CHARACTER
 SET utf8mb4 COLLATE utf8mb4_0900_bin PATH '$[6]', `headers` LONGTEXT CHARACTER
 SET utf8mb4 COLLATE utf8mb4_0900_bin PATH '$[7]', nth_given FOR ORDINALITY)) AS given_rows) AS given INNER
 JOIN duerow_message ON duerow_message.id = given.id AND duerow_message.token = given.token
-FOR UPDATE OF duerow_message
+FOR UPDATE OF duerow_message ON DUPLICATE KEY UPDATE until = timestampadd(MICROSECOND, :history, UTC_TIMESTAMP(6))

@@ -15,3 +15,5 @@ INSERT INTO duerow_history (id, token, queue, key, kind, payload, headers, "grou
 FROM unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS given(id)
 JOIN duerow_message ON duerow_message.id = given.id AND duerow_message.leased_until IS NOT NULL
 FOR UPDATE OF duerow_message
+ON CONFLICT (id, token) DO UPDATE
+SET until = excluded.until

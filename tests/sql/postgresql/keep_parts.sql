@@ -17,3 +17,5 @@ FROM unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[]), CAST(CAST(:given
 JOIN duerow_message ON duerow_message.id = given.id AND CASE WHEN (duerow_message.token = given.token) THEN true ELSE
     false END
 FOR UPDATE OF duerow_message
+ON CONFLICT (id, token) DO UPDATE
+SET until = excluded.until

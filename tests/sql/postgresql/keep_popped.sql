@@ -10,3 +10,5 @@ INSERT INTO duerow_history (id, token, queue, key, kind, payload, headers, "grou
 FROM unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS given(id)
 JOIN duerow_message ON duerow_message.id = given.id
 FOR UPDATE OF duerow_message
+ON CONFLICT (id, token) DO UPDATE
+SET until = excluded.until

@@ -13,3 +13,5 @@ INSERT INTO duerow_history (id, token, queue, "key", kind, payload, headers, "gr
 FROM (SELECT given_rows.value AS id
 FROM json_each(:given) AS given_rows) AS given
 JOIN duerow_message ON duerow_message.id = given.id AND duerow_message.leased_until IS NOT NULL
+ON CONFLICT (id, token) DO UPDATE
+SET until = excluded.until

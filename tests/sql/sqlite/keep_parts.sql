@@ -13,3 +13,5 @@ FROM (SELECT json_extract(given_rows.value, '$[0]') AS id, json_extract(given_ro
     json_extract(given_rows.value, '$[6]') AS error, json_extract(given_rows.value, '$[7]') AS headers
 FROM json_each(:given) AS given_rows) AS given
 JOIN duerow_message ON duerow_message.id = given.id AND duerow_message.token = given.token
+ON CONFLICT (id, token) DO UPDATE
+SET until = excluded.until

@@ -92,8 +92,9 @@ class MemoryStore:
         dead_letter: str | None = None,
         keep: Keeping | None = None,
         kinds: Collection[str] | None = None,
+        apart: bool = False,
     ) -> Plan[Reserved]:
-        """Lend due messages, oldest first; see `Store.reserve`."""
+        """Lend due messages, oldest first; see `Store.reserve`. Nothing is ever refused here."""
         terms: dict[str, Any] = {"lease": lease, "attempts": attempts, "consumer": consumer, "dead_letter": dead_letter}
         return _alone(partial(steps.reserve, queue=queue, limit=limit, keep=keep, kinds=kinds, **terms))
 
@@ -107,6 +108,7 @@ class MemoryStore:
         dead_letter: str | None = None,
         keep: Keeping | None = None,
         kinds: Collection[str] | None = None,
+        apart: bool = False,
     ) -> Plan[Lent]:
         """Lend due messages without reading them; see `Store.lend`."""
         terms: dict[str, Any] = {"lease": lease, "attempts": attempts, "consumer": consumer, "dead_letter": dead_letter}
@@ -200,7 +202,12 @@ class MemoryStore:
         return [refused[place] for place in sorted(refused)]
 
     def pop(
-        self, queue: str, limit: int, keep: Keeping | None = None, kinds: Collection[str] | None = None
+        self,
+        queue: str,
+        limit: int,
+        keep: Keeping | None = None,
+        kinds: Collection[str] | None = None,
+        apart: bool = False,
     ) -> Plan[list[Record]]:
         """Take due messages out of the queue, oldest first; see `Store.pop`."""
         return _alone(partial(steps.pop, queue=queue, limit=limit, keep=keep, kinds=kinds))

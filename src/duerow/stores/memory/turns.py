@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import Final
 
 from msgspec.structs import replace
 
 from duerow.errors import DuerowError, DuplicateKey, LeaseLost, NotSupported
 from duerow.store import (
+    ORDER_OF_EFFECT,
     Buried,
     Closed,
     Committed,
@@ -27,9 +27,6 @@ from duerow.stores.memory import past, sets
 from duerow.stores.memory.state import State
 from duerow.stores.memory.steps import change, lent_on
 from duerow.stores.records import begun_anew, dead, due_time, settled
-
-ORDER_OF_EFFECT: Final[tuple[type[End], ...]] = (Closed, Joined, Committed, RolledBack, Buried, Released, Moved)
-"""In which order the turns of one call take effect: so a key that one of them gives up is free for a move."""
 
 
 def in_order_of_effect(turns: Iterable[tuple[int, Turn]]) -> list[tuple[int, Turn]]:

@@ -35,6 +35,7 @@ _NOT_NOW: Final = {
     13436,  # NotPrimaryOrSecondary
 }
 _TIME_OVER: Final = 50
+_OF_ROW: Final = {121, 10334, 17280, 17419, 17420}  # a validator, a document or a key that is too large
 _NO_TRANSACTIONS: Final = {20, 263}  # IllegalOperation: only on a replica set; OperationNotSupportedInTransaction
 _NOT_DURABLE: Final = {64, 100}  # WriteConcernFailed, UnsatisfiableWriteConcern
 _NAMES_ONLY: Final = _LOST_RACES | _NOT_NOW | _NO_TRANSACTIONS | _NOT_DURABLE | {_TIME_OVER, 18}
@@ -54,7 +55,8 @@ def explained(error: BaseException, wrote: bool, inside: bool = False) -> Duerow
     if isinstance(error, DuerowError):
         return error
     if isinstance(error, pymongo.DocumentTooLarge):  # which is no PyMongoError
-        return StoreRefused(f"a document of MongoDB has at most 16 MiB, and a payload is in it twice: {error}")
+        text = f"a document of MongoDB has at most 16 MiB, and a payload is in it twice: {error}"
+        return StoreRefused(text, of_row=True)
     if not isinstance(error, pymongo.PyMongoError):
         return None
     if isinstance(error, pymongo.ServerSelectionTimeoutError):
@@ -111,7 +113,7 @@ def _refusal(error: pymongo.OperationFailure, unsure: bool) -> DuerowError:
             f"this MongoDB user lacks a privilege: {said}. duerow needs readWrite on its database, and createIndex "
             "and createCollection there to migrate"
         )
-    return StoreRefused(f"MongoDB refused a command of duerow's (code {code}): {said}")
+    return StoreRefused(f"MongoDB refused a command of duerow's (code {code}): {said}", of_row=code in _OF_ROW)
 
 
 def _told(error: pymongo.PyMongoError) -> str:

@@ -8,6 +8,7 @@ message.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -19,7 +20,7 @@ from bson import Int64
 from msgspec.structs import replace
 
 from duerow.codec import encode_failure
-from duerow.errors import Conflict
+from duerow.errors import Conflict, StoreRefused
 from duerow.message import Failure
 from duerow.plan import Plan
 from duerow.reservation import Receipt
@@ -30,7 +31,9 @@ from duerow.stores.mongodb.plans.lines import IN_LINE, Found, Group, Lines, behi
 from duerow.stores.mongodb.steps import Together
 from duerow.stores.records import as_dead_letter, dead, ended_lease, lent, settled
 
-Outcome = Literal["lent", "buried", "freed", "lost", "locked"]
+LOG: Final = logging.getLogger("duerow.store")
+
+Outcome = Literal["lent", "buried", "aside", "freed", "lost", "locked"]
 
 LOCK_WAIT: Final = 250
 """Milliseconds that a claim waits for a transaction that has one of the picked messages, before it leaves that out."""
@@ -97,8 +100,9 @@ class Claiming(Lines):
         dead_letter: str | None = None,
         keep: Keeping | None = None,
         kinds: Collection[str] | None = None,
+        apart: bool = False,
     ) -> Plan[Reserved]:
-        """Lend due messages; see Store.reserve."""
+        """Lend due messages; see Store.reserve. Each is lent by itself, so what is refused of one is always apart."""
         claim = yield from self._claim(queue, limit, lease, attempts, consumer, dead_letter, keep, kinds)
         return Reserved(sorted(claim.lent, key=_in_line), claim.buried)
 
@@ -112,6 +116,7 @@ class Claiming(Lines):
         dead_letter: str | None = None,
         keep: Keeping | None = None,
         kinds: Collection[str] | None = None,
+        apart: bool = False,
     ) -> Plan[Lent]:
         """Lend due messages and tell who they are; see Store.lend."""
         claim = yield from self._claim(queue, limit, lease, attempts, consumer, dead_letter, keep, kinds)
@@ -189,13 +194,14 @@ class Claiming(Lines):
         tried = list(plain)
         for one in others:
             if "leased_by" in one:
-                outcome = yield from self._lapse(terms, one, free=False)
+                outcome = yield from self._lapse_apart(terms, one, claim)
                 if outcome == "locked":
                     claim.locked.add(int(one["_id"]))
                 elif outcome == "buried":
                     record = record_of(one)
                     error = after_error(terms, record)
                     claim.buried.append(GivenUp(record.id, record.key, record.attempts, error))
+                if outcome in ("buried", "aside"):
                     claim.waiting.pop(one.get("group", ""), None)
                     continue
             else:
@@ -211,12 +217,73 @@ class Claiming(Lines):
                 raise
             alone = [_lend_all(terms, priority, [id_]) for id_ in plain]
             yield from self._lend_unlocked([*alone, *(changes[1:] if plain else changes)], claim)
+        except StoreRefused as refused:
+            if not refused.of_row:
+                raise
+            alone = [_lend_all(terms, priority, [id_]) for id_ in plain]
+            for change in [*alone, *(changes[1:] if plain else changes)]:
+                yield from self._lend_apart(terms, change, claim)
         if not tried:
             return
         ours = {"_id": {"$in": tried}, "queue": terms.queue, "leased_by": terms.consumer}
         got = [_in_its_place(one) for one in (yield commands.find(self.names.messages, ours, shown=PLAIN))]
         claim.lent += got
         claim.served |= {record.group for record in got if record.group is not None}
+
+    # What the server refuses of one message.
+
+    def _lend_apart(self, terms: Terms, change: dict[str, Any], claim: Claim) -> Plan[None]:
+        """Lend one message; set it aside if the server refuses what it would hold."""
+        chosen = change["q"]["_id"]
+        id_ = int(chosen["$in"][0] if isinstance(chosen, dict) else chosen)
+        try:
+            yield commands.update_soon(self.names.messages, [change], LOCK_WAIT)
+        except Conflict:
+            claim.locked.add(id_)
+        except StoreRefused as refused:
+            if not refused.of_row:
+                raise
+            yield from self._set_aside(terms, id_, refused, claim)
+            claim.locked.add(id_)
+
+    def _lapse_apart(self, terms: Terms, found: Found, claim: Claim) -> Plan[Outcome]:
+        """Lend a message whose lease ended unsettled, or bury it; set it aside if that is refused."""
+        try:
+            return (yield from self._lapse(terms, found, free=False))
+        except StoreRefused as refused:
+            if not refused.of_row:
+                raise
+            return "aside" if (yield from self._set_aside(terms, int(found["_id"]), refused, claim)) else "locked"
+
+    def _set_aside(self, terms: Terms, id_: int, refused: StoreRefused, claim: Claim) -> Plan[bool]:
+        """Bury a message with the reason, and write nothing else; return whether that could be done."""
+        error = encode_failure(Failure("StoreRefused", f"it could not be handed out: {refused}"))
+        try:
+            if self.capabilities.transactions:
+                given: list[GivenUp] = yield Together(partial(self._bury_alone, terms, id_, error))
+            else:
+                given = yield from self._bury_alone(terms, id_, error)
+        except StoreRefused as again:
+            if not again.of_row:
+                raise
+            text = "message %s of %s can neither be handed out nor be buried, and is passed over: %s"
+            LOG.error(text, id_, terms.queue, again)
+            return False
+        claim.buried += given
+        return True
+
+    def _bury_alone(self, terms: Terms, id_: int, error: str) -> Plan[list[GivenUp]]:
+        work = self._work(terms.now)
+        yield from work.load([id_])
+        record = work.records.get(id_)
+        if record is None or record.queue != terms.queue:
+            return []
+        work.put(dead(replace(record, last_error=error)))
+        if self.capabilities.transactions:
+            yield from work.write()
+        else:
+            yield from work.write_alone(id_)
+        return [GivenUp(record.id, record.key, record.attempts, error)]
 
     def _lend_unlocked(self, changes: Sequence[dict[str, Any]], claim: Claim) -> Plan[None]:
         """Lend one by one, in transactions of their own: these do not wait, and what another one has is left out."""

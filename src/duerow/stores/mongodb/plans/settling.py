@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
-from typing import Final
 
 from msgspec.structs import replace
 
@@ -12,6 +11,7 @@ from duerow.errors import DuerowError, DuplicateKey, LeaseLost
 from duerow.plan import BEGIN, Plan
 from duerow.reservation import Receipt
 from duerow.store import (
+    ORDER_OF_EFFECT,
     Buried,
     Closed,
     Committed,
@@ -31,9 +31,6 @@ from duerow.stores.mongodb.documents import micro
 from duerow.stores.mongodb.plans.joining import Joining
 from duerow.stores.mongodb.work import Work
 from duerow.stores.records import begun_anew, dead, due_time, met, settled
-
-ORDER_OF_EFFECT: Final[tuple[type[End], ...]] = (Closed, Joined, Committed, RolledBack, Buried, Released, Moved)
-"""In which order the turns of one call take effect: so a key that one of them gives up is free for a move."""
 
 Numbered = tuple[int, Turn]
 """A turn and its place in the call."""

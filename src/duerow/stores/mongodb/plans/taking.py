@@ -21,7 +21,12 @@ class Taking(Lines):
     """Plans that take messages out, or only look who is first."""
 
     def pop(
-        self, queue: str, limit: int, keep: Keeping | None = None, kinds: Collection[str] | None = None
+        self,
+        queue: str,
+        limit: int,
+        keep: Keeping | None = None,
+        kinds: Collection[str] | None = None,
+        apart: bool = False,
     ) -> Plan[list[Record]]:
         """Take due messages out of the queue; see Store.pop."""
         self._check_keeping(keep)

@@ -130,6 +130,8 @@ class Dialect(Protocol):
         checks_json: whether the table must check that its JSON is JSON.
         keeps_dead_entries: whether rows that were taken stay at the head of the index for a while, so that claims
             must start behind them.
+        savepoints: what marks a place in a transaction, what goes back to it, and what has constraints checked now that
+            are otherwise checked at the end, if there are such.
         chunk: how many rows one statement takes at the most.
         chunk_bytes: how many characters of payload one statement takes at the most.
         apart: two queries, the second of which answers whether each of them was a transaction of its own; None where
@@ -160,6 +162,7 @@ class Dialect(Protocol):
     writes_alone: bool
     server_clock: bool
     keeps_dead_entries: bool
+    savepoints: tuple[str, str, str | None]
     chunk: int
     chunk_bytes: int
     apart: tuple[Executable, Executable] | None

@@ -126,6 +126,7 @@ class SqlServer(WritesReturnRows):
     writes_alone = False
     server_clock = True
     keeps_dead_entries = False
+    savepoints: tuple[str, str, str | None] = "SAVE TRANSACTION duerow_row", "ROLLBACK TRANSACTION duerow_row", None
     compares_rows = False
     dropping: Mapping[str, Any] = {"mssql_drop_default": True}
     chunk = 1_000

@@ -17,6 +17,10 @@ from duerow.errors import (
 CONFLICTS: Final = {1205, 1222, 2601, 2627, 3960, 3961, 51222}
 """Deadlock victim, lock timeout, a duplicate key, which only a race can bring about, a row changed since a snapshot."""
 
+OF_ROW: Final = {2601, 2627, 515, 547, 550, 220, 8115, 8152, 2628, 245, 241, 242, 8114, 511, 1946, 50000, 3609}
+"""What a row would hold is refused: a duplicate, NULL, a constraint, a view's check, a value out of range, too long or
+of another kind, a row that is too large, what a trigger raises."""
+
 UNAVAILABLE: Final = {
     *(-2, 64, 121, 233, 258, 596, 10053, 10054, 10060, 10061, 11001),
     *(701, 802, 1101, 1105, 8645, 8651, 9001, 9002, 3906, 3908, 5149, 6005, 17142, 17143, 976, 978, 983),
@@ -57,7 +61,8 @@ def explained(error: BaseException) -> DuerowError | None:
     state, number = _state(error), _number(error)
     told = _told(error, state, number)
     if number in CONFLICTS or state == "40001":
-        return Conflict(f"SQL Server ended this statement in favour of another one (error {number}){told}")
+        text = f"SQL Server ended this statement in favour of another one (error {number}){told}"
+        return Conflict(text, of_row=number in OF_ROW)
     if number == _SKIPS_AT_A_LEVEL:
         return ConfigurationError(
             "SQL Server cannot pass over locked rows in a SERIALIZABLE transaction (error 650): "
@@ -81,7 +86,7 @@ def explained(error: BaseException) -> DuerowError | None:
     if not state:
         lost = type(error).__name__ in ("InterfaceError", "OperationalError")
         return StoreUnavailable(f"the connection to SQL Server failed: {error}") if lost else StoreRefused(str(error))
-    return StoreRefused(f"SQL Server refused a statement ({number or state}){told}")
+    return StoreRefused(f"SQL Server refused a statement ({number or state}){told}", of_row=number in OF_ROW)
 
 
 def _told(error: BaseException, state: str, number: int | None) -> str:

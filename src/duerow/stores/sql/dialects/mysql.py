@@ -87,6 +87,7 @@ class MariaDB(Writes, Server):
     writes_alone = False
     server_clock = True
     keeps_dead_entries = False
+    savepoints: tuple[str, str, str | None] = "SAVEPOINT duerow_row", "ROLLBACK TO SAVEPOINT duerow_row", None
     chunk = 5_000
     chunk_bytes = 2 << 20  # a packet has 16 MiB unless the server says otherwise, and a character up to 8 bytes
     apart: tuple[Executable, Executable] | None = None

@@ -42,6 +42,13 @@ CONFLICTS: Final = {1205, 1213, 1062, 1020, 3572, 3101}
 """Lock timeout, deadlock, a duplicate key, which only a race can bring about, a row changed since it was read, and a
 transaction that another member of a group of servers has overtaken."""
 
+OF_ROW: Final = {
+    *(1062, 1048, 1364, 1451, 1452, 1216, 1217, 3819, 4025, 1644, 1526, 1761),
+    *(1264, 1265, 1292, 1366, 1367, 1406, 1411, 1690, 1118, 1071, 3140, 3141, 4038, 4078, 1301),
+}
+"""What a row would hold is refused: a duplicate, NULL, a foreign key, a check, a signal of a trigger, no partition; a
+value out of range, of another kind, too long, no JSON."""
+
 UNAVAILABLE: Final = {
     *(2002, 2003, 2006, 2013, 2014, 2055, 1927, 1152, 1156, 1157, 1158, 1159, 1160, 1161, 1184),
     *(1040, 1041, 1053, 1203, 1226, 1290, 1836, 1021, 1114, 1317, 1969, 3024, 1028, 1030, 4031),
@@ -179,7 +186,8 @@ class Server(OneDatabase):
             )
         said = f"(error {code}){_told(error, code)}"
         if code in CONFLICTS:
-            return Conflict(f"{self.product} ended this transaction in favour of another one {said}")
+            text = f"{self.product} ended this transaction in favour of another one {said}"
+            return Conflict(text, of_row=code in OF_ROW)
         if code == _CLOSED:
             return StoreUnavailable(f"the connection to {self.product} was closed")
         if code in UNAVAILABLE:
@@ -200,8 +208,9 @@ class Server(OneDatabase):
         if code in _FORBIDDEN:
             return ConfigurationError(f"{self.product} does not let this user do that {said}")
         if code == _TOO_LARGE:
-            return StoreRefused(f"a statement is larger than the server's max_allowed_packet {said}")
-        return StoreRefused(f"{self.product} refused a statement {said}")
+            text = f"a statement is larger than the server's max_allowed_packet {said}"
+            return StoreRefused(text, of_row=True)
+        return StoreRefused(f"{self.product} refused a statement {said}", of_row=code in OF_ROW)
 
 
 def schema_of(table: Table) -> ColumnElement[Any]:

@@ -175,6 +175,11 @@ class PostgreSQL(WritesReturnRows):
     writes_alone = False
     server_clock = True
     keeps_dead_entries = True
+    savepoints: tuple[str, str, str | None] = (
+        "SAVEPOINT duerow_row",
+        "ROLLBACK TO SAVEPOINT duerow_row",
+        "SET CONSTRAINTS ALL IMMEDIATE",
+    )
     apart: tuple[Executable, Executable] | None = (
         select(func.set_config("duerow.apart", "on", true())),
         select(func.coalesce(func.current_setting("duerow.apart", true()), "") != "on"),

@@ -16,6 +16,9 @@ from duerow.errors import (
 CONFLICTS: Final = {"40001", "40P01", "55P03", "23505"}
 """Serialization failure, deadlock, lock timeout; and a unique violation, which only a race can bring about."""
 
+OF_ROW: Final = ("22", "23", "44", "54", "P0")
+"""What a row would hold is refused: a value, a constraint, a view's check, a size, a trigger's function raised."""
+
 UNAVAILABLE: Final = {
     *("57P01", "57P02", "57P03", "57P04", "57P05", "25P03", "57014", "25006"),
     *("53000", "53100", "53200", "53300", "53400", "58000", "58030"),
@@ -46,7 +49,8 @@ def explained(error: BaseException) -> DuerowError | None:
         return StoreUnavailable(f"the connection to PostgreSQL failed: {error}") if lost else StoreRefused(str(error))
     said = f"(SQLSTATE {state}){_told(error, state)}"
     if state in CONFLICTS:
-        return Conflict(f"PostgreSQL ended this transaction in favour of another one {said}")
+        text = f"PostgreSQL ended this transaction in favour of another one {said}"
+        return Conflict(text, of_row=state.startswith(OF_ROW))
     if state.startswith("08") or state in UNAVAILABLE:
         return StoreUnavailable(f"PostgreSQL is not available {said}")
     if state in ("42P01", "3F000", "42703"):
@@ -55,7 +59,7 @@ def explained(error: BaseException) -> DuerowError | None:
         return ConfigurationError(f"this role may not do that {said}")
     if state.startswith("28") or state == "3D000":
         return ConfigurationError(f"PostgreSQL refused the connection {said}")
-    return StoreRefused(f"PostgreSQL refused a statement {said}")
+    return StoreRefused(f"PostgreSQL refused a statement {said}", of_row=state.startswith(OF_ROW))
 
 
 def _told(error: BaseException, state: str) -> str:

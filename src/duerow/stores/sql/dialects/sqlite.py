@@ -7,7 +7,7 @@ import re
 import sqlite3
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 from sqlalchemy import (
@@ -93,6 +93,10 @@ def _file(path: str) -> Hashable:
     return path, found.st_dev, found.st_ino
 
 
+OF_ROW: Final = {sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_MISMATCH}
+"""What a row would hold is refused: a size, a constraint or a trigger, a type."""
+
+
 class SQLite(WritesReturnRows):
     """Runs in the process, so its clock is the host's; a transaction that begins by writing has the file for itself."""
 
@@ -112,6 +116,7 @@ class SQLite(WritesReturnRows):
     writes_alone = True
     server_clock = False
     keeps_dead_entries = False
+    savepoints: tuple[str, str, str | None] = "SAVEPOINT duerow_row", "ROLLBACK TO SAVEPOINT duerow_row", None
     apart: tuple[Executable, Executable] | None = None
 
     def plain(self) -> SqlDialect:
@@ -414,7 +419,7 @@ class SQLite(WritesReturnRows):
             return StoreUnavailable(f"SQLite cannot reach its file: {error}")
         if primary in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_AUTH):
             return ConfigurationError(f"SQLite cannot use this file: {error}")
-        return StoreRefused(f"SQLite refused a statement: {error}")
+        return StoreRefused(f"SQLite refused a statement: {error}", of_row=primary in OF_ROW)
 
 
 def _extracted(

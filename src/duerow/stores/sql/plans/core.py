@@ -13,6 +13,7 @@ from duerow.stores.sql.dialects.base import Dialect
 from duerow.stores.sql.floor import Floors
 from duerow.stores.sql.lines import Doors, Line, Lines
 from duerow.stores.sql.migrations import Migrations
+from duerow.stores.sql.refusals import Refusals
 from duerow.stores.sql.statements import OverRows, Statement, Statements, Step
 from duerow.stores.sql.tables import Tables
 
@@ -45,6 +46,7 @@ class Core:
         self._place = prefix, schema
         self.speak(dialect)
         self.lines, self.doors, self.floors = Lines(), Doors(), Floors(dialect.keeps_dead_entries)
+        self.refusals = Refusals()
 
     def speak(self, dialect: Dialect) -> None:
         """Have the statements of a dialect; a connection may find the server to be another than its address said."""

@@ -36,6 +36,7 @@ from duerow.stores.sql.dialects.base import Dialect
 from duerow.stores.sql.floor import Floors
 from duerow.stores.sql.lines import Doors, Lines
 from duerow.stores.sql.plans import SqlStore, Step
+from duerow.stores.sql.refusals import Refusals
 from duerow.stores.sql.statements import RECEIPT, OverRows
 from duerow.stores.sql.statements.entities import EntityStatements, EntityTables
 
@@ -65,6 +66,8 @@ class EntityStore(SqlStore):
         clock: tells the time instead of the database.
     """
 
+    races_for_keys = False  # a duplicate key is one of the user's own
+
     def __init__(
         self, dialect: Dialect, driver: SqlDialect, state: StateTable, deletes: bool, clock: Clock | None
     ) -> None:
@@ -78,6 +81,7 @@ class EntityStore(SqlStore):
         # A handler has a session that does not end its transaction: to mark it would take two more round trips a row.
         self.marks_transactions = dialect.writes_alone
         self.lines, self.doors, self.floors = Lines(), Doors(), Floors(dialect.keeps_dead_entries)
+        self.refusals = Refusals()
 
     def speak(self, dialect: Dialect) -> None:
         """Have the statements of a dialect; see `Core.speak`."""
@@ -106,9 +110,10 @@ class EntityStore(SqlStore):
         dead_letter: str | None = None,
         keep: Keeping | None = None,
         kinds: Collection[str] | None = None,
+        apart: bool = False,
     ) -> Plan[Reserved]:
         """Lend due rows, which have no kinds; see Store.reserve."""
-        return self._by_key(super().reserve(queue, limit, lease, attempts, consumer, dead_letter, keep))
+        return self._by_key(super().reserve(queue, limit, lease, attempts, consumer, dead_letter, keep, None, apart))
 
     def _columns(
         self, statement: OverRows, values: Mapping[str, Sequence[Any]], more: Mapping[str, Any] | None = None

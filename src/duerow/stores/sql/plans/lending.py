@@ -31,6 +31,7 @@ class Lendings(Taking):
         dead_letter: str | None = None,
         keep: Keeping | None = None,
         kinds: Collection[str] | None = None,
+        apart: bool = False,
     ) -> Plan[Lent]:
         """Lend due messages; see Store.lend."""
         statements = self.statements
@@ -47,15 +48,23 @@ class Lendings(Taking):
             values,
             kinds,
         )
+        taking.apart = apart
+
+        def leave(used: Sequence[tuple[int, int]]) -> Plan[None]:
+            if used:
+                buried = yield from self._used(used)
+                yield from self._see_off(queue, buried, dead_letter, keep)
+                taking.given += given_up(buried)
+
+        taking.leave = leave
         if keep is not None and (history := keep.history) is not None:
             taking.history = history
             taking.over = lambda ids: self._keep_lapsed(ids, history, attempts, buries=True, to=dead_letter)
         yield from self._take(taking)
-        buried = (yield from self._used(taking.dead)) if taking.dead else []
-        yield from self._see_off(queue, buried, dead_letter, keep)
+        yield from taking.see_off()
         lent: list[_Lent] = sorted(taking.records, key=_id)
         groups = {one.id: one.group for one in lent if one.group is not None}
-        return Lent([Receipt(one.id, one.token) for one in lent], groups, given_up(buried))
+        return Lent([Receipt(one.id, one.token) for one in lent], groups, taking.given)
 
     def _unread(self, rows: Rows, line: Line) -> list[_Lent]:
         """Return the rows of what was lent, not buried."""
@@ -106,16 +115,12 @@ class _Lent(msgspec.Struct, frozen=True, gc=False):
 class _Unread(Takes):
     """A call that lends without reading: of what is buried only the receipts are known."""
 
-    def __init__(self, *terms: Any) -> None:
-        super().__init__(*terms)
-        self.dead: list[tuple[int, int]] = []
-
     def add(self, records: Sequence[Any], rows: Rows, line: Line) -> None:
         """Count in what a statement lent or buried."""
         self.records += records
         self.rows += len(rows)
         if len(records) < len(rows):
-            self.dead += [(row[0], row[1]) for row in rows if row[_STATUS] == "dead"]
+            self.buried += [(row[0], row[1]) for row in rows if row[_STATUS] == "dead"]
 
 
 def _groups_of_dead(rows: Rows) -> Iterable[str]:

@@ -13,6 +13,7 @@ from duerow.history import stood_for
 from duerow.plan import BEGIN, Plan
 from duerow.reservation import Receipt
 from duerow.store import (
+    ORDER_OF_EFFECT,
     Buried,
     Closed,
     Committed,
@@ -30,9 +31,6 @@ from duerow.stores.sql.lines import Line
 from duerow.stores.sql.plans.joining import Joining
 from duerow.stores.sql.plans.pushing import Item, Place
 from duerow.stores.sql.statements import ENTRY, RECEIPT, OverRows
-
-ORDER_OF_EFFECT: Final[tuple[type[End], ...]] = (Closed, Joined, Committed, RolledBack, Buried, Released, Moved)
-"""In which order the turns of one call take effect."""
 
 _ID: Final = attrgetter("id")
 _TURN_ID: Final = attrgetter("receipt.id")

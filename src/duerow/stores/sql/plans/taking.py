@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from itertools import groupby
 from operator import attrgetter
 from typing import Any, Final, NamedTuple
@@ -20,7 +21,7 @@ from duerow.store import UNFIT, GivenUp, Keeping, Moved, Record, Reserved, Turn,
 from duerow.stores.sql.floor import Start
 from duerow.stores.sql.lines import Line
 from duerow.stores.sql.plans.kinds import of_kinds, padded
-from duerow.stores.sql.plans.settling import Settling
+from duerow.stores.sql.plans.savepoints import LOG, Savepoints
 from duerow.stores.sql.statements import LENT, RECORD, OverRows, Statement
 
 _CREATED_AT: Final = LENT.index("created_at")
@@ -54,7 +55,7 @@ class Used(NamedTuple):
     group: str | None
 
 
-class Taking(Settling):
+class Taking(Savepoints):
     """Plans that lend due messages or take them away."""
 
     def reserve(
@@ -67,6 +68,7 @@ class Taking(Settling):
         dead_letter: str | None = None,
         keep: Keeping | None = None,
         kinds: Collection[str] | None = None,
+        apart: bool = False,
     ) -> Plan[Reserved]:
         """Lend due messages; see Store.reserve."""
         values = {"attempts_in": attempts, "lease": self.dialect.write_span(lease), "consumer": consumer}
@@ -80,13 +82,18 @@ class Taking(Settling):
         def buried(rows: Rows) -> Iterable[str]:
             return (row[-1] for row in rows if row[_STATUS] == "dead")
 
+        def leave(used: Sequence[Used]) -> Plan[None]:
+            yield from self._see_off(queue, used, dead_letter, keep)
+            taking.given += given_up(used)
+
         taking = Takes(queue, limit, self.statements.reserve, self.statements.lend, lent, buried, values, kinds)
+        taking.apart, taking.leave = apart, leave
         if keep is not None and (history := keep.history) is not None:
             taking.history = history
             taking.over = lambda ids: self._keep_lapsed(ids, history, attempts, buries=True, to=dead_letter)
         yield from self._take(taking)
-        yield from self._see_off(queue, taking.buried, dead_letter, keep)
-        return Reserved(_in_line(taking.records), given_up(taking.buried))
+        yield from taking.see_off()
+        return Reserved(_in_line(taking.records), taking.given)
 
     def _see_off(self, queue: str, buried: Sequence[Used], dead_letter: str | None, keep: Keeping | None) -> Plan[None]:
         """Remember the keys of messages that were buried, and move them to the dead-letter queue if there is one."""
@@ -178,7 +185,12 @@ class Taking(Settling):
         return mended((*about, consumer, until, created, until - lease, error), lent=True)
 
     def pop(
-        self, queue: str, limit: int, keep: Keeping | None = None, kinds: Collection[str] | None = None
+        self,
+        queue: str,
+        limit: int,
+        keep: Keeping | None = None,
+        kinds: Collection[str] | None = None,
+        apart: bool = False,
     ) -> Plan[list[Record]]:
         """Take due messages away; see Store.pop."""
 
@@ -189,13 +201,15 @@ class Taking(Settling):
         taking = Takes(
             queue, limit, statements.pop, statements.take, self._popped, popped, {"attempts_in": None}, kinds
         )
-        taking.ends = True
+        taking.apart, taking.ends = apart, True
         if keep is not None and (history := keep.history) is not None:
             taking.history = history
             taking.over = lambda ids: self._keep_popped(ids, history)
         yield from self._take(taking)
         if keep is not None:
             yield from self._remember([(queue, record.key, record.id) for record in taking.records], keep)
+        for one in taking.given:
+            LOG.error("message %s of %s is buried, since it could not be popped: %s", one.id, queue, one.error)
         return _in_line(taking.records)
 
     def _popped(self, rows: Rows, line: Line) -> list[Record]:
@@ -214,6 +228,9 @@ class Taking(Settling):
     def _take(self, taking: Takes) -> Plan[None]:
         """Take due rows, lowest priority first; before the queue is called empty all of its lines are looked at."""
         queue, writes = taking.queue, self.floors.nothing_before(taking.source)[1]
+        if refused := self.refusals.of(queue):
+            taking.apart = True
+            taking.passed |= refused
         fresh = self.lines.stale(queue)
         if fresh:
             yield from self._look_for_lines(queue)
@@ -235,11 +252,11 @@ class Taking(Settling):
             self.floors.found_nothing(taking.source, [(taking.source, line) for line in lines], writes, now)
 
     def _take_from(self, taking: Takes, lines: Sequence[Line]) -> Plan[None]:
-        if taking.over is not None or any(line.grouped for line in lines):
+        if taking.in_steps or any(line.grouped for line in lines):
             yield BEGIN
         for _, equal in groupby(lines, key=_PRIORITY):
             together = list(equal)
-            if taking.over is not None or any(line.grouped for line in together):
+            if taking.in_steps or any(line.grouped for line in together):
                 yield from self._take_in_turn(taking, together)
             else:
                 yield from self._take_at_once(taking, together[0])
@@ -276,17 +293,22 @@ class Taking(Settling):
 
     def _take_picked(self, taking: Takes, line: Line, ids: Sequence[int]) -> Plan[None]:
         for chunk in self._chunks(sorted(ids)):
-            if taking.over is not None:
-                yield from taking.over(chunk)
-            if line.grouped and taking.ends:
-                # Who goes before was read: the index knows also who became visible, and was lent, since then.
-                yield self._given(self.statements.take_turns, ("id",), [(id,) for id in chunk])
-            rows = yield self._given(taking.picked, ("id",), [(id,) for id in chunk], taking.values)
-            records = taking.read(rows, line) if rows else []
-            taking.add(records, rows, line)
-            if line.grouped:
-                taking.served.update(record.group for record in records)
-                yield from self._call_up((taking.queue, group) for group in taking.gone(rows))
+            yield from self._apart(taking, chunk, partial(self._take_chunk, taking, line))
+
+    def _take_chunk(self, taking: Takes, line: Line, ids: Sequence[int]) -> Plan[None]:
+        if taking.over is not None:
+            yield from taking.over(ids)
+        if line.grouped and taking.ends:
+            # Who goes before was read: the index knows also who became visible, and was lent, since then.
+            yield self._given(self.statements.take_turns, ("id",), [(id,) for id in ids])
+        rows = yield self._given(taking.picked, ("id",), [(id,) for id in ids], taking.values)
+        records = taking.read(rows, line) if rows else []
+        taking.add(records, rows, line)
+        if line.grouped:
+            taking.served.update(record.group for record in records)
+            yield from self._call_up((taking.queue, group) for group in taking.gone(rows))
+        if taking.apart:  # so that what is refused of one's leaving is that one's
+            yield from taking.see_off()
 
     def _picked(self, taking: Takes, line: Line) -> Plan[dict[int, Any]]:
         """Lock due rows of a line, as many as are wanted; return their due times by id."""
@@ -296,9 +318,9 @@ class Taking(Settling):
         if rows:
             read = self.dialect.read_moment
             self._raise_floor(taking, line, start, rows, read(rows[-1][1]))
-        if len(rows) < taking.left:
+        if len(rows) < bound["limit_in"]:
             self._found_less(taking, line, start, bool(rows))
-        return {row[0]: row[1] for row in rows}
+        return {row[0]: row[1] for row in rows if row[0] not in taking.passed}
 
     def _heads(self, taking: Takes, line: Line) -> Plan[dict[int, Any]]:
         """Lock due rows whose turn it is in their groups; others are put behind, so that each is met here once."""
@@ -306,9 +328,11 @@ class Taking(Settling):
         seen: set[int] = set()
         while len(heads) < taking.left:
             start = self.floors.start((taking.source, line))
-            bound = {**self._from(start, taking, line), "limit_in": taking.left + MORE}
+            bound = self._from(start, taking, line)
+            bound["limit_in"] += MORE
             rows = yield self._step(self._pick(taking, line, start), bound)
-            new = {row[0]: row for row in rows if row[0] not in seen and row[2] not in taking.served}
+            known = seen | taking.passed
+            new = {row[0]: row for row in rows if row[0] not in known and row[2] not in taking.served}
             turn, behind = yield from self._judged(new)
             seen |= new.keys() - behind.keys()
             heads |= {id: new[id][1] for id in turn}
@@ -316,7 +340,7 @@ class Taking(Settling):
                 newest = self.dialect.read_moment(max(heads.values()))
                 self._raise_floor(taking, line, start, rows, newest)
             if not behind:
-                if len(rows) < taking.left + MORE:
+                if len(rows) < bound["limit_in"]:
                     self._found_less(taking, line, start, bool(rows))
                 break
             yield from self._put_behind(taking, behind, new)
@@ -339,13 +363,16 @@ class Taking(Settling):
         return turn, behind
 
     def _put_behind(self, taking: Takes, behind: Mapping[int, bool], rows: Mapping[int, Sequence[Any]]) -> Plan[None]:
-        more = {"attempts_in": taking.values["attempts_in"]}
         for chunk in self._chunks(sorted(behind)):
-            if taking.history is not None:
-                yield from self._keep_lapsed(chunk, taking.history, taking.values["attempts_in"])
-            yield self._given(self.statements.put_behind, ("id",), [(id,) for id in chunk], more)
+            yield from self._apart(taking, chunk, partial(self._put_chunk_behind, taking))
         # What was lent kept its group back, also from one that goes before it.
         yield from self._call_up((taking.queue, rows[id][2]) for id, was_lent in behind.items() if was_lent)
+
+    def _put_chunk_behind(self, taking: Takes, ids: Sequence[int]) -> Plan[None]:
+        attempts = taking.values["attempts_in"]
+        if taking.history is not None:
+            yield from self._keep_lapsed(ids, taking.history, attempts)
+        yield self._given(self.statements.put_behind, ("id",), [(id,) for id in ids], {"attempts_in": attempts})
 
     def _pick(self, taking: Takes, line: Line, start: Start) -> Statement:
         return self.statements.pick(line.grouped, start.due_at is not None, len(taking.kinds))
@@ -355,7 +382,7 @@ class Taking(Settling):
             **taking.values,
             "queue_in": taking.queue,
             "priority_in": line.priority,
-            "limit_in": taking.left,
+            "limit_in": taking.left + len(taking.passed),
             **of_kinds(taking.kinds),
         }
         if start.due_at is not None:
@@ -404,6 +431,10 @@ class Takes:
         history: how long turns are kept that are found to be over; None: they are not.
         over: notes the turns that are over of what was picked, given the ids, before it is taken; None: none are.
         ends: whether what is taken is gone, rather than lent.
+        apart: whether the database refused something, so that each row is tried by itself.
+        leave: sees off those whose attempts were used up.
+        passed: rows that were refused, or are passed over.
+        given: what the claim is to tell of those that it buried.
     """
 
     def __init__(
@@ -426,9 +457,33 @@ class Takes:
         self.ends = False
         self.records: list[Any] = []
         self.rows = 0
-        self.buried: list[Used] = []
+        self.buried: list[Any] = []
         self.floored: set[Line] = set()
         self.served: set[str | None] = set()
+        self.apart = False
+        self.leave: Callable[[Sequence[Any]], Plan[None]] | None = None
+        self.passed: set[Any] = set()
+        self.given: list[GivenUp] = []
+
+    @property
+    def in_steps(self) -> bool:
+        """Whether rows are picked and then taken, in groups or not."""
+        return self.over is not None or self.apart
+
+    def mark(self) -> tuple[int, int, int, set[str | None]]:
+        """Return a place to which `back` goes."""
+        return len(self.records), self.rows, len(self.buried), set(self.served)
+
+    def back(self, mark: tuple[int, int, int, set[str | None]]) -> None:
+        """Forget what was taken since then: it was undone."""
+        records, self.rows, buried, self.served = mark
+        del self.records[records:], self.buried[buried:]
+
+    def see_off(self) -> Plan[None]:
+        """Let those go whose attempts were used up so far."""
+        used, self.buried = self.buried, []
+        if self.leave is not None:
+            yield from self.leave(used)
 
     @property
     def left(self) -> int:

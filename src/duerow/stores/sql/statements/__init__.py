@@ -15,6 +15,7 @@ from duerow.stores.sql.statements.queues import Queues
 from duerow.stores.sql.statements.reading import Reading
 from duerow.stores.sql.statements.recalling import PAST, STORY
 from duerow.stores.sql.statements.receiving import ARRIVED, TOLD, Receiving
+from duerow.stores.sql.statements.savepoints import Savepoints
 from duerow.stores.sql.statements.scheduling import Scheduling
 from duerow.stores.sql.statements.staging import STAGED
 from duerow.stores.sql.statements.taking import Taking
@@ -38,7 +39,7 @@ __all__ = [
 ]
 
 
-class Statements(Receiving, Taking, Changing, Reading, Queues, Counting, Scheduling, Joining, Charting):
+class Statements(Receiving, Taking, Changing, Savepoints, Reading, Queues, Counting, Scheduling, Joining, Charting):
     """The statements of one installation.
 
     Args:

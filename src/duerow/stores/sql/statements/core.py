@@ -210,6 +210,16 @@ class Core:
         return (self.message.c.id,)
 
     @property
+    def _key(self) -> ColumnElement[Any]:
+        """The key of a row."""
+        return self.message.c.key
+
+    @property
+    def _group(self) -> ColumnElement[Any]:
+        """The group of a row."""
+        return self.message.c.group
+
+    @property
     def _turned(self) -> dict[str, Any]:
         """What every write that ends a lease sets."""
         return {"token": self.message.c.token + const(1), "leased_by": null(), "leased_until": null()}

@@ -27,7 +27,7 @@ from sqlalchemy.sql.base import Executable
 from duerow.entity.columns import StateTable, index_name
 from duerow.entity.keys import Identity
 from duerow.stores.sql.dialects.base import LINE, Dialect, const
-from duerow.stores.sql.statements import LENT, RECEIPT, RECORD, OverRows, Statements
+from duerow.stores.sql.statements import LENT, RECEIPT, RECORD, OverRows, Statement, Statements
 from duerow.stores.sql.tables import Tables
 
 
@@ -115,6 +115,37 @@ class EntityStatements(Statements):
     def _ids(self) -> tuple[ColumnElement[Any], ...]:
         """The columns of the primary key."""
         return tuple(self.message.c[name] for name in self.identity.names)
+
+    @property
+    def _key(self) -> ColumnElement[Any]:
+        """Rows have no key but their own."""
+        return null()
+
+    @property
+    def _group(self) -> ColumnElement[Any]:
+        """Rows are in no group."""
+        return null()
+
+    @property
+    def _out_of_line(self) -> dict[str, Any]:
+        """Rows wait behind no others."""
+        return {"due_at": null()}
+
+    @lru_cache(maxsize=8)  # noqa: B019 - lives as long as the store
+    def pick(self, grouped: bool, from_floor: bool, kinds: int = 0) -> Statement:
+        """Lock the oldest due rows and read their ids and due times, and the floor as in `reserve`."""
+        shown = (*self._ids, self.message.c.due_at, null(), *self._oldest(grouped, from_floor, kinds))
+        return Statement(self._first_due(shown, grouped, from_floor, kinds))
+
+    @cached_property
+    def lend(self) -> OverRows:
+        """Lend rows that were picked, as `reserve` does."""
+
+        def build(given: Any) -> Executable:
+            answer = [*self._lent, const(0), null()]
+            return self.dialect.change(self.message, self._same_row(given), self._lend, answer, given)
+
+        return self._over(("id",), build)
 
     def _same_row(self, given: Any) -> tuple[ColumnElement[bool], ...]:
         """All columns of the primary key are those of the given row."""

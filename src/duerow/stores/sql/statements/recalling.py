@@ -256,7 +256,10 @@ class Recalling(Core):
         }
 
     def _kept(self, told: Mapping[str, Any], given: Any, which: ColumnElement[bool]) -> Insert:
-        """Keep turns of the rows of which something holds; what is not told of them is as the message has it."""
+        """Keep turns of the rows of which something holds; what is not told of them is as the message has it.
+
+        A turn that is kept already stays as it is: it was over then, and nothing that ends it again may be stopped.
+        """
         columns = self.message.c
         kept = {name: columns[name] for name in PAST if name in columns} | {
             "moved_to": null(),
@@ -270,7 +273,10 @@ class Recalling(Core):
         }
         rows = self.dialect.joined(select(*kept.values()), given, self.message, which)
         rows = rows.with_for_update(of=self.message)
-        return self.dialect.insert(self.tables.history).from_select(list(kept), rows)
+        history = self.tables.history
+        added: Any = self.dialect.insert(history).from_select(list(kept), rows)
+        keeping: Insert = self.dialect.put(added, [history.c.id, history.c.token], lambda new: {"until": new.until})
+        return keeping
 
     def _owned_by(self, given: Any) -> ColumnElement[bool]:
         columns = self.message.c

@@ -1,0 +1,33 @@
+"""What the database refuses of one message: that message alone is told, and the others go on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from duerow.errors import DuerowError, StoreRefused
+from duerow.store import ORDER_OF_EFFECT, Refused, Turn
+
+
+def halves(turns: Sequence[Turn]) -> tuple[list[Turn], list[Turn]]:
+    """Return turns in two parts, which end one after the other as they would have together."""
+    ordered = sorted(turns, key=_effect)
+    middle = len(ordered) // 2
+    return ordered[:middle], ordered[middle:]
+
+
+def of_one(turn: Turn, error: DuerowError) -> Refused:
+    """Return that a turn cannot be ended, and why: not even by itself."""
+    id = turn.receipt.id
+    refused = StoreRefused(f"message {id} was not settled, and keeps its lease: {error}", of_row=True)
+    refused.__cause__ = error
+    return Refused(turn.receipt, refused)
+
+
+def in_order(refused: Sequence[Refused], turns: Sequence[Turn]) -> list[Refused]:
+    """Return what was refused in the order of the turns."""
+    places = {turn.receipt: place for place, turn in enumerate(turns)}
+    return sorted(refused, key=lambda one: places[one.receipt])
+
+
+def _effect(turn: Turn) -> tuple[int, int]:
+    return ORDER_OF_EFFECT.index(type(turn.end)), turn.receipt.id

@@ -1,0 +1,10 @@
+-- Bury rows whoever has them, and write nothing else; return their ids, keys, attempts and groups.
+UPDATE duerow_message
+SET due_at = NULL, behind_at = NULL, status = 'dead', last_error = given.error, token = duerow_message.token + 1,
+    leased_by = NULL, leased_until = NULL
+OUTPUT inserted.id, inserted.[key], inserted.attempts, inserted.[group]
+FROM (SELECT CAST(line.[key] AS INT) AS nth, cell.[id] AS [id], cell.[error] COLLATE Latin1_General_100_BIN2 AS
+    [error]
+FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([id] BIGINT '$[0]',
+    [error] NVARCHAR(MAX) '$[1]') AS cell) AS given
+JOIN duerow_message WITH (INDEX(1), ROWLOCK, UPDLOCK, FORCESEEK) ON duerow_message.id = given.id

@@ -1,0 +1,8 @@
+-- Bury rows whoever has them, and write nothing else; return their ids, keys, attempts and groups.
+UPDATE duerow_message
+SET status='dead', due_at=NULL, behind_at=NULL, token=(duerow_message.token + 1), leased_by=NULL, leased_until=NULL,
+    last_error=CAST(given.error AS JSON)
+FROM unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[]), CAST(CAST(:given_error::VARCHAR AS TEXT) AS TEXT[]))
+    AS given(id, error)
+WHERE duerow_message.id = given.id
+RETURNING duerow_message.id, duerow_message.key, duerow_message.attempts, duerow_message."group"

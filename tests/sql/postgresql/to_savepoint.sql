@@ -1,0 +1,2 @@
+-- Undo what was done since `savepoint`.
+ROLLBACK TO SAVEPOINT duerow_row

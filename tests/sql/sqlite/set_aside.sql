@@ -1,0 +1,8 @@
+-- Bury rows whoever has them, and write nothing else; return their ids, keys, attempts and groups.
+UPDATE duerow_message
+SET status='dead', due_at=NULL, behind_at=NULL, token=(duerow_message.token + 1), leased_by=NULL, leased_until=NULL,
+    last_error=given.error
+FROM (SELECT json_extract(given_rows.value, '$[0]') AS id, json_extract(given_rows.value, '$[1]') AS error
+FROM json_each(:given) AS given_rows) AS given
+WHERE duerow_message.id = given.id
+RETURNING id, "key", attempts, "group"
