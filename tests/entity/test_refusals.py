@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Iterator
 from datetime import date, timedelta
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import pytest
 from sqlalchemy import Engine, text
@@ -38,7 +38,8 @@ def refuse(engine: Engine) -> Iterator[Refuse]:
                 connection.execute(text(statement.replace(":", "\\:")))
 
     def refuse(condition: str, table: str = "mail", bad: str = BAD.get(family, BAD_TEXT)) -> None:
-        names = {"name": f"refuse_{table}", "function": f"refuse_{table}", "table": table, "schema": ""}
+        name = f"refuse_{uuid4().hex}"
+        names = {"name": name, "function": name, "table": table, "schema": ""}
         terms = {"event": "UPDATE", "condition": f"{bad} AND {condition}", **names}
         execute([one.format(**terms) for one in TRIGGERS[family]])
         drops.extend(one.format(**names) for one in DROPS[family])

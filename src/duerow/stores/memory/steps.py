@@ -102,9 +102,9 @@ def reserve(
     """Lend the first `limit` in line; those that used up their attempts in leases nobody settled are buried."""
     lent: list[Record] = []
     buried: list[GivenUp] = []
-    for record in _in_turn(state, now, queue, attempts, keep, kinds):
-        if len(lent) == limit:
-            break
+    turns = _in_turn(state, now, queue, attempts, keep, kinds)
+    # Not one line further than is needed: to look at a line ends the turns that were lost there.
+    while len(lent) < limit and (record := next(turns, None)) is not None:
         if record.leased_until is not None:
             error = ended_lease(record, attempts)
             used_up = attempts is not None and record.attempts >= attempts
@@ -137,9 +137,9 @@ def pop(
 ) -> list[Record]:
     """Take the first `limit` in line away; what is returned is nobody's any more, so it carries no lease."""
     taken: list[Record] = []
-    for record in _in_turn(state, now, queue, None, keep, kinds):
-        if len(taken) == limit:
-            break
+    turns = _in_turn(state, now, queue, None, keep, kinds)
+    # Not one line further than is needed: to look at a line ends the turns that were lost there.
+    while len(taken) < limit and (record := next(turns, None)) is not None:
         if record.leased_until is not None:
             past.lapsed(state, now, record, ended_lease(record, None), False, None, keep)
         state.drop(record.id)
