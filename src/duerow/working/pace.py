@@ -84,6 +84,11 @@ class Pace:
             self._average = seconds
 
     @property
+    def at_once(self) -> int:
+        """Messages that handlers may have at once."""
+        return self._concurrency
+
+    @property
     def most(self) -> int:
         """Messages to hold at most: those being handled, and what can be begun within the horizon.
 

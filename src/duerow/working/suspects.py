@@ -101,8 +101,9 @@ class Isolation:
 
     def _free(self) -> int:
         """How many messages can be begun at once."""
-        idle = sum(slot.attempt is None for slot in self._shift.slots.copy())
-        return idle * self._shift.width - len(self._hand.waiting)
+        # Counted from what may run, not from the slots that are there: the first claim comes before they are.
+        busy = sum(slot.attempt is not None for slot in self._shift.slots.copy())
+        return self._hand.pace.at_once - busy * self._shift.width - len(self._hand.waiting)
 
     def _apart(self, suspects: Sequence[Attempt], attempts: Sequence[Attempt]) -> Plan[Sequence[Attempt]]:
         """Give back all else that has not begun, and wait until what has is settled."""
