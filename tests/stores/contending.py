@@ -200,6 +200,23 @@ def test_no_conflict_reaches_those_who_push_claim_settle_edit_and_prune_at_once(
     assert taken
 
 
+def test_a_push_that_commits_late_comes_after_what_was_handed_out_meanwhile_and_before_the_rest_of_its_group(
+    queue: Queue, begin: Begin
+) -> None:
+    with begin() as producer:
+        late = queue.push("pushed first, committed last", group="g", within=producer.handle)
+        queue.push("handed out meanwhile", group="g")
+        queue.push("waits", group="g")
+        lent = queue.reserve()
+        assert lent is not None
+        assert (lent.message.payload, lent.message.id > late.id) == ("handed out meanwhile", True)
+        producer.commit()
+    assert queue.reserve() is None
+    lent.commit()
+    rest = [queue.pop(), queue.pop()]
+    assert [message and message.payload for message in rest] == ["pushed first, committed last", "waits"]
+
+
 def test_of_a_group_one_is_out_also_if_a_callers_transaction_does_not_see_who_goes_before(
     db: duerow.Database, queue: Queue, begin: Begin
 ) -> None:

@@ -8,16 +8,14 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from sqlalchemy.exc import DBAPIError
-
 from duerow import Draft, Queue
-from duerow.errors import DuerowError, LeaseLost
+from duerow.errors import LeaseLost
 from duerow.settlement import Settlement, decide
 from duerow.sync.queue import Reservation
 from tests.crash.workload.claims import Claims
 from tests.crash.workload.handler import ending
 from tests.crash.workload.ledger import Ledger, Line
-from tests.crash.workload.setting import DONE, Setting
+from tests.crash.workload.setting import DONE, OUT_OF_LUCK, Setting
 
 IDLE = 0.02
 
@@ -53,7 +51,7 @@ class ByHand:
                     lent = self.extend(queue, lent)
                 if lent:
                     self.chance.choices(ways, weights)[0](queue, lent)
-            except (DuerowError, DBAPIError):
+            except OUT_OF_LUCK:
                 lent = []
             if not lent:
                 time.sleep(IDLE)

@@ -10,16 +10,14 @@ from datetime import timedelta
 from inspect import isawaitable
 from typing import Any
 
-from sqlalchemy.exc import DBAPIError
-
 import duerow
 from duerow import Message, Queue, aio
-from duerow.errors import DuerowError
 from duerow.testing.faults import watch
+from tests.crash.workload.by_hand import ByHand
 from tests.crash.workload.claims import Claims
 from tests.crash.workload.handler import Handler, ending
 from tests.crash.workload.ledger import POPPED, Ledger, Line
-from tests.crash.workload.setting import WITH_HISTORY, WORKED, Setting, definition, queues
+from tests.crash.workload.setting import OUT_OF_LUCK, WITH_HISTORY, WORKED, Setting, definition, queues
 
 WORKERS: dict[str, dict[str, Any]] = {
     "one by one": {"batch": 1, "concurrency": 2},
@@ -52,8 +50,6 @@ def consume(setting: Setting, kind: str, ready: Callable[[], None]) -> None:
         taken = queues(database, lease)
         ready()
         if kind == "by hand":
-            from tests.crash.workload.by_hand import ByHand
-
             ByHand(setting, taken, claims).go_on()
         elif kind == "pop":
             Popper(setting, taken).go_on()
@@ -165,7 +161,7 @@ class Popper:
         while True:
             try:
                 took = self._pop_within() if self.chance.random() < 0.6 else self._pop()
-            except (DuerowError, DBAPIError):
+            except OUT_OF_LUCK:
                 took = 0
             time.sleep(IDLE if took else 3 * IDLE)
 

@@ -8,14 +8,11 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
-from sqlalchemy.exc import DBAPIError
-
 import duerow
 from duerow import Message, Queue
-from duerow.errors import DuerowError
 from tests.crash.workload.ledger import Ledger, Line
 from tests.crash.workload.producer import GROUPS, LEASE
-from tests.crash.workload.setting import BILLS, BILLS_DEAD, ORDERS, WORKED, Setting, queues
+from tests.crash.workload.setting import BILLS, BILLS_DEAD, ORDERS, OUT_OF_LUCK, WORKED, Setting, queues
 
 PAUSE = 0.02
 
@@ -56,7 +53,7 @@ class Operator:
         """Do one thing after the other."""
         works, weights = list(self.works), list(self.works.values())
         while True:
-            with suppress(DuerowError, DBAPIError):  # it was leased, or is gone by now; or the connection was ended
+            with suppress(*OUT_OF_LUCK):
                 self.chance.choices(works, weights)[0](self.queues[self.chance.choice(WORKED)])
             time.sleep(PAUSE)
 

@@ -8,13 +8,11 @@ from datetime import timedelta
 from typing import Any
 
 from sqlalchemy import text
-from sqlalchemy.exc import DBAPIError
 
 from duerow import Draft, Pushed, Queue
-from duerow.errors import DuerowError
 from duerow.message import OnDuplicate
 from tests.crash.workload.ledger import Ledger, Line
-from tests.crash.workload.setting import WORKED, Setting, queues
+from tests.crash.workload.setting import OUT_OF_LUCK, WORKED, Setting, queues
 
 GROUPS, KEYS = 10, 60
 ENOUGH = 250
@@ -65,7 +63,7 @@ class Producer:
                     time.sleep(PAUSE)
                 else:
                     self.chance.choices(ways, weights)[0]()
-            except (DuerowError, DBAPIError):  # a connection was ended: what came of it the ledger knows, or nobody
+            except OUT_OF_LUCK:  # what came of it the ledger knows, or nobody
                 time.sleep(PAUSE)
 
     def push(self) -> None:

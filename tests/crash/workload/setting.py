@@ -12,10 +12,12 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event, make_url
 from sqlalchemy.engine import URL
+from sqlalchemy.exc import OperationalError
 from sqlalchemy.pool import QueuePool
 
 import duerow
 from duerow import Queue
+from duerow.errors import DuplicateKey, InvalidMessage, LeaseLost, MessageLeased, StoreUnavailable
 
 ORDERS, BILLS, MAIL = "orders", "bills", "mail"
 """Queues that messages are worked on in: one with a history, one with a dead-letter queue, and a plain one."""
@@ -29,6 +31,9 @@ WITH_HISTORY = frozenset((ORDERS,))
 
 APPLICATION = "duerow-workload"
 """What PostgreSQL calls the connections of the processes."""
+
+OUT_OF_LUCK = (StoreUnavailable, LeaseLost, MessageLeased, DuplicateKey, InvalidMessage, OperationalError)
+"""What a process may be told: its connection was ended, or others were faster. Whatever else it is told is a fault."""
 
 ATTEMPTS = 4
 SYNCHRONOUS = "NORMAL"

@@ -151,6 +151,21 @@ def test_a_lent_message_that_fails_lets_one_that_came_in_before_it_go_first(
     assert lent(other) == ["older"]
 
 
+def test_a_dead_message_that_is_brought_back_goes_before_those_that_wait_and_after_those_handed_out_meanwhile(
+    queue: Queue,
+) -> None:
+    queue.push_many([Draft(name, group="g") for name in ("dead", "lent", "waits")])
+    first = queue.reserve()
+    assert first is not None
+    first.bury("no use")
+    lent_meanwhile = queue.reserve()
+    assert lent_meanwhile is not None
+    assert queue.requeue(first.message.id)
+    assert lent(queue) == []
+    lent_meanwhile.commit()
+    assert [message.payload for message in (queue.pop(), queue.pop()) if message is not None] == ["dead", "waits"]
+
+
 def test_a_group_belongs_to_its_queue(queue: Queue, other: Queue) -> None:
     queue.push("here", group="g")
     other.push("there", group="g")
