@@ -21,7 +21,7 @@ from tests.cli.conftest import Command, run
         (["worker", "no_such_module:handle", "orders"], "no module 'no_such_module'"),
         (["worker", "json:no_such_function", "orders"], "no function 'no_such_function'"),
         (["worker", "json", "orders"], "names no function"),
-        (["worker", "string:digits", "orders"], "cannot be called"),
+        (["worker", "string:digits", "orders"], "which is no function"),
     ],
 )
 def test_what_cannot_be_done_is_told_in_a_line_with_exit_code_1(command: Command, arguments: list[str], said: str):

@@ -33,12 +33,12 @@ if sys.version_info >= (3, 12):
 
 
 def push_and_spoil(place: Place, count: int) -> None:
-    """See the messages from another connection, and give them a kind that nobody can read."""
+    """See the messages from another connection, and give them headers that nobody can read."""
     with duerow.connect(place.url) as other:
         assert other.queue("mail").count() == count
         with other.connections.open() as execute:
             raw: Any = execute
-            raw.raw.execute("UPDATE duerow_message SET kind = 'odd'")
+            raw.raw.execute("UPDATE duerow_message SET headers = '['")
 
 
 @pytest.mark.parametrize("made", ENGINES.values(), ids=list(ENGINES))

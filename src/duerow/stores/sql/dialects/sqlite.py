@@ -400,7 +400,7 @@ class SQLite(WritesReturnRows):
             return None
         return Conflict(
             "another transaction had the SQLite file for itself for longer than the busy timeout; if it is one of your "
-            f"own, end it first, or make this call within it ({error})",
+            f"own, end it first, or make this call in it, with within= ({error})",
             waited=True,
         )
 
