@@ -81,6 +81,17 @@ class _Unfit(Exception):
         return self
 
 
+class _TooDeep(_Unfit):
+    """The way to what is nested too deep is too long to be read, and says nothing."""
+
+    def __init__(self) -> None:
+        super().__init__(f"is nested more than {MAX_DEPTH} deep")
+
+    def within(self, step: str | int) -> _Unfit:
+        """Note nothing."""
+        return self
+
+
 def encode(payload: Any, max_bytes: int = MAX_PAYLOAD_BYTES) -> Encoded:
     """Return the payload as its kind and canonical JSON text; raise CodecError if it would not come back the same.
 
@@ -273,7 +284,7 @@ def _check(value: Any, depth: int) -> None:
             raise _Unfit(f"is {value}, which JSON does not have: use null or text")
     elif of is dict:
         if depth == 0:
-            raise _Unfit(f"is nested more than {MAX_DEPTH} deep")
+            raise _TooDeep()
         for name, member in value.items():
             if type(name) is not str:
                 raise _Unfit(f"has the key {shown(name)} of type {type(name).__name__}; JSON keys are text")
@@ -284,7 +295,7 @@ def _check(value: Any, depth: int) -> None:
                     raise unfit.within(name) from None
     elif of is list:
         if depth == 0:
-            raise _Unfit(f"is nested more than {MAX_DEPTH} deep")
+            raise _TooDeep()
         for index, member in enumerate(value):
             if type(member) not in _PLAIN:
                 try:

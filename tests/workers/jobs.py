@@ -116,5 +116,9 @@ def unrun(message: Message) -> object:
     return (Move("done") for _ in range(1))
 
 
+def written(message: Message, connection: object) -> None:
+    """What a handler looks like that is given a transaction."""
+
+
 def none() -> None:
     """Take no message, by mistake."""

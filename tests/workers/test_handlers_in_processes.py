@@ -164,7 +164,7 @@ def test_what_cannot_run_in_processes_is_refused_when_the_worker_is_made() -> No
         (jobs.where, {"processes": 0}, "processes"),
         (jobs.where, {"processes": "all"}, "processes"),
         (jobs.where, {"concurrency": 4}, "leave concurrency=4 out"),
-        (jobs.where, {"transactional": True}, "processes and transactional"),
+        (jobs.written, {"transactional": True}, "processes and transactional"),
     ]
     for handler, terms, said in wrong:
         with pytest.raises(ConfigurationError, match=said):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from datetime import timedelta
+from types import SimpleNamespace
 
 import pytest
 from sqlalchemy.ext.asyncio import create_async_engine
@@ -48,7 +49,7 @@ def test_an_engine_whose_driver_belongs_to_one_loop_keeps_its_leases_too(postgre
 
 
 def test_what_is_to_be_told_may_fail(caplog: pytest.LogCaptureFixture) -> None:
-    attempt = Attempt(None, 0.0, 0.0)  # type: ignore[arg-type]
+    attempt = Attempt(SimpleNamespace(sealed=None), 0.0, 0.0)  # type: ignore[arg-type]
     told = Gate()
     attempt.when_over(lambda error: 1 // 0)  # type: ignore[arg-type]
     attempt.when_over(lambda error: told.open())
