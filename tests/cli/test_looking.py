@@ -166,3 +166,21 @@ def test_list_shows_encrypted_payloads_to_who_has_the_key(
     assert failed.exit_code == 1
     assert "32 random bytes" in failed.stderr
     assert "nonsense" not in failed.output
+
+
+def test_sql_prints_the_rights_of_roles_under_the_names_that_they_are_given(command: Command):
+    asked = ("sql", "--roles", "--db", "postgresql://nobody@localhost/nowhere", "--reader", "Report's")
+    printed = command(*asked).stdout
+    assert parsed(command(*asked, "--json"))["sql"] == printed
+    assert 'GRANT SELECT ON duerow_message TO "Report\'s";\n' in printed
+    assert "GRANT SELECT, INSERT, UPDATE, DELETE ON duerow_message TO duerow_producer;\n" in printed
+    assert "CREATE" not in printed
+    with_schema = command(*asked[:4], "--schema", "jobs", "--prefix", "q_").stdout
+    assert "GRANT USAGE ON SCHEMA jobs TO q_consumer;\nGRANT USAGE ON SEQUENCE jobs.q_message_id_seq" in with_schema
+
+
+def test_sql_says_what_cannot_have_roles_and_what_a_name_is_missing(command: Command):
+    for arguments, says in ((("--roles",), "SQLite has no roles"), (("--reader", "r"), "--roles is missing")):
+        refused = command("sql", *arguments)
+        assert (refused.exit_code, refused.stdout) == (1, "")
+        assert says in refused.stderr

@@ -93,6 +93,8 @@ def wanted() -> dict[str, str]:
         for verb, statement in statements(store.statements).items():
             texts[f"{name}/{verb}.sql"] = text(getattr(Statements, verb.partition("-")[0]), statement, dialect)
         texts[f"{name}/migrations.sql"] = store.migration_sql()
+        if name != "sqlite":  # which has no roles
+            texts[f"{name}/roles.sql"] = store.roles_sql({})
         for verb, statement in of_rows(ours, dialect).items():
             member = getattr(EntityStatements, verb.partition("-")[0])
             texts[f"{name}/entity-{verb}.sql"] = text(member, statement, dialect)

@@ -414,3 +414,16 @@ class Store(Protocol):
     def migration_sql(self) -> str:
         """Return what `migrate` would run on an empty database, as text for whoever may run it."""
         ...
+
+    def roles_sql(self, names: Mapping[str, str]) -> str:
+        """Return what grants roles their rights on the tables, as text for whoever may run it.
+
+        Args:
+            names: what the roles `producer`, `consumer`, `operator` and `reader` are called in the database; one that
+                is not among them is called by the prefix and that word.
+
+        Raises:
+            ConfigurationError: a name cannot be one.
+            NotSupported: the database has no roles, or has them by other means than statements.
+        """
+        ...

@@ -376,6 +376,31 @@ class Database(Charting, Directory, Publishing):
         """Return the statements that create the tables, for whoever may run them."""
         return self.store.migration_sql()
 
+    def roles_sql(
+        self,
+        *,
+        producer: str | None = None,
+        consumer: str | None = None,
+        operator: str | None = None,
+        reader: str | None = None,
+    ) -> str:
+        """Return the statements that grant four roles their rights on the tables, for whoever may run them.
+
+        The roles have to exist. Each default name is the prefix and the word, such as `duerow_producer`.
+
+        Args:
+            producer: the role that pushes.
+            consumer: the role that runs workers and pipelines.
+            operator: the role that does everything but change the tables.
+            reader: the role that only looks.
+
+        Raises:
+            ConfigurationError: a name cannot be one.
+            NotSupported: the database has no roles (SQLite, memory), or no statements that grant them (MongoDB).
+        """
+        given = {"producer": producer, "consumer": consumer, "operator": operator, "reader": reader}
+        return self.store.roles_sql({role: name for role, name in given.items() if name is not None})
+
     def run(self, plan: Callable[[], Plan[T]], within: Any = None, many: int = 1) -> T:
         """Carry a plan out and return its result.
 

@@ -1,6 +1,7 @@
-"""A role that may not create tables is told what somebody else must run."""
+"""A role that may not create tables is told what somebody else must run; roles with the rights that are printed."""
 
-from collections.abc import Iterator
+import uuid
+from collections.abc import Iterator, Mapping
 
 import psycopg
 import pytest
@@ -8,8 +9,26 @@ from psycopg import sql
 from sqlalchemy import make_url
 
 from duerow.errors import ConfigurationError
+from duerow.stores.sql.rights import ROLES
 from duerow.testing.conformance.fixtures import Place
 from duerow.testing.faces import Face
+from tests.stores.roles import *  # noqa: F403
+from tests.stores.roles import printed
+
+
+@pytest.fixture(scope="session")
+def role_urls(migrated: Place, superuser: psycopg.Connection) -> Iterator[Mapping[str, str]]:
+    """Roles with odd names, whose rights are those that the command prints."""
+    url, those = make_url(migrated.url), uuid.uuid4().hex[:8]
+    names = {role: f'{role}\'s "{those}"' for role in ROLES}
+    for name in names.values():
+        login = sql.SQL("CREATE ROLE {} LOGIN PASSWORD {}")
+        superuser.execute(login.format(sql.Identifier(name), sql.Literal(url.password or "")))
+    for statement in printed(migrated, names):
+        superuser.execute(statement)  # type: ignore[call-overload]
+    yield {role: url.set(username=name).render_as_string(hide_password=False) for role, name in names.items()}
+    for name in names.values():
+        superuser.execute(sql.SQL("DROP OWNED BY {0}; DROP ROLE {0}").format(sql.Identifier(name)))
 
 
 @pytest.fixture

@@ -344,6 +344,10 @@ class MemoryStore:
         """Return a comment that says that there is nothing to run."""
         return "-- The in-memory store has no tables: there is nothing to run.\n"
 
+    def roles_sql(self, names: Mapping[str, str]) -> str:
+        """Refuse: nobody connects to it."""
+        raise NotSupported("the in-memory store has no roles: it belongs to the process that made it")
+
 
 def _alone(step: Callable[[State, datetime], T]) -> Plan[T]:
     """A plan of one step, which happens as a whole or not at all."""

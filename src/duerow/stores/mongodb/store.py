@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
-from duerow.errors import ConfigurationError
+from duerow.errors import ConfigurationError, NotSupported
 from duerow.plan import Plan
 from duerow.store import Capabilities
 from duerow.stores.mongodb import commands, schema
@@ -39,6 +40,13 @@ class MongoStore(Claiming, Taking, Staging, Receiving, Changing, Keeping, Readin
     def migration_sql(self) -> str:
         """Return what `migrate` would do on an empty database, for mongosh."""
         return schema.script(self.names)
+
+    def roles_sql(self, names: Mapping[str, str]) -> str:
+        """Refuse: roles are made by commands of MongoDB's own."""
+        raise NotSupported(
+            "duerow writes no roles for MongoDB, which grants rights by createRole and not by GRANT: readWrite on the "
+            "database is enough for everything, read for looking"
+        )
 
     def _meet(self) -> Plan[None]:
         """Learn what the server is able to do.

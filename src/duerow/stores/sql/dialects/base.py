@@ -601,6 +601,19 @@ class Dialect(Protocol):
         """Return what must exist before the tables."""
         ...
 
+    def beside_tables(self, prefix: str, schema: str | None, adds: bool) -> Sequence[tuple[str, str]]:
+        """Return the rights that a role needs besides those on tables, and what each is on, as GRANT has it.
+
+        Args:
+            prefix: what the names of all tables begin with.
+            schema: the schema that holds them.
+            adds: whether the role adds messages, which takes the ids that the database hands out.
+
+        Raises:
+            NotSupported: the database has no roles.
+        """
+        ...
+
     def mark(self, connection: Connection, mark: str, own: bool) -> None:
         """Leave a mark in the transaction that has begun, and let a handler write as on any other connection.
 

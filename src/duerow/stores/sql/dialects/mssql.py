@@ -482,6 +482,10 @@ class SqlServer(WritesReturnRows):
         default = text(f"NEXT VALUE FOR {_ids(f'{prefix}message', schema)}")
         return Column("id", BigInteger, primary_key=True, autoincrement=False, server_default=default)
 
+    def beside_tables(self, prefix: str, schema: str | None, adds: bool) -> Sequence[tuple[str, str]]:
+        """Return UPDATE of the sequence of ids, which is the right to take its next value."""
+        return [("UPDATE", _ids(f"{prefix}message", schema))] if adds else []
+
     def ddl(self, statement: Any) -> Any:
         """Say which rows an index is of in T-SQL, and keep a primary key of words apart from the rows."""
         if isinstance(statement, CreateIndex):

@@ -53,6 +53,7 @@ class MariaDB(Writes, Server):
 
     Attributes:
         says_if_exists: whether changes of tables can say IF EXISTS, and IF NOT EXISTS.
+        takes_ids: the rights on what hands out ids that taking one needs.
     """
 
     name = "mysql"
@@ -79,6 +80,7 @@ class MariaDB(Writes, Server):
         "lent_group": (VARCHAR(LONGEST_WORD), "IF(leased_by IS NOT NULL, `group`, NULL)"),
     }
     says_if_exists = True
+    takes_ids = "SELECT, INSERT"
     asks_for_indexes = True
     answers_held = True
     keys: tuple[type, ...] = (int, UUID, date)  # whether an index finds text depends on collations
@@ -308,6 +310,10 @@ class MariaDB(Writes, Server):
         """Return the database, and the sequence of ids."""
         ids: Any = text(f"CREATE SEQUENCE IF NOT EXISTS {ids_of(f'{prefix}message', schema)} CACHE 1000 ENGINE=InnoDB")
         return [*([CreateSchema(schema, if_not_exists=True)] if schema else []), ids]
+
+    def beside_tables(self, prefix: str, schema: str | None, adds: bool) -> Sequence[tuple[str, str]]:
+        """Return the rights on what hands out ids, which has the name of a table."""
+        return [(self.takes_ids, ids_of(f"{prefix}message", schema))] if adds else []
 
     # Transactions and errors.
 

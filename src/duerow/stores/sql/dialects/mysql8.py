@@ -97,6 +97,7 @@ class MySQL(MariaDB):
     answers_held = False
     numbers_given = True
     says_if_exists = False
+    takes_ids = "SELECT, INSERT, DELETE"
     changes = ChangeInOrder
     removes = RemoveSafely
 

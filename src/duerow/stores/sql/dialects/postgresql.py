@@ -128,6 +128,11 @@ def _quoted(table: Table) -> str:
     return f'"{table.schema}"."{table.name}"' if table.schema else f'"{table.name}"'
 
 
+def _ids(prefix: str, schema: str | None) -> IdSequence:
+    """Return the sequence that numbers messages."""
+    return IdSequence(f"{prefix}message_id_seq", schema=schema)
+
+
 def _array_of(name: str, kind: TypeEngine[Any]) -> ColumnElement[Any]:
     """Return a bound array literal as an array."""
     return cast(cast(bindparam(name, type_=Text()), Text), ARRAY(kind))
@@ -401,9 +406,16 @@ class PostgreSQL(WritesReturnRows):
 
     def next_ids(self, message: Table, prefix: str, schema: str | None) -> Executable:
         """Return values of the table's own sequence."""
-        ids = IdSequence(f"{prefix}message_id_seq", schema=schema)
+        ids = _ids(prefix, schema)
         counted = func.generate_series(1, cast(bindparam("count", type_=Integer()), Integer)).table_valued("n")
         return select(ids.next_value()).select_from(counted)
+
+    def beside_tables(self, prefix: str, schema: str | None, adds: bool) -> Sequence[tuple[str, str]]:
+        """Return USAGE of the schema, and of the sequence of ids: a batch with keys asks it for them beforehand."""
+        preparer = self.plain().identifier_preparer
+        named = [("USAGE", f"SCHEMA {preparer.quote(schema)}")] if schema else []
+        ids = preparer.format_sequence(_ids(prefix, schema))
+        return [*named, *([("USAGE", f"SEQUENCE {ids}")] if adds else [])]
 
     def table_exists(self, table: Table) -> Executable:
         """Return a row if the name leads to a table on the search path.

@@ -43,7 +43,7 @@ from sqlalchemy.sql.base import Executable
 from sqlalchemy.types import TypeEngine
 
 from duerow.clock import FIRST, LAST, micros, moment, span
-from duerow.errors import ConfigurationError, Conflict, DuerowError, StoreRefused, StoreUnavailable
+from duerow.errors import ConfigurationError, Conflict, DuerowError, NotSupported, StoreRefused, StoreUnavailable
 from duerow.phrases import Argument
 from duerow.store import UNFIT, Capabilities, IndexKind, Record, Shapes, examined
 from duerow.stores.sql.caller import Caller
@@ -368,6 +368,13 @@ class SQLite(WritesReturnRows):
                 "SQLite has no schemas; leave ", Argument("schema"), f" {schema!r:.80} out, or use ", Argument("prefix")
             )
         return []
+
+    def beside_tables(self, prefix: str, schema: str | None, adds: bool) -> Sequence[tuple[str, str]]:
+        """Refuse: a file is protected as a whole."""
+        raise NotSupported(
+            "SQLite has no roles: whoever may write the file and its folder may do everything; the permissions of the "
+            "file say who that is"
+        )
 
     def mark(self, connection: Connection, mark: str, own: bool) -> None:
         """Set a savepoint, which is gone with its transaction."""

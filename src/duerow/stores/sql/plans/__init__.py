@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
 
 from duerow.plan import Plan
@@ -14,6 +15,7 @@ from duerow.stores.sql.plans.lending import Lendings
 from duerow.stores.sql.plans.receiving import Receiving
 from duerow.stores.sql.plans.scheduling import Scheduling
 from duerow.stores.sql.plans.staging import Staging
+from duerow.stores.sql.rights import grants
 from duerow.stores.sql.statements import Statement, Step
 from duerow.stores.sql.tables import Tables
 
@@ -58,3 +60,7 @@ class SqlStore(Receiving, Lendings, Staging, Changing, Counting, Scheduling, Ind
     def migration_sql(self) -> str:
         """Return the statements of all migrations; see Store.migration_sql."""
         return self.migrations.sql()
+
+    def roles_sql(self, names: Mapping[str, str]) -> str:
+        """Return what grants roles their rights; see Store.roles_sql."""
+        return grants(self.tables, self.dialect, names)
