@@ -269,6 +269,40 @@ def test_a_reader_can_look_at_everything_and_close(open_as: Open, owner: Databas
     database.close()
 
 
+LOOKING: Final = (
+    ("stats",),
+    ("queues",),
+    ("workers",),
+    ("list", "mail"),
+    ("find", "mail", "priority = 0"),
+    ("show", "mail", "--key", "k"),
+    ("why", "mail", "--key", "k"),
+    ("history", "mail"),
+    ("schedule", "list"),
+    ("pipeline", "list"),
+)
+"""The commands that change nothing."""
+
+
+def test_a_reader_and_an_operator_can_run_every_command_that_looks(
+    role_urls: Mapping[str, str], owner: Database, place: Place
+) -> None:
+    owner.queue("mail").push(1, key="k")
+    for role in ("reader", "operator"):
+        for command in LOOKING:
+            where = ["--db", role_urls[role], "--schema", place.settings["schema"]]
+            result = CliRunner().invoke(app, [*command, *where])
+            assert result.exit_code == 0, (role, command, result.output)
+
+
+def test_a_producer_can_push_from_the_command_line(role_urls: Mapping[str, str], owner: Database, place: Place) -> None:
+    where = ["--db", role_urls["producer"], "--schema", place.settings["schema"]]
+    for more in (["--create"], []):
+        result = CliRunner().invoke(app, ["push", "mail", "1", *more, *where])
+        assert result.exit_code == 0, result.output
+    assert owner.queue("mail").count() == 2
+
+
 def test_a_worker_of_a_producer_ends_with_the_error_that_it_has_no_right_to_be_one(
     open_as: Open, owner: Database
 ) -> None:
