@@ -14,6 +14,7 @@
     ├── BatchRefused            turns of a batch were refused, so nothing of it was published
     ├── StagedLost              what a batch staged is not there any more, so nothing of it was published
     ├── TimedOut                a handler ran longer than its timeout
+    ├── QueryTimeout            a search or count took longer than `read_timeout` allows
     ├── HandlerDied             the process that ran a handler ended before the handler did
     ├── InvalidOutcome          a handler or station returned something that ends no turn
     ├── TransactionEnded        a handler ended the transaction that its worker ends
@@ -31,7 +32,7 @@ Stores map the database's error codes to these, never its message texts; the dri
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from reprlib import Repr
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -274,6 +275,30 @@ class MessageLeased(DuerowError):
 
 class TimedOut(DuerowError):
     """A handler ran longer than the worker's timeout, or a blocking call waited longer than its own."""
+
+
+class QueryTimeout(DuerowError):
+    """A search, a count or another read for people took longer than `read_timeout` allows; nothing was changed by it.
+
+    A change of many messages goes on in batches, each with a read of its own: those before are done.
+
+    Attributes:
+        limit: how long it was allowed to take.
+    """
+
+    def __init__(self, limit: timedelta) -> None:
+        self.limit = limit
+        super().__init__(
+            f"a read was ended since it took longer than {limit.total_seconds():g} s, or than a shorter limit of the "
+            "server's own. Narrow the condition, search by a payload field that is declared with ",
+            Hint("indexed={…}", "an index"),
+            ", wait until nobody else has the messages locked, or allow more time with ",
+            Hint("connect(…, read_timeout=…)", "DUEROW_READ_TIMEOUT, in seconds"),
+        )
+
+    def __reduce__(self) -> tuple[type[QueryTimeout], tuple[timedelta]]:
+        """Travel between processes with its values, not its text."""
+        return QueryTimeout, (self.limit,)
 
 
 class HandlerDied(DuerowError):

@@ -184,3 +184,19 @@ def test_sql_says_what_cannot_have_roles_and_what_a_name_is_missing(command: Com
         refused = command("sql", *arguments)
         assert (refused.exit_code, refused.stdout) == (1, "")
         assert says in refused.stderr
+
+
+def test_a_search_ends_after_the_seconds_that_the_environment_says(
+    command: Command, database: Database, monkeypatch: pytest.MonkeyPatch
+):
+    database.queue("orders").push_many([Draft({f"field{n}": n for n in range(100)}) for _ in range(2_000)])
+    slow = " or ".join(f"payload.field{n} = 'none'" for n in range(100))
+    monkeypatch.setenv("DUEROW_READ_TIMEOUT", "0.001")
+    failed = command("find", "orders", slow)
+    assert failed.exit_code == 1
+    assert "DUEROW_READ_TIMEOUT, in seconds" in " ".join(failed.stderr.split())
+    for allowed in ("none", "300"):
+        monkeypatch.setenv("DUEROW_READ_TIMEOUT", allowed)
+        assert parsed(command("find", "orders", slow, "--json")) == []
+    monkeypatch.setenv("DUEROW_READ_TIMEOUT", "soon")
+    assert "no number of seconds" in " ".join(command("find", "orders", slow).stderr.split())

@@ -32,7 +32,16 @@ from duerow.payloads import Payloads, Sealing, check_sealing
 from duerow.plan import Plan
 from duerow.retry import RetryFunction, RetryPolicy
 from duerow.schedule import Daily, Maintained, Missed, Schedule
-from duerow.store import AsyncConnections, Planned, ScheduleChange, SchedulesFound, Settings, Store, find_backend
+from duerow.store import (
+    READ_TIMEOUT,
+    AsyncConnections,
+    Planned,
+    ScheduleChange,
+    SchedulesFound,
+    Settings,
+    Store,
+    find_backend,
+)
 from duerow.typed import Upgrades
 
 T = TypeVar("T")
@@ -51,6 +60,7 @@ async def connect(
     prefix: str = "duerow_",
     schema: str | None = None,
     encryption: Sealing | None = None,
+    read_timeout: timedelta | None = READ_TIMEOUT,
     **options: Any,
 ) -> Database:
     """Open the queues of a database, and check that its tables are those of this version.
@@ -63,6 +73,8 @@ async def connect(
         prefix: what the names of all tables begin with.
         schema: the database schema that holds them; None: the connection's default.
         encryption: the keys of payloads, as a `duerow.encryption.Encryption`; default: they are written in clear text.
+        read_timeout: how long a search, a count or another read for people may take before it ends as QueryTimeout, by
+            default 30 s; None: as long as it takes. Not in a transaction of yours, nor for what workers do.
         options: further settings of the store, as in its reference page.
 
     Raises:
@@ -70,7 +82,7 @@ async def connect(
         SchemaOutdated, SchemaNewer: the tables are not those of this version.
         StoreUnavailable: the server cannot be reached.
     """
-    settings = Settings(clock, prefix, schema, options, creates=bool(migrate))
+    settings = Settings(clock, prefix, schema, options, creates=bool(migrate), read_timeout=read_timeout)
     # Drivers and SQLAlchemy are imported only now, which takes a third of a second.
     store, connections = await aside.off(lambda: find_backend(target).aopen(target, settings))
     database = Database(store, connections, clock, encryption)

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
+from duerow import store
 from duerow.cli.failures import Missing
 from duerow.errors import ConfigurationError
 from duerow.message import Message
@@ -40,6 +41,10 @@ KEYS = "DUEROW_KEYS"
 """The environment variable that holds the keys of encrypted payloads; other users cannot see it, unlike an option."""
 
 
+READ_TIMEOUT = "DUEROW_READ_TIMEOUT"
+"""The environment variable that says how many seconds a read may take; `none`: as long as it takes."""
+
+
 def unchecked(url: str, prefix: str, schema: str | None) -> Database:
     """Open a database whose tables may be missing or of another version."""
     return Database(*find_backend(url).open(url, Settings(prefix=prefix, schema=schema)))
@@ -49,9 +54,28 @@ def connected(url: str, prefix: str, schema: str | None) -> Database:
     """Open a database; with the keys of its payloads if the environment has them.
 
     Raises:
-        ConfigurationError: a key is none, or the library for encryption is not installed.
+        ConfigurationError: a key or the limit of reads is none, or the library for encryption is not installed.
     """
-    return connect(url, prefix=prefix, schema=schema, encryption=encryption())
+    return connect(url, prefix=prefix, schema=schema, encryption=encryption(), read_timeout=read_timeout())
+
+
+def read_timeout() -> timedelta | None:
+    """Return how long a read may take, as the environment says; None: as long as it takes.
+
+    Raises:
+        ConfigurationError: that is no number of seconds.
+    """
+    said = os.environ.get(READ_TIMEOUT)
+    if not said:
+        return store.READ_TIMEOUT
+    if said == "none":
+        return None
+    try:
+        return span(READ_TIMEOUT, float(said))
+    except ValueError as error:
+        raise ConfigurationError(
+            f"{READ_TIMEOUT}={said!r:.80} is no number of seconds, such as 300, or none"
+        ) from error
 
 
 def encryption() -> Sealing | None:

@@ -7,7 +7,7 @@ proven by one conformance suite.
 
 from __future__ import annotations
 
-from duerow.store.backends import Backend, Settings, find_backend
+from duerow.store.backends import READ_TIMEOUT, Backend, Settings, find_backend
 from duerow.store.batches import Arrival, Lent, Outline, Published, Reception
 from duerow.store.connections import (
     ArrowConnections,
@@ -74,6 +74,7 @@ __all__ = [
     "ABSENT",
     "ALL_IDS",
     "ORDER_OF_EFFECT",
+    "READ_TIMEOUT",
     "UNFIT",
     "Arrival",
     "ArrowConnections",

@@ -6,16 +6,25 @@ import re
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import timedelta
 from functools import cache
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from duerow.clock import Clock
-from duerow.errors import ConfigurationError
+from duerow.errors import ConfigurationError, shown
 from duerow.store.connections import AsyncConnections, Connections
 from duerow.store.contract import Store
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
+
+
+READ_TIMEOUT: Final = timedelta(seconds=30)
+"""How long a search, a count or another read for people may take unless the call says otherwise."""
+
+_SHORTEST: Final = timedelta(milliseconds=1)
+_LONGEST: Final = timedelta(days=24)
+"""Between which a read's limit is: databases count it in milliseconds, of which some hold no more than 31 bits."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +37,7 @@ class Settings:
         schema: the database schema that holds the tables; None: the connection's default.
         options: whatever else the URL or the call says, for the store's own use.
         creates: whether what does not exist yet, such as a file, may come into being.
+        read_timeout: how long a read for people may take on connections of duerow's own; None: as long as it takes.
     """
 
     clock: Clock | None = None
@@ -35,6 +45,7 @@ class Settings:
     schema: str | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     creates: bool = True
+    read_timeout: timedelta | None = READ_TIMEOUT
 
     def __post_init__(self) -> None:
         if self.clock is not None and not callable(getattr(self.clock, "now", None)):
@@ -43,6 +54,11 @@ class Settings:
             raise ConfigurationError(f"prefix= is text that begins the names of all tables, not {self.prefix!r:.80}")
         if self.schema is not None and not isinstance(self.schema, str):
             raise ConfigurationError(f"schema= is the name of a database schema, not {self.schema!r:.80}")
+        limit: object = self.read_timeout
+        if limit is not None and not (isinstance(limit, timedelta) and _SHORTEST <= limit <= _LONGEST):
+            raise ConfigurationError(
+                f"read_timeout= is a timedelta of 1 ms to {_LONGEST.days} days, or None: no limit; not {shown(limit)}"
+            )
 
 
 class Backend(Protocol):

@@ -32,13 +32,13 @@ class MemoryBackend:
         """Open for blocking calls; see `Backend.open`."""
         memory, transactions = self._find(target, settings)
         clock = settings.clock or HostClock()
-        return MemoryStore(transactions), MemoryConnections(memory, clock, transactions)
+        return MemoryStore(transactions), MemoryConnections(memory, clock, transactions, settings.read_timeout)
 
     def aopen(self, target: Any, settings: Settings) -> tuple[MemoryStore, AsyncMemoryConnections]:
         """Open for awaited calls; see `Backend.aopen`."""
         memory, transactions = self._find(target, settings)
         clock = settings.clock or HostClock()
-        return MemoryStore(transactions), AsyncMemoryConnections(memory, clock, transactions)
+        return MemoryStore(transactions), AsyncMemoryConnections(memory, clock, transactions, settings.read_timeout)
 
     def forget(self, name: str) -> None:
         """Let go of what was opened by this name, so that who opens it next finds nothing; open handles keep it."""

@@ -6,7 +6,7 @@ import asyncio
 import threading
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
-from datetime import UTC
+from datetime import UTC, timedelta
 from time import monotonic
 from typing import Any, Final, NoReturn
 
@@ -35,8 +35,9 @@ class Memory:
 class Session:
     """One lent connection: each step by itself, or all of them together once BEGIN has been said."""
 
-    def __init__(self, memory: Memory, clock: Clock, transactions: bool) -> None:
+    def __init__(self, memory: Memory, clock: Clock, transactions: bool, read_timeout: timedelta | None = None) -> None:
         self._memory, self._clock, self._transactions = memory, clock, transactions
+        self._read_timeout = read_timeout
         self._begun = False
 
     def execute(self, step: Step | Transaction) -> Any:
@@ -85,6 +86,7 @@ class Session:
 
     def _change(self, step: Step) -> Any:
         state = self._memory.state
+        state.read_timeout = self._read_timeout
         mark = state.mark()
         try:
             return step(state, self._clock.now().astimezone(UTC))
@@ -103,8 +105,9 @@ class Session:
 class MemoryConnections:
     """The blocking way."""
 
-    def __init__(self, memory: Memory, clock: Clock, transactions: bool) -> None:
+    def __init__(self, memory: Memory, clock: Clock, transactions: bool, read_timeout: timedelta | None = None) -> None:
         self._memory, self._clock, self._transactions = memory, clock, transactions
+        self._read_timeout = read_timeout
 
     @property
     def place(self) -> Memory:
@@ -114,7 +117,7 @@ class MemoryConnections:
     @contextmanager
     def open(self) -> Iterator[Execute]:
         """Lend a session; see `Connections.open`."""
-        session = Session(self._memory, self._clock, self._transactions)
+        session = Session(self._memory, self._clock, self._transactions, self._read_timeout)
         try:
             yield session.execute
         except BaseException:
@@ -141,8 +144,9 @@ class MemoryConnections:
 class AsyncMemoryConnections:
     """The awaited way; a step is carried out on the loop, which takes some microseconds for each message."""
 
-    def __init__(self, memory: Memory, clock: Clock, transactions: bool) -> None:
+    def __init__(self, memory: Memory, clock: Clock, transactions: bool, read_timeout: timedelta | None = None) -> None:
         self._memory, self._clock, self._transactions = memory, clock, transactions
+        self._read_timeout = read_timeout
 
     @property
     def place(self) -> Memory:
@@ -152,7 +156,7 @@ class AsyncMemoryConnections:
     @asynccontextmanager
     async def open(self) -> AsyncIterator[AsyncExecute]:
         """Lend a session; see `Connections.open`."""
-        session = Session(self._memory, self._clock, self._transactions)
+        session = Session(self._memory, self._clock, self._transactions, self._read_timeout)
         try:
             yield session.aexecute
         except BaseException:

@@ -29,7 +29,8 @@ from duerow.stores.records import story, turn_of
 
 def find(state: State, now: datetime, query: PastQuery) -> list[Past]:
     """Go through all turns, and keep those of which all that is asked holds."""
-    found = [past for past, _ in state.past.values() if _fits(past, query)]
+    turns = state.past.values() if query.id is not None else state.in_time(state.past.values())
+    found = [past for past, _ in turns if _fits(past, query)]
     found.sort(key=lambda past: past.place, reverse=not query.oldest_first)
     return found[: query.limit]
 

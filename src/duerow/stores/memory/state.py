@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator
-from datetime import UTC, datetime
+from collections.abc import Callable, Collection, Iterable, Iterator
+from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import Any, Final, NamedTuple
+from math import inf
+from time import monotonic
+from typing import Any, Final, NamedTuple, TypeVar
 
+from duerow.errors import QueryTimeout
 from duerow.message import LIVE
 from duerow.store import Charted, Consumer, Counted, Entry, Past, Planned, Record, Totals
+
+T = TypeVar("T")
 
 _AFTER_EVERY_ID: Final = 1 << 63
 _BEFORE_ALL_TIMES: Final = datetime.min.replace(tzinfo=UTC)
@@ -45,6 +50,7 @@ class State:
         noted: the names of what happens once, and when it happened.
         counted: what processes counted, by queue, minute and process.
         lifetimes: what was counted of each queue before that.
+        read_timeout: how long whoever's turn it is may read for people; None: as long as it takes.
     """
 
     def __init__(self) -> None:
@@ -71,6 +77,16 @@ class State:
         self.noted: dict[str, datetime] = {}
         self.counted: dict[tuple[str, datetime, str], Counted] = {}
         self.lifetimes: dict[str, Totals] = {}
+        self.read_timeout: timedelta | None = None
+
+    def in_time(self, rows: Iterable[T]) -> Iterator[T]:
+        """Go through rows for people, for as long as that may take."""
+        limit = self.read_timeout
+        end = inf if limit is None else monotonic() + limit.total_seconds()
+        for row in rows:
+            if limit is not None and monotonic() > end:
+                raise QueryTimeout(limit)
+            yield row
 
     def next_id(self) -> int:
         """Return an id that no message ever had; undoing does not bring it back."""

@@ -179,7 +179,9 @@ def peek(state: State, now: datetime, queue: str, limit: int) -> list[Record]:
 
 def find(state: State, now: datetime, query: Query) -> list[Record]:
     """Go through the messages, keep those of which all that is asked holds, and put them in order."""
-    records = state.records.values() if query.ids is None else _by_id(state, query.ids)
+    records: Iterable[Record] = state.records.values() if query.ids is None else _by_id(state, query.ids)
+    if query.ids is None and query.keys is None:
+        records = state.in_time(records)
     found = [record for record in records if _fits(record, query)]
     found.sort(key=_in_line)
     if query.by_id:
@@ -301,7 +303,9 @@ def tally(
 ) -> Tally:
     """Go through the messages of the queue, and count those of which the condition holds by what is at the path."""
     found = (
-        record for record in state.records.values() if record.queue == queue and (where is None or holds(where, record))
+        record
+        for record in state.in_time(state.records.values())
+        if record.queue == queue and (where is None or holds(where, record))
     )
     counted = found if limit is None else islice(found, limit + 1)
     return [(None if by is None else at(record, by), 1) for record in counted]
@@ -309,7 +313,7 @@ def tally(
 
 def count(state: State, now: datetime, queue: str) -> dict[str, int]:
     """Go through the messages of the queue and count them by status."""
-    return dict(Counter(record.status for record in state.records.values() if record.queue == queue))
+    return dict(Counter(one.status for one in state.in_time(state.records.values()) if one.queue == queue))
 
 
 def queues(state: State, now: datetime, past: bool) -> list[str]:

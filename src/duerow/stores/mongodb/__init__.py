@@ -22,13 +22,13 @@ class MongoBackend:
         """Open by a URL, a MongoClient or a database of one, for blocking calls."""
         to = target_of(target, settings, BLOCKING)
         store = _store(to, settings)
-        return store, BlockingConnections(to, store)
+        return store, BlockingConnections(to, store, settings.read_timeout)
 
     def aopen(self, target: Any, settings: Settings) -> tuple[MongoStore, AwaitedConnections]:
         """Open by a URL, an AsyncMongoClient or a database of one, for awaited calls."""
         to = target_of(target, settings, AWAITED)
         store = _store(to, settings)
-        return store, AwaitedConnections(to, store)
+        return store, AwaitedConnections(to, store, settings.read_timeout)
 
     def takes(self, target: Any) -> bool:
         """Tell whether it is a client or a database of PyMongo's; see Backend."""

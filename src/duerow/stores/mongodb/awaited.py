@@ -8,6 +8,7 @@ import os
 import weakref
 from collections.abc import AsyncIterator, Coroutine, Hashable, Sequence
 from contextlib import asynccontextmanager
+from datetime import timedelta
 from typing import Any
 
 import pymongo
@@ -18,7 +19,7 @@ from pymongo.errors import PyMongoError
 from duerow.errors import ConfigurationError, DuerowError, NotSupported, StoreUnavailable
 from duerow.plan import BEGIN, AsyncExecute, arun
 from duerow.store import TransactionState
-from duerow.stores.mongodb.errors import UNKNOWN_COMMIT, check_reply, explained
+from duerow.stores.mongodb.errors import UNKNOWN_COMMIT, check_reply, explained, overran
 from duerow.stores.mongodb.listening import AsyncPollingListener, AsyncStreamListener
 from duerow.stores.mongodb.sending import (
     AWARE,
@@ -41,8 +42,8 @@ from duerow.stores.mongodb.target import GOODBYE, Target
 class AwaitedConnections:
     """Clients of one target; as `blocking.BlockingConnections`."""
 
-    def __init__(self, target: Target, store: MongoStore) -> None:
-        self.target, self.store = target, store
+    def __init__(self, target: Target, store: MongoStore, read_timeout: timedelta | None = None) -> None:
+        self.target, self.store, self.read_timeout = target, store, read_timeout
         self._clients: weakref.WeakKeyDictionary[Any, tuple[int, AsyncMongoClient[Any]]] = weakref.WeakKeyDictionary()
         self._home: weakref.ref[asyncio.AbstractEventLoop] | None = None
         self._same: weakref.WeakSet[AsyncMongoClient[Any]] = weakref.WeakSet()
@@ -75,7 +76,7 @@ class AwaitedConnections:
     @asynccontextmanager
     async def open(self) -> AsyncIterator[AsyncExecute]:
         """Lend a connection; see Connections.open."""
-        lent = Lent(self.client(), self.target.database, self.store)
+        lent = Lent(self.client(), self.target.database, self.store, limit=self.read_timeout)
         try:
             yield lent.execute
         except BaseException:
@@ -140,12 +141,18 @@ class Lent:
     """One lent connection: each command by itself, or in a transaction once BEGIN has been said."""
 
     def __init__(
-        self, client: AsyncMongoClient[Any], database: str, store: MongoStore, session: AsyncClientSession | None = None
+        self,
+        client: AsyncMongoClient[Any],
+        database: str,
+        store: MongoStore,
+        session: AsyncClientSession | None = None,
+        limit: timedelta | None = None,
     ) -> None:
         self.client, self.store, self.session = client, store, session
         self._database = client.get_database(database)
         self._name = database
         self._own = session is None
+        self._limit = limit
 
     async def execute(self, step: Any) -> Any:
         """Carry a step out."""
@@ -186,7 +193,7 @@ class Lent:
     async def _together(self, step: Together) -> Any:
         if self.session is not None:
             return await arun(step.plan(), self.execute)
-        inner = Lent(self.client, self._name, self.store)
+        inner = Lent(self.client, self._name, self.store, limit=self._limit)
         try:
             await inner.begin()
             result = await arun(step.plan(), inner.execute)
@@ -199,14 +206,15 @@ class Lent:
     async def _send(self, step: Command) -> Any:
         session = None if step.outside else self.session
         try:
-            document = prepared(step, session is not None)
+            document = prepared(step, session is not None, self._limit)
             if step.rows:
                 cursor = await self._database.cursor_command(document, codec_options=AWARE, session=session)
                 return await cursor.to_list()
             reply = await self._database.command(document, codec_options=AWARE, session=session)
             check_reply(reply, step.taken)
         except Exception as error:
-            known = explained(error, step.writes, session is not None)
+            known = overran(error, self._limit) if step.bounded else None
+            known = known or explained(error, step.writes, session is not None)
             if known is None or known is error:
                 raise
             raise known from error

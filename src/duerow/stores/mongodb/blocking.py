@@ -8,6 +8,7 @@ import threading
 import weakref
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import timedelta
 from typing import Any
 
 import pymongo
@@ -18,7 +19,7 @@ from pymongo.errors import PyMongoError
 from duerow.errors import ConfigurationError, DuerowError, NotSupported, StoreUnavailable
 from duerow.plan import BEGIN, Execute, run
 from duerow.store import TransactionState
-from duerow.stores.mongodb.errors import UNKNOWN_COMMIT, check_reply, explained
+from duerow.stores.mongodb.errors import UNKNOWN_COMMIT, check_reply, explained, overran
 from duerow.stores.mongodb.listening import PollingListener, StreamListener
 from duerow.stores.mongodb.sending import (
     AWARE,
@@ -41,8 +42,8 @@ from duerow.stores.mongodb.target import GOODBYE, Target
 class BlockingConnections:
     """A client of one target: made when it is first used, and anew in a process that was forked; or the user's own."""
 
-    def __init__(self, target: Target, store: MongoStore) -> None:
-        self.target, self.store = target, store
+    def __init__(self, target: Target, store: MongoStore, read_timeout: timedelta | None = None) -> None:
+        self.target, self.store, self.read_timeout = target, store, read_timeout
         self._process, self._making = os.getpid(), threading.Lock()
         self._client: MongoClient[Any] | None = None
         self._inherited: list[MongoClient[Any]] = []
@@ -77,7 +78,7 @@ class BlockingConnections:
     @contextmanager
     def open(self) -> Iterator[Execute]:
         """Lend a connection; see Connections.open."""
-        lent = Lent(self.client(), self.target.database, self.store)
+        lent = Lent(self.client(), self.target.database, self.store, limit=self.read_timeout)
         try:
             yield lent.execute
         except BaseException:
@@ -137,12 +138,18 @@ class Lent:
     """One lent connection: each command by itself, or in a transaction once BEGIN has been said."""
 
     def __init__(
-        self, client: MongoClient[Any], database: str, store: MongoStore, session: ClientSession | None = None
+        self,
+        client: MongoClient[Any],
+        database: str,
+        store: MongoStore,
+        session: ClientSession | None = None,
+        limit: timedelta | None = None,
     ) -> None:
         self.client, self.store, self.session = client, store, session
         self._database = client.get_database(database)
         self._name = database
         self._own = session is None
+        self._limit = limit
 
     def execute(self, step: Any) -> Any:
         """Carry a step out."""
@@ -183,7 +190,7 @@ class Lent:
     def _together(self, step: Together) -> Any:
         if self.session is not None:
             return run(step.plan(), self.execute)
-        inner = Lent(self.client, self._name, self.store)
+        inner = Lent(self.client, self._name, self.store, limit=self._limit)
         try:
             inner.begin()
             result = run(step.plan(), inner.execute)
@@ -196,14 +203,15 @@ class Lent:
     def _send(self, step: Command) -> Any:
         session = None if step.outside else self.session
         try:
-            document = prepared(step, session is not None)
+            document = prepared(step, session is not None, self._limit)
             if step.rows:
                 cursor = self._database.cursor_command(document, codec_options=AWARE, session=session)
                 return cursor.to_list()
             reply = self._database.command(document, codec_options=AWARE, session=session)
             check_reply(reply, step.taken)
         except Exception as error:
-            known = explained(error, step.writes, session is not None)
+            known = overran(error, self._limit) if step.bounded else None
+            known = known or explained(error, step.writes, session is not None)
             if known is None or known is error:
                 raise
             raise known from error

@@ -57,6 +57,11 @@ def counted(collection: str, chosen: Document, limit: int | None = None) -> Comm
     return aggregate(collection, *stages, {"$count": "n"})
 
 
+def bounded(read: Command, only_if: bool = True) -> Command:
+    """Return a read as one for people, which may take no longer than the connection allows."""
+    return replace(read, bounded=only_if)
+
+
 def insert(collection: str, documents: Sequence[Document], taken: bool = False) -> Command:
     """Add documents."""
     return Command({"insert": collection, "documents": list(documents)}, taken=taken)

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from datetime import timedelta
 from typing import Any, Final
 
 from pymongo import errors as pymongo
 
-from duerow.errors import ConfigurationError, Conflict, DuerowError, NotSupported, StoreRefused, StoreUnavailable
+from duerow.errors import (
+    ConfigurationError,
+    Conflict,
+    DuerowError,
+    NotSupported,
+    QueryTimeout,
+    StoreRefused,
+    StoreUnavailable,
+)
 
 TRANSIENT: Final = "TransientTransactionError"
 UNKNOWN_COMMIT: Final = "UnknownTransactionCommitResult"
@@ -73,6 +82,13 @@ def explained(error: BaseException, wrote: bool, inside: bool = False) -> Duerow
     if isinstance(error, pymongo.InvalidOperation):
         return StoreUnavailable(f"MongoDB's client was closed, or its session ended: {error}")
     return StoreRefused(f"MongoDB's driver refused a command of duerow's: {error}")
+
+
+def overran(error: BaseException, limit: timedelta | None) -> DuerowError | None:
+    """Return the error of a read for people that took longer than its limit; None: it is another one."""
+    if limit is None or not isinstance(error, pymongo.OperationFailure) or error.code != _TIME_OVER:
+        return None
+    return QueryTimeout(limit)
 
 
 def check_reply(reply: Mapping[str, Any], taken: bool) -> None:

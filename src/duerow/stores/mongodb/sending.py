@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
+from datetime import timedelta
 from typing import Any, Final
 
 from bson.codec_options import CodecOptions
@@ -26,11 +27,13 @@ TRANSACTION: Final[dict[str, Any]] = {
 WANTED_WITHIN: Final = "give an open transaction of a PyMongo ClientSession"
 
 
-def prepared(step: Command, inside: bool) -> dict[str, Any]:
-    """Return a step as it is sent."""
+def prepared(step: Command, inside: bool, limit: timedelta | None) -> dict[str, Any]:
+    """Return a step as it is sent; a read for people with its limit, if there is one."""
     document = dict(step.document)
     if step.writes and not inside:
         document["writeConcern"] = {"w": "majority"}
+    if step.bounded and limit is not None:
+        document["maxTimeMS"] = limit // timedelta(milliseconds=1)
     return document
 
 

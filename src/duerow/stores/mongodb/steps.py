@@ -24,12 +24,14 @@ class Command:
         outside: never part of a transaction, whoever's it is.
         taken: a unique index may refuse single writes; the answer then says so in `writeErrors`. Without it that is a
             Conflict, since inside a transaction it has ended the transaction.
+        bounded: whether it is a read for people, which may take no longer than `read_timeout` allows.
     """
 
     document: Document
     rows: bool = False
     outside: bool = False
     taken: bool = False
+    bounded: bool = False
 
     @property
     def name(self) -> str:

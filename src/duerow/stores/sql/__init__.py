@@ -47,7 +47,7 @@ class Family:
         store = self._store(settings, self.dialect_for(target))
         if own and not settings.creates:
             self.driving.require(engine.url)
-        return store, self.blocking(engine, store, own)
+        return store, self.blocking(engine, store, own, settings.read_timeout)
 
     def aopen(self, target: Any, settings: Settings) -> tuple[Store, AsyncConnections]:
         """Open by URL or by the user's AsyncEngine."""
@@ -60,7 +60,7 @@ class Family:
         store = self._store(settings, self.dialect_for(target))
         if own and not settings.creates:
             self.driving.require(engine.url)
-        return store, self._awaited()(engine, store, own)
+        return store, self._awaited()(engine, store, own, settings.read_timeout)
 
     def open_entities(
         self, engine: Engine, state: StateTable, deletes: bool, clock: Clock | None

@@ -7,6 +7,7 @@ import contextlib
 import weakref
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
+from datetime import timedelta
 from typing import Any, TypeVar
 
 from sqlalchemy import event
@@ -17,10 +18,10 @@ from sqlalchemy.pool import AsyncAdaptedQueuePool
 from duerow.errors import Conflict
 from duerow.plan import BEGIN, AsyncExecute, arun
 from duerow.store import AsyncListener, TransactionState
-from duerow.stores.sql.blocking import Whose
+from duerow.stores.sql.blocking import Whose, takes_pipelines
 from duerow.stores.sql.caller import caller_of, check_begun, check_open, no_engine, not_ours, session_of
 from duerow.stores.sql.dialects.base import Dialect
-from duerow.stores.sql.errors import explained, is_lost, unconnected, unusable
+from duerow.stores.sql.errors import explained, is_lost, milliseconds, overran, unconnected, unusable
 from duerow.stores.sql.forking import GATE, abandon, check_not_inherited, prepare_for_forks
 from duerow.stores.sql.identity import Identities
 from duerow.stores.sql.leniency import is_garbled, read_again, told_text
@@ -53,8 +54,8 @@ class AwaitedConnections:
 
     raw_drivers: frozenset[str] = frozenset(("psycopg", "psycopg_async", "aiosqlite"))
 
-    def __init__(self, engine: AsyncEngine, store: SqlStore, own: bool) -> None:
-        self.engine, self.store, self.own = engine, store, own
+    def __init__(self, engine: AsyncEngine, store: SqlStore, own: bool, read_timeout: timedelta | None = None) -> None:
+        self.engine, self.store, self.own, self.read_timeout = engine, store, own, read_timeout
         self.dialect = store.dialect
         self.place = place_of(engine.sync_engine, store)
         self._engines = EngineOfLoop(engine)
@@ -86,6 +87,7 @@ class AwaitedConnections:
             try:
                 await connection.start()
                 execute = await self._execute(connection)
+                execute.limit = self.read_timeout
             except Exception as error:
                 with contextlib.suppress(Exception):  # it was not opened
                     await connection.close()
@@ -303,7 +305,10 @@ class Raw:
 
     Attributes:
         unproven: whether it may still turn out, in its own thread, that the connection commits each statement alone.
+        limit: how long a read for people may take; None: as long as it takes.
     """
+
+    limit: timedelta | None = None
 
     def __init__(self, raw: Any, dialect: Dialect, texts: Texts) -> None:
         self.raw, self.dialect, self.texts = raw, dialect, texts
@@ -316,12 +321,15 @@ class Raw:
             if step is BEGIN:
                 return await self._begin()
             text, values = self.texts.of(step)
+            if self.limit is not None and step.statement.bounded:
+                return await self._read(text, values, milliseconds(self.limit))
             return await (self._sqlite(text, values) if self.on_sqlite else self._send(text, values))
         except Exception as error:
             if not self.texts.lenient and is_garbled(error):
                 self.texts.lenient = True
                 raise Conflict("SQLite holds text that is not UTF-8; it is read once more, whatever it is") from error
-            known = explained(self.dialect, error, unsure=not self.begun, in_line=True)
+            known = overran(self.dialect, self.limit, step, error)
+            known = known or explained(self.dialect, error, unsure=not self.begun, in_line=True)
             if known is None or known is error:
                 raise
             raise known from error
@@ -337,18 +345,57 @@ class Raw:
         elif self.raw.autocommit:
             await self._send(begin_postgresql(self.raw), None)
 
-    async def _send(self, text: str, values: Any) -> Any:
+    async def _read(self, text: str, values: Any, most: int) -> Any:
+        """Carry out a read for people, with its limit in milliseconds."""
+        if self.on_sqlite:
+            return await self._sqlite(text, values, most)
+        before, text, after = self.dialect.limited(text, most)
+        if not before:
+            return await self._send(text, values)
+        if takes_pipelines():
+            return await self._send_in_one_go(before, text, values, after)
+        await self._begin()
+        await self._send(before, None)
+        rows = await self._send(text, values)
+        await self._send(after, None)
+        return rows
+
+    def _cursor(self) -> Any:
         import psycopg
 
         cursor: Any = psycopg.AsyncCursor(self.raw, row_factory=psycopg.rows.tuple_row)
         cursor.format = psycopg.pq.Format.BINARY
+        return cursor
+
+    async def _send_in_one_go(self, before: str, text: str, values: Any, after: str) -> Any:
+        """Send psycopg's server all three at once: one wait, and one transaction unless one is open already."""
+        cursor, beside, failed = self._cursor(), self._cursor(), None
+        try:
+            async with self.raw.pipeline():
+                try:
+                    await beside.execute(before)
+                    await cursor.execute(text, values)
+                    await beside.execute(after)
+                except Exception as error:  # which psycopg would raise again at the end, and so log
+                    failed = error
+        except Exception as error:
+            raise failed or error from None
+        if failed is not None:
+            raise failed
+        return await self._fetched(cursor)
+
+    async def _send(self, text: str, values: Any) -> Any:
+        cursor = self._cursor()
         await cursor.execute(text, values)
+        return await self._fetched(cursor)
+
+    async def _fetched(self, cursor: Any) -> Any:
         try:
             return await cursor.fetchall() if cursor.description else []
         except Exception as error:
             return read_again(cursor, error)
 
-    async def _sqlite(self, text: str, values: Any) -> Any:
+    async def _sqlite(self, text: str, values: Any, most: int | None = None) -> Any:
         """Execute and fetch in one visit to the connection's thread, which each costs more than the statement.
 
         Who is cancelled before the thread has come to it leaves nothing behind: COMMIT, too, is not executed then.
@@ -367,7 +414,8 @@ class Raw:
             cursor = connection.cursor()
             try:
                 cursor.row_factory = None
-                return cursor.execute(text, values).fetchall()  # type: ignore[no-any-return]
+                with contextlib.nullcontext() if most is None else self.dialect.timed(connection, most):
+                    return cursor.execute(text, values).fetchall()  # type: ignore[no-any-return]
             finally:
                 cursor.close()  # which ends its statement, also one of which not all could be read
                 connection.text_factory = factory
@@ -425,7 +473,12 @@ class ThroughSqlalchemy:
         dialect: which database it is.
         texts: the statements as its driver takes them.
         alone: whether the connection commits each statement by itself, so that BEGIN must be said.
+
+    Attributes:
+        limit: how long a read for people may take; None: as long as it takes.
     """
+
+    limit: timedelta | None = None
 
     def __init__(self, connection: AsyncConnection, dialect: Dialect, texts: Texts, alone: bool = False) -> None:
         self.connection, self.dialect, self.texts, self.alone = connection, dialect, texts, alone
@@ -437,11 +490,33 @@ class ThroughSqlalchemy:
             if step is BEGIN:
                 return await self._begin()
             text, values = self.texts.of(step)
-            result = await self.connection.exec_driver_sql(text, values)
-            return result.fetchall() if result.returns_rows else []
+            if self.limit is not None and step.statement.bounded:
+                return await self._read(text, values, milliseconds(self.limit))
+            return await self._send(text, values)
         except Exception as error:
+            known = overran(self.dialect, self.limit, step, error)
             unsure = self.alone and not self.begun
-            raise (explained(self.dialect, error, unsure) or error) from error
+            raise (known or explained(self.dialect, error, unsure) or error) from error
+
+    async def _read(self, text: str, values: Any, most: int) -> Any:
+        """Carry out a read for people, with its limit in milliseconds."""
+        before, text, after = self.dialect.limited(text, most)
+        with self.dialect.timed(await self._driver(), most):
+            if not before:
+                return await self._send(text, values)
+            await self._begin()
+            await self.connection.exec_driver_sql(before)
+            rows = await self._send(text, values)
+            await self.connection.exec_driver_sql(after)
+            return rows
+
+    async def _driver(self) -> Any:
+        """Return the driver's own connection."""
+        return (await self.connection.get_raw_connection()).driver_connection
+
+    async def _send(self, text: str, values: Any) -> Any:
+        result = await self.connection.exec_driver_sql(text, values)
+        return result.fetchall() if result.returns_rows else []
 
     async def _begin(self) -> None:
         if self.alone and not self.begun:

@@ -10,6 +10,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import timedelta
 from functools import cached_property
 from typing import Any, Final, Literal
 
@@ -32,7 +33,7 @@ from duerow.stores.sql.caller import (
 )
 from duerow.stores.sql.dialects.base import Dialect
 from duerow.stores.sql.engines import RESTED
-from duerow.stores.sql.errors import explained, is_lost, unconnected, unusable
+from duerow.stores.sql.errors import explained, is_lost, milliseconds, overran, unconnected, unusable
 from duerow.stores.sql.forking import GATE, abandon, check_not_inherited, prepare_for_forks
 from duerow.stores.sql.identity import Identities
 from duerow.stores.sql.leniency import is_garbled, read_again, told_text
@@ -62,10 +63,11 @@ class BlockingConnections:
         engine: duerow's own, or the user's.
         store: whose plans are carried out.
         own: whether `close` also closes the engine.
+        read_timeout: how long a read for people may take, but in the caller's own transaction; None: no limit.
     """
 
-    def __init__(self, engine: Engine, store: SqlStore, own: bool) -> None:
-        self.engine, self.store, self.own = engine, store, own
+    def __init__(self, engine: Engine, store: SqlStore, own: bool, read_timeout: timedelta | None = None) -> None:
+        self.engine, self.store, self.own, self.read_timeout = engine, store, own, read_timeout
         self.dialect = store.dialect
         self.place = place_of(engine, store)
         self.begin_texts()
@@ -115,8 +117,11 @@ class BlockingConnections:
         raw = lent.driver_connection
         if self.in_parts:
             self.meet(raw)
-            return Link(lent, self.steps_in_parts(raw, self._texts, "own" if self.own else "lent"))
-        return Link(lent, Raw(raw, self.dialect, self._texts, self._writing))
+            steps = self.steps_in_parts(raw, self._texts, "own" if self.own else "lent")
+        else:
+            steps = Raw(raw, self.dialect, self._texts, self._writing)
+        steps.limit = self.read_timeout
+        return Link(lent, steps)
 
     def rest(self, link: Link) -> None:
         """Take a connection back whose work is done."""
@@ -386,7 +391,12 @@ class Raw:
         dialect: which database it is.
         texts: the statements as its driver takes them.
         writing: held from the first write of a transaction to its end, where only one may write at a time.
+
+    Attributes:
+        limit: how long a read for people may take; None: as long as it takes.
     """
+
+    limit: timedelta | None = None
 
     def __init__(self, raw: Any, dialect: Dialect, texts: Texts, writing: threading.Lock | None = None) -> None:
         self.raw, self.dialect, self.texts, self.writing = raw, dialect, texts, writing
@@ -407,8 +417,8 @@ class Raw:
             text, values = self.texts.of(step)
             if self._other_text or self.texts.lenient:
                 with _read_by(self.raw, told_text if self.texts.lenient else str):
-                    return self._rows(step, text, values)
-            return self._rows(step, text, values)
+                    return self._read(step, text, values)
+            return self._read(step, text, values)
         except Exception as error:
             if not self.texts.lenient and is_garbled(error):
                 self.texts.lenient = True
@@ -416,7 +426,8 @@ class Raw:
                 self._cursor = self.cursor_of(self.raw)
                 raise Conflict("SQLite holds text that is not UTF-8; it is read once more, whatever it is") from error
             # What broke off inside a transaction has not been committed; a single step may have been.
-            known = explained(self.dialect, error, unsure=not self.begun, in_line=True)
+            known = overran(self.dialect, self.limit, step, error)
+            known = known or explained(self.dialect, error, unsure=not self.begun, in_line=True)
             if known is None or known is error:
                 raise
             raise known from error
@@ -439,10 +450,45 @@ class Raw:
             cursor.row_factory = None
         return cursor
 
+    def _read(self, step: Any, text: str, values: Any) -> list[Any]:
+        """Carry a statement out, with a limit if it is a read for people."""
+        if self.limit is None or not step.statement.bounded:
+            return self._rows(step, text, values)
+        most = milliseconds(self.limit)
+        before, text, after = self.dialect.limited(text, most)
+        with self.dialect.timed(self.raw, most):
+            if not before:
+                return self._rows(step, text, values)
+            if self._ends_all and takes_pipelines():
+                return self._rows_in_one_go(before, text, values, after)
+            self._begin()
+            self._cursor.execute(before)
+            rows = self._rows(step, text, values)
+            self._cursor.execute(after)
+            return rows
+
+    def _rows_in_one_go(self, before: str, text: str, values: Any, after: str) -> list[Any]:
+        """Send psycopg's server all three at once: one wait, and one transaction unless one is open already."""
+        beside, failed = self.cursor_of(self.raw), None
+        try:
+            with self.raw.pipeline():
+                try:
+                    beside.execute(before)
+                    self._cursor.execute(text, values)
+                    beside.execute(after)
+                except Exception as error:  # which psycopg would raise again at the end, and so log
+                    failed = error
+        except Exception as error:
+            raise failed or error from None
+        if failed is not None:
+            raise failed
+        return self._fetched()
+
     def _rows(self, step: Any, text: str, values: Any) -> list[Any]:
         self._cursor.execute(text, values)
-        if not step.statement.returns:
-            return []
+        return self._fetched() if step.statement.returns else []
+
+    def _fetched(self) -> list[Any]:
         try:
             return self._cursor.fetchall()  # type: ignore[no-any-return]
         except Exception as error:
@@ -574,6 +620,13 @@ def _read_by(raw: Any, reads: Callable[[bytes], str]) -> Iterator[None]:
         yield
     finally:
         raw.text_factory = factory
+
+
+def takes_pipelines() -> bool:
+    """Return whether psycopg's libpq is new enough to send several statements at once."""
+    import psycopg
+
+    return psycopg.Pipeline.is_supported()
 
 
 def _is_session(within: Any) -> bool:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+from typing import Any
+
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from duerow.errors import ConfigurationError, Conflict, DuerowError, StoreRefused, StoreUnavailable
+from duerow.errors import ConfigurationError, Conflict, DuerowError, QueryTimeout, StoreRefused, StoreUnavailable
+from duerow.plan import BEGIN
 from duerow.stores.sql.dialects.base import Dialect
 
 
@@ -31,6 +35,19 @@ def explained(
     if found is not None and unsure and is_lost(found):
         found.outcome = "unknown"  # type: ignore[attr-defined]
     return found
+
+
+def overran(dialect: Dialect, limit: timedelta | None, step: Any, error: BaseException) -> DuerowError | None:
+    """Return the error of a read that took longer than its limit; None: what was raised is another one."""
+    if limit is None or step is BEGIN or not step.statement.bounded:
+        return None
+    inner = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
+    return QueryTimeout(limit) if dialect.ran_out_of_time(inner) else None
+
+
+def milliseconds(limit: timedelta) -> int:
+    """Return a limit as databases are told it."""
+    return limit // timedelta(milliseconds=1)
 
 
 def unconnected(dialect: Dialect, error: BaseException) -> DuerowError | None:

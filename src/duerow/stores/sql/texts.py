@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import Dialect as SqlDialect
 from sqlalchemy import make_url
 
+from duerow.errors import InvalidCondition
 from duerow.stores.sql.dialects.base import Dialect
 from duerow.stores.sql.plans import Step
 from duerow.stores.sql.statements import Statement
@@ -50,7 +51,7 @@ class Texts:
 
     def __init__(self, dialect: Dialect, driver: SqlDialect, raw: bool, lenient: bool = False) -> None:
         self.lenient = lenient
-        self.dialect = dialect.written(driver, raw)
+        self.dialect, self._most = dialect.written(driver, raw), dialect.most_values
         self._kind: Any = None
 
     def of(self, step: Step) -> tuple[str, Any]:
@@ -64,6 +65,11 @@ class Texts:
         text: Text | None = statement.texts.get(self._kind)
         if text is None:
             text = Text(statement, self.dialect)
+            if self._most is not None and len(text.constants) > self._most:
+                raise InvalidCondition(
+                    f"a statement takes at most {self._most:,} values here, and this one has {len(text.constants):,}: "
+                    "ask for fewer values at a time"
+                )
             if statement.kept:
                 statement.texts[self._kind] = text
         return text

@@ -59,21 +59,24 @@ class Reading(Lines):
 
     def _sorted(self, chosen: dict[str, Any], query: Query) -> Plan[list[dict[str, Any]]]:
         messages, limit = self.names.messages, max(query.limit, 0)
+        searches = query.ids is None and query.keys is None
         if not limit:
             return []
         if query.order is None and query.by_id:
-            by_id: list[dict[str, Any]] = yield commands.find(messages, chosen, {"_id": 1}, limit, PLAIN)
+            read = commands.find(messages, chosen, {"_id": 1}, limit, PLAIN)
+            by_id: list[dict[str, Any]] = yield commands.bounded(read, searches)
             return by_id
         if query.order is None:
             field, sort = "due_at", {"priority": 1, LAST: 1, "due_at": 1, "_id": 1}
         else:
             field, way = field_of((query.order.field,)), -1 if query.order.descending else 1
             if field == "_id":
-                ordered: list[dict[str, Any]] = yield commands.find(messages, chosen, {"_id": way}, limit, PLAIN)
+                read = commands.find(messages, chosen, {"_id": way}, limit, PLAIN)
+                ordered: list[dict[str, Any]] = yield commands.bounded(read, searches)
                 return ordered
             sort = {LAST: 1, field: way, "_id": way}
         lacking = {"$cond": [{"$lte": [f"${field}", None]}, 1, 0]}
-        found: list[dict[str, Any]] = yield commands.aggregate(
+        sorted_by = commands.aggregate(
             messages,
             {"$match": chosen},
             {"$addFields": {LAST: lacking}},
@@ -81,6 +84,7 @@ class Reading(Lines):
             {"$limit": limit},
             {"$project": PLAIN},
         )
+        found: list[dict[str, Any]] = yield commands.bounded(sorted_by, searches)
         return found
 
     def scan(self, query: Scan) -> Plan[list[Record] | list[Past]]:
@@ -121,7 +125,8 @@ class Reading(Lines):
             chosen.append(_beside(query.after, behind, behind))
         way = 1 if query.oldest_first else -1
         sort = {"finished_at": way, "id": way, "token": way}
-        found = yield commands.find(self.names.history, {"$and": chosen}, sort, query.limit, PLAIN)
+        read = commands.find(self.names.history, {"$and": chosen}, sort, query.limit, PLAIN)
+        found = yield commands.bounded(read, query.id is None)
         return [past_of(one) for one in found]
 
     def held(self, queue: str, consumer: str, first: int, last: int, limit: int) -> Plan[list[Record]]:
@@ -140,11 +145,12 @@ class Reading(Lines):
 
     def count(self, queue: str) -> Plan[dict[str, int]]:
         """Count messages by status; see Store.count."""
-        found = yield commands.aggregate(
+        counted = commands.aggregate(
             self.names.messages,
             {"$match": {"queue": queue}},
             {"$group": {"_id": "$status", "n": {"$sum": 1}}},
         )
+        found = yield commands.bounded(counted)
         return {str(one["_id"]): one["n"] for one in found}
 
     def queues(self, past: bool = False) -> Plan[list[str]]:
@@ -171,10 +177,10 @@ class Reading(Lines):
             chosen = {"$and": [chosen, filter_of(where)]}
         most = None if limit is None else limit + 1
         if by is None:
-            found = yield commands.counted(self.names.messages, chosen, most)
+            found = yield commands.bounded(commands.counted(self.names.messages, chosen, most))
             return [(None, found[0]["n"])] if found else []
         shown = {by[0] if by[0] in PAST_JSON else field_of(by[:1]): 1}
-        found = yield commands.find(self.names.messages, chosen, None, most or 0, shown)
+        found = yield commands.bounded(commands.find(self.names.messages, chosen, None, most or 0, shown))
         return [(_at(one, by), 1) for one in found]
 
     def inspect(self, queue: str, id: int | None, key: str | None) -> Plan[Inspection | None]:

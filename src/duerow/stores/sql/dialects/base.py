@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from typing import Any, Final, Protocol
@@ -133,6 +134,7 @@ class Dialect(Protocol):
         savepoints: what marks a place in a transaction, what goes back to it, and what has constraints checked now that
             are otherwise checked at the end, if there are such.
         chunk: how many rows one statement takes at the most.
+        most_values: how many bound values one statement takes at the most; None: as many as fit into a statement.
         chunk_bytes: how many characters of payload one statement takes at the most.
         apart: two queries, the second of which answers whether each of them was a transaction of its own; None where
             an index cannot be made outside of a transaction, while others write.
@@ -164,6 +166,7 @@ class Dialect(Protocol):
     keeps_dead_entries: bool
     savepoints: tuple[str, str, str | None]
     chunk: int
+    most_values: int | None
     chunk_bytes: int
     apart: tuple[Executable, Executable] | None
 
@@ -634,6 +637,21 @@ class Dialect(Protocol):
 
     def outwaited(self, error: BaseException) -> Conflict | None:
         """Return the error of a step that has waited its turn to write as long as it may; None if it is no such."""
+        ...
+
+    def limited(self, text: str, milliseconds: int) -> tuple[str, str, str]:
+        """Return a read so that the server ends it when it takes longer: what to say before it, it, and after it.
+
+        Where something is said before and after it, that is in one transaction with it; empty: nothing is.
+        """
+        ...
+
+    def timed(self, raw: Any, milliseconds: int) -> AbstractContextManager[None]:
+        """Have a driver's connection end what is read within the block when it takes longer, where the driver does."""
+        ...
+
+    def ran_out_of_time(self, error: BaseException) -> bool:
+        """Return whether a driver's error says that a read took longer than it may, by its code."""
         ...
 
     def arrow(self, url: URL) -> ArrowWay | None:

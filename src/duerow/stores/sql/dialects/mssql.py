@@ -7,7 +7,8 @@ design note.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
@@ -58,7 +59,7 @@ from duerow.store import Capabilities, IndexKind, Record, examined
 from duerow.stores.sql.caller import Caller
 from duerow.stores.sql.dialects.base import LINE, ArrowWay, JsonText, Member, const
 from duerow.stores.sql.dialects.identities import asked
-from duerow.stores.sql.dialects.mssql_errors import explained
+from duerow.stores.sql.dialects.mssql_errors import OUT_OF_TIME, explained, state_of
 from duerow.stores.sql.dialects.mssql_json import member, read_json
 from duerow.stores.sql.dialects.mssql_keys import is_users, typed
 from duerow.stores.sql.dialects.mssql_text import (
@@ -130,6 +131,7 @@ class SqlServer(WritesReturnRows):
     compares_rows = False
     dropping: Mapping[str, Any] = {"mssql_drop_default": True}
     chunk = 1_000
+    most_values: int | None = 2_100
     """A statement that holds 5,000 locks would lock the whole table, and a changed row takes several."""
     chunk_bytes = 8 << 20
     apart: tuple[Executable, Executable] | None = None
@@ -615,6 +617,23 @@ class SqlServer(WritesReturnRows):
     def outwaited(self, error: BaseException) -> Conflict | None:
         """Return None: here transactions write beside each other."""
         return None
+
+    def limited(self, text: str, milliseconds: int) -> tuple[str, str, str]:
+        """Leave it to the driver."""
+        return "", text, ""
+
+    @contextmanager
+    def timed(self, raw: Any, milliseconds: int) -> Iterator[None]:
+        """Have cursors that are made within the block give up after so many seconds, as ODBC counts them."""
+        before, raw.timeout = raw.timeout, -(-milliseconds // 1_000)
+        try:
+            yield
+        finally:
+            raw.timeout = before
+
+    def ran_out_of_time(self, error: BaseException) -> bool:
+        """Return whether ODBC's driver gave up waiting for an answer."""
+        return state_of(error) == OUT_OF_TIME
 
     def arrow(self, url: URL) -> ArrowWay | None:
         """Return None: no driver gives its rows as Arrow."""

@@ -14,6 +14,7 @@ from duerow.stores.sql.awaited import ThroughSqlalchemy as AwaitedThroughSqlalch
 from duerow.stores.sql.blocking import BlockingConnections, Raw, RawInParts, ThroughSqlalchemy, Whose
 from duerow.stores.sql.caller import no_transaction
 from duerow.stores.sql.dialects.mssql_text import WORD_BYTES
+from duerow.stores.sql.errors import milliseconds
 from duerow.stores.sql.texts import Texts
 
 if TYPE_CHECKING:
@@ -31,6 +32,18 @@ def plain_rows(rows: Iterable[Any]) -> list[tuple[Any, ...]]:
 
 class RawSteps(RawInParts):
     """Hands steps to pyodbc's connection."""
+
+    def _read(self, step: Any, text: str, values: Any) -> list[Any]:
+        """Carry a statement out; a cursor has the limit that the connection had when it was made."""
+        if self.limit is None or not step.statement.bounded:
+            return super()._read(step, text, values)
+        usual = self._cursor
+        try:
+            with self.dialect.timed(self.raw, milliseconds(self.limit)):
+                self._cursor = self.cursor_of(self.raw)
+                return self._rows(step, text, values)
+        finally:
+            self._cursor = usual
 
     def _rows(self, step: Any, text: str, values: Any) -> list[Any]:
         cursor = self._cursor

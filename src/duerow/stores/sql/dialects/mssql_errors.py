@@ -50,6 +50,10 @@ _NAMES_ONLY: Final = {
 _QUOTED: Final = re.compile(r"'([^']*)'")
 
 _DROPPED: Final = ("08", "HYT")
+
+OUT_OF_TIME: Final = "HYT00"
+"""The driver waited for an answer as long as it was told to."""
+
 _REFUSED: Final = ("28", "IM", "01000")
 
 
@@ -58,7 +62,7 @@ def explained(error: BaseException) -> DuerowError | None:
     module = type(error).__module__.partition(".")[0]
     if module not in ("pyodbc", "aioodbc", "sqlalchemy"):
         return None
-    state, number = _state(error), _number(error)
+    state, number = state_of(error), _number(error)
     told = _told(error, state, number)
     if number in CONFLICTS or state == "40001":
         text = f"SQL Server ended this statement in favour of another one (error {number}){told}"
@@ -100,7 +104,7 @@ def _told(error: BaseException, state: str, number: int | None) -> str:
     return ""
 
 
-def _state(error: BaseException) -> str:
+def state_of(error: BaseException) -> str:
     """Return the SQLSTATE of a driver's error."""
     state = error.args[0] if error.args else ""
     return state if isinstance(state, str) and len(state) == 5 else ""

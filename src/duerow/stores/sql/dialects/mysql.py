@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from datetime import date
 from typing import Any, Final
 from uuid import UUID
@@ -42,7 +43,7 @@ from duerow.errors import Conflict
 from duerow.store import Capabilities, IndexKind
 from duerow.stores.sql.caller import Caller
 from duerow.stores.sql.dialects.base import LINE, LONGEST_KEY, ArrowWay, JsonText, Keyed, const
-from duerow.stores.sql.dialects.mysql_server import Server, code_of, commits_alone, schema_of
+from duerow.stores.sql.dialects.mysql_server import OUT_OF_TIME, Server, code_of, commits_alone, schema_of
 from duerow.stores.sql.dialects.mysql_values import LONGEST_WORD, MOMENT
 from duerow.stores.sql.dialects.mysql_writes import Writes, ids_of
 from duerow.stores.sql.statements.parts import Checked
@@ -91,6 +92,7 @@ class MariaDB(Writes, Server):
     keeps_dead_entries = False
     savepoints: tuple[str, str, str | None] = "SAVEPOINT duerow_row", "ROLLBACK TO SAVEPOINT duerow_row", None
     chunk = 5_000
+    most_values: int | None = None  # drivers write them into the text
     chunk_bytes = 2 << 20  # a packet has 16 MiB unless the server says otherwise, and a character up to 8 bytes
     apart: tuple[Executable, Executable] | None = None
 
@@ -337,6 +339,18 @@ class MariaDB(Writes, Server):
     def outwaited(self, error: BaseException) -> Conflict | None:
         """Return None: here transactions write beside each other."""
         return None
+
+    def limited(self, text: str, milliseconds: int) -> tuple[str, str, str]:
+        """Give the read's own statement another max_statement_time."""
+        return "", f"SET STATEMENT max_statement_time={milliseconds / 1_000:.3f} FOR {text}", ""
+
+    def timed(self, raw: Any, milliseconds: int) -> AbstractContextManager[None]:
+        """Leave it to the server."""
+        return nullcontext()
+
+    def ran_out_of_time(self, error: BaseException) -> bool:
+        """Return whether a statement was ended for its time: MariaDB's number, and MySQL's."""
+        return code_of(error) in OUT_OF_TIME
 
     def arrow(self, url: URL) -> ArrowWay | None:
         """Return None: no driver gives its rows as Arrow."""

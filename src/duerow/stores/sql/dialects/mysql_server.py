@@ -55,6 +55,9 @@ UNAVAILABLE: Final = {
 }
 """No connection, or lost; too many of them; the server stops, only reads, is out of memory or disk, or cancels."""
 
+OUT_OF_TIME: Final = {1969, 3024}
+"""A statement took longer than it may: on MariaDB, and on MySQL."""
+
 _NO_TABLES: Final = {1146, 1054, 1176, 4091}
 _FORBIDDEN: Final = {1044, 1045, 1142, 1143, 1227, 1370, 1698, 1251, 1130}
 _NO_DATABASE: Final = 1049

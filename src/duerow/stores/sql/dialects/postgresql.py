@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
@@ -57,7 +58,7 @@ from duerow.store import Capabilities, IndexKind, Record, examined
 from duerow.stores.sql.caller import Caller
 from duerow.stores.sql.dialects.base import LONGEST_KEY, ArrowWay, JsonText, Member, const, decode_json
 from duerow.stores.sql.dialects.identities import asked
-from duerow.stores.sql.dialects.postgresql_errors import explained
+from duerow.stores.sql.dialects.postgresql_errors import QUERY_CANCELED, explained, state_of
 from duerow.stores.sql.dialects.returning import WritesReturnRows
 
 _SEPARATOR = "\x1f"
@@ -468,6 +469,26 @@ class PostgreSQL(WritesReturnRows):
     def outwaited(self, error: BaseException) -> Conflict | None:
         """Return None: here transactions write beside each other."""
         return None
+
+    def limited(self, text: str, milliseconds: int) -> tuple[str, str, str]:
+        """Have the transaction's statement_timeout be that for the length of the read; a shorter one is kept."""
+        before = "current_setting('statement_timeout')"
+        shorter = f"{before}::interval > '0 s' AND {before}::interval < '{milliseconds} ms'"
+        limit = f"CASE WHEN {shorter} THEN {before} ELSE '{milliseconds}' END"
+        keep = f"set_config('duerow.statement_timeout', {before}, true)"
+        return (
+            f"SELECT {keep}, set_config('statement_timeout', {limit}, true)",
+            text,
+            "SELECT set_config('statement_timeout', current_setting('duerow.statement_timeout'), true)",
+        )
+
+    def timed(self, raw: Any, milliseconds: int) -> AbstractContextManager[None]:
+        """Leave it to the server."""
+        return nullcontext()
+
+    def ran_out_of_time(self, error: BaseException) -> bool:
+        """Return whether it is query_canceled."""
+        return state_of(error) == QUERY_CANCELED
 
     def arrow(self, url: URL) -> ArrowWay | None:
         """Return adbc-driver-postgresql, which takes what libpq does; plan as on duerow's other connections."""

@@ -19,8 +19,11 @@ CONFLICTS: Final = {"40001", "40P01", "55P03", "23505"}
 OF_ROW: Final = ("22", "23", "44", "54", "P0")
 """What a row would hold is refused: a value, a constraint, a view's check, a size, a trigger's function raised."""
 
+QUERY_CANCELED: Final = "57014"
+"""A statement took longer than its timeout, or somebody cancelled it."""
+
 UNAVAILABLE: Final = {
-    *("57P01", "57P02", "57P03", "57P04", "57P05", "25P03", "57014", "25006"),
+    *("57P01", "57P02", "57P03", "57P04", "57P05", "25P03", QUERY_CANCELED, "25006"),
     *("53000", "53100", "53200", "53300", "53400", "58000", "58030"),
 }
 """The server stops, starts, cancels, ends a session for its idleness, or only reads, as a standby does; it is out of
@@ -38,12 +41,17 @@ _NAMES_ONLY: Final = ("08", "0A", "23", "25", "28", "3D", "3F", "40", "42", "53"
 """Classes whose first line names what it speaks of, and repeats no value; the DETAIL below it does, of any class."""
 
 
+def state_of(error: BaseException) -> str | None:
+    """Return the SQLSTATE of a driver's error; None: it has none."""
+    return getattr(error, "sqlstate", None) or getattr(error, "pgcode", None)
+
+
 def explained(error: BaseException) -> DuerowError | None:
     """Return duerow's error for a driver's; None: it is no such."""
     module = type(error).__module__.partition(".")[0]
     if module not in ("psycopg", "psycopg2", "asyncpg", "sqlalchemy", "adbc_driver_manager"):
         return None
-    state: str | None = getattr(error, "sqlstate", None) or getattr(error, "pgcode", None)
+    state = state_of(error)
     if state is None:
         lost = type(error).__name__ in _LOST or isinstance(error, OSError)
         return StoreUnavailable(f"the connection to PostgreSQL failed: {error}") if lost else StoreRefused(str(error))

@@ -49,6 +49,7 @@ class WritesReturnRows(OneDatabase, ABC):
     dropping: Mapping[str, Any] = {}
     derived: Mapping[str, tuple[TypeEngine[Any], str]] = {}
     chunk = 5_000
+    most_values: int | None = 32_766  # what SQLite takes unless it was built otherwise, and half of PostgreSQL's
     chunk_bytes = 8 << 20
 
     @abstractmethod

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import re
 import sqlite3
-from collections.abc import Callable, Hashable, Mapping, Sequence
+import time
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -53,6 +55,8 @@ from duerow.stores.sql.dialects.returning import WritesReturnRows
 _MOMENTS = (9, 10, 14, 15, 16)
 _encode = msgspec.json.Encoder().encode
 
+PROGRESS: Final = 1_000
+"""After how many steps of its machine SQLite lets a limit be looked at; some take as long as to read a payload."""
 
 _NUMBER, _TEXT = frozenset((int,)), frozenset((str,))
 _MAYBE, _AT = frozenset((str, type(None))), frozenset((int, type(None)))
@@ -410,6 +414,24 @@ class SQLite(WritesReturnRows):
             f"own, end it first, or make this call in it, with within= ({error})",
             waited=True,
         )
+
+    def limited(self, text: str, milliseconds: int) -> tuple[str, str, str]:
+        """Leave it to the driver."""
+        return "", text, ""
+
+    @contextmanager
+    def timed(self, raw: sqlite3.Connection, milliseconds: int) -> Iterator[None]:
+        """Look at the clock while SQLite works. A progress handler of the user's own is not put back."""
+        end = time.monotonic() + milliseconds / 1_000
+        raw.set_progress_handler(lambda: time.monotonic() > end, PROGRESS)
+        try:
+            yield
+        finally:
+            raw.set_progress_handler(None, 0)
+
+    def ran_out_of_time(self, error: BaseException) -> bool:
+        """Return whether it is SQLITE_INTERRUPT."""
+        return getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_INTERRUPT
 
     def arrow(self, url: URL) -> None:
         """Return None: its drivers guess the type of a column by its first values, and all values are Python's own."""

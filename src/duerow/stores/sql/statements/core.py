@@ -108,12 +108,13 @@ class Statement:
         texts: what whoever executes it has compiled it to, for each kind of driver, if it is kept.
         writes: whether it changes anything.
         returns: whether it answers rows.
+        bounded: whether it is a read for people, which may take no longer than `read_timeout` allows.
     """
 
-    __slots__ = ("element", "kept", "parts", "returns", "texts", "writes")
+    __slots__ = ("bounded", "element", "kept", "parts", "returns", "texts", "writes")
 
-    def __init__(self, element: Any, kept: bool = True) -> None:
-        self.element = element
+    def __init__(self, element: Any, kept: bool = True, bounded: bool = False) -> None:
+        self.element, self.bounded = element, bounded
         self.parts: Parts | None = getattr(element, "parts", None)
         self.kept = kept
         self.texts: dict[Any, Any] = {}

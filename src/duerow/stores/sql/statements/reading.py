@@ -56,7 +56,8 @@ class Reading(Core):
         columns = self.message.c
         in_line = [columns.priority, *self.dialect.nulls_last(self._stands), columns.id]
         line = [columns.id] if "by_id" in by else in_line
-        return Statement(self._found(by).order_by(*line).limit(self._bound("limit_in", Integer())))
+        found = self._found(by).order_by(*line).limit(self._bound("limit_in", Integer()))
+        return Statement(found, bounded=not {"ids", "keys"} & set(by))
 
     def search(
         self,
@@ -82,7 +83,8 @@ class Reading(Core):
         if order.field == "id":
             ends = ends[-1:] if indexed_of is None or where is None else [self._by_id(order, where, *indexed_of)]
         found = found.order_by(*ends).limit(self._bound("limit_in", Integer()))
-        return Statement(found.with_for_update(of=self.message) if locked else found, kept=False)
+        bounded = where is not None or not {"ids", "keys"} & set(by)
+        return Statement(found.with_for_update(of=self.message) if locked else found, kept=False, bounded=bounded)
 
     def _by_id(self, order: Order, where: Condition, queue: str, indexed: Sequence[Indexed]) -> ColumnElement[Any]:
         """Return the order of ids; where an index serves a range, in a form for which rows have to be sorted.
@@ -152,7 +154,7 @@ class Reading(Core):
         if limited:
             found = found.limit(self._bound("limit_in", Integer()))
         rows = found.subquery("found")
-        return Statement(select(rows.c.value, func.count()).group_by(rows.c.value), kept=False)
+        return Statement(select(rows.c.value, func.count()).group_by(rows.c.value), kept=False, bounded=True)
 
     def _holds(
         self, found: Select[Any], where: Condition, indexed_of: tuple[str, Sequence[Indexed]] | None
@@ -222,7 +224,7 @@ class Reading(Core):
             select(columns.status, func.count().label("number")).where(self._of_queue, *kind).group_by(columns.status)
             for kind in kinds
         ]
-        return Statement(union_all(*parts))
+        return Statement(union_all(*parts), bounded=True)
 
     @lru_cache(maxsize=4)  # noqa: B019 - lives as long as the store
     def in_line(self, grouped: bool, due: bool) -> Statement:
@@ -270,7 +272,7 @@ class Reading(Core):
         before = select(columns.id).where(*self._of_group(other, asked), columns.id < id)
         before = before.order_by(columns.id).limit(const(1))
         found = func.coalesce(lent.scalar_subquery(), before.scalar_subquery())
-        return Statement(select(*self._record).where(self.message.c.id == found))
+        return Statement(select(*self._record).where(self.message.c.id == found), bounded=True)
 
     @cached_property
     def time(self) -> Statement:

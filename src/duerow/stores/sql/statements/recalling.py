@@ -134,7 +134,8 @@ class Recalling(Core):
         # Turns of one message finish in the order of their tokens, which the primary key has.
         columns_in_line = place if query.id is None else (columns.token,)
         line = columns_in_line if query.oldest_first else [column.desc() for column in columns_in_line]
-        return Statement(found.order_by(*line).limit(self._bound("limit_in", Integer())), kept=False)
+        found = found.order_by(*line).limit(self._bound("limit_in", Integer()))
+        return Statement(found, kept=False, bounded=query.id is None)
 
     def scan_past(self, by: tuple[str, ...], where: Condition | None, shown: Sequence[str] = PAST) -> Statement:
         """Read turns of many queues in the order of their ids and tokens: `queues`; with `descending` downwards."""
