@@ -57,7 +57,9 @@ def test_a_second_run_finds_nothing_to_do_and_writes_the_report_again(finished: 
 
 def test_the_report_draws_at_least_four_charts_from_data_of_its_own(finished: Finished):
     page = finished.report.read_text()
-    charts = [json.loads(data) for data in re.findall(r'<script type="application/json"[^>]*>(.*?)</script>', page)]
+    charts = [
+        json.loads(data) for data in re.findall(r'<script type="application/json" id="chart[^>]*>(.*?)</script>', page)
+    ]
     kinds = [chart["data"][0]["type"] for chart in charts]
     assert len(charts) >= 4
     assert {"sankey", "bar", "heatmap", "box"} <= set(kinds)
@@ -68,7 +70,7 @@ def test_the_graph_in_the_report_has_the_counts_on_its_edges(finished: Finished)
     page = finished.report.read_text()
     [graph] = [
         chart["data"][0]
-        for chart in map(json.loads, re.findall(r'<script type="application/json"[^>]*>(.*?)</script>', page))
+        for chart in map(json.loads, re.findall(r'<script type="application/json" id="chart[^>]*>(.*?)</script>', page))
         if chart["data"][0]["type"] == "sankey"
     ]
     names = [label.partition("<br>")[0] for label in graph["node"]["label"]]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from duerow.errors import ConfigurationError, DuplicateKey
 from duerow.message import LIVE
 from duerow.payloads import SETS
-from duerow.phrases import Argument
+from duerow.phrases import Hint
 from duerow.pipeline.graph import Graph, graph_text, read_graph, removed
 from duerow.reservation import Receipt
 from duerow.store import Charted, Moved, Query, Record, Refused, Standing, Store, Turn
@@ -93,7 +93,8 @@ class Charting:
             left = standing.ready + standing.delayed + standing.leased + standing.waiting + standing.stopped
             if left:
                 join = queue.removesuffix(SETS)
-                way = ("say where they go with ", Argument("rehome")) if join == queue else ("sets cannot be rehomed",)
+                to = Hint(f"rehome={{{join!r}: …}}", f"--rehome {join}=…")
+                way = ("say where they go: ", to) if join == queue else ("sets cannot be rehomed",)
                 raise ConfigurationError(
                     f"{after}: it has no station {join!r} any more, and {left} messages are under way in its queue "
                     f"{queue!r}; run the old definition until they are through, or ",

@@ -112,7 +112,7 @@ def _run_pipeline(job: Job, database: Database, watcher: Watcher) -> None:
     pipeline = stations.pipeline(job.lease)
     if not job.spark:
         watcher.begins("Running the pipeline in threads")
-        pipeline.run(database, until="empty")
+        pipeline.run(database, until="empty", signals=False)  # the command handles them, and says where it goes on
         return
     from duerow import spark
 

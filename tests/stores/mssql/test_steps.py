@@ -152,7 +152,8 @@ def test_large_batches_are_cut_below_the_number_of_locks_that_would_lock_a_table
     assert sizes == [1_000, 1_000, 500]
 
 
-def test_a_connection_that_commits_each_statement_is_refused_as_a_transaction() -> None:
+def test_a_connection_that_commits_each_statement_is_refused_as_a_transaction(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(SqlServerConnections, "_check_database", lambda self, joined, raw: None)  # there is no server
     module = SimpleNamespace(paramstyle="qmark", version="5.2.0", Cursor=Connection, Error=Exception)
     engine = create_engine("mssql+pyodbc://nobody@nowhere/none?driver=any", module=module)
     connections = SqlServerConnections(engine, store(), own=False)

@@ -50,8 +50,8 @@ def seen_by_others(superuser: Any, place: Place) -> list[str]:
 
 
 def spoil(superuser: Any, place: Place) -> None:
-    """Give all messages a kind that nobody can read."""
-    superuser.execute(f"UPDATE `{place.settings['schema']}`.duerow_message SET kind = 'odd'")
+    """Give all messages headers that nobody can read."""
+    superuser.execute(f"UPDATE `{place.settings['schema']}`.duerow_message SET headers = '[]'")
 
 
 def test_what_was_written_in_several_steps_is_there_for_all(engine: Engine, place: Place, superuser: Any) -> None:

@@ -49,9 +49,9 @@ def engine(request: pytest.FixtureRequest, place: Place, level: str | None) -> I
 
 
 def spoil(superuser: psycopg.Connection, place: Place) -> None:
-    """Give all messages a kind that nobody can read."""
+    """Give all messages headers that nobody can read."""
     message = sql.Identifier(place.settings["schema"], "duerow_message")
-    superuser.execute(sql.SQL("UPDATE {} SET kind = 'odd'").format(message))
+    superuser.execute(sql.SQL("UPDATE {} SET headers = '[]'").format(message))
 
 
 def seen_by_others(superuser: psycopg.Connection, place: Place) -> list[str]:
