@@ -73,6 +73,10 @@ class Shapes:
         self._allowed = allowed
         self._sound: set[tuple[type, ...]] = set()
 
+    def fit_all(self, rows: Sequence[Sequence[Any]]) -> bool:
+        """Return whether all of these rows are of sound shapes."""
+        return {tuple(map(type, row)) for row in rows} <= self._sound or all(map(self.fit, rows))
+
     def fit(self, row: Sequence[Any]) -> bool:
         """Return whether a row is of a sound shape."""
         shape = tuple(map(type, row))

@@ -389,11 +389,13 @@ class Queue(Looking[P], Recalling[P], Operating, Defining, Lending, Kinds, Handl
     def _read(self, records: list[Record]) -> tuple[list[Reservation[P]], list[tuple[core.Reservation, Settlement]]]:
         readable: list[Reservation[P]] = []
         unreadable: list[tuple[core.Reservation, Settlement]] = []
+        payloads, encrypted = self._payloads, self.database.encryption is not None  # else what is sealed has no reader
         for record in records:
             assert record.leased_until is not None  # noqa: S101 - the store's promise
             try:
-                message = translation.message(record, self._payloads)
-                readable.append(Reservation(message, record.leased_until, self, sealed=sealed_of(record)))
+                message = translation.message(record, payloads)
+                sealed = sealed_of(record) if encrypted else None
+                readable.append(Reservation(message, record.leased_until, self, sealed=sealed))
             except CodecError as error:
                 unreadable.append(self._unreadable(record, error))
         return readable, unreadable

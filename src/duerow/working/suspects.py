@@ -72,16 +72,20 @@ class Isolation:
         self._chunk = shift.terms.concurrency * shift.width
         self._signs = BATCH_DIED if shift.terms.whole_batch else WORKER_DIED
         self._limits = {name: shift.policy_of(name).limit for name in shift.queues}
-        self._limited = any(limit is not None for limit in self._limits.values())
+        self._least = min((limit for limit in self._limits.values() if limit is not None), default=None)
 
     def admit(self, attempts: Sequence[Attempt]) -> Plan[Sequence[Attempt]]:
         """Return which of the messages that were claimed to begin now, after a wait if need be; give back the rest."""
-        suspects = [one for one in attempts if _consumer_died(one.message, self._signs)]
-        if suspects:
-            return (yield from self._apart(self._first_of(suspects), attempts))
-        if not self._limited:
+        # No function is called for each message of a claim: whoever handles them quickly would notice.
+        messages = [one.reservation.message for one in attempts]
+        if any(message.last_error is not None for message in messages):
+            suspects = [one for one in attempts if _consumer_died(one.message, self._signs)]
+            if suspects:
+                return (yield from self._apart(self._first_of(suspects), attempts))
+        if self._least is None:
             return attempts
-        self._hand.pace.careful = any(map(self._is_last, attempts))
+        most = max([message.attempts for message in messages], default=0)
+        self._hand.pace.careful = most >= self._least and any(map(self._is_last, attempts))
         if not self._hand.pace.careful:
             return attempts
         begun = attempts[: max(1, self._free())]

@@ -245,7 +245,7 @@ class SQLite(WritesReturnRows):
 
     def sound(self, rows: Sequence[Sequence[Any]]) -> bool:
         """Look at the types of all values: a column of SQLite takes any."""
-        return all(map(_LENT.fit, rows))
+        return _LENT.fit_all(rows)
 
     def given(self, name: str, columns: Mapping[str, TypeEngine[Any]], alike: frozenset[str]) -> Any:
         """Return the members of one JSON array, each an array of what differs, beside what is alike."""
