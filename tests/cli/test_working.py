@@ -1,6 +1,7 @@
 """Workers started from a terminal."""
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -64,6 +65,16 @@ def test_a_worker_takes_a_function_inside_a_class_and_its_errors_do_not_steer_th
     assert done.returncode == 0
     assert (shop / "shipped-orders-c").exists()
     assert ("\x1b" in done.stderr, "steers\\x1b[2J" in "".join(done.stderr.split())) == (False, True)
+
+
+def test_in_a_pipe_each_event_of_a_worker_is_one_line_with_its_moment_in_utc(shop: Path, url: str, database: Database):
+    database.queue("orders").push("bad")
+    done = run("worker", "shop:ship", "orders", "--until", "idle", "--verbose", "--db", url, cwd=shop)
+    lines = done.stderr.splitlines()
+    assert [
+        line for line in lines if not re.match(r"20\d\d-\d\d-\d\d \d\d:\d\d:\d\dZ (INFO|WARNING|ERROR) +\S", line)
+    ] == []
+    assert any(line.endswith("is buried after attempt 1: not to be shipped") for line in lines), lines
 
 
 def test_a_worker_logs_one_object_a_line_when_asked_for_json(shop: Path, url: str, database: Database):

@@ -7,6 +7,7 @@ import importlib
 import logging
 import os
 import sys
+import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -232,17 +233,23 @@ def _broken(module: str, error: Exception) -> ConfigurationError:
 
 
 def log_to_stderr(as_json: bool, verbose: bool) -> None:
-    """Log what workers do on standard error, for people or as lines of JSON."""
-    handler: logging.Handler
+    """Log what workers do on standard error: as lines of JSON, in columns on a terminal, else one line an event.
+
+    In a journal or a file nothing is broken at the width of a screen, so that what is looked for can be found.
+    """
+    handler: logging.Handler = logging.StreamHandler()
     if as_json:
-        handler = logging.StreamHandler()
         handler.setFormatter(_JsonLines())
-    else:
-        handler = RichHandler(console=Console(stderr=True), show_path=False)
+    elif sys.stderr.isatty():
+        handler = RichHandler(console=Console(stderr=True), show_path=False, log_time_format="%Y-%m-%d %H:%M:%S")
         handler.setFormatter(_Legible("%(message)s"))
-    logging.basicConfig(
-        level=logging.DEBUG if verbose else logging.INFO, format="%(message)s", handlers=[handler], force=True
-    )
+    else:
+        lines = _Legible("%(asctime)s %(levelname)-8s %(message)s", "%Y-%m-%d %H:%M:%SZ")
+        lines.converter = time.gmtime
+        handler.setFormatter(lines)
+    logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
+    # The level of duerow's own events alone: what libraries trace is not what was asked for.
+    logging.getLogger("duerow").setLevel(logging.DEBUG if verbose else logging.INFO)
 
 
 class _Legible(logging.Formatter):
