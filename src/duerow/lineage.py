@@ -21,8 +21,8 @@ PART_OF: Final = "part-of"
 found by one id, and no header grows with the set."""
 
 OF_BATCH: Final = "batch"
-"""Of a row of a staged result: the claim of the batch that it was made of, which history has as the worker of each of
-the batch's messages."""
+"""Of a row of a staged result that names no parent: the claim of the batch that it was made of, which history has as
+the worker of each of the batch's messages."""
 
 NAMED_PARENTS: Final = 100
 

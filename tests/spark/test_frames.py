@@ -36,7 +36,8 @@ def test_a_batch_is_grouped_whole_and_its_messages_are_done(
     assert sorted((m.payload["shop"], m.payload["total"], m.payload["number"]) for m in messages) == [
         (shop, sum(range(shop, 1_000, 3)), len(range(shop, 1_000, 3))) for shop in range(3)
     ]
-    assert [m.headers for m in messages] == [{"hops": 1}] * 3
+    assert [{**m.headers, "batch": ""} for m in messages] == [{"batch": "", "hops": 1}] * 3
+    assert len({m.headers["batch"] for m in messages}) == 1
     assert db.queues() == ["totals"]
     assert (tallies["sold"].claimed, tallies["sold"].settled) == (1_000, 1_000)
 

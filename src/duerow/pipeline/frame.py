@@ -272,9 +272,8 @@ def changes(before: Mapping[str, Any], text: str | None) -> dict[str, Any] | Non
 
 
 def offspring(row: Row, claim: str) -> dict[str, Any]:
-    """Return the headers of a new message that is a row of a staged result, made of the batch lent by a claim."""
+    """Return the headers of a new message that is a row of a staged result, made of one, or of the batch lent by a claim."""
     headers = {} if row.headers is UNSET else decode_headers(row.headers)
     moved = headers.get(HOPS, row.hops)
-    if row.id is not None:
-        headers = made_of(row.id, headers)
-    return {**headers, OF_BATCH: claim, HOPS: (moved if isinstance(moved, int) else row.hops) + 1}
+    headers = {**headers, OF_BATCH: claim} if row.id is None else made_of(row.id, headers)
+    return {**headers, HOPS: (moved if isinstance(moved, int) else row.hops) + 1}
