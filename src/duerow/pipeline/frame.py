@@ -272,7 +272,7 @@ def changes(before: Mapping[str, Any], text: str | None) -> dict[str, Any] | Non
 
 
 def offspring(row: Row, claim: str) -> dict[str, Any]:
-    """Return the headers of a new message that is a row of a staged result, made of one, or of the batch lent by a claim."""
+    """Return the headers of a message that is a row of a staged result, made of one, or of the batch of a claim."""
     headers = {} if row.headers is UNSET else decode_headers(row.headers)
     moved = headers.get(HOPS, row.hops)
     headers = {**headers, OF_BATCH: claim} if row.id is None else made_of(row.id, headers)
