@@ -81,11 +81,10 @@ class Isolation:
         if any(message.last_error is not None for message in messages):
             suspects = [one for one in attempts if _consumer_died(one.message, self._signs)]
             if suspects:
+                self._hand.pace.careful = True  # there may be more: a claim of many would give back all but one
                 return (yield from self._apart(self._first_of(suspects), attempts))
-        if self._least is None:
-            return attempts
         most = max([message.attempts for message in messages], default=0)
-        self._hand.pace.careful = most >= self._least and any(map(self._is_last, attempts))
+        self._hand.pace.careful = self._least is not None and most >= self._least and any(map(self._is_last, attempts))
         if not self._hand.pace.careful:
             return attempts
         begun = attempts[: max(1, self._free())]
