@@ -30,6 +30,9 @@ from tests.crash.workload.verdict import Row, Turn, Verdict
 ROLES = ("producer", "producer", "consumer", "consumer", "consumer", "consumer", "consumer", "operator")
 """The processes that work at any moment."""
 
+LEAST = 10
+"""Turns that are begun before there is an end of it, however few are to be killed."""
+
 MOST_WORK = 0.35
 """Seconds that a process computes at most before it is killed, once it is ready: the same on a busy machine."""
 
@@ -109,7 +112,7 @@ class Run:
         """Let them work, and kill so many of them at random moments."""
         self._living = [self._start(role) for role in ROLES]
         began = time.monotonic()
-        while self.killed.total() < times or self._begun() < times:
+        while self.killed.total() < times or self.begun() < LEAST:
             victim = next((one for one in self._living if one.is_over), None)
             if victim is None:
                 time.sleep(LOOK)
@@ -183,7 +186,7 @@ class Run:
         self._number += 1
         return Setting(self.url, self.settings, self.seed, self._number)
 
-    def _begun(self) -> int:
+    def begun(self) -> int:
         """How many turns were begun: if hardly any was, little is shown."""
         return int(self._read(f"SELECT count(*) FROM {self.ledger.table.name} WHERE what = 'begun'")[0][0])
 
