@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
 import random
 import signal
 import sys
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -231,11 +233,20 @@ def _be(log: Path, ready: Any, target: Callable[..., None], *arguments: Any) -> 
     with log.open("ab") as file:
         os.dup2(file.fileno(), sys.stderr.fileno())
     os.environ["PGAPPNAME"] = APPLICATION
+    threading.Thread(target=_end_with_the_test, daemon=True).start()
     while True:
         try:
             target(*arguments, lambda: ready.send(None))
         except StoreUnavailable:
             time.sleep(LOOK)
+
+
+def _end_with_the_test() -> None:
+    """End this process when the test that started it is gone, however that ended."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os.kill(os.getpid(), signal.SIGKILL)
 
 
 def _word(value: Any) -> Any:
