@@ -1,6 +1,8 @@
 """What all tests share."""
 
 import os
+import signal
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +27,15 @@ def pytest_configure(config: pytest.Config) -> None:
     """Let Spark spare what pays for large data alone; the long tests have it as users do."""
     if config.option.markexpr == "not soak":
         os.environ.setdefault("SPARK_CONF_DIR", str(HERE / "spark" / "quick"))
+
+
+@pytest.fixture(autouse=True)
+def terminating() -> Iterator[None]:
+    """What a test has SIGTERM do ends with it: commands, run here in the test's process, set it for good."""
+    before = signal.getsignal(signal.SIGTERM)
+    yield
+    if before is not None and signal.getsignal(signal.SIGTERM) is not before:
+        signal.signal(signal.SIGTERM, before)
 
 
 TOGETHER = {"tests/spark/": "spark", "tests/docs/": "spark", "tests/demo/": "demo"}
