@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -22,6 +24,19 @@ def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """Workers look at schedules at once, and soon again at what has failed: how long they wait is tried elsewhere."""
     monkeypatch.setattr(ticking, "SETTLED_IN", 0.02)
     monkeypatch.setattr(pace, "FIRST_PAUSE", 0.01)
+
+
+@pytest.fixture(autouse=True)
+def unhandled() -> Iterator[None]:
+    """Nobody handles the signals when a test begins: whoever runs the tests may ignore them, or have their own."""
+    before = {
+        number: signal.signal(number, handler)
+        for number, handler in ((signal.SIGTERM, signal.SIG_DFL), (signal.SIGINT, signal.default_int_handler))
+    }
+    yield
+    for number, handler in before.items():
+        if handler is not None:
+            signal.signal(number, handler)
 
 
 @pytest.fixture(params=["memory", "sqlite", "postgresql"])
