@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import urllib.request
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -24,17 +24,6 @@ from duerow.working.signals import stopped_by
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
 PAGE = Path(__file__).parents[2] / "docs/how-to/workers.md"
-
-
-@pytest.fixture(autouse=True)
-def handlers() -> Iterator[None]:
-    """Has each test begin with Python's own handlers, and gives the signals back as they were."""
-    before = {number: signal.getsignal(number) for number in SIGNALS}
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    for number, handler in before.items():
-        signal.signal(number, handler)
 
 
 def now() -> list[Any]:
