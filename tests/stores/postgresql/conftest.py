@@ -40,9 +40,18 @@ def migrated(postgresql_url: str) -> Place:
     return place
 
 
+INDEXES_DROPPED = sql.SQL("""DO $$
+    DECLARE name text;
+    BEGIN
+        FOR name IN SELECT relname FROM pg_class
+            WHERE relnamespace = to_regnamespace({0}) AND relkind = 'i' AND relname LIKE 'duerow_by_%'
+        LOOP EXECUTE format('DROP INDEX %I.%I', {0}, name); END LOOP;
+    END $$""")
+
+
 @pytest.fixture(scope="session")
 def tidied(migrated: Place, superuser: psycopg.Connection) -> sql.Composed:
-    """What empties all tables but the one that says which migrations were made.
+    """What empties all tables but the one that says which migrations were made, and drops indexes of payload fields.
 
     Messages may be many; to truncate the others, which hold a row or two, would take longer than most tests.
     """
@@ -50,7 +59,8 @@ def tidied(migrated: Place, superuser: psycopg.Connection) -> sql.Composed:
     names = superuser.execute("SELECT tablename FROM pg_tables WHERE schemaname = %s", [schema]).fetchall()
     few = [sql.Identifier(schema, name) for (name,) in names if name not in ("duerow_schema", "duerow_message")]
     emptied = [sql.SQL("DELETE FROM {}").format(table) for table in few]
-    return sql.SQL("; ").join([sql.SQL("TRUNCATE {}").format(sql.Identifier(schema, "duerow_message")), *emptied])
+    truncated = sql.SQL("TRUNCATE {}").format(sql.Identifier(schema, "duerow_message"))
+    return sql.SQL("; ").join([truncated, *emptied, INDEXES_DROPPED.format(sql.Literal(schema))])
 
 
 @pytest.fixture
@@ -96,23 +106,6 @@ def harms(place: Place, superuser: psycopg.Connection) -> dict[str, Harm]:
 def harms_out_of_line(place: Place, superuser: psycopg.Connection) -> dict[str, Harm]:
     """Ways to damage a row so that no claim comes upon it."""
     return ways(place, superuser, HARMS_OUT_OF_LINE)
-
-
-@pytest.fixture
-def without_indexes(place: Place, superuser: psycopg.Connection) -> Iterator[None]:
-    """There is no index of a payload field when the test begins, whatever ran before, nor when it has ended."""
-    schema = place.settings["schema"]
-
-    def drop() -> None:
-        found = superuser.execute(
-            "SELECT indexname FROM pg_indexes WHERE schemaname = %s AND indexname LIKE 'duerow_by_%%'", [schema]
-        )
-        for (name,) in found.fetchall():
-            superuser.execute(sql.SQL("DROP INDEX {}").format(sql.Identifier(schema, name)))
-
-    drop()
-    yield
-    drop()
 
 
 @pytest.fixture

@@ -77,7 +77,6 @@ def test_what_is_due_of_the_schedules_is_found_by_its_time(
     assert "Sort" not in found
 
 
-@pytest.mark.usefixtures("without_indexes")
 def test_indexed_payload_fields_are_looked_up_in_their_indexes(
     store: SqlStore, superuser: psycopg.Connection, db: Database
 ) -> None:
@@ -97,7 +96,6 @@ def test_indexed_payload_fields_are_looked_up_in_their_indexes(
         assert f"_{index}_" not in plan(superuser, elsewhere)
 
 
-@pytest.mark.usefixtures("without_indexes")
 def test_an_index_whose_making_broke_off_is_made_again(
     store: SqlStore, superuser: psycopg.Connection, db: Database
 ) -> None:
@@ -110,7 +108,6 @@ def test_an_index_whose_making_broke_off_is_made_again(
     assert not queue.declare()
 
 
-@pytest.mark.usefixtures("without_indexes")
 def test_an_index_is_not_made_while_another_process_makes_one(
     store: SqlStore, superuser: psycopg.Connection, db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -124,7 +121,6 @@ def test_an_index_is_not_made_while_another_process_makes_one(
     assert queue.declare().created
 
 
-@pytest.mark.usefixtures("without_indexes")
 def test_an_index_is_made_inside_a_transaction_where_there_is_no_other_way(place: Place, db: Database) -> None:
     engine = create_engine(place.url.replace("postgresql://", "postgresql+psycopg://"))
     with connect(engine, **place.settings) as through_engine:

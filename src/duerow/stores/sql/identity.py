@@ -29,6 +29,7 @@ class Identities:
     def __init__(self, store: SqlStore, engine: Engine) -> None:
         self._store, self._engine = store, engine
         self._ours: Any = None
+        self._is_asked = False
         self._mark = object()
         self._same: weakref.WeakSet[Any] = weakref.WeakSet()
 
@@ -52,6 +53,8 @@ class Identities:
 
     def note(self, connection: Any, info: MutableMapping[Any, Any] | None) -> None:
         """Remember that it does."""
+        if self._ours is None:  # there are no tables that it could write to
+            return
         if info is not None:
             info[self._mark] = True
             return
@@ -75,11 +78,15 @@ class Identities:
     def look(self) -> Plan[None]:
         """Ask a connection of the queue's own; again where something differs, since a server may have been replaced."""
         self._ours = next(iter((yield from self.ask())), None)
+        self._is_asked = True
 
     def agree(self, theirs: tuple[Any, ...]) -> bool:
-        """Return whether a connection that answered so writes to the queue's tables."""
+        """Return whether a connection that answered so writes to the queue's tables.
+
+        Where nobody sees them, nothing can be written elsewhere: the statement then fails for that reason.
+        """
         if self._ours is None:
-            return False
+            return self._is_asked and not theirs
         told: list[Any] = [one[1:] for one in theirs]  # behind the name, which may be one of several
         return self._ours[1:] in told and (bool(self._ours[1:]) or "cache=shared" in str(self._engine.url))
 
