@@ -12,5 +12,6 @@ FROM JSON_TABLE(:given, '$[*]' COLUMNS (`id` BIGINT PATH '$[0]', `error` LONGTEX
 SET utf8mb4 COLLATE utf8mb4_nopad_bin PATH '$[1]')) AS given_rows) AS given STRAIGHT_JOIN duerow_message ON
     duerow_message.id = given.id AND (duerow_message.id IN :found)
 SET duerow_message.due_at = NULL, duerow_message.behind_at = NULL, duerow_message.status = 'dead',
-    duerow_message.last_error = given.error, duerow_message.token = duerow_message.token + 1, duerow_message.leased_by
-    = NULL, duerow_message.leased_until = NULL
+    duerow_message.last_error = given.error, duerow_message.token = CASE WHEN (duerow_message.token <
+    9223372036854775807) THEN duerow_message.token + 1 ELSE 0 END, duerow_message.leased_by = NULL,
+    duerow_message.leased_until = NULL

@@ -1,7 +1,8 @@
 -- Bury rows whoever has them, and write nothing else; return their ids, keys, attempts and groups.
 UPDATE duerow_message
-SET due_at = NULL, behind_at = NULL, status = 'dead', last_error = given.error, token = duerow_message.token + 1,
-    leased_by = NULL, leased_until = NULL
+SET due_at = NULL, behind_at = NULL, status = 'dead', last_error = given.error, token = CASE WHEN
+    (duerow_message.token < 9223372036854775807) THEN duerow_message.token + 1 ELSE 0 END, leased_by = NULL,
+    leased_until = NULL
 OUTPUT inserted.id, inserted.[key], inserted.attempts, inserted.[group]
 FROM (SELECT CAST(line.[key] AS INT) AS nth, cell.[id] AS [id], cell.[error] COLLATE Latin1_General_100_BIN2 AS
     [error]

@@ -189,6 +189,12 @@ def harms_out_of_line(place: Place, client: pymongo.MongoClient[dict[str, Any]])
 
 
 @pytest.fixture
+def largest_token(place: Place, client: pymongo.MongoClient[dict[str, Any]]) -> Harm:
+    """A token that a claim cannot raise."""
+    return ways(place, client, {"": {"token": 2**63 - 1}})[""]
+
+
+@pytest.fixture
 def place(migrated: Place, client: pymongo.MongoClient[dict[str, Any]]) -> Place:
     """The queues of this test."""
     tidy(migrated, client)

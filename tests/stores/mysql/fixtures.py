@@ -64,9 +64,8 @@ HARMS = {
 }
 
 
-@pytest.fixture
-def harms(place: Place, superuser: Any) -> dict[str, Harm]:
-    """Ways to damage a row, each of which sets columns past what a strict session would let through."""
+def ways_to_harm(place: Place, superuser: Any, settings: dict[str, str]) -> dict[str, Harm]:
+    """Return ways to damage a row, each of which sets columns past what a strict session would let through."""
 
     def harm(setting: str, id: int) -> None:
         superuser.execute("SELECT @@sql_mode")
@@ -75,7 +74,19 @@ def harms(place: Place, superuser: Any) -> dict[str, Harm]:
         superuser.execute(f"UPDATE `{place.settings['schema']}`.duerow_message SET {setting} WHERE id = {id}")
         superuser.execute("SET sql_mode = %s", [mode])
 
-    return {name: partial(harm, setting) for name, setting in HARMS.items()}
+    return {name: partial(harm, setting) for name, setting in settings.items()}
+
+
+@pytest.fixture
+def harms(place: Place, superuser: Any) -> dict[str, Harm]:
+    """Ways to damage a row."""
+    return ways_to_harm(place, superuser, HARMS)
+
+
+@pytest.fixture
+def largest_token(place: Place, superuser: Any) -> Harm:
+    """A token that a claim cannot raise."""
+    return ways_to_harm(place, superuser, {"": f"token = {2**63 - 1}"})[""]
 
 
 def drop_indexes(place: Place, superuser: Any) -> None:

@@ -109,6 +109,12 @@ def harms_out_of_line(place: Place, superuser: psycopg.Connection) -> dict[str, 
 
 
 @pytest.fixture
+def largest_token(place: Place, superuser: psycopg.Connection) -> Harm:
+    """A token that a claim cannot raise."""
+    return ways(place, superuser, {"": f"token = {2**63 - 1}"})[""]
+
+
+@pytest.fixture
 def bare_place(postgresql_url: str, superuser: psycopg.Connection) -> Iterator[Place]:
     """A place without any tables."""
     schema = f"test_{uuid.uuid4().hex[:12]}"

@@ -70,6 +70,12 @@ def harms_out_of_line(file: Path) -> dict[str, Harm]:
 
 
 @pytest.fixture
+def largest_token(file: Path) -> Harm:
+    """A token that a claim makes a float."""
+    return ways(file, {"": f"token = {2**63 - 1}"})[""]
+
+
+@pytest.fixture
 def hold(file: Path) -> Hold:
     """Another connection writes, so that everybody else must wait."""
 

@@ -74,6 +74,21 @@ def test_an_operator_finds_a_damaged_message_beside_the_others_and_removes_it(
         assert [message.id for message in queue.find()] == [good.id], name
 
 
+def test_a_message_whose_token_cannot_be_raised_is_buried_and_can_be_removed(
+    db: Database, queue: Queue, largest_token: Harm | None
+) -> None:
+    if largest_token is None:
+        return  # its tokens have no bound, or nobody can write one
+    odd, good = queue.push("odd").id, queue.push("good").id
+    largest_token(odd)
+    assert [one.message.id for one in queue.reserve_many(5) + queue.reserve_many(5)] == [good]
+    buried = queue.get(odd)
+    assert buried is not None
+    assert buried.status == "dead"
+    assert buried.last_error is not None
+    assert queue.remove(odd).count == 1
+
+
 def test_what_no_claim_comes_upon_holds_up_nobody(
     db: Database, queue: Queue, harms_out_of_line: dict[str, Harm]
 ) -> None:

@@ -6,6 +6,7 @@ hold: makes every writer wait for as long as a block runs; None where nothing ca
 in_loop: waits that the store makes in the thread of the event loop on purpose; none by default.
 harms: ways to damage the stored row of a message, by name; none where rows can only be written by the store itself.
 harms_out_of_line: the same, after which no claim comes upon the row.
+largest_token: gives a row the largest token that the store holds, which no claim can raise.
 crowd: how many messages the tests of large batches push; a store sets it beyond its parameter limits.
 """
 
@@ -182,6 +183,12 @@ def harms() -> dict[str, Harm]:
 def harms_out_of_line() -> dict[str, Harm]:
     """No way to damage a row, unless the store's tests give some."""
     return {}
+
+
+@pytest.fixture
+def largest_token() -> Harm | None:
+    """No way to give a row the largest token that there is, unless the store's tests give one."""
+    return None
 
 
 @pytest.fixture

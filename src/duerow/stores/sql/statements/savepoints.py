@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
-from sqlalchemy import null, text
+from sqlalchemy import ColumnElement, case, null, text
 from sqlalchemy.sql.base import Executable
 
 from duerow.stores.sql.dialects.base import const
 from duerow.stores.sql.statements.core import OverRows, Statement
 from duerow.stores.sql.statements.settling import Settling
+
+LARGEST_TOKEN: Final = 2**63 - 1
 
 
 class Savepoints(Settling):
@@ -42,6 +44,7 @@ class Savepoints(Settling):
                 "status": const("dead"),
                 "last_error": self._json(given.c.error),
                 **self._turned,
+                "token": self._next_token,
                 **self._finished(self.now),
             }
             return self.dialect.change(
@@ -53,6 +56,12 @@ class Savepoints(Settling):
             )
 
         return self._over(("id", "error"), build)
+
+    @property
+    def _next_token(self) -> ColumnElement[int]:
+        """Another token than the one that a row has, even if that is the largest: this may be what is wrong with it."""
+        token = self.message.c.token
+        return case((token < const(LARGEST_TOKEN), token + const(1)), else_=const(0))
 
     @property
     def _out_of_line(self) -> dict[str, Any]:
