@@ -12,8 +12,9 @@ DEMO_ARGS := $(if $(FLIGHTS),--flights $(FLIGHTS)) $(if $(DB),--db $(DB)) $(if $
 ARGS ?=
 SIZE ?= full
 
-# One process a core, each with servers of its own; one alone where a server is given, since all would share that.
-PARALLEL := $(if $(filter DUEROW_TEST_%_URL,$(.VARIABLES)),,-n auto --maxprocesses 4 --dist loadscope)
+# A process more than there are cores, since some wait; each has servers of its own, so one alone where a server is given.
+PROCESSES := $(shell expr $$(nproc) + 1)
+PARALLEL := $(if $(filter DUEROW_TEST_%_URL,$(.VARIABLES)),,-n $(PROCESSES) --maxprocesses 4 --dist loadscope)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo example test soak lint types docs bench mutate lock clean java servers

@@ -2,11 +2,13 @@
 
 Both faces carry out the same statements of the same plans. What may still differ between the faces on a family are its
 two drivers, and half of the promises meets each of them often: so a promise is tried on one face of each family, which
-its name picks; on SQLite and in memory on the other one than elsewhere. What is about drivers, connections and
-transactions has files of its own, which run on both.
+its name picks; on SQLite and in memory on the other one than elsewhere. What is about drivers and connections has files
+of its own, which run on both. The ways to hold a transaction of the caller's own, up to 33 on a family, are all tried,
+each with the promises that their names pick.
 
-What workers, and stations on Spark, do is made of what stores promise, and takes long. It is tried on one of SQLite and
-PostgreSQL, which the test's name picks; the data source, which asks each of them in its own way, on both.
+What workers, and stations on Spark, do is made of what stores promise, and takes long; so do kills. It is tried on one
+of SQLite and PostgreSQL, which the test's name picks, and kills on one face; the data source, which asks each of them
+in its own way, on both. In memory half of the promises are tried with transactions, and half without.
 """
 
 from collections import defaultdict
@@ -16,6 +18,8 @@ from zlib import crc32
 import pytest
 
 FACES = ("sync", "async")
+
+KINDS = ("transactions", "no transactions")
 
 FAMILIES = {"memory", "sqlite", "postgresql", "mysql", "mysql8", "mariadb", "mongodb"}
 """What a folder or a parameter is called whose promises are tried on one face."""
@@ -41,9 +45,9 @@ CHOSEN = {
 DATABASES = ("postgresql", "sqlite")
 """Those of which one is picked for a test that would run on both, in these folders."""
 
-ON_ONE_DATABASE = {"spark", "workers"}
+ON_ONE_DATABASE = {"spark", "workers", "crash"}
 
-ON_BOTH = {"test_source.py", "test_source_sink.py"}
+ON_BOTH = {"test_source.py", "test_source_sink.py", "test_all_operations_killed.py"}
 """Files of these folders whose tests run on both."""
 
 
@@ -54,7 +58,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     picked = [item for item in found if item.path.parent.name in ON_ONE_DATABASE and item.path.name not in ON_BOTH]
     others = set(on_other_databases(picked))
     for item in found:
-        if item in others or not is_chosen(item) or (of_promises(item) and is_other_face(item)):
+        if item in others or not is_chosen(item) or (of_promises(item) and is_another(item)):
             item.add_marker(pytest.mark.soak)
 
 
@@ -67,6 +71,8 @@ def is_chosen(item: pytest.Function) -> bool:
 
 def of_promises(item: pytest.Function) -> bool:
     """Return whether a test is of the promises, on a family that tries each on one face."""
+    if item.path.parent.name == "crash":
+        return True
     return is_of(item, FAMILIES) and (item.path.parent.name == "entity" or item.path.name == "test_conformance.py")
 
 
@@ -82,6 +88,11 @@ def on_other_databases(items: Sequence[pytest.Function]) -> list[pytest.Function
     return [on[DATABASES[crc32(name.encode()) % len(DATABASES)]] for name, on in both.items()]
 
 
+def is_another(item: pytest.Function) -> bool:
+    """Return whether the name of a promise picks another way to try it than this one."""
+    return is_other_face(item) or is_other_kind(item) or is_other_way(item)
+
+
 def is_other_face(item: pytest.Function) -> bool:
     """Return whether the test's name picks the other face; it picks the same one in every run, on every machine."""
     named = words(item)
@@ -91,6 +102,23 @@ def is_other_face(item: pytest.Function) -> bool:
     promise = "-".join([item.originalname, *[word for word in named if word not in {*faces, *FAMILIES}]])
     is_picked = FACES[crc32(promise.encode()) % len(FACES)] == faces[0]
     return is_picked == is_of(item, TURNED)
+
+
+def is_other_kind(item: pytest.Function) -> bool:
+    """Return whether a promise is tried in memory with transactions, and this is without; or the other way round."""
+    named = words(item)
+    kinds = [word for word in named if word in KINDS]
+    if not kinds or item.path.parent.name != "memory":
+        return False
+    promise = "-".join([item.originalname, *[word for word in named if word not in {*FACES, *KINDS}]])
+    return KINDS[crc32(promise.encode()) // len(FACES) % len(KINDS)] != kinds[0]
+
+
+def is_other_way(item: pytest.Function) -> bool:
+    """Return whether a promise about transactions is tried in other ways to hold one; each promise is in a third."""
+    if "begin" not in item.fixturenames or not words(item):
+        return False
+    return (crc32(item.originalname.encode()) + crc32(item.callspec.id.encode())) % 3 != 0
 
 
 def is_of(item: pytest.Function, families: set[str]) -> bool:

@@ -336,6 +336,7 @@ def test_a_page_shows_ways_rates_and_times_and_needs_nothing_else(session: Spark
     assert "in each 30 minutes" in page
 
 
+@pytest.mark.soak
 def test_a_page_of_a_short_run_is_shown_by_the_second(session: SparkSession, tmp_path: Path) -> None:
     charts = page_of(session, [turn(number, 1, "check", end=number) for number in range(1, 41)], tmp_path)
     (came,) = charts[1]["data"]
@@ -345,6 +346,7 @@ def test_a_page_of_a_short_run_is_shown_by_the_second(session: SparkSession, tmp
     assert charts[3]["layout"]["xaxis"]["tickformat"].startswith("%H:%M:%S")
 
 
+@pytest.mark.soak  # as are all pages but two: each takes Spark seconds to plan
 def test_ticks_of_a_page_are_no_closer_than_what_a_point_stands_for(session: SparkSession, tmp_path: Path) -> None:
     charts = page_of(session, [turn(1, 1, "check", end=1)], tmp_path)
     along = charts[1]["layout"]["xaxis"]

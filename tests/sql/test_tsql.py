@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import date, timedelta
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -105,14 +106,16 @@ CONDITIONS = {
 """Conditions of every kind, and something of what becomes of each."""
 
 
-@pytest.mark.parametrize("condition", CONDITIONS)
-def test_each_kind_of_condition_and_order_becomes_tsql(condition: str) -> None:
+ORDERS = (Order("key", after=("a", 7)), Order("due_at", descending=True, after=(None, 7)), Order())
+
+
+@pytest.mark.parametrize(("condition", "order"), zip(CONDITIONS, cycle(ORDERS)))
+def test_each_kind_of_condition_and_order_becomes_tsql(condition: str, order: Order) -> None:
     statements = SqlStore(SqlServer(), "duerow_", None, None).statements
-    for order in (Order("key", after=("a", 7)), Order("due_at", descending=True, after=(None, 7)), Order()):
-        found = statements.search(("live", "keys"), parse(condition), order, locked=True)
-        text = str(found.element.compile(dialect=written("named")))
-        assert complaints(text) == []
-        assert CONDITIONS[condition] in text
+    found = statements.search(("live", "keys"), parse(condition), order, locked=True)
+    text = str(found.element.compile(dialect=written("named")))
+    assert complaints(text) == []
+    assert CONDITIONS[condition] in text
 
 
 MISTAKES = {

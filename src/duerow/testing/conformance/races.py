@@ -177,16 +177,16 @@ def test_consumers_that_share_every_message_settle_each_turn_once(
 def test_pushes_replaces_claims_and_settlements_of_many_go_on_beside_each_other(
     queue: Queue, face: Face, place: Place, clock: MovableClock
 ) -> None:
-    keys = [f"k-{number}" for number in range(30)]
+    keys = [f"k-{number}" for number in range(20)]
 
     def replace(queue: Queue) -> int:
-        for turn in range(20):
+        for turn in range(10):
             queue.push_many([Draft(turn, key=key) for key in keys[:: 1 if turn % 2 else -1]], on_duplicate="replace")
         return 0
 
     def consume(queue: Queue) -> int:
         refused = 0
-        for turn in range(20):
+        for turn in range(10):
             batch = queue.reserve_many(10)
             settled = queue.commit_many(batch[::-1]) if turn % 2 else queue.rollback_many(batch, delay=seconds(0))
             assert all(isinstance(one.error, LeaseLost) for one in settled)
@@ -201,7 +201,7 @@ def test_producers_and_consumers_of_groups_that_race_keep_the_order_of_each_and_
     queue: Queue, face: Face, place: Place, clock: MovableClock
 ) -> None:
     """Each producer fills groups of its own, so that their order is known; consumers commit, give back and fail."""
-    each, producers = 24, 2
+    each, producers = 12, 2
     endings: dict[str, Settlement] = {"commit": Commit(), "release": Release(), "fail": Rollback(seconds(0))}
     done: dict[str, list[int]] = {}
     holding: set[str] = set()
