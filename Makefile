@@ -13,8 +13,8 @@ ARGS ?=
 SIZE ?= full
 
 # A process more than there are cores, since some wait; each has servers of its own, so one alone where a server is given.
-PROCESSES := $(shell expr $$(nproc) + 1)
-PARALLEL := $(if $(filter DUEROW_TEST_%_URL,$(.VARIABLES)),,-n $(PROCESSES) --maxprocesses 4 --dist loadscope)
+PROCESSES := $(shell n=$$(nproc); echo $$((n < 4 ? n + 1 : 4)))
+PARALLEL := $(if $(filter DUEROW_TEST_%_URL,$(.VARIABLES)),,-n $(PROCESSES) --dist loadscope)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo example test soak lint types docs bench mutate lock clean java servers

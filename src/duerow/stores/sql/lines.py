@@ -17,6 +17,9 @@ from duerow.message import PRIORITIES
 LOOK_AGAIN: Final = 0.5
 """Seconds after which a claim looks for lines of others again."""
 
+COMMITTED_IN: Final = 0.1
+"""Seconds after which a pause of this process is taken to be committed."""
+
 MOST: Final = 32
 """Lines that are remembered though they were found empty."""
 
@@ -58,6 +61,7 @@ class Lines:
         self._known: dict[str, set[Line]] = {}
         self._looked: dict[str, float] = {}
         self._paused: set[str] = set()
+        self._set: dict[str, float] = {}
 
     def of(self, queue: str) -> list[Line]:
         """Return the lines of a queue, the one to be served first first."""
@@ -68,13 +72,25 @@ class Lines:
         looked = self._looked.get(queue)
         return looked is None or time.monotonic() - looked >= LOOK_AGAIN
 
-    def looked(self, queue: str, paused: bool) -> None:
-        """Note that all lines are known at this moment, and whether the queue is paused."""
+    def looked(self, queue: str, paused: bool, begun: float) -> None:
+        """Note that all lines are known at this moment, and whether the queue is paused.
+
+        Args:
+            queue: the queue.
+            paused: what the look found.
+            begun: when the look began, by `time.monotonic()`. A look that began before this process paused or resumed
+                the queue, or before that was committed, may have found what was true until then: it is not believed.
+        """
         self._looked[queue] = time.monotonic()
-        self.paused(queue, paused)
+        if begun >= self._set.get(queue, float("-inf")) + COMMITTED_IN:
+            self._note_paused(queue, paused)
 
     def paused(self, queue: str, paused: bool) -> None:
-        """Note whether a queue hands nothing out."""
+        """Note that this process pauses a queue, so that it hands nothing out, or resumes it."""
+        self._set[queue] = time.monotonic()
+        self._note_paused(queue, paused)
+
+    def _note_paused(self, queue: str, paused: bool) -> None:
         (self._paused.add if paused else self._paused.discard)(queue)
 
     def is_paused(self, queue: str) -> bool:

@@ -112,6 +112,8 @@ def test_a_handler_learns_at_the_next_heartbeat_that_its_message_is_no_longer_it
 
     async def handle(subject: Message | list[Message]) -> None:
         message = subject[0] if isinstance(subject, list) else subject
+        if message.payload == "other":  # as it was edited, it is due
+            return
         attempt = current(message)
         assert attempt is not None
         over = Gate()
@@ -127,7 +129,6 @@ def test_a_handler_learns_at_the_next_heartbeat_that_its_message_is_no_longer_it
         assert shop.queue.remove(id=pushed.id, even_if_leased=True).count == 1
     elif taken == "edited":
         assert shop.queue.edit(pushed.id, payload="other", even_if_leased=True).count == 1
-        shop.queue.reschedule(id=pushed.id, due=None)
     else:
         shop.queue.reschedule(id=pushed.id, delay=timedelta(0), even_if_leased=True)
         shop.queue.pop()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, TypeVar
@@ -107,7 +108,7 @@ class Core:
     def _look_for_lines(self, queue: str) -> Plan[None]:
         """Find the lines that other processes opened."""
         new: set[Line] = set()
-        looking = True
+        begun, looking = time.monotonic(), True
         while looking:
             self.lines.add(queue, new)
             gaps = self.lines.gaps(queue)
@@ -115,7 +116,7 @@ class Core:
             rows = yield self._given(self.statements.further_lines, ("grouped", "low", "high"), gaps, more)
             new = {Line(priority, bool(grouped)) for grouped, priority, _ in rows if priority is not None}
             looking = bool(new)
-        self.lines.looked(queue, paused=bool(rows[0][2]))
+        self.lines.looked(queue, bool(rows[0][2]), begun)
 
     def _call_up(self, groups: Iterable[tuple[str, Any]]) -> Plan[None]:
         """Give the next of each group its turn: one of them has left, or is no longer lent."""

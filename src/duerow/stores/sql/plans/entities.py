@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -93,7 +94,7 @@ class EntityStore(SqlStore):
     def _look_for_lines(self, queue: str) -> Plan[None]:
         """All rows are in the one line that is always known, and nobody can pause it."""
         self.lines.add(queue, ())
-        self.lines.looked(queue, paused=False)
+        self.lines.looked(queue, False, time.monotonic())
         yield from ()
 
     def check(self) -> Plan[None]:
