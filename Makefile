@@ -1,6 +1,6 @@
 # duerow's commands. Each installs what it is missing into .venv and says so; the second time it starts at once.
 
-RUN := env -u PYTHONPATH -u PYTHONHOME .venv/bin/python
+RUN := env -u PYTHONPATH -u PYTHONHOME -u PYTHONDONTWRITEBYTECODE .venv/bin/python
 
 # make demo FLIGHTS=336776 DB=sqlite:///elsewhere.db REPORT=report.html
 FLIGHTS ?=
