@@ -108,6 +108,7 @@ class BlockingConnections:
                 break
             if time.monotonic() - link.used < RESTED:
                 return link
+            link.lent.info["used"] = link.used
             link.lent.close()  # back to the pool, which tries it out before it lends it again
         self.check_usable()
         try:

@@ -147,7 +147,8 @@ def _try_out_rested(engine: Engine) -> None:
 
     @event.listens_for(engine, "checkin")
     def note(_: Any, record: Any) -> None:
-        record.info["at_rest_since"] = time.monotonic()
+        # One that was kept at hand has been at rest for longer than it is in the pool.
+        record.info["at_rest_since"] = record.info.pop("used", None) or time.monotonic()
 
     @event.listens_for(engine, "checkout")
     def try_out(connection: Any, record: Any, _: Any) -> None:
