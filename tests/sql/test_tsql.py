@@ -109,7 +109,7 @@ CONDITIONS = {
 ORDERS = (Order("key", after=("a", 7)), Order("due_at", descending=True, after=(None, 7)), Order())
 
 
-@pytest.mark.parametrize(("condition", "order"), zip(CONDITIONS, cycle(ORDERS), strict=False))
+@pytest.mark.parametrize(("condition", "order"), [*zip(CONDITIONS, cycle(ORDERS), strict=False)])
 def test_each_kind_of_condition_and_order_becomes_tsql(condition: str, order: Order) -> None:
     statements = SqlStore(SqlServer(), "duerow_", None, None).statements
     found = statements.search(("live", "keys"), parse(condition), order, locked=True)
