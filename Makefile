@@ -24,7 +24,7 @@ help: ## Show this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
 
 demo: .venv/demo.stamp java ## Run real flights through a pipeline on Spark (FLIGHTS=20000 DB=sqlite:///file.db REPORT=file.html)
-	$(RUN) -m duerow.demo $(DEMO_ARGS) $(ARGS)
+	$(RUN) -m examples.flights $(DEMO_ARGS) $(ARGS)
 
 example: .venv/demo.stamp java ## Run Python's own library through a pipeline on Spark, and report on it (DB=URL ARGS="--only json")
 	$(RUN) -m examples.library $(if $(DB),--db $(DB)) $(ARGS)

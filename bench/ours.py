@@ -24,7 +24,8 @@ import duerow
 from bench import features
 from bench.messages import PAYLOAD_COLUMNS, QUEUE, payload
 from bench.processes import Prepared
-from duerow import Draft, Message, Queue, Worker, histogram
+from duerow import Draft, Message, Queue, Worker
+from duerow.queue import histogram
 from duerow.store import Counted, Totals
 
 BATCH = 1_000

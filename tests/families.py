@@ -21,8 +21,6 @@ from tests.servers.fixtures import MISSING, VERSIONS
 REPORT = Path(__file__).parent.parent / "build" / "families.json"
 
 FAMILIES = ("sqlite", "postgresql", "mariadb", "mysql", "mongodb", "mssql", "memory")
-FOLDERS = {"mysql": "mariadb", "mysql8": "mysql"}
-"""The folders in tests/stores whose names are not those of their families."""
 
 OF_OURSELVES = {"sqlite": sqlite3.sqlite_version, "memory": "duerow's own"}
 
@@ -114,7 +112,7 @@ def _place(test: str) -> tuple[str, str, str, str | None]:
     folders = path.split("/")
     folder = folders[1] if len(folders) > 2 else ""
     if folder == "stores":
-        family = FOLDERS.get(folders[2], folders[2])
+        family = folders[2]
     else:
         families = [word for word in re.split(r"[-\]]", given) if word in FAMILIES]
         family = families[0] if len(families) == 1 else ""

@@ -19,7 +19,7 @@ LOADED: Final = [
     "duerow.aio",
     "duerow.sync",
     "duerow.cli.application",
-    "duerow.demo.command",
+    "examples.flights.command",
     "duerow.testing.faults",
     "duerow.testing.conformance.fixtures",
     "tests.crash.workload.run",

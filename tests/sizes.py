@@ -21,7 +21,7 @@ FACES = ("sync", "async")
 
 KINDS = ("transactions", "no transactions")
 
-FAMILIES = {"memory", "sqlite", "postgresql", "mysql", "mysql8", "mariadb", "mongodb"}
+FAMILIES = {"memory", "sqlite", "postgresql", "mysql", "mariadb", "mongodb"}
 """What a folder or a parameter is called whose promises are tried on one face."""
 
 TURNED = {"memory", "sqlite"}

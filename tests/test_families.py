@@ -5,7 +5,7 @@ from typing import Any
 from tests.families import Seen, report
 from tools.databases import kept, lines
 
-MARIADB, MONGODB = "tests/stores/mysql/test_conformance.py", "tests/stores/mongodb/test_conformance.py"
+MARIADB, MONGODB = "tests/stores/mariadb/test_conformance.py", "tests/stores/mongodb/test_conformance.py"
 
 
 def found(*seen: Seen, missing: dict[str, str] | None = None) -> dict[str, Any]:

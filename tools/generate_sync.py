@@ -17,20 +17,20 @@ import unasync
 
 SOURCE = Path(__file__).parent.parent / "src" / "duerow"
 GENERATED = (
-    "batching.py",
-    "kinds.py",
-    "copying.py",
-    "charting.py",
+    "bulk.py",
+    "unknown_kinds.py",
+    "copy.py",
+    "pipelines.py",
     "database.py",
-    "defining.py",
+    "definition.py",
     "directory.py",
     "entity.py",
-    "looking.py",
-    "operating.py",
-    "recalling.py",
+    "edits.py",
+    "operations.py",
+    "history.py",
     "queue.py",
-    "queues.py",
-    "permits.py",
+    "several_queues.py",
+    "cluster_limit.py",
 )
 WORDS = {
     "aio": "sync",

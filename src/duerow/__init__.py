@@ -13,15 +13,15 @@ if TYPE_CHECKING:
     from duerow.errors import DuerowError, DuplicateKey, LeaseLost, MessageLeased, StoreUnavailable, TimedOut
     from duerow.message import Draft, Failure, Message, Pushed
     from duerow.pipeline import Drop, Fork, Frame, Graph, Join, Pipeline, Relay, Sink, Split, Switch
+    from duerow.queue.schedule import Maintained, Schedule
     from duerow.reservation import Receipt
     from duerow.retry import RetryPolicy, bury, by_error, exponential, fixed, limited, on, snooze
-    from duerow.schedule import Maintained, Schedule
     from duerow.settlement import Bury, Commit, Move, Release, Retry, Rollback
-    from duerow.sync.copying import copy
+    from duerow.sync.copy import copy
     from duerow.sync.database import Database, connect
     from duerow.sync.queue import Queue, Reservation
     from duerow.sync.worker import Worker
-    from duerow.working.attempt import Attempt, current
+    from duerow.worker.attempt import Attempt, current
 
     __version__: str
 
@@ -81,13 +81,13 @@ _HOMES = {
     "pipeline": ("Drop", "Fork", "Frame", "Graph", "Join", "Pipeline", "Relay", "Sink", "Split", "Switch"),
     "reservation": ("Receipt",),
     "retry": ("RetryPolicy", "bury", "by_error", "exponential", "fixed", "limited", "on", "snooze"),
-    "schedule": ("Maintained", "Schedule"),
+    "queue.schedule": ("Maintained", "Schedule"),
     "settlement": ("Bury", "Commit", "Move", "Release", "Retry", "Rollback"),
-    "sync.copying": ("copy",),
+    "sync.copy": ("copy",),
     "sync.database": ("Database", "connect"),
     "sync.queue": ("Queue", "Reservation"),
     "sync.worker": ("Worker",),
-    "working.attempt": ("Attempt", "current"),
+    "worker.attempt": ("Attempt", "current"),
 }
 """Where the names are: what type checkers read above, for whoever runs it; a test compares the two."""
 

@@ -19,10 +19,10 @@ from typing import Any, Final
 
 import msgspec
 
-from duerow.codec import SEAL, SEALED, UNREADABLE, Encoded, key_missing
-from duerow.dead_letter import Home
 from duerow.errors import CodecError, ConfigurationError
 from duerow.message import check_queue_name
+from duerow.payload.codec import SEAL, SEALED, UNREADABLE, Encoded, key_missing
+from duerow.queue.dead_letters import Home
 
 try:
     from cryptography.exceptions import InvalidTag

@@ -94,7 +94,7 @@ class Draft(msgspec.Struct, Generic[P_co], frozen=True, gc=False):
     """A message to be pushed.
 
     Args:
-        payload: JSON (see `duerow.codec`), bytes, or what the queue declares.
+        payload: JSON (see `duerow.payload.codec`), bytes, or what the queue declares.
         key: unique among live messages of the queue, 1 to 255 characters.
         due: earliest moment to hand it out, an aware datetime; at most one of `due` and `delay`. Default: at once.
         delay: how long from now until it is due.

@@ -7,8 +7,8 @@ from typing import Generic
 
 import msgspec
 
-from duerow.codec import Encoded
 from duerow.message import Message, P_co
+from duerow.payload.codec import Encoded
 
 
 class Receipt(msgspec.Struct, frozen=True, gc=False):

@@ -437,14 +437,14 @@ def parse(text: str) -> Condition:
     Raises:
         InvalidCondition: it cannot be read, names a field that messages do not have, or is too long or too deep.
     """
-    from duerow.where_text import read  # here, since whoever never writes a condition need not load the parser
+    from duerow.conditions.parser import read  # here, since whoever never writes a condition need not load the parser
 
     return cast(Condition, read(text, "condition"))
 
 
 def parse_path(text: str) -> Path:
     """Return the path that a text says; raise InvalidCondition if messages have no such field."""
-    from duerow.where_text import read
+    from duerow.conditions.parser import read
 
     return cast(Path, read(text, "field"))
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from duerow import Database
-from duerow.testing.reading import everything
+from duerow.testing.contents import everything
 from tests.cli.conftest import Command, parsed
 
 OF_A_QUEUE = {

@@ -13,7 +13,7 @@ import pytest
 
 import duerow
 from duerow import Database, aio
-from duerow.copying import Copied
+from duerow.queue.copy import Copied
 from duerow.testing.clock import MovableClock
 from duerow.testing.conformance.fixtures import Place
 from duerow.testing.faces import AwaitedFace, BlockingFace, Face, unwrapped

@@ -9,9 +9,9 @@ import pytest
 
 import duerow
 from duerow import Database, Queue, fixed, limited
-from duerow.copying import Copied
 from duerow.encryption import Encryption
 from duerow.errors import ConfigurationError, InvalidMessage, NotSupported, QueueDraining
+from duerow.queue.copy import Copied
 from duerow.testing.clock import MovableClock, hours, minutes
 from duerow.testing.conformance.fixtures import Place
 from duerow.testing.faces import unwrapped

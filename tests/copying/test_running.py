@@ -11,7 +11,7 @@ import pytest
 
 import duerow
 from duerow import Draft, Message, Worker
-from duerow.copying import Copied
+from duerow.queue.copy import Copied
 from tests.copying.conftest import Make, Pair
 
 PATIENCE = 60

@@ -6,9 +6,9 @@ from datetime import UTC, datetime, timedelta
 
 import duerow
 from duerow import Draft, Join, Message, Pipeline, Split
-from duerow.testing.carrying import carry
 from duerow.testing.clock import MovableClock
 from duerow.testing.conformance.fixtures import Place
+from duerow.testing.pipeline_by_hand import carry
 from tests.crash.conftest import Start
 from tests.crash.consumer import LEASE, Job
 

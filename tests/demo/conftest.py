@@ -15,8 +15,8 @@ from typing import Any
 
 import pandas
 
-from duerow.demo import flights
-from duerow.demo.sender import REFUSED, UNREACHABLE
+from examples.flights import flights
+from examples.flights.sender import REFUSED, UNREACHABLE
 from tests.processes import run_program
 
 LONGEST = 240.0
@@ -28,7 +28,7 @@ def arguments(url: str, report: Path, *options: str) -> list[str]:
 
 
 def run_demo(url: str, report: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    return run_program("duerow.demo", arguments(url, report, *options), Path.cwd(), patience=LONGEST)
+    return run_program("examples.flights", arguments(url, report, *options), Path.cwd(), patience=LONGEST)
 
 
 def totals_of(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
@@ -45,7 +45,7 @@ def started(url: str, report: Path, *options: str) -> Iterator[subprocess.Popen[
     with (report.parent / "log").open("a") as log:
         # A shell starts background jobs, and all below them, with Ctrl-C ignored: people do not.
         process = subprocess.Popen(
-            [sys.executable, "-m", "duerow.demo", *arguments(url, report, *options)],
+            [sys.executable, "-m", "examples.flights", *arguments(url, report, *options)],
             stdout=log,
             stderr=log,
             text=True,

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import duerow
-from duerow.demo.ledger import open_engine
-from duerow.demo.totals import count
+from examples.flights.ledger import open_engine
+from examples.flights.totals import count
 from tests.demo.conftest import run_demo, totals_of
 
 

@@ -11,10 +11,10 @@ from sqlalchemy import Engine, func, select
 
 import duerow
 from duerow import Bury, Database, Message, Reservation
-from duerow.demo import flights, ledger, producer, sender, stations
-from duerow.demo.ledger import CALL, FLIGHT, SMS, VISIT
-from duerow.demo.recorder import Recorder
-from duerow.demo.sender import Gateway, GatewayError
+from examples.flights import flights, ledger, producer, sender, stations
+from examples.flights.ledger import CALL, FLIGHT, SMS, VISIT
+from examples.flights.recorder import Recorder
+from examples.flights.sender import Gateway, GatewayError
 
 HEALTHY = "2013,1,1,517,515,2,830,819,11,UA,1545,N14228,EWR,IAH,227,1400,5,15,2013-01-01T10:00:00Z"
 

@@ -7,11 +7,11 @@ import pytest
 from duerow.store import Capabilities
 from duerow.stores.memory.plans import MemoryStore
 from duerow.stores.mongodb.plans.core import UNKNOWN
-from duerow.stores.sql.dialects.mssql import SqlServer
-from duerow.stores.sql.dialects.mysql import MariaDB
-from duerow.stores.sql.dialects.mysql8 import MySQL
-from duerow.stores.sql.dialects.postgresql import PostgreSQL
-from duerow.stores.sql.dialects.sqlite import SQLite
+from duerow.stores.sql.dialects.mssql.dialect import SqlServer
+from duerow.stores.sql.dialects.mysql.mariadb import MariaDB
+from duerow.stores.sql.dialects.mysql.mysql import MySQL
+from duerow.stores.sql.dialects.postgresql.dialect import PostgreSQL
+from duerow.stores.sql.dialects.sqlite.dialect import SQLite
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "urls.md"
 

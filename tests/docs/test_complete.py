@@ -14,8 +14,8 @@ import duerow.aio
 import duerow.entity
 import duerow.spark
 from duerow.cli.application import app
-from duerow.demo.command import app as demo
 from duerow.spark.command import app as on_spark
+from examples.flights.command import app as demo
 from tests.docs.pages import DOCS, name, pages
 
 DIRECTIVE = re.compile(r"^::: ([\w.]+)$", re.MULTILINE)
@@ -32,7 +32,7 @@ def commands(of: Any, called: str) -> dict[str, Any]:
 
 COMMANDS = commands(typer.main.get_command(app), "duerow")
 PROGRAMS = COMMANDS | {
-    "python -m duerow.demo": typer.main.get_command(demo),
+    "python -m examples.flights": typer.main.get_command(demo),
     "python -m duerow.spark": typer.main.get_command(on_spark),
 }
 COMMAND_PAGE = DOCS / "reference" / "command.md"

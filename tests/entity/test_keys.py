@@ -13,8 +13,8 @@ from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
 from duerow import fixed, limited
-from duerow.entity.looking import id_of
 from duerow.errors import ConfigurationError, InvalidMessage, LeaseLost, MessageLeased
+from duerow.stores.sql.entities.queries import id_of
 from duerow.testing.clock import MovableClock, hours, minutes
 from duerow.testing.faces import Face, another
 from tests.entity.faces import engine_of_face, queue_of_face

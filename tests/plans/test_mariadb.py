@@ -16,7 +16,7 @@ from tests.plans.examining import OnMariadb
 from tests.plans.history import on_mariadb
 from tests.plans.operations import OPERATIONS, Operation
 from tests.servers.fixtures import ON_MYSQL
-from tests.stores.mysql.callers import opened
+from tests.stores.mariadb.callers import opened
 
 MARGIN = 150
 """How many rows more an operation may read in the crowd."""

@@ -17,21 +17,22 @@ from pyspark.sql.types import StructType
 import duerow
 from duerow import Draft, Frame, Pipeline, Relay, spark
 from duerow.errors import StoreUnavailable
-from duerow.spark import reading, runner, writing
+from duerow.spark import read as reading
+from duerow.spark import runner, write
 from duerow.spark.batch import Batch
 from duerow.spark.frames import FrameJob
 from duerow.spark.jobs import Run
-from duerow.spark.reading import Desk, read_task
+from duerow.spark.pickling import dumps
+from duerow.spark.read import Desk, read_task
 from duerow.spark.schema import frame_schema
 from duerow.spark.source import schema
 from duerow.spark.streams import StreamReader, stream_writer
 from duerow.spark.task import Access, Consumer
-from duerow.spark.travelling import dumps
-from duerow.spark.writing import COLUMNS, Written, packed, read_written, write_task
+from duerow.spark.write import COLUMNS, Written, packed, read_written, write_task
 from duerow.store import Committed, Turn
 from duerow.testing.conformance.fixtures import Place
+from duerow.testing.contents import payloads
 from duerow.testing.faults import fail_at, watch
-from duerow.testing.reading import payloads
 from tests.spark.test_frame_faults import SCHEMA, rows, unset
 from tests.spark.test_source import options_of
 from tests.spark.test_stations import found, pushed
@@ -48,12 +49,12 @@ def carried_out_twice(session: SparkSession, place: Place, station: Frame, batch
     access = Access(secrets.token_hex(6), place.url, place.settings)  # executors keep what they know of a run
     desk = Desk(access, station.name, dumps((station, frame_schema(station), {"b": None})), 9)
     whole = batch.ranges(1) * COPIES
-    told = writing.Writing(desk, "batch", frozenset({"_id", "payload"}), None, packed(batch))
+    told = write.Writing(desk, "batch", frozenset({"_id", "payload"}), None, packed(batch))
     columns = [name if name in ("_id", "payload") else f"CAST(NULL AS STRING) AS {name}" for name in COLUMNS]
     read = session.range(0, COPIES, 1, COPIES).mapInArrow(read_task(desk, batch.claim, whole), reading.SCHEMA)
     read.persist().count()  # so that each has read all before one writes
     try:
-        return read_written(read.selectExpr(*columns).mapInArrow(write_task(told), writing.SCHEMA).collect())
+        return read_written(read.selectExpr(*columns).mapInArrow(write_task(told), write.SCHEMA).collect())
     finally:
         read.unpersist()
 
@@ -155,8 +156,8 @@ def test_when_the_answer_to_a_settlement_is_lost_nothing_is_done_again_and_nothi
         station = Frame("b", print, "c", rowwise=True)
         batch = lent(db, station)
         reached = losing(db, "settle: committed")
-        told = writing.Writing(Desk(Access("r", "", {}), "b", b"", 9), "x", frozenset({"_id"}), SCHEMA, packed(batch))
-        by_row = writing.Writer(station, db, {"c": None}, 9).row_by_row(map(unset, rows(ids)), told)
+        told = write.Writing(Desk(Access("r", "", {}), "b", b"", 9), "x", frozenset({"_id"}), SCHEMA, packed(batch))
+        by_row = write.Writer(station, db, {"c": None}, 9).row_by_row(map(unset, rows(ids)), told)
         assert "settle: committed" in reached
         assert (by_row.tally.settled, by_row.tally.refused, by_row.problem) == (10, 0, None)
         assert sorted(found(db, "c")) == ids
@@ -170,8 +171,8 @@ def test_a_batch_whose_publication_breaks_is_published_once(place: Place, point:
         reached = losing(db, point, LOST if point.endswith("committed") else StoreUnavailable("gone"))
         job = FrameJob(Run(Pipeline("p", [station], outputs=["b"]), None, db, Access("r", "", {}), 1, 1), station)  # type: ignore[arg-type]
         batch = lent(db, station)
-        told = writing.Writing(Desk(Access("r", "", {}), "a", b"", 9), "x", frozenset({"_id", "payload"}), SCHEMA)
-        staged = writing.Writer(station, db, {"b": None}, 9).staged(map(unset, rows([*batch.ids])), told)
+        told = write.Writing(Desk(Access("r", "", {}), "a", b"", 9), "x", frozenset({"_id", "payload"}), SCHEMA)
+        staged = write.Writer(station, db, {"b": None}, 9).staged(map(unset, rows([*batch.ids])), told)
         job._publish([staged], batch, "x")
         assert reached.count("publish: before") == 2
         assert sorted(payload["n"] for payload in found(db, "b").values()) == [*batch.ids]

@@ -15,10 +15,10 @@ from pyspark.sql import SparkSession
 import duerow
 from duerow import Draft, Pipeline, Relay, spark
 from duerow.encryption import Encryption
-from duerow.spark.travelling import dumps
+from duerow.payload.types import Declared
+from duerow.spark.pickling import dumps
 from duerow.testing.conformance.fixtures import Place
-from duerow.testing.reading import everything
-from duerow.typed import Declared
+from duerow.testing.contents import everything
 
 
 def test_declared_payloads_pass_stations_on_spark_encrypted(session: SparkSession, place: Place) -> None:

@@ -26,8 +26,8 @@ from duerow.spark.task import Access, Consumer
 from duerow.testing.clock import MovableClock, minutes, seconds
 from duerow.testing.conformance.fixtures import Place
 from duerow.testing.faults import fail_at, watch
-from duerow.working import pace
-from duerow.working.suspects import begin_with
+from duerow.worker import prefetch
+from duerow.worker.suspects import begin_with
 from tests.spark.test_stations import found, pushed
 
 AT_ONCE = fixed(timedelta(0))
@@ -220,7 +220,7 @@ def test_the_driver_waits_for_the_database_as_long_as_the_tasks_do(
     monkeypatch: pytest.MonkeyPatch, failures: int, ends: bool
 ) -> None:
     waiting: Any = Waiting()
-    monkeypatch.setattr(pace, "time", SimpleNamespace(monotonic=lambda: waiting.now))
+    monkeypatch.setattr(prefetch, "time", SimpleNamespace(monotonic=lambda: waiting.now))
     with duerow.connect("memory://") as db:
         watch(db, fail_at("idle: before", StoreUnavailable("the server restarts"), times=failures))
         driver = Runner(Pipeline("p", [Sink("a", print)]), None, db, Access("r", "memory://", {}), 10, 1)  # type: ignore[arg-type]
@@ -235,7 +235,7 @@ def test_the_driver_waits_for_the_database_as_long_as_the_tasks_do(
 
 def test_a_driver_that_waits_for_the_database_can_be_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     waiting: Any = Waiting(stopped_at=3.0)
-    monkeypatch.setattr(pace, "time", SimpleNamespace(monotonic=lambda: waiting.now))
+    monkeypatch.setattr(prefetch, "time", SimpleNamespace(monotonic=lambda: waiting.now))
     with duerow.connect("memory://") as db:
         watch(db, fail_at("idle: before", StoreUnavailable("gone"), times=10**6))
         driver = Runner(Pipeline("p", [Sink("a", print)]), None, db, Access("r", "memory://", {}), 10, 1)  # type: ignore[arg-type]

@@ -29,14 +29,14 @@ from duerow.spark import runner
 from duerow.spark.batch import Batch, Heartbeat, still_held
 from duerow.spark.frames import BatchFailed, FrameJob
 from duerow.spark.jobs import Run
-from duerow.spark.reading import Desk, Reader
+from duerow.spark.read import Desk, Reader
 from duerow.spark.task import Access
-from duerow.spark.writing import Writer, Writing, Written, packed
+from duerow.spark.write import Writer, Writing, Written, packed
 from duerow.store import Committed, Record, Turn
 from duerow.testing.clock import MovableClock, minutes
 from duerow.testing.conformance.fixtures import Place
+from duerow.testing.contents import everything
 from duerow.testing.faults import watch
-from duerow.testing.reading import everything
 from tests.spark.test_stations import found, pushed
 
 SCHEMA = T.StructType([T.StructField("n", T.LongType())])

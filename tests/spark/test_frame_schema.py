@@ -18,10 +18,10 @@ import duerow
 from duerow import Draft, Frame, Pipeline, Sink, spark
 from duerow.encryption import Encryption
 from duerow.errors import ConfigurationError
-from duerow.spark.glance import glance
+from duerow.spark.fast_check import glance
 from duerow.spark.schema import check_fits, checker, frame_schema, schema_of
 from duerow.testing.conformance.fixtures import Place
-from duerow.testing.reading import everything
+from duerow.testing.contents import everything
 from tests.spark.payloads import Address, Colour, Counted, Line, Order, Size
 
 ALIKE = 60

@@ -16,7 +16,7 @@ from duerow import Draft, spark
 from duerow.errors import StationFailed
 from duerow.testing.clock import seconds
 from duerow.testing.conformance.fixtures import Place
-from duerow.testing.reading import payloads
+from duerow.testing.contents import payloads
 from tests.crash.on_spark import GATHERED, check, pipeline
 from tests.spark.dying import DyingSource, RandomKills, dying
 from tests.spark.test_source import options_of

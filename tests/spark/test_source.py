@@ -19,7 +19,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 import duerow
-from duerow import Draft, adbc
+from duerow import Draft
+from duerow.arrow import adbc
 from duerow.encryption import Encryption
 from duerow.errors import (
     ConfigurationError,
@@ -35,7 +36,7 @@ from duerow.spark.columns import MESSAGE, TURN
 from duerow.spark.options import Options
 from duerow.spark.source import Reader, dealt, schema
 from duerow.testing.conformance.fixtures import Place
-from duerow.testing.reading import everything
+from duerow.testing.contents import everything
 
 
 def options_of(place: Place, **more: Any) -> dict[str, str]:

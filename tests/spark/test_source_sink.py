@@ -20,12 +20,12 @@ from pyspark.sql.types import StructType
 import duerow
 from duerow.encryption import Encryption
 from duerow.errors import ConfigurationError, Conflict, DuplicateKey, InvalidMessage, QueueDraining, StagedLost
-from duerow.spark import options, outlasting, sink
+from duerow.spark import conflict_retry, options, sink
 from duerow.spark.sink import Place as Spot
 from duerow.spark.sink import Pushed, WholeWriter, Writer, writer
 from duerow.testing.conformance.fixtures import Place
+from duerow.testing.contents import everything, payloads
 from duerow.testing.faults import watch
-from duerow.testing.reading import everything, payloads
 from tests.spark.test_source import options_of
 
 At = Callable[[int, int], None]
@@ -312,7 +312,7 @@ def test_a_try_waits_until_what_a_killed_one_had_begun_is_undone(
         if point == "push: before" and now[0] < 70:
             raise Conflict("another transaction has it", waited=True)
 
-    monkeypatch.setattr(outlasting, "time", SimpleNamespace(monotonic=lambda: now[0], sleep=pass_by))
+    monkeypatch.setattr(conflict_retry, "time", SimpleNamespace(monotonic=lambda: now[0], sleep=pass_by))
     monkeypatch.setattr(sink, "GATHERED", gathered)
     options._database.cache_clear()
     at(0, 1)
@@ -322,7 +322,7 @@ def test_a_try_waits_until_what_a_killed_one_had_begun_is_undone(
     assert now[0] > 70
     assert payloads(db.queue("orders")) == [1, 2, 3]
 
-    monkeypatch.setattr(outlasting, "ABANDONED", 5.0)  # those who stand in its way live
+    monkeypatch.setattr(conflict_retry, "ABANDONED", 5.0)  # those who stand in its way live
     now[0] = 0
     with pytest.raises(Conflict):
         a_writer(place).write(batches(4))

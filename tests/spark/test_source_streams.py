@@ -23,11 +23,11 @@ from duerow import Draft
 from duerow.errors import ConfigurationError, InvalidMessage, InvalidOutcome
 from duerow.reservation import Receipt
 from duerow.spark import sink, streams
-from duerow.spark.settling import Settled, StreamSettling
+from duerow.spark.settle import Settled, StreamSettling
 from duerow.spark.source import schema
 from duerow.spark.streams import Heart, StreamPushing, StreamReader, ranges, stream_writer
 from duerow.testing.conformance.fixtures import Place
-from duerow.testing.reading import everything, payloads
+from duerow.testing.contents import everything, payloads
 from tests.spark.test_source import options_of
 
 START = {"claim": "", "ranges": [], "count": 0}

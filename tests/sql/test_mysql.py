@@ -11,7 +11,7 @@ import sqlglot
 from sqlalchemy import BigInteger, Column, MetaData, Table
 from sqlglot import exp
 
-from duerow.stores.sql.dialects.mysql8_writes import in_order, ordered
+from duerow.stores.sql.dialects.mysql.mysql_writes import in_order, ordered
 from tests.sql.texts import FOLDER
 
 TEXTS = sorted((FOLDER / "mysql").glob("*.sql"))

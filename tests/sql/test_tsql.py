@@ -16,14 +16,14 @@ from sqlalchemy.dialects.mssql.pyodbc import MSDialect_pyodbc
 from sqlalchemy.schema import CreateIndex, CreateTable
 
 from duerow.entity.columns import StateTable, kept_in
-from duerow.entity.keys import Key
-from duerow.entity.looking import Looking
 from duerow.entity.state import mapper_of, state_of
 from duerow.store import Order
-from duerow.stores.sql.dialects.mssql import SqlServer
-from duerow.stores.sql.dialects.mssql_text import written
+from duerow.stores.sql.dialects.mssql.compiler import written
+from duerow.stores.sql.dialects.mssql.dialect import SqlServer
+from duerow.stores.sql.entities.keys import Key
+from duerow.stores.sql.entities.plans import EntityStore
+from duerow.stores.sql.entities.queries import Looking
 from duerow.stores.sql.plans import SqlStore
-from duerow.stores.sql.plans.entities import EntityStore
 from duerow.where import parse
 from tests.entity.models import ByThree, Lower, Mail
 from tests.sql.texts import FOLDER

@@ -15,20 +15,20 @@ from sqlalchemy import BigInteger, Column, Dialect, Integer, MetaData, Table, Uu
 from sqlalchemy.dialects import mysql, postgresql, sqlite
 
 from duerow.entity.columns import StateTable, add_indexes, state_columns
-from duerow.entity.keys import Key, keys_of
 from duerow.errors import NotSupported
 from duerow.store import Indexed, Order, PastQuery
-from duerow.stores.sql.dialects.mssql import SqlServer
-from duerow.stores.sql.dialects.mssql_text import written
-from duerow.stores.sql.dialects.mysql import MariaDB
-from duerow.stores.sql.dialects.mysql8 import MySQL
-from duerow.stores.sql.dialects.mysql8 import written as mysql_written
-from duerow.stores.sql.dialects.postgresql import PostgreSQL
-from duerow.stores.sql.dialects.sqlite import SQLite
+from duerow.stores.sql.dialects.mssql.compiler import written
+from duerow.stores.sql.dialects.mssql.dialect import SqlServer
+from duerow.stores.sql.dialects.mysql.mariadb import MariaDB
+from duerow.stores.sql.dialects.mysql.mysql import MySQL
+from duerow.stores.sql.dialects.mysql.mysql import written as mysql_written
+from duerow.stores.sql.dialects.postgresql.dialect import PostgreSQL
+from duerow.stores.sql.dialects.sqlite.dialect import SQLite
+from duerow.stores.sql.entities.keys import Key, keys_of
+from duerow.stores.sql.entities.plans import EntityStore
+from duerow.stores.sql.entities.statements import EntityStatements
 from duerow.stores.sql.plans import SqlStore
-from duerow.stores.sql.plans.entities import EntityStore
 from duerow.stores.sql.statements import OverRows, Statement, Statements
-from duerow.stores.sql.statements.entities import EntityStatements
 from duerow.where import parse
 
 FOLDER = Path(__file__).parent

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from duerow import Draft, aio
-from duerow.stores.sql import awaited
+from duerow.stores.sql.connections import aio as awaited
 from duerow.testing.conformance.fixtures import Place
 
 

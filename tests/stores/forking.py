@@ -23,7 +23,7 @@ from sqlalchemy import make_url
 import duerow
 from duerow import Message, aio
 from duerow.errors import ConfigurationError
-from duerow.working import attempt
+from duerow.worker import attempt
 
 T = TypeVar("T")
 

@@ -29,7 +29,7 @@ def test_large_batches_and_payloads_keep_no_event_loop_waiting(place: Place) -> 
             for name, call in calls.items():
                 with profiled() as profile:
                     await call()
-                found[name] = profile.longest, profile.waits, profile.functions_of("duerow/codec.py")
+                found[name] = profile.longest, profile.waits, profile.functions_of("duerow/payload/codec.py")
             return found
 
     for name, (longest, waits, coded) in asyncio.run(seen()).items():

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from duerow import fixed
 from duerow.testing.clock import hours, seconds
 from duerow.testing.conformance.fixtures import OpenDatabase
-from duerow.testing.reading import stored
+from duerow.testing.contents import stored
 
 TOLERANCE = timedelta(minutes=5)
 """How far two clocks of one machine and a slow test may be apart."""

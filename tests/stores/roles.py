@@ -22,7 +22,7 @@ import duerow
 from duerow import Database, Draft, Join, Message, Pipeline, Sink, Worker, fixed, limited
 from duerow.cli.application import app
 from duerow.errors import ConfigurationError, DuplicateKey
-from duerow.schedule import Maintained
+from duerow.queue.schedule import Maintained
 from duerow.store import Entry
 from duerow.stores.sql.rights import RIGHTS, ROLES, created
 from duerow.testing.conformance.fixtures import Place

@@ -13,9 +13,9 @@ import pytest
 import duerow
 from duerow.encryption import Encryption
 from duerow.errors import CodecError
-from duerow.payloads import said_of
+from duerow.payload.encoding import said_of
 from duerow.settlement import failure
-from duerow.testing.reading import everything
+from duerow.testing.contents import everything
 
 SECRET = "zq7-of-the-payload"
 

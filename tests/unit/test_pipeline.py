@@ -11,8 +11,8 @@ from msgspec import UNSET
 
 import duerow
 from duerow import Bury, Commit, Draft, Drop, Frame, Message, Move, Pipeline, Relay, Retry, Rollback, Sink, Switch, aio
-from duerow.codec import encode
 from duerow.errors import ConfigurationError, InvalidMessage, InvalidOutcome
+from duerow.payload.codec import encode
 from duerow.pipeline.frame import Row
 from duerow.retry import fixed, limited
 from duerow.settlement import Settlement

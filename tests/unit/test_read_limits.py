@@ -16,13 +16,13 @@ from duerow.errors import DuerowError, QueryTimeout, StoreRefused, StoreUnavaila
 from duerow.plan import BEGIN
 from duerow.stores.mongodb import commands
 from duerow.stores.mongodb.errors import overran as overran_on_mongodb
-from duerow.stores.mongodb.sending import prepared
+from duerow.stores.mongodb.execution import prepared
 from duerow.stores.sql.dialects.base import Dialect
-from duerow.stores.sql.dialects.mssql import SqlServer
-from duerow.stores.sql.dialects.mysql import MariaDB
-from duerow.stores.sql.dialects.mysql8 import MySQL
-from duerow.stores.sql.dialects.postgresql import PostgreSQL
-from duerow.stores.sql.dialects.sqlite import SQLite
+from duerow.stores.sql.dialects.mssql.dialect import SqlServer
+from duerow.stores.sql.dialects.mysql.mariadb import MariaDB
+from duerow.stores.sql.dialects.mysql.mysql import MySQL
+from duerow.stores.sql.dialects.postgresql.dialect import PostgreSQL
+from duerow.stores.sql.dialects.sqlite.dialect import SQLite
 from duerow.stores.sql.errors import explained, overran
 from duerow.stores.sql.plans import Step
 from duerow.stores.sql.statements import Statement

@@ -17,7 +17,7 @@ from psycopg import sql
 import duerow
 from duerow.errors import InvalidCondition
 from duerow.testing.clock import MovableClock, minutes
-from duerow.testing.reading import everything
+from duerow.testing.contents import everything
 from tests.where.texts import drafts, text
 
 MESSAGES = 40

@@ -10,7 +10,7 @@ import pytest
 from duerow import Bury, Commit, Draft, Message, Retry, current, fixed, limited
 from duerow.errors import ConfigurationError, DuerowError
 from duerow.testing.workshop import Gate, Workshop
-from duerow.working.attempt import Attempt
+from duerow.worker.attempt import Attempt
 
 AT_ONCE = fixed(timedelta(0))
 ONCE = limited(1, AT_ONCE)

@@ -12,7 +12,7 @@ import pytest
 from duerow import Bury, Draft, Message, Move, fixed, limited
 from duerow.store import Totals
 from duerow.testing.workshop import Workshop, eventually
-from duerow.working import ticking
+from duerow.worker import maintenance
 
 POLICY = limited(2, fixed(timedelta(0)))
 
@@ -65,8 +65,8 @@ def test_what_a_handler_settles_in_its_own_transaction_is_counted_once(shop: Wor
 def test_a_worker_that_has_nothing_more_to_do_writes_what_it_did(
     shop: Workshop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ticking, "LOOK", 0.01)
-    monkeypatch.setattr(ticking, "PRESENT", 0.01)
+    monkeypatch.setattr(maintenance, "LOOK", 0.01)
+    monkeypatch.setattr(maintenance, "PRESENT", 0.01)
 
     async def handle(message: Message) -> None:
         return None

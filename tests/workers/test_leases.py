@@ -13,7 +13,7 @@ import duerow
 from duerow import Message, aio
 from duerow.errors import LeaseLost
 from duerow.testing.workshop import Gate, eventually
-from duerow.working.attempt import Attempt
+from duerow.worker.attempt import Attempt
 
 SHORT = timedelta(milliseconds=300)
 

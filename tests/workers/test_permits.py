@@ -9,7 +9,7 @@ import pytest
 import duerow
 from duerow.errors import DuerowError
 from duerow.sync.worker import Worker
-from duerow.working.permits import permit_queue
+from duerow.worker.cluster_limit import permit_queue
 
 
 def test_the_permits_of_queues_have_a_queue_of_their_own() -> None:

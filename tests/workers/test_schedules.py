@@ -7,7 +7,7 @@ import pytest
 from duerow import Message
 from duerow.testing.clock import MovableClock, hours, minutes
 from duerow.testing.workshop import Gate, Workshop, eventually
-from duerow.working import ticking
+from duerow.worker import maintenance
 
 
 def test_a_worker_pushes_a_tick_and_handles_its_message(timeless: Workshop, clock: MovableClock) -> None:
@@ -48,7 +48,7 @@ def test_a_run_however_short_pushes_and_handles_what_schedules_have_due(
 def test_a_worker_at_work_notices_schedules_that_are_declared_and_ticks_them_again_and_again(
     timeless: Workshop, clock: MovableClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ticking, "LOOK", 0.01)
+    monkeypatch.setattr(maintenance, "LOOK", 0.01)
 
     async def handle(message: Message) -> None:
         raise AssertionError("its own queue is another one")

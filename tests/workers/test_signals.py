@@ -20,7 +20,7 @@ import duerow
 from duerow import Message, aio
 from duerow.errors import ConfigurationError
 from duerow.testing.workshop import PATIENCE
-from duerow.working.signals import stopped_by
+from duerow.worker.signals import stopped_by
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
 PAGE = Path(__file__).parents[2] / "docs/how-to/workers.md"

@@ -144,7 +144,7 @@ def test_a_claim_whose_answer_is_lost_is_made_good_by_the_lease(shop: Workshop) 
 def test_a_stop_during_an_outage_is_bounded_and_leaves_the_rest_to_the_lease(
     shop: Workshop, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("duerow.working.supervising.PATIENCE", 0.05)
+    monkeypatch.setattr("duerow.worker.supervisor.PATIENCE", 0.05)
     shop.queue.push("hello")
     begun, gate = Gate(), Gate()
     broken: list[Exception] = []

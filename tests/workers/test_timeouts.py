@@ -7,7 +7,7 @@ from datetime import timedelta
 from duerow import Message, fixed, limited
 from duerow.errors import TimedOut
 from duerow.testing.workshop import Gate, Workshop, eventually
-from duerow.working.attempt import Attempt, current
+from duerow.worker.attempt import Attempt, current
 
 TIMEOUT = timedelta(milliseconds=50)
 ONCE = limited(1, fixed(timedelta(0)))

@@ -15,7 +15,7 @@ NEVER = timedelta(hours=1)
 @pytest.fixture(autouse=True)
 def no_polling(monkeypatch: pytest.MonkeyPatch) -> None:
     """Already the first sleep lasts an hour, so a test ends only if something other than polling woke the worker."""
-    monkeypatch.setattr("duerow.working.pace.FIRST_POLL", NEVER.total_seconds())
+    monkeypatch.setattr("duerow.worker.prefetch.FIRST_POLL", NEVER.total_seconds())
 
 
 @pytest.mark.parametrize("terms", [{"batch": 1}, {"batch": 10}, {"batch": 1, "concurrency": 3}])

@@ -1,6 +1,6 @@
 """The awaited face: the same names as `duerow`, with `await`, `async with` and an async worker."""
 
-from duerow.aio.copying import copy
+from duerow.aio.copy import copy
 from duerow.aio.database import Database, connect
 from duerow.aio.queue import Queue, Reservation
 from duerow.aio.worker import Worker

@@ -12,26 +12,27 @@ from typing import Any, Final, Self, TypeVar, overload
 
 import msgspec
 
-from duerow import codec
-from duerow import schedule as planning
-from duerow.aio import aside
-from duerow.aio.aside import Transaction
-from duerow.aio.batching import Publishing
-from duerow.aio.charting import Charting
+from duerow.aio import offload
+from duerow.aio.bulk import Publishing
 from duerow.aio.directory import Directory
+from duerow.aio.offload import Transaction
+from duerow.aio.pipelines import Charting
 from duerow.aio.queue import Queue
 from duerow.clock import Clock, HostClock
-from duerow.codec import MAX_PAYLOAD_BYTES
-from duerow.dead_letter import check_targets
-from duerow.definition import Defined, Definition, decoded, readable
 from duerow.errors import Conflict, DuerowError, StoreUnavailable
-from duerow.history import PRUNE_BATCH
 from duerow.message import Scalar, check_queue_name
-from duerow.meter import Meter
-from duerow.payloads import Payloads, Sealing, check_sealing
+from duerow.payload import codec
+from duerow.payload.codec import MAX_PAYLOAD_BYTES
+from duerow.payload.encoding import Payloads, Sealing, check_sealing
+from duerow.payload.types import Upgrades
 from duerow.plan import Plan
+from duerow.queue import schedule as planning
+from duerow.queue.dead_letters import check_targets
+from duerow.queue.definition import Defined, Definition, decoded, readable
+from duerow.queue.history import PRUNE_BATCH
+from duerow.queue.metrics import Meter
+from duerow.queue.schedule import Daily, Maintained, Missed, Schedule
 from duerow.retry import RetryFunction, RetryPolicy
-from duerow.schedule import Daily, Maintained, Missed, Schedule
 from duerow.store import (
     READ_TIMEOUT,
     AsyncConnections,
@@ -42,7 +43,6 @@ from duerow.store import (
     Store,
     find_backend,
 )
-from duerow.typed import Upgrades
 
 T = TypeVar("T")
 
@@ -84,10 +84,10 @@ async def connect(
     """
     settings = Settings(clock, prefix, schema, options, creates=bool(migrate), read_timeout=read_timeout)
     # Drivers and SQLAlchemy are imported only now, which takes a third of a second.
-    store, connections = await aside.off(lambda: find_backend(target).aopen(target, settings))
+    store, connections = await offload.off(lambda: find_backend(target).aopen(target, settings))
     database = Database(store, connections, clock, encryption)
     try:
-        await (database.migrate() if migrate else database.run(store.check, many=aside.MANY))
+        await (database.migrate() if migrate else database.run(store.check, many=offload.MANY))
     except BaseException:
         await database.close()
         raise
@@ -175,7 +175,7 @@ class Database(Charting, Directory, Publishing):
             dead_letter: the queue to which messages go that are given up, with headers that say why; default: none,
                 they stay in this queue as dead.
             payload: the type of its payloads: a dataclass, msgspec Struct, pydantic model or TypedDict; see
-                `duerow.typed`. Default: JSON and bytes.
+                `duerow.payload.types`. Default: JSON and bytes.
             upgrades: functions that make payloads of that type of others, by kind or by older type.
             indexed: payload fields by which messages are searched for, each with the type of its values: int, float,
                 str or bool, such as `{"companyId": int, "to.city": str}`. `Queue.declare` makes their indexes.
@@ -267,7 +267,7 @@ class Database(Charting, Directory, Publishing):
         Args:
             name: unique among the schedules of the database: 1 to 100 ASCII letters, digits and . _ : / -
             queue: where the messages go.
-            payload: JSON (see `duerow.codec`), bytes, or an object of a type that can be declared.
+            payload: JSON (see `duerow.payload.codec`), bytes, or an object of a type that can be declared.
             cron: minute, hour, day of the month, month and day of the week, such as "0 3 * * MON-FRI". Give one of
                 `cron`, `every` and `daily`.
             every: an interval of at least a second; the first tick is one interval from now, unless `start` is given.
@@ -381,7 +381,7 @@ class Database(Charting, Directory, Publishing):
 
     async def migrate(self) -> list[str]:
         """Bring the tables up to this version; return the names of the migrations made now."""
-        return await self.run(self.store.migrate, many=aside.MANY)  # its statements take long to build
+        return await self.run(self.store.migrate, many=offload.MANY)  # its statements take long to build
 
     def migration_sql(self) -> str:
         """Return the statements that create the tables, for whoever may run them."""
@@ -427,7 +427,7 @@ class Database(Charting, Directory, Publishing):
             Conflict: it lost ten times in a row, or once after it had waited as long as the database may wait.
             StoreUnavailable: the server cannot be reached, or broke off.
         """
-        carry_out = aside.carrying(many)
+        carry_out = offload.carrying(many)
         if within is not None:
             return await carry_out(plan(), self.connections.join(within))
         try:
@@ -457,7 +457,7 @@ class Database(Charting, Directory, Publishing):
 
     async def _carry_out(self, plan: Callable[[], Plan[T]], many: int) -> T:
         async with self.connections.open() as execute:
-            return await aside.carrying(many)(plan(), execute)
+            return await offload.carrying(many)(plan(), execute)
 
     async def close(self) -> None:
         """Close the connections that are at rest; an engine of the user's own stays open."""

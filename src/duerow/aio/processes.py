@@ -8,12 +8,12 @@ from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar
 from typing import Any, Final
 
-from duerow.aio.batches import BatchHandlers
-from duerow.aio.crew import Handlers
+from duerow.aio.worker_batches import BatchHandlers
+from duerow.aio.worker_tasks import Handlers
 from duerow.settlement import Settlement
-from duerow.working.attempt import Attempt
-from duerow.working.hand import Ended, Slot
-from duerow.working.processes import Child
+from duerow.worker.attempt import Attempt
+from duerow.worker.child_process import Child
+from duerow.worker.in_flight import Ended, Slot
 
 
 class AwaitedChild:

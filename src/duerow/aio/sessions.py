@@ -17,7 +17,7 @@ from duerow.entity.columns import StateTable
 from duerow.entity.opening import backend_of
 from duerow.errors import ConfigurationError, InvalidOutcome
 from duerow.store import AsyncConnections, Store
-from duerow.stores.sql.caller import session_of
+from duerow.stores.sql.connections.callers import session_of
 
 __all__ = [
     "Engine",

@@ -15,9 +15,9 @@ from duerow.message import Message
 from duerow.pipeline import Pipeline, Station
 from duerow.pipeline.running import NOW, check_run, due_now, next_look
 from duerow.settlement import Settlement
-from duerow.working.pace import Interval
-from duerow.working.shift import Until, check_until
-from duerow.working.signals import signals_of_task, stopped_in_loop_by
+from duerow.worker.prefetch import Interval
+from duerow.worker.run import Until, check_until
+from duerow.worker.signals import signals_of_task, stopped_in_loop_by
 
 
 class PipelineWorker:

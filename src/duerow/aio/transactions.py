@@ -6,18 +6,18 @@ import asyncio
 from time import monotonic
 from typing import Any
 
-from duerow.aio.crew import Handlers
 from duerow.aio.queue import Queue
-from duerow.aio.queues import Queues
+from duerow.aio.several_queues import Queues
+from duerow.aio.worker_tasks import Handlers
 from duerow.errors import LeaseLost, StoreUnavailable
 from duerow.settlement import LEFT, Release, Settlement
 from duerow.store import AsyncOwnTransaction
-from duerow.working.attempt import CURRENT, Attempt
-from duerow.working.hand import Slot
-from duerow.working.pace import Backoff
-from duerow.working.settling import Settling
-from duerow.working.shift import Shift
-from duerow.working.transaction import committed_by_hand, keeps, rolled_back_by_hand
+from duerow.worker.attempt import CURRENT, Attempt
+from duerow.worker.in_flight import Slot
+from duerow.worker.prefetch import Backoff
+from duerow.worker.run import Shift
+from duerow.worker.settler import Settling
+from duerow.worker.transaction import committed_by_hand, keeps, rolled_back_by_hand
 
 
 class TransactionalHandlers(Handlers):

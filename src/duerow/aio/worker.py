@@ -7,31 +7,21 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any, Final
 
-from duerow.aio.batches import BatchHandlers
-from duerow.aio.crew import Handlers
 from duerow.aio.processes import ProcessBatchHandlers, Processes, ProcessHandlers
 from duerow.aio.queue import Queue
-from duerow.aio.queues import Queues
+from duerow.aio.several_queues import Queues
 from duerow.aio.transactions import TransactionalHandlers
+from duerow.aio.worker_batches import BatchHandlers
+from duerow.aio.worker_tasks import Handlers
 from duerow.errors import ConfigurationError
-from duerow.payloads import is_quiet
+from duerow.payload.encoding import is_quiet
 from duerow.retry import RetryFunction, RetryPolicy
-from duerow.working.middleware import Middleware, around
-from duerow.working.processes import pickled
-from duerow.working.queues import Entities, as_queues, dispatching, handlers_of
-from duerow.working.rate import Rate, budget_of, check_rate
-from duerow.working.shift import (
-    GRACE,
-    Shift,
-    Terms,
-    Until,
-    check_handler,
-    given_to,
-    handlers_at_once,
-    is_async,
-    new_name,
-)
-from duerow.working.signals import signals_of_task, stopped_in_loop_by
+from duerow.worker.child_process import pickled
+from duerow.worker.middleware import Middleware, around
+from duerow.worker.rate_limit import Rate, budget_of, check_rate
+from duerow.worker.run import GRACE, Shift, Terms, Until, check_handler, given_to, handlers_at_once, is_async, new_name
+from duerow.worker.several_queues import Entities, as_queues, dispatching, handlers_of
+from duerow.worker.signals import signals_of_task, stopped_in_loop_by
 
 
 class Worker:

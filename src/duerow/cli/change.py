@@ -7,7 +7,6 @@ from typing import Annotated, Any
 import typer
 from msgspec import UNSET
 
-from duerow.changing import Changed
 from duerow.cli.failures import Missing
 from duerow.cli.options import (
     PREFIX,
@@ -24,9 +23,10 @@ from duerow.cli.options import (
 )
 from duerow.cli.output import print_json, print_table, tell
 from duerow.cli.queue import Name, print_messages
-from duerow.counting import Count
 from duerow.errors import ConfigurationError
 from duerow.message import Message
+from duerow.queue.counts import Count
+from duerow.queue.edits import Changed
 from duerow.sync.queue import Queue
 
 Where = Annotated[

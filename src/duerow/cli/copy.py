@@ -8,8 +8,8 @@ import typer
 
 from duerow.cli.options import PREFIX, AsJson, Prefix, Schema, Url, connected, span
 from duerow.cli.output import print_json, tell
-from duerow.copying import Copied
-from duerow.sync.copying import copy as copy_queue
+from duerow.queue.copy import Copied
+from duerow.sync.copy import copy as copy_queue
 
 LEFT = 1
 """The exit code if messages were left in the source."""

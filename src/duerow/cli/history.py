@@ -10,7 +10,7 @@ import typer
 from duerow.cli.operate import Name
 from duerow.cli.options import PREFIX, AsJson, Prefix, Schema, Url, connected, queue_in, require_message
 from duerow.cli.output import legible, payload_text, print_filled, print_json, short, tell
-from duerow.history import Event
+from duerow.queue.history import Event
 
 Where = Annotated[
     str | None,

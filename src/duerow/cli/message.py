@@ -9,7 +9,6 @@ from typing import Annotated, Any, Final
 import msgspec
 import typer
 
-from duerow import codec
 from duerow.cli.history import print_turns
 from duerow.cli.operate import Name
 from duerow.cli.options import (
@@ -27,12 +26,13 @@ from duerow.cli.options import (
     span,
 )
 from duerow.cli.output import legible, print_json, tell
-from duerow.codec import Encoded
 from duerow.errors import ConfigurationError
-from duerow.history import Event
 from duerow.message import Message, OnDuplicate, Scalar
+from duerow.payload import codec
+from duerow.payload.codec import Encoded
+from duerow.queue.history import Event
+from duerow.queue.stats import Reason
 from duerow.sync.queue import Queue
-from duerow.watching import Reason
 
 TURNS: Final = 100
 """How many turns of a message are shown at most, the latest."""

@@ -19,8 +19,8 @@ from duerow.cli.options import (
     span,
 )
 from duerow.cli.output import print_json, print_table, tell
-from duerow.definition import Defined
 from duerow.message import OnDuplicate
+from duerow.queue.definition import Defined
 
 Name = Annotated[str, typer.Argument(metavar="QUEUE", help="The queue's name.")]
 

@@ -13,7 +13,7 @@ from duerow import store
 from duerow.cli.failures import Missing
 from duerow.errors import ConfigurationError
 from duerow.message import Message
-from duerow.payloads import Sealing
+from duerow.payload.encoding import Sealing
 from duerow.store import Settings, find_backend
 from duerow.sync.database import Database, connect
 from duerow.sync.queue import Queue

@@ -13,9 +13,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from duerow.codec import BYTES, JSON
-from duerow.history import Event
 from duerow.message import Message
+from duerow.payload.codec import BYTES, JSON
+from duerow.queue.history import Event
 
 SHORT: Final = 80
 """Characters of a payload or an error that a table on a terminal shows."""

@@ -9,10 +9,10 @@ import typer
 
 from duerow.cli.options import PREFIX, AsJson, Prefix, Schema, Url, connected, queue_in
 from duerow.cli.output import legible, payload_text, print_filled, print_json, short, tell
-from duerow.dead_letter import REASON
 from duerow.message import Message, Status
+from duerow.queue.dead_letters import REASON
+from duerow.queue.stats import Stats
 from duerow.store import Totals
-from duerow.watching import Stats
 
 Name = Annotated[str, typer.Argument(metavar="QUEUE", help="The queue's name.")]
 

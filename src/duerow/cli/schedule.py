@@ -25,7 +25,7 @@ from duerow.cli.options import (
 )
 from duerow.cli.output import payload_text, print_json, print_table, short, tell
 from duerow.errors import UnknownName
-from duerow.schedule import Missed, Schedule
+from duerow.queue.schedule import Missed, Schedule
 from duerow.sync.database import Database
 from duerow.sync.directory import nearest
 

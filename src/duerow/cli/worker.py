@@ -24,7 +24,7 @@ from duerow.cli.output import harmless_json, printable
 from duerow.cli.workers import Until, application, handle_of, like, run_all, worker_of
 from duerow.errors import ConfigurationError
 from duerow.sync.directory import nearest
-from duerow.working.shift import is_async
+from duerow.worker.run import is_async
 
 LEFT: Final = 3
 """The exit code when a run has ended and left messages of kinds that it does not know."""

@@ -14,14 +14,14 @@ from duerow import aio
 from duerow.aio.database import Database as AwaitedDatabase
 from duerow.aio.queue import Queue as AwaitedQueue
 from duerow.aio.stations import PipelineWorker as AwaitedPipelineWorker
-from duerow.definition import differences, indexed_again
 from duerow.errors import ConfigurationError
+from duerow.queue.definition import differences, indexed_again
 from duerow.sync.database import Database
 from duerow.sync.queue import Queue
 from duerow.sync.stations import PipelineWorker
 from duerow.sync.worker import Worker
-from duerow.working.queues import Entities
-from duerow.working.signals import signals_of_thread, stopped_in_loop_by
+from duerow.worker.several_queues import Entities
+from duerow.worker.signals import signals_of_thread, stopped_in_loop_by
 
 AWAITED: Final = (aio.Worker, AwaitedPipelineWorker)
 WORKERS: Final = (Worker, PipelineWorker, *AWAITED)

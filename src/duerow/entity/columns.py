@@ -34,12 +34,12 @@ from sqlalchemy.sql.functions import FunctionElement
 from sqlalchemy.types import TypeEngine
 
 from duerow.clock import span
-from duerow.entity.keys import Key
 from duerow.errors import ConfigurationError, InvalidMessage, NotSupported
 from duerow.message import check_moment
 from duerow.store.backends import backend_named, has_backend, schemes
 from duerow.stores.sql.dialects.base import Dialect as SqlDialect
 from duerow.stores.sql.dialects.base import const
+from duerow.stores.sql.entities.keys import Key
 
 PARTS: Final = (
     "status",

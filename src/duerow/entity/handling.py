@@ -9,7 +9,7 @@ from duerow.errors import ConfigurationError
 from duerow.message import Message
 from duerow.settlement import LEFT, Release, Rollback
 from duerow.signatures import check_call
-from duerow.working.attempt import current
+from duerow.worker.attempt import current
 
 
 def check_on_done(on_done: Any) -> Any:

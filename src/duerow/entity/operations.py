@@ -15,8 +15,8 @@ from alembic.operations.ops import CreateIndexOp
 from sqlalchemy import BigInteger, Column, Index, MetaData, Table
 
 from duerow.entity.columns import StateTable, add_indexes, check_prefix, kept_in, missing, state_columns
-from duerow.entity.keys import Key
 from duerow.errors import ConfigurationError
+from duerow.stores.sql.entities.keys import Key
 
 
 class _OfState(MigrateOperation):

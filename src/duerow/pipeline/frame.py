@@ -14,15 +14,15 @@ from typing import Any, ClassVar, Final
 import msgspec
 from msgspec import UNSET
 
-from duerow.codec import Encoded, decode_headers, encode_headers
 from duerow.errors import CodecError, ConfigurationError, InvalidOutcome
 from duerow.lineage import OF_BATCH, made_of
 from duerow.message import Message, check_group, check_key, check_moment, check_priority
+from duerow.payload.codec import Encoded, decode_headers, encode_headers
 from duerow.pipeline.graph import Node
 from duerow.pipeline.stations import Station, check_name
+from duerow.queue.mapping import HOPS
 from duerow.settlement import Move, Rollback, Settlement
 from duerow.store import Moved, Outline
-from duerow.translation import HOPS
 
 BATCH: Final = 25_000
 """Messages of one batch, at most."""

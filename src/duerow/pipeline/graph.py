@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 
 from duerow.errors import ConfigurationError
-from duerow.payloads import SETS
+from duerow.payload.encoding import SETS
 
 PATIENCE: Final = 60
 """Seconds that Graphviz may take to draw."""

@@ -20,16 +20,16 @@ from duerow import where
 from duerow.errors import ConfigurationError, InvalidCondition, InvalidOutcome
 from duerow.lineage import joined
 from duerow.message import Draft, Message, Scalar, check_span
-from duerow.parts import CORRELATION, messages_of
-from duerow.payloads import SETS, Payloads, Sealing
+from duerow.payload.encoding import SETS, Payloads, Sealing
+from duerow.payload.types import Declared
 from duerow.pipeline.graph import Node
 from duerow.pipeline.stations import DROPPED, Drop, Station, check_name
+from duerow.queue.mapping import HOPS, hops
 from duerow.settlement import DONE, Bury, Close, Commit, Gather, Move, Retry, Settlement
 from duerow.signatures import check_call
-from duerow.translation import HOPS, hops
-from duerow.typed import Declared
-from duerow.working.rate import Rate
-from duerow.working.shift import is_async
+from duerow.store.join_sets import CORRELATION, messages_of
+from duerow.worker.rate_limit import Rate
+from duerow.worker.run import is_async
 
 LIMIT: Final = 10_000
 WITHIN: Final = timedelta(hours=1)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from duerow.aio import stations as aio_stations
     from duerow.sync import stations as sync_stations
     from duerow.sync.database import Database
-    from duerow.working.shift import Until
+    from duerow.worker.run import Until
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Any, Final
 from duerow.errors import ConfigurationError, NotSupported
 from duerow.pipeline.frame import Frame
 from duerow.pipeline.pipeline import Pipeline
-from duerow.working.pace import Interval
+from duerow.worker.prefetch import Interval
 
 LONGEST_SLEEP: Final = 1.0
 """Seconds between two looks at queues whose messages are all due later."""

@@ -16,20 +16,20 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from msgspec.structs import replace
 
-from duerow import typed
-from duerow.codec import Encoded
 from duerow.errors import CodecError, ConfigurationError, InvalidMessage, InvalidOutcome
-from duerow.history import keeping
 from duerow.lineage import made_of
 from duerow.message import Draft, Message, Scalar, check_queue_name, check_span
-from duerow.payloads import Sealing
+from duerow.payload import types
+from duerow.payload.codec import Encoded
+from duerow.payload.encoding import Sealing
 from duerow.pipeline.graph import Node
+from duerow.queue.history import keeping
+from duerow.queue.mapping import HOPS, hops
 from duerow.retry import DEFAULT, RetryFunction, RetryPolicy, as_policy
 from duerow.settlement import DONE, Bury, Commit, Gather, Move, Retry, Settlement, decide, mistake
 from duerow.signatures import check_call
-from duerow.translation import HOPS, hops
-from duerow.working.rate import Rate, check_rate
-from duerow.working.shift import is_async, is_generator
+from duerow.worker.rate_limit import Rate, check_rate
+from duerow.worker.run import is_async, is_generator
 
 if TYPE_CHECKING:
     from duerow.sync.database import Database
@@ -113,7 +113,7 @@ class Station(ABC):
         except ConfigurationError as error:
             raise ConfigurationError(f"{self}: {error}") from error
         if self.payload is not None:
-            typed.Declared(self.payload)
+            types.Declared(self.payload)
 
     def __str__(self) -> str:
         return f"{type(self).__name__.lower()} {self.name!r}"
@@ -236,7 +236,7 @@ class Station(ABC):
 
     def _encoded(self, message: Message, payload: Any) -> Encoded:
         try:
-            return typed.encode(payload)
+            return types.encode(payload)
         except CodecError as error:
             raise self._odd(message, payload, str(error)) from None
 

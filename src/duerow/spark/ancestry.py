@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, Final
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
-from duerow.dead_letter import FROM
 from duerow.errors import ConfigurationError
-from duerow.history import REPLAY_OF
 from duerow.lineage import OF_BATCH, PARENT, PART_OF, SET
-from duerow.translation import HOPS
+from duerow.queue.dead_letters import FROM
+from duerow.queue.history import REPLAY_OF
+from duerow.queue.mapping import HOPS
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

@@ -15,7 +15,7 @@ from duerow.errors import StoreUnavailable
 from duerow.reservation import Receipt
 from duerow.store import Lent
 from duerow.sync.queue import Queue
-from duerow.working.pace import Backoff
+from duerow.worker.prefetch import Backoff
 
 LOG: Final = logging.getLogger("duerow.spark")
 

@@ -20,15 +20,15 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from duerow import codec
-from duerow.arrays import maps, texts
-from duerow.codec import SEALED
+from duerow.arrow.arrays import maps, texts
 from duerow.errors import ConfigurationError
 from duerow.message import Scalar
-from duerow.payloads import Payloads, StoredPayload
+from duerow.payload import codec
+from duerow.payload.codec import SEALED
+from duerow.payload.encoding import Payloads, StoredPayload
 
 if TYPE_CHECKING:
-    from duerow.payloads import Sealing
+    from duerow.payload.encoding import Sealing
     from duerow.store import Past, Record
 
 _LONG, _INT, _TEXT, _MOMENT = LongType(), IntegerType(), StringType(), TimestampType()
@@ -77,7 +77,7 @@ TURN: Final[dict[str, DataType]] = {
     "worker": _TEXT,
     "error": _TEXT,
 }
-"""Of turns that are over: fields as in `duerow.history.Event`, made of them likewise."""
+"""Of turns that are over: fields as in `duerow.queue.history.Event`, made of them likewise."""
 
 _ERRORS: Final = ("last_error", "error")
 

@@ -17,8 +17,6 @@ from dataclasses import replace
 from pickle import PicklingError
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from duerow import translation
-from duerow.consumer import new_claim
 from duerow.errors import (
     BatchRefused,
     ConfigurationError,
@@ -27,16 +25,18 @@ from duerow.errors import (
     StationFailed,
     StoreUnavailable,
 )
-from duerow.payloads import UNREAD, is_quiet
+from duerow.payload.encoding import UNREAD, is_quiet
 from duerow.pipeline import Frame
 from duerow.pipeline.frame import RESERVED, TAKEN
+from duerow.queue import mapping
+from duerow.queue.consumer_id import new_claim
 from duerow.reservation import Reservation
 from duerow.settlement import Bury, Rollback, Settlement
-from duerow.spark import reading, writing
+from duerow.spark import read, write
 from duerow.spark.batch import Batch, Heartbeat, still_held
 from duerow.spark.jobs import Job, Run, pickled
 from duerow.spark.probe import last_line
-from duerow.spark.reading import Desk, read_task
+from duerow.spark.read import Desk, read_task
 from duerow.spark.schema import (
     HOPS_COLUMN,
     PAYLOAD,
@@ -49,9 +49,9 @@ from duerow.spark.schema import (
     with_columns,
 )
 from duerow.spark.task import OUTAGE, WORKER, Tally
-from duerow.spark.writing import COLUMNS, Writing, Written, open_task, packed, read_written, write_task
+from duerow.spark.write import COLUMNS, Writing, Written, open_task, packed, read_written, write_task
 from duerow.store import Committed, Lent, Query, Turn
-from duerow.working.pace import patiently
+from duerow.worker.prefetch import patiently
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -257,7 +257,7 @@ class FrameJob(Job):
         query = Query(self.station.name, ids=tuple(ids), by_id=True, limit=len(ids))
         records = self._patiently(lambda: self._run.database.run(lambda: find(query), None, len(ids)))
         ours = [one for one in records if one.token == tokens[one.id] and one.leased_until is not None]
-        messages = [(translation.readable(one, UNREAD), one.leased_until) for one in ours]
+        messages = [(mapping.readable(one, UNREAD), one.leased_until) for one in ours]
         return [
             (Reservation(message, until), self.station.concluded(message, causes[message.id], max_hops))
             for message, until in messages
@@ -275,7 +275,7 @@ class FrameJob(Job):
             try:
                 task, rows = self._written(result, messages, batch, name)
                 try:
-                    written = read_written(rows.mapInArrow(write_task(task), writing.SCHEMA).collect())
+                    written = read_written(rows.mapInArrow(write_task(task), write.SCHEMA).collect())
                 except PicklingError as error:
                     raise ConfigurationError(
                         f"{self.station}: its function's plan cannot be sent to the executors: {error}"
@@ -292,7 +292,7 @@ class FrameJob(Job):
     def _messages(self, batch: Batch) -> DataFrame:
         ranges = batch.ranges(self._run.parallelism)
         places = self._run.spark.range(0, len(ranges), 1, len(ranges))
-        return places.mapInArrow(read_task(self._desk, batch.claim, ranges), reading.SCHEMA)
+        return places.mapInArrow(read_task(self._desk, batch.claim, ranges), read.SCHEMA)
 
     def _called(self, frame: DataFrame) -> DataFrame:
         """Return what the function makes of a frame; what can only be a mistake in it is raised."""

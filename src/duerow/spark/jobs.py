@@ -15,7 +15,7 @@ from duerow.pipeline import Pipeline, Station
 from duerow.spark.probe import last_line
 from duerow.spark.task import COUNTS, SCHEMA, Access, Assignment, Tally, task
 from duerow.sync.database import Database
-from duerow.working.rate import Budget
+from duerow.worker.rate_limit import Budget
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -140,7 +140,7 @@ class MessageJob(Job):
 
 def pickled(station: Station, what: Any) -> bytes:
     """Return what a station's tasks need as bytes; raise ConfigurationError if it cannot travel."""
-    from duerow.spark.travelling import dumps
+    from duerow.spark.pickling import dumps
 
     try:
         return dumps(what)

@@ -21,7 +21,7 @@ from duerow.errors import ConfigurationError, InvalidMessage, NotSupported, Stor
 from duerow.message import check_moment, check_queue_name, check_span
 
 if TYPE_CHECKING:
-    from duerow.payloads import Sealing
+    from duerow.payload.encoding import Sealing
     from duerow.sync.database import Database
 
 REACH: Final = frozenset({"url", "urlenv", "urlfile", "keysenv", "keysfile"})

@@ -5,9 +5,9 @@ from __future__ import annotations
 import msgspec
 
 from duerow.pipeline import Pipeline
+from duerow.queue.stats import Stats
 from duerow.store import Totals
 from duerow.sync.database import Database
-from duerow.watching import Stats
 
 
 class Line(msgspec.Struct, frozen=True):

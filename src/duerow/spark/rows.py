@@ -28,9 +28,9 @@ from pyspark.sql.types import (
 
 from duerow.errors import CodecError, ConfigurationError, DuerowError, InvalidMessage
 from duerow.message import check_key, check_queue_name
-from duerow.payloads import is_quiet, said_of
+from duerow.payload.encoding import is_quiet, said_of
+from duerow.queue.mapping import entry
 from duerow.store import Entry
-from duerow.translation import entry
 
 if TYPE_CHECKING:
     from duerow.sync.database import Database

@@ -20,8 +20,8 @@ from duerow.spark.progress import bars
 from duerow.spark.session import session
 from duerow.spark.task import OUTAGE, Access, Tally, due_in, is_due
 from duerow.sync.database import Database, connect
-from duerow.working.pace import Interval, patiently
-from duerow.working.shift import Until, check_count, check_until
+from duerow.worker.prefetch import Interval, patiently
+from duerow.worker.run import Until, check_count, check_until
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

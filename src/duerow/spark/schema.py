@@ -19,9 +19,9 @@ import msgspec
 from msgspec import inspect
 
 from duerow.errors import CodecError, ConfigurationError
+from duerow.payload.types import LARGE, Declared
 from duerow.pipeline import Frame
 from duerow.pipeline.frame import RESERVED
-from duerow.typed import LARGE, Declared
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

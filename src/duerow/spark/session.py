@@ -42,7 +42,7 @@ def session(app: str = "duerow", cores: int | None = None, **settings: Any) -> S
         ConfigurationError: PySpark is not installed, there is no Java 17 or later, or the number of cores cannot be.
     """
     if cores is not None:
-        from duerow.working.shift import check_count  # with what workers need, which few sessions do
+        from duerow.worker.run import check_count  # with what workers need, which few sessions do
 
         check_count("cores", cores)
     try:

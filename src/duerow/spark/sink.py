@@ -24,11 +24,11 @@ from pyspark.sql.types import StringType, StructType
 from duerow.errors import ConfigurationError, InvalidMessage
 from duerow.message import ON_DUPLICATE, OnDuplicate, check_on_duplicate
 from duerow.plan import BEGIN, Plan, run
-from duerow.spark.keeping import keep_what_is_imported
+from duerow.spark.conflict_retry import Rest, outlast
+from duerow.spark.gc_freeze import keep_what_is_imported
 from duerow.spark.options import Options, Reach
-from duerow.spark.outlasting import Rest, outlast
 from duerow.spark.rows import Rows, check_pushed
-from duerow.spark.settling import BatchSettling, asks_to_settle, ending
+from duerow.spark.settle import BatchSettling, asks_to_settle, ending
 from duerow.store import Entry, Store
 from duerow.sync.database import Database
 

@@ -18,7 +18,7 @@ from pyspark.sql.types import StructType
 from duerow.errors import ConfigurationError
 from duerow.message import LIVE
 from duerow.spark.columns import MESSAGE, TURN, Shape, check_schema, needed, schema_of
-from duerow.spark.keeping import keep_what_is_imported
+from duerow.spark.gc_freeze import keep_what_is_imported
 from duerow.spark.options import Options
 from duerow.spark.pages import Pages, pages_of
 from duerow.store import Scan

@@ -3,7 +3,7 @@
 **Source.** A batch is a claim: messages that are lent to the stream under one claim id. The offset says that id and the
 ranges of their ids, so that a batch is found again by what Spark has logged: after a restart it holds what is still
 lent on that claim. The source ends no turn: Spark tells it late, and of the last batch never, that a batch is over. The
-sink does (`duerow.spark.settling`). What reaches no sink is due again when its lease ends. A checkpoint that is lost
+sink does (`duerow.spark.settle`). What reaches no sink is due again when its lease ends. A checkpoint that is lost
 loses nothing: old claims end, new ones are made.
 
 **Sink.** Without ids and tokens rows are new messages: tasks stage them, and the driver publishes each batch in one
@@ -30,13 +30,13 @@ from pyspark.sql.datasource import (
 from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 from pyspark.sql.types import StructType
 
-from duerow.consumer import new_claim
 from duerow.errors import ConfigurationError, DuerowError, StoreUnavailable
+from duerow.queue.consumer_id import new_claim
 from duerow.reservation import Receipt
 from duerow.spark.columns import MESSAGE, Shape, check_schema, needed
 from duerow.spark.options import Options
 from duerow.spark.pages import Pages, pages_of
-from duerow.spark.settling import StreamSettling, asks_to_settle, ending
+from duerow.spark.settle import StreamSettling, asks_to_settle, ending
 from duerow.spark.sink import KNOWN as PUSH_KNOWN
 from duerow.spark.sink import Pushing, Staged, Unfit, check_fit, publish, pushing
 from duerow.store import Scan

@@ -17,22 +17,22 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
 
-from duerow.consumer import new_claim
 from duerow.errors import LeaseLost, StoreUnavailable
-from duerow.payloads import is_quiet
+from duerow.payload.encoding import is_quiet
 from duerow.pipeline import Station
 from duerow.plan import run
+from duerow.queue.consumer_id import new_claim
 from duerow.reservation import Reservation
 from duerow.settlement import Bury, Release, Rollback, Settlement
-from duerow.spark.keeping import keep_what_is_imported
+from duerow.spark.gc_freeze import keep_what_is_imported
 from duerow.store import Refused
 from duerow.sync.database import Database, connect
-from duerow.working.attempt import Attempt
-from duerow.working.hand import Ended
-from duerow.working.pace import patiently
-from duerow.working.settling import Freed, Pause, Settle, Settling
-from duerow.working.shift import GRACE, Shift, Terms
-from duerow.working.suspects import begin_with
+from duerow.worker.attempt import Attempt
+from duerow.worker.in_flight import Ended
+from duerow.worker.prefetch import patiently
+from duerow.worker.run import GRACE, Shift, Terms
+from duerow.worker.settler import Freed, Pause, Settle, Settling
+from duerow.worker.suspects import begin_with
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch

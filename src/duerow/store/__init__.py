@@ -8,7 +8,7 @@ proven by one conformance suite.
 from __future__ import annotations
 
 from duerow.store.backends import READ_TIMEOUT, Backend, Settings, find_backend
-from duerow.store.batches import Arrival, Lent, Outline, Published, Reception
+from duerow.store.bulk import Arrival, Lent, Outline, Published, Reception
 from duerow.store.connections import (
     ArrowConnections,
     ArrowScan,
@@ -23,21 +23,7 @@ from duerow.store.connections import (
 )
 from duerow.store.contract import Capabilities, Store
 from duerow.store.damage import ABSENT, UNFIT, Garbled, Shapes, examined, mended
-from duerow.store.looking import (
-    ALL_IDS,
-    Change,
-    Consumer,
-    Inspection,
-    Order,
-    Past,
-    PastQuery,
-    PlaceInHistory,
-    Query,
-    Removal,
-    Scan,
-    Tally,
-)
-from duerow.store.queues import (
+from duerow.store.metadata import (
     Charted,
     Counted,
     Counters,
@@ -51,7 +37,21 @@ from duerow.store.queues import (
     Standing,
     Totals,
 )
-from duerow.store.turns import (
+from duerow.store.reads import (
+    ALL_IDS,
+    Change,
+    Consumer,
+    Inspection,
+    Order,
+    Past,
+    PastQuery,
+    PlaceInHistory,
+    Query,
+    Removal,
+    Scan,
+    Tally,
+)
+from duerow.store.writes import (
     ORDER_OF_EFFECT,
     Buried,
     Closed,

@@ -7,7 +7,7 @@ from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 from duerow.plan import AsyncExecute, Execute
-from duerow.store.looking import Scan
+from duerow.store.reads import Scan
 
 if TYPE_CHECKING:
     from pyarrow import Table

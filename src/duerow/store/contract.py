@@ -10,9 +10,8 @@ from typing import Protocol
 from duerow.message import OnDuplicate, Pushed
 from duerow.plan import Plan
 from duerow.reservation import Receipt
-from duerow.store.batches import Arrival, Lent, Outline, Published, Reception
-from duerow.store.looking import Change, Consumer, Inspection, Past, PastQuery, Query, Removal, Scan, Tally
-from duerow.store.queues import (
+from duerow.store.bulk import Arrival, Lent, Outline, Published, Reception
+from duerow.store.metadata import (
     Charted,
     Counted,
     Counters,
@@ -23,7 +22,8 @@ from duerow.store.queues import (
     SchedulesFound,
     Standing,
 )
-from duerow.store.turns import Entry, Keeping, Record, Refused, Reserved, Turn
+from duerow.store.reads import Change, Consumer, Inspection, Past, PastQuery, Query, Removal, Scan, Tally
+from duerow.store.writes import Entry, Keeping, Record, Refused, Reserved, Turn
 from duerow.where import Condition, Path
 
 

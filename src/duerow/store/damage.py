@@ -15,7 +15,7 @@ import msgspec
 
 from duerow.clock import FIRST, LAST
 from duerow.message import LIVE, PRIORITIES, Status
-from duerow.store.turns import Record
+from duerow.store.writes import Record
 
 ABSENT: Final = object()
 """Stands for a value that is not stored at all, although no message is without it."""

@@ -7,9 +7,9 @@ from datetime import datetime, timedelta
 from msgspec import UnsetType
 from msgspec.structs import replace
 
-from duerow.codec import decode_failure, encode_failure
-from duerow.dead_letter import dead_letter as dead_letters
 from duerow.message import Ending, Failure, OnDuplicate
+from duerow.payload.codec import decode_failure, encode_failure
+from duerow.queue.dead_letters import dead_letter as dead_letters
 from duerow.store import Buried, Change, Committed, End, Entry, Moved, Past, Record, RolledBack
 
 

@@ -13,20 +13,21 @@ from typing import Any, Final, Self, TypeVar, overload
 
 import msgspec
 
-from duerow import codec
-from duerow import schedule as planning
 from duerow.clock import Clock, HostClock
-from duerow.codec import MAX_PAYLOAD_BYTES
-from duerow.dead_letter import check_targets
-from duerow.definition import Defined, Definition, decoded, readable
 from duerow.errors import Conflict, DuerowError, StoreUnavailable
-from duerow.history import PRUNE_BATCH
 from duerow.message import Scalar, check_queue_name
-from duerow.meter import Meter
-from duerow.payloads import Payloads, Sealing, check_sealing
+from duerow.payload import codec
+from duerow.payload.codec import MAX_PAYLOAD_BYTES
+from duerow.payload.encoding import Payloads, Sealing, check_sealing
+from duerow.payload.types import Upgrades
 from duerow.plan import Plan
+from duerow.queue import schedule as planning
+from duerow.queue.dead_letters import check_targets
+from duerow.queue.definition import Defined, Definition, decoded, readable
+from duerow.queue.history import PRUNE_BATCH
+from duerow.queue.metrics import Meter
+from duerow.queue.schedule import Daily, Maintained, Missed, Schedule
 from duerow.retry import RetryFunction, RetryPolicy
-from duerow.schedule import Daily, Maintained, Missed, Schedule
 from duerow.store import (
     READ_TIMEOUT,
     Connections,
@@ -37,13 +38,12 @@ from duerow.store import (
     Store,
     find_backend,
 )
-from duerow.sync import aside
-from duerow.sync.aside import Transaction
-from duerow.sync.batching import Publishing
-from duerow.sync.charting import Charting
+from duerow.sync import offload
+from duerow.sync.bulk import Publishing
 from duerow.sync.directory import Directory
+from duerow.sync.offload import Transaction
+from duerow.sync.pipelines import Charting
 from duerow.sync.queue import Queue
-from duerow.typed import Upgrades
 
 T = TypeVar("T")
 
@@ -85,10 +85,10 @@ def connect(
     """
     settings = Settings(clock, prefix, schema, options, creates=bool(migrate), read_timeout=read_timeout)
     # Drivers and SQLAlchemy are imported only now, which takes a third of a second.
-    store, connections = aside.off(lambda: find_backend(target).open(target, settings))
+    store, connections = offload.off(lambda: find_backend(target).open(target, settings))
     database = Database(store, connections, clock, encryption)
     try:
-        (database.migrate() if migrate else database.run(store.check, many=aside.MANY))
+        (database.migrate() if migrate else database.run(store.check, many=offload.MANY))
     except BaseException:
         database.close()
         raise
@@ -176,7 +176,7 @@ class Database(Charting, Directory, Publishing):
             dead_letter: the queue to which messages go that are given up, with headers that say why; default: none,
                 they stay in this queue as dead.
             payload: the type of its payloads: a dataclass, msgspec Struct, pydantic model or TypedDict; see
-                `duerow.typed`. Default: JSON and bytes.
+                `duerow.payload.types`. Default: JSON and bytes.
             upgrades: functions that make payloads of that type of others, by kind or by older type.
             indexed: payload fields by which messages are searched for, each with the type of its values: int, float,
                 str or bool, such as `{"companyId": int, "to.city": str}`. `Queue.declare` makes their indexes.
@@ -268,7 +268,7 @@ class Database(Charting, Directory, Publishing):
         Args:
             name: unique among the schedules of the database: 1 to 100 ASCII letters, digits and . _ : / -
             queue: where the messages go.
-            payload: JSON (see `duerow.codec`), bytes, or an object of a type that can be declared.
+            payload: JSON (see `duerow.payload.codec`), bytes, or an object of a type that can be declared.
             cron: minute, hour, day of the month, month and day of the week, such as "0 3 * * MON-FRI". Give one of
                 `cron`, `every` and `daily`.
             every: an interval of at least a second; the first tick is one interval from now, unless `start` is given.
@@ -382,7 +382,7 @@ class Database(Charting, Directory, Publishing):
 
     def migrate(self) -> list[str]:
         """Bring the tables up to this version; return the names of the migrations made now."""
-        return self.run(self.store.migrate, many=aside.MANY)  # its statements take long to build
+        return self.run(self.store.migrate, many=offload.MANY)  # its statements take long to build
 
     def migration_sql(self) -> str:
         """Return the statements that create the tables, for whoever may run them."""
@@ -428,7 +428,7 @@ class Database(Charting, Directory, Publishing):
             Conflict: it lost ten times in a row, or once after it had waited as long as the database may wait.
             StoreUnavailable: the server cannot be reached, or broke off.
         """
-        carry_out = aside.carrying(many)
+        carry_out = offload.carrying(many)
         if within is not None:
             return carry_out(plan(), self.connections.join(within))
         try:
@@ -458,7 +458,7 @@ class Database(Charting, Directory, Publishing):
 
     def _carry_out(self, plan: Callable[[], Plan[T]], many: int) -> T:
         with self.connections.open() as execute:
-            return aside.carrying(many)(plan(), execute)
+            return offload.carrying(many)(plan(), execute)
 
     def close(self) -> None:
         """Close the connections that are at rest; an engine of the user's own stays open."""

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
-from duerow.definition import decoded, indexed_again, policy_of, readable
 from duerow.errors import UnknownName
 from duerow.message import check_queue_name
 from duerow.pipeline.graph import Graph
 from duerow.plan import Plan
-from duerow.schedule import queue_of
+from duerow.queue.definition import decoded, indexed_again, policy_of, readable
+from duerow.queue.schedule import queue_of
 from duerow.store import Consumer, Query, Store
 
 if TYPE_CHECKING:

@@ -15,19 +15,21 @@ from sqlalchemy.orm import Mapped
 from typing_extensions import TypeVar
 
 from duerow import reservation as core
-from duerow.changing import Changed, how_many
 from duerow.clock import Clock
-from duerow.counting import CAP, Count, Counts, counted, counted_by
 from duerow.entity.columns import kept_in, missing
 from duerow.entity.handling import check_attempt, check_on_done, check_worker, conclude, fails, is_ours
-from duerow.entity.keys import parts_of
-from duerow.entity.looking import Looking, Standing
 from duerow.entity.state import QueueState, changed_here, check_deletes, mapper_of, state_of
 from duerow.errors import Conflict, InvalidMessage, LeaseLost, MessageLeased, SchemaOutdated
 from duerow.message import Failure, Message, Status
+from duerow.queue.counts import CAP, Count, Counts, counted, counted_by
+from duerow.queue.edits import Changed, how_many
+from duerow.queue.mapping import readable
+from duerow.queue.stats import Reason, reasons_of_row
 from duerow.retry import RetryFunction, RetryPolicy
 from duerow.settlement import LEFT, Bury, Commit, Left, Retry, Settlement, decide
 from duerow.store import Refused
+from duerow.stores.sql.entities.keys import parts_of
+from duerow.stores.sql.entities.queries import Looking, Standing
 from duerow.stores.sql.errors import explained
 from duerow.sync.database import Database, again
 from duerow.sync.queue import Queue, Reservation
@@ -44,8 +46,6 @@ from duerow.sync.sessions import (
     open_entities,
     session_within,
 )
-from duerow.translation import readable
-from duerow.watching import Reason, reasons_of_row
 
 E = TypeVar("E", default=Any)
 """The user's model."""

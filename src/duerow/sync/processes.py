@@ -6,12 +6,12 @@ import threading
 from typing import Any
 
 from duerow.settlement import Settlement
-from duerow.sync.batches import BatchCrew
-from duerow.sync.crew import Crew
-from duerow.working.attempt import Attempt
-from duerow.working.hand import Ended, Slot
-from duerow.working.processes import Child
-from duerow.working.supervising import Dismiss
+from duerow.sync.worker_batches import BatchCrew
+from duerow.sync.worker_threads import Crew
+from duerow.worker.attempt import Attempt
+from duerow.worker.child_process import Child
+from duerow.worker.in_flight import Ended, Slot
+from duerow.worker.supervisor import Dismiss
 
 
 class Processes:

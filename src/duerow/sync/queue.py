@@ -13,11 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, Unpack
 
 from msgspec import UNSET
 
-from duerow import changing, dead_letter, redriving, refusals, translation
 from duerow import reservation as core
-from duerow.codec import MAX_PAYLOAD_BYTES, Encoded
-from duerow.consumer import check_consumer, new_claim
-from duerow.definition import check_indexed, check_max_payload_bytes, indexed_again
 from duerow.errors import (
     CodecError,
     ConfigurationError,
@@ -28,8 +24,6 @@ from duerow.errors import (
     NotSupported,
     StoreUnavailable,
 )
-from duerow.handled import Handled
-from duerow.history import keeping
 from duerow.message import (
     Draft,
     Failure,
@@ -41,23 +35,30 @@ from duerow.message import (
     check_queue_name,
     check_span,
 )
-from duerow.pacing import Pace
-from duerow.payloads import AS_STORED, Payloads, sealed_of
+from duerow.payload.codec import MAX_PAYLOAD_BYTES, Encoded
+from duerow.payload.encoding import AS_STORED, Payloads, sealed_of
+from duerow.payload.types import Declared, Upgrades
 from duerow.phrases import Argument
 from duerow.plan import BEGIN, Plan
-from duerow.redriving import Redriven
+from duerow.queue import dead_letters, edits, mapping, refusals
+from duerow.queue import redrive as redriving
+from duerow.queue.consumer_id import check_consumer, new_claim
+from duerow.queue.definition import check_indexed, check_max_payload_bytes, indexed_again
+from duerow.queue.handler import Handled
+from duerow.queue.history import keeping
+from duerow.queue.redrive import Redriven
+from duerow.queue.throttle import Pace
 from duerow.reservation import Receipt
 from duerow.retry import RetryFunction, RetryPolicy, as_policy
 from duerow.settlement import DONE, Bury, Commit, Move, MoveOptions, Release, Retry, Rollback, Settlement, decide
 from duerow.store import Query, Record, Refused, Turn
-from duerow.sync import aside
-from duerow.sync.batching import Lending
-from duerow.sync.defining import Defining
-from duerow.sync.kinds import Kinds
-from duerow.sync.looking import Looking, P
-from duerow.sync.operating import Operating
-from duerow.sync.recalling import Recalling
-from duerow.typed import Declared, Upgrades
+from duerow.sync import offload
+from duerow.sync.bulk import Lending
+from duerow.sync.definition import Defining
+from duerow.sync.edits import Looking, P
+from duerow.sync.history import Recalling
+from duerow.sync.operations import Operating
+from duerow.sync.unknown_kinds import Kinds
 from duerow.where import Condition, as_condition
 
 if TYPE_CHECKING:
@@ -205,7 +206,7 @@ class Queue(Looking[P], Recalling[P], Operating, Defining, Lending, Kinds, Handl
         """Add a message; return its id and whether it was created, updated or ignored.
 
         Args:
-            payload: JSON (see `duerow.codec`) or bytes; a value of the declared type if the queue has one.
+            payload: JSON (see `duerow.payload.codec`) or bytes; a value of the declared type if the queue has one.
             key: unique among the queue's live messages, 1 to 255 characters.
             due: earliest moment to hand it out, an aware datetime; at most one of `due` and `delay`. Default: at once.
             delay: how long from now, by the database's clock, until it is due.
@@ -221,7 +222,7 @@ class Queue(Looking[P], Recalling[P], Operating, Defining, Lending, Kinds, Handl
             InvalidMessage: a field is out of its bounds (CodecError: the payload or a header).
             DuplicateKey: the key is taken and `on_duplicate` is "reject".
         """
-        entry = aside.entry(
+        entry = offload.entry(
             self.name, payload, key, due, delay, headers, group, priority, self.max_payload_bytes, self._payloads
         )
         mode = check_on_duplicate(on_duplicate)
@@ -238,8 +239,8 @@ class Queue(Looking[P], Recalling[P], Operating, Defining, Lending, Kinds, Handl
             DuplicateKey: `on_duplicate` is "reject" and keys are taken, named all; nothing was pushed.
         """
         mode = check_on_duplicate(on_duplicate)
-        each = changing.each_of(drafts, "push_many takes a list of Drafts")
-        entries = aside.entries(each, self.name, self.max_payload_bytes, self._payloads)
+        each = edits.each_of(drafts, "push_many takes a list of Drafts")
+        entries = offload.entries(each, self.name, self.max_payload_bytes, self._payloads)
         if not entries:
             return []
         many = len(entries)
@@ -272,7 +273,7 @@ class Queue(Looking[P], Recalling[P], Operating, Defining, Lending, Kinds, Handl
 
     def pop_many(self, n: int, *, within: Any = None) -> list[Message[P]]:
         """Take up to n due messages out of the queue, oldest first: at most once."""
-        limit = changing.how_many(n)
+        limit = edits.how_many(n)
         can = self._store.capabilities
         if within is None and not (can.transactions and can.passes_over):
             return self._pop_by_lease(limit)
@@ -283,7 +284,7 @@ class Queue(Looking[P], Recalling[P], Operating, Defining, Lending, Kinds, Handl
             # Of a transaction of the caller's nothing can be given back, so only what is known is taken there.
             kinds = self._only if within is None else self._known
             records = yield from self._store.pop(self.name, limit, self.keeping, kinds, apart)
-            return [translation.message(record, self._payloads) for record in records]
+            return [mapping.message(record, self._payloads) for record in records]
 
         try:
             messages = self.database.claim(take, within, limit)
@@ -349,7 +350,7 @@ class Queue(Looking[P], Recalling[P], Operating, Defining, Lending, Kinds, Handl
         """
         if within is not None:
             raise NotSupported("reserve(within=…): a lease that nobody else can see is none; use pop(within=…)")
-        limit, span = changing.how_many(n), self._lease(lease)
+        limit, span = edits.how_many(n), self._lease(lease)
         claim = new_claim() if consumer is None else check_consumer(consumer)
         lent: list[Reservation[P]] = []
         put_off = 0
@@ -374,7 +375,7 @@ class Queue(Looking[P], Recalling[P], Operating, Defining, Lending, Kinds, Handl
                 records = reserved.records
                 self.database.meter.claimed(self.name, records)
                 self._given_up(reserved.buried)
-                readable, unreadable = aside.done(lambda records=records: self._read(records), len(records))  # type: ignore[misc]
+                readable, unreadable = offload.done(lambda records=records: self._read(records), len(records))  # type: ignore[misc]
                 lent += readable
                 if not unreadable:
                     break
@@ -393,7 +394,7 @@ class Queue(Looking[P], Recalling[P], Operating, Defining, Lending, Kinds, Handl
         for record in records:
             assert record.leased_until is not None  # noqa: S101 - the store's promise
             try:
-                message = translation.message(record, payloads)
+                message = mapping.message(record, payloads)
                 sealed = sealed_of(record) if encrypted else None
                 readable.append(Reservation(message, record.leased_until, self, sealed=sealed))
             except CodecError as error:
@@ -403,12 +404,12 @@ class Queue(Looking[P], Recalling[P], Operating, Defining, Lending, Kinds, Handl
     def _unreadable(self, record: Record, error: CodecError) -> tuple[core.Reservation, Settlement]:
         """Return how the turn of a message ends whose payload cannot be read here."""
         assert record.leased_until is not None  # noqa: S101 - the store's promise
-        reservation = core.Reservation(translation.readable(record), record.leased_until)
+        reservation = core.Reservation(mapping.readable(record), record.leased_until)
         if record.kind not in self._known:
             return reservation, Release()
         if isinstance(error, KeyMissing):
             LOG.warning("message %d of %s is put off: %s", record.id, self.name, error)
-            return translation.put_off(record), Release()
+            return mapping.put_off(record), Release()
         return reservation, Bury(error)
 
     def _end_unreadable(self, unreadable: list[tuple[core.Reservation, Settlement]]) -> None:
@@ -596,7 +597,7 @@ class Queue(Looking[P], Recalling[P], Operating, Defining, Lending, Kinds, Handl
         turns: list[Turn] = []
         others: list[tuple[core.Reservation, Settlement]] = []
         letters = self._dead_letter()
-        for pair in changing.each_of(pairs, _PAIRS):
+        for pair in edits.each_of(pairs, _PAIRS):
             try:
                 reservation, settlement = pair
             except (TypeError, ValueError) as error:
@@ -604,11 +605,11 @@ class Queue(Looking[P], Recalling[P], Operating, Defining, Lending, Kinds, Handl
             if type(reservation) is not Reservation or reservation.queue is not self:
                 self._check_lent(reservation)
             if settlement is DONE:
-                turns.append(translation.done(reservation.message))
+                turns.append(mapping.done(reservation.message))
                 continue
             others.append((reservation, settlement))
             try:
-                turns.append(translation.turn(reservation, settlement, letters, self._payloads, self._history_bytes))
+                turns.append(mapping.turn(reservation, settlement, letters, self._payloads, self._history_bytes))
             except DuerowError as error:
                 refused.append(Refused(reservation.receipt, error))
         number = len(turns) + len(refused)
@@ -621,7 +622,7 @@ class Queue(Looking[P], Recalling[P], Operating, Defining, Lending, Kinds, Handl
     def _check_lent(self, reservation: object) -> None:
         """Raise ConfigurationError unless it is a reservation of this queue, by whatever handle."""
         if type(reservation) is not Reservation or reservation.queue is not self:
-            translation.check_lent(reservation, self.name, self.database.connections.place)
+            mapping.check_lent(reservation, self.name, self.database.connections.place)
 
     def _lent(self, reservations: Iterable[core.Reservation]) -> Iterator[core.Reservation]:
         """Yield reservations once they are known to be of this queue."""
@@ -631,7 +632,7 @@ class Queue(Looking[P], Recalling[P], Operating, Defining, Lending, Kinds, Handl
 
     def _settle_one(self, reservation: core.Reservation, settlement: Settlement, within: Any = None) -> None:
         self._check_lent(reservation)
-        turn = translation.turn(reservation, settlement, self._dead_letter(), self._payloads, self._history_bytes)
+        turn = mapping.turn(reservation, settlement, self._dead_letter(), self._payloads, self._history_bytes)
         refused = self._settle([turn], within)
         if within is None and not refused:
             self.database.meter.ended(self.name, 1, [(reservation, settlement)])
@@ -740,14 +741,14 @@ class Queue(Looking[P], Recalling[P], Operating, Defining, Lending, Kinds, Handl
             InvalidCondition: the condition cannot be read.
             NotSupported: `on_duplicate` changes two messages together, and the store cannot.
         """
-        most = None if limit is None else changing.how_many(limit)
+        most = None if limit is None else edits.how_many(limit)
         pace = Pace(rate, redriving.BATCH)
         mode = check_on_duplicate(on_duplicate)
         condition = None if where is None else as_condition(where)
         self._check_redrive(mode)
         done, given = Redriven(), frozenset[redriving.Place]()
         for dead in self._dead_ones(condition, mode):
-            previous: changing.Batch | None = None
+            previous: edits.Batch | None = None
             while most is None or done.count < most:
                 many = pace.batch(most, done.count)
                 batch = self.database.run(partial(dead.batch, self._store, many, previous, given, dry_run))
@@ -783,13 +784,13 @@ class Queue(Looking[P], Recalling[P], Operating, Defining, Lending, Kinds, Handl
         if self.database.is_dead_letter_queue(self.name):
             return True
         first = self.database.run(lambda: self._store.find(Query(self.name, limit=redriving.BATCH)))
-        sources = (translation.readable(record, AS_STORED).headers.get(dead_letter.FROM) for record in first)
+        sources = (mapping.readable(record, AS_STORED).headers.get(dead_letters.FROM) for record in first)
         return any(source not in (None, self.name) for source in sources)
 
-    def _dead_letter(self) -> translation.DeadLetter | None:
+    def _dead_letter(self) -> mapping.DeadLetter | None:
         if self.dead_letter is None:
             return None
-        return translation.DeadLetter(self.dead_letter, self.database.host_time())
+        return mapping.DeadLetter(self.dead_letter, self.database.host_time())
 
     @property
     def _history_bytes(self) -> int | None:
@@ -801,7 +802,7 @@ class Queue(Looking[P], Recalling[P], Operating, Defining, Lending, Kinds, Handl
 
 
 def _each(reservations: Iterable[core.Reservation]) -> Iterator[core.Reservation]:
-    return changing.each_of(reservations, "what ends many turns takes a list of reservations")
+    return edits.each_of(reservations, "what ends many turns takes a list of reservations")
 
 
 def _declared(payload: type[P] | None, upgrades: Upgrades | None) -> Declared[P] | None:

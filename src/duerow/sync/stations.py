@@ -16,9 +16,9 @@ from duerow.pipeline.running import NOW, check_run, due_now, next_look
 from duerow.settlement import Settlement
 from duerow.sync.database import Database
 from duerow.sync.worker import Worker
-from duerow.working.pace import Interval
-from duerow.working.shift import Until, check_until
-from duerow.working.signals import LOOK, signals_of_thread, stopped_by
+from duerow.worker.prefetch import Interval
+from duerow.worker.run import Until, check_until
+from duerow.worker.signals import LOOK, signals_of_thread, stopped_by
 
 
 class PipelineWorker:

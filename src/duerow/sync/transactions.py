@@ -9,11 +9,11 @@ from duerow.errors import LeaseLost, StoreUnavailable
 from duerow.message import Message
 from duerow.settlement import LEFT, Release, Settlement
 from duerow.store import OwnTransaction
-from duerow.sync.crew import Crew
-from duerow.working.attempt import CURRENT, Attempt
-from duerow.working.hand import Slot
-from duerow.working.pace import Backoff
-from duerow.working.transaction import committed_by_hand, keeps, rolled_back_by_hand
+from duerow.sync.worker_threads import Crew
+from duerow.worker.attempt import CURRENT, Attempt
+from duerow.worker.in_flight import Slot
+from duerow.worker.prefetch import Backoff
+from duerow.worker.transaction import committed_by_hand, keeps, rolled_back_by_hand
 
 
 class TransactionalCrew(Crew):

@@ -9,31 +9,21 @@ from queue import SimpleQueue
 from typing import Any, Final
 
 from duerow.errors import ConfigurationError
-from duerow.payloads import is_quiet
+from duerow.payload.encoding import is_quiet
 from duerow.retry import RetryFunction, RetryPolicy
-from duerow.sync.batches import BatchCrew
-from duerow.sync.crew import Crew, Events
 from duerow.sync.processes import ProcessBatchCrew, ProcessCrew, Processes
 from duerow.sync.queue import Queue
-from duerow.sync.queues import Queues
+from duerow.sync.several_queues import Queues
 from duerow.sync.transactions import TransactionalCrew
-from duerow.working.middleware import Middleware, around
-from duerow.working.processes import pickled
-from duerow.working.queues import Entities, as_queues, dispatching, handlers_of
-from duerow.working.rate import Rate, budget_of, check_rate
-from duerow.working.shift import (
-    GRACE,
-    Shift,
-    Terms,
-    Until,
-    check_handler,
-    given_to,
-    handlers_at_once,
-    is_async,
-    new_name,
-)
-from duerow.working.signals import signals_of_thread, stopped_by
-from duerow.working.supervising import Stop
+from duerow.sync.worker_batches import BatchCrew
+from duerow.sync.worker_threads import Crew, Events
+from duerow.worker.child_process import pickled
+from duerow.worker.middleware import Middleware, around
+from duerow.worker.rate_limit import Rate, budget_of, check_rate
+from duerow.worker.run import GRACE, Shift, Terms, Until, check_handler, given_to, handlers_at_once, is_async, new_name
+from duerow.worker.several_queues import Entities, as_queues, dispatching, handlers_of
+from duerow.worker.signals import signals_of_thread, stopped_by
+from duerow.worker.supervisor import Stop
 
 
 class Worker:

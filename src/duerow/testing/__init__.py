@@ -4,7 +4,7 @@ The suite needs `pip install 'duerow[testing]'`; the rest needs nothing.
 """
 
 from duerow.testing.clock import MovableClock
-from duerow.testing.draining import Handled, adrain, drain
 from duerow.testing.pushed import assert_not_pushed, assert_pushed, like
+from duerow.testing.queue_drain import Handled, adrain, drain
 
 __all__ = ["Handled", "MovableClock", "adrain", "assert_not_pushed", "assert_pushed", "drain", "like"]

@@ -40,7 +40,7 @@ from sqlalchemy import (
 )
 
 from duerow import Message
-from duerow.history import REPLAY_OF
+from duerow.queue.history import REPLAY_OF
 from tests.crash.workload.setting import Setting
 
 EVIDENCE = frozenset(("effect", "ended", "popped", "removed"))

@@ -18,8 +18,8 @@ from duerow.plan import Plan
 from duerow.stores.mongodb.steps import Command, Together
 from duerow.testing.clock import MovableClock, minutes
 from duerow.testing.conformance.fixtures import OpenDatabase, Place
+from duerow.testing.contents import payloads
 from duerow.testing.faces import BlockingFace, Face
-from duerow.testing.reading import payloads
 from tests.stores.mongodb.interruption import interrupted
 
 Act = Callable[[], object]

@@ -13,8 +13,8 @@ from pymongo.asynchronous.client_session import AsyncClientSession
 from duerow import Draft, Message, Worker, aio
 from duerow.errors import ConfigurationError
 from duerow.testing.conformance.fixtures import Place
+from duerow.testing.contents import payloads
 from duerow.testing.faces import AwaitedFace, BlockingFace, Face
-from duerow.testing.reading import payloads
 
 
 @pytest.fixture

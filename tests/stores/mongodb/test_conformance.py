@@ -3,7 +3,7 @@
 from duerow import Database
 from duerow.testing.clock import MovableClock
 from duerow.testing.conformance import promises
-from duerow.testing.machine import drive
+from duerow.testing.state_machine import drive
 
 globals().update(promises())
 

@@ -9,7 +9,7 @@ import pytest
 
 import duerow
 from duerow import Database, Queue
-from duerow.stores.mongodb.sending import cluster_of, differ
+from duerow.stores.mongodb.execution import cluster_of, differ
 from duerow.testing.conformance.fixtures import Place
 from duerow.testing.faces import Face
 from tests.servers import mongodb

@@ -13,8 +13,8 @@ import duerow
 from duerow import Commit, Database, Draft
 from duerow.errors import ConfigurationError, NotSupported, SchemaOutdated, StoreRefused, StoreUnavailable
 from duerow.testing.conformance.fixtures import Place
+from duerow.testing.contents import everything, payloads
 from duerow.testing.faces import AwaitedFace, Face, unwrapped
-from duerow.testing.reading import everything, payloads
 from tests.servers import mongodb
 from tests.servers.fixtures import provide
 from tests.stores.mongodb.failing import failing

@@ -30,9 +30,9 @@ from duerow.stores.mongodb.errors import explained
 from duerow.stores.mongodb.store import MongoStore
 from duerow.testing.clock import MovableClock, hours, minutes
 from duerow.testing.conformance.fixtures import Place
+from duerow.testing.contents import everything, payloads
 from duerow.testing.faces import AwaitedFace, Face, unwrapped
 from duerow.testing.faults import at, watch
-from duerow.testing.reading import everything, payloads
 from tests.stores.mongodb.proxy import Proxy, proxied
 
 Client = pymongo.MongoClient[dict[str, Any]]

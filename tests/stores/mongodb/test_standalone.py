@@ -12,8 +12,8 @@ from duerow import Commit, Database, Draft, Move, Queue, fixed, limited
 from duerow.errors import DuplicateKey, LeaseLost, NotSupported
 from duerow.testing.clock import MovableClock, minutes, seconds
 from duerow.testing.conformance.fixtures import OpenDatabase, Place
+from duerow.testing.contents import everything, payloads, take_all
 from duerow.testing.faces import Face
-from duerow.testing.reading import everything, payloads, take_all
 
 
 @pytest.fixture

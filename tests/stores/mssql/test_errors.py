@@ -10,7 +10,6 @@ from sqlalchemy import Integer
 from sqlalchemy.dialects.mssql.pyodbc import MSDialect_pyodbc
 
 from duerow.entity.columns import StateTable
-from duerow.entity.keys import Key
 from duerow.errors import (
     ConfigurationError,
     Conflict,
@@ -22,12 +21,13 @@ from duerow.errors import (
 )
 from duerow.plan import BEGIN, run
 from duerow.store import Indexed, Settings
-from duerow.stores.sql.dialects.mssql import SqlServer
-from duerow.stores.sql.dialects.mssql_family import mssql
-from duerow.stores.sql.dialects.mssql_text import written
+from duerow.stores.sql.connections.compiled import Texts
+from duerow.stores.sql.dialects.mssql.compiler import written
+from duerow.stores.sql.dialects.mssql.dialect import SqlServer
+from duerow.stores.sql.dialects.mssql.family import mssql
+from duerow.stores.sql.entities.keys import Key
+from duerow.stores.sql.entities.plans import EntityStore
 from duerow.stores.sql.plans import SqlStore
-from duerow.stores.sql.plans.entities import EntityStore
-from duerow.stores.sql.texts import Texts
 
 MEANINGS: list[tuple[str, list[int], type[DuerowError]]] = [
     ("40001", [1205], Conflict),

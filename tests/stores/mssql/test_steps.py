@@ -12,11 +12,11 @@ from sqlalchemy import create_engine
 from duerow.errors import ConfigurationError, Conflict
 from duerow.plan import run
 from duerow.store import Entry
-from duerow.stores.sql.dialects.mssql import SqlServer
-from duerow.stores.sql.dialects.mssql_connections import RawSteps, SqlServerConnections
-from duerow.stores.sql.dialects.mssql_text import written
+from duerow.stores.sql.connections.compiled import Text, Texts
+from duerow.stores.sql.dialects.mssql.compiler import written
+from duerow.stores.sql.dialects.mssql.connections import RawSteps, SqlServerConnections
+from duerow.stores.sql.dialects.mssql.dialect import SqlServer
 from duerow.stores.sql.plans import SqlStore
-from duerow.stores.sql.texts import Text, Texts
 from tests.sql.texts import statements
 from tests.stores.mssql.test_errors import said
 

@@ -1,4 +1,4 @@
-"""MariaDB keeps every promise."""
+"""MySQL keeps every promise."""
 
 from duerow.testing.conformance import promises
 

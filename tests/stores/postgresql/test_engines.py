@@ -22,9 +22,9 @@ from duerow.errors import Conflict, StoreUnavailable
 from duerow.plan import BEGIN, Plan
 from duerow.stores.sql.plans import Step
 from duerow.stores.sql.statements import Statement
-from duerow.testing.carrying import carry
 from duerow.testing.clock import MovableClock, hours
 from duerow.testing.conformance.fixtures import Place
+from duerow.testing.pipeline_by_hand import carry
 
 LEVELS = [None, "AUTOCOMMIT", "READ COMMITTED", "SERIALIZABLE"]
 

@@ -11,7 +11,7 @@ import pytest
 
 import duerow
 from duerow import Draft
-from duerow.stores.sql import floor
+from duerow.stores.sql import claim_floor
 from duerow.testing.conformance.fixtures import Place
 
 SECOND = timedelta(seconds=1)
@@ -21,7 +21,7 @@ SECOND = timedelta(seconds=1)
 def monotonic(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The seconds of the process as the floor sees them, to be moved."""
     seconds = [1000.0]
-    monkeypatch.setattr(floor, "time", type("Time", (), {"monotonic": staticmethod(lambda: seconds[0])}))
+    monkeypatch.setattr(claim_floor, "time", type("Time", (), {"monotonic": staticmethod(lambda: seconds[0])}))
     return seconds
 
 
@@ -64,7 +64,7 @@ def test_a_message_committed_late_below_the_floor_waits_half_a_second_at_most_in
                 assert len(busy.reserve_many(5)) == 5
             connection.commit()
         above = [lent.message.payload for lent in busy.reserve_many(5)]
-        monotonic[0] += floor.LOOK_BELOW
+        monotonic[0] += claim_floor.LOOK_BELOW
         below = [lent.message.payload for lent in busy.reserve_many(5)]
     assert "late" not in above, "the floor was not in use, so this test shows nothing"
     assert below[0] == "late"

@@ -14,10 +14,10 @@ from duerow import Database, Draft, connect
 from duerow.errors import Conflict
 from duerow.message import LIVE
 from duerow.store import Order, PastQuery, Query
-from duerow.stores.sql.dialects.postgresql import BLIND_WAYS, PostgreSQL
+from duerow.stores.sql.connections.compiled import Texts
+from duerow.stores.sql.dialects.postgresql.dialect import BLIND_WAYS, PostgreSQL
 from duerow.stores.sql.plans import SqlStore, Step
 from duerow.stores.sql.statements import RECEIPT, STORY
-from duerow.stores.sql.texts import Texts
 from duerow.testing.clock import MovableClock, minutes
 from duerow.testing.conformance.fixtures import Place
 from duerow.where import parse
@@ -111,8 +111,8 @@ def test_an_index_whose_making_broke_off_is_made_again(
 def test_an_index_is_not_made_while_another_process_makes_one(
     store: SqlStore, superuser: psycopg.Connection, db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("duerow.aio.defining.PATIENCE", 0.0)
-    monkeypatch.setattr("duerow.sync.defining.PATIENCE", 0.0)
+    monkeypatch.setattr("duerow.aio.definition.PATIENCE", 0.0)
+    monkeypatch.setattr("duerow.sync.definition.PATIENCE", 0.0)
     queue = db.queue("orders", indexed={"companyId": int})
     superuser.execute("SELECT pg_advisory_lock(hashtext('duerow_index'))")
     with pytest.raises(Conflict, match="another process is making indexes"):

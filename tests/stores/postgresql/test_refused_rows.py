@@ -9,7 +9,7 @@ import pytest
 
 from duerow import Draft
 from duerow.errors import StoreRefused
-from duerow.stores.sql.dialects.postgresql_errors import explained
+from duerow.stores.sql.dialects.postgresql.errors import explained
 from duerow.testing.faces import Face, unwrapped
 
 SECRET = "the-secret-of-a-payload"

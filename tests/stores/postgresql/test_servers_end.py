@@ -9,8 +9,8 @@ import pytest
 
 import duerow
 from duerow.errors import StoreUnavailable
-from duerow.stores.sql.dialects.postgresql import PostgreSQL
-from duerow.stores.sql.engines import RESTED
+from duerow.stores.sql.connections.engines import RESTED
+from duerow.stores.sql.dialects.postgresql.dialect import PostgreSQL
 from duerow.testing.conformance.fixtures import Place
 
 IDLE_SESSION, IDLE_IN_TRANSACTION, DROPPED, READ_ONLY = "57P05", "25P03", "57P04", "25006"

@@ -12,10 +12,10 @@ from sqlalchemy.dialects import sqlite
 from duerow import Database
 from duerow.message import LIVE
 from duerow.store import Order, PastQuery, Query
-from duerow.stores.sql.dialects.sqlite import SQLite
+from duerow.stores.sql.connections.compiled import Texts
+from duerow.stores.sql.dialects.sqlite.dialect import SQLite
 from duerow.stores.sql.plans import SqlStore, Step
 from duerow.stores.sql.statements import RECEIPT, STORY
-from duerow.stores.sql.texts import Texts
 from duerow.testing.clock import START
 from duerow.testing.conformance.fixtures import Place
 from duerow.where import parse

@@ -11,8 +11,8 @@ import pytest
 
 from duerow import Draft
 from duerow.errors import Conflict
-from duerow.stores.sql.awaited import AwaitedConnections
-from duerow.stores.sql.blocking import BlockingConnections
+from duerow.stores.sql.connections.aio import AwaitedConnections
+from duerow.stores.sql.connections.sync import BlockingConnections
 from duerow.testing.conformance.fixtures import Place
 from duerow.testing.faces import Face
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
-from duerow.codec import UNREADABLE
+from duerow.payload.codec import UNREADABLE
 from duerow.store import Past, Record
 from duerow.where import PAST_JSON, Compare, Condition, Every, In, IsNull, Like, Not, Operator, Path, Some, Value
 

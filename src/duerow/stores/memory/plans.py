@@ -48,9 +48,11 @@ from duerow.store import (
     Tally,
     Turn,
 )
-from duerow.stores.memory import batches, counters, past, pipelines, receiving, schedules, steps
+from duerow.stores.memory import batches, counters, pipelines, schedules, steps
+from duerow.stores.memory import history as past
+from duerow.stores.memory import receive as receiving
+from duerow.stores.memory.settle import end_turn, gather, in_order_of_effect, require_lone_turns
 from duerow.stores.memory.state import State
-from duerow.stores.memory.turns import end_turn, gather, in_order_of_effect, require_lone_turns
 from duerow.where import Condition, Path
 
 T = TypeVar("T")

@@ -32,7 +32,7 @@ from duerow.store import (
     Standing,
     Tally,
 )
-from duerow.stores.memory import past
+from duerow.stores.memory import history
 from duerow.stores.memory.conditions import at, holds
 from duerow.stores.memory.state import State
 from duerow.stores.records import (
@@ -59,12 +59,16 @@ def push(
     """Add the messages one after the other, so that each meets the keys of those before it."""
     former: dict[tuple[str, str | None], int] = {}
     if remembered:
-        former = {(one.queue, one.key): id_ for one in entries if (id_ := past.former(state, now, one.queue, one.key))}
+        former = {
+            (one.queue, one.key): id_ for one in entries if (id_ := history.former(state, now, one.queue, one.key))
+        }
     if on_duplicate == "reject":
         _refuse_taken_keys(state, entries, former, remembered)
     pushed = [_push(state, now, entry, on_duplicate, former.get((entry.queue, entry.key))) for entry in entries]
     if remembered:
-        past.taken_again(state, [entry for entry, one in zip(entries, pushed, strict=True) if one.outcome == "created"])
+        history.taken_again(
+            state, [entry for entry, one in zip(entries, pushed, strict=True) if one.outcome == "created"]
+        )
     return pushed
 
 
@@ -108,7 +112,7 @@ def reserve(
         if record.leased_until is not None:
             error = ended_lease(record, attempts)
             used_up = attempts is not None and record.attempts >= attempts
-            past.lapsed(state, now, record, error, used_up, dead_letter, keep)
+            history.lapsed(state, now, record, error, used_up, dead_letter, keep)
             record = replace(record, last_error=error)
             if used_up:
                 state.put(dead(record) if dead_letter is None else as_dead_letter(now, record, dead_letter))
@@ -141,10 +145,10 @@ def pop(
     # Not one line further than is needed: to look at a line ends the turns that were lost there.
     while len(taken) < limit and (record := next(turns, None)) is not None:
         if record.leased_until is not None:
-            past.lapsed(state, now, record, ended_lease(record, None), False, None, keep)
+            history.lapsed(state, now, record, ended_lease(record, None), False, None, keep)
         state.drop(record.id)
         handed = replace(unleased(record), attempts=record.attempts + 1, last_attempt_at=now)
-        past.popped(state, now, record, handed, keep)
+        history.popped(state, now, record, handed, keep)
         taken.append(handed)
     return taken
 
@@ -167,7 +171,7 @@ def remove(
             removal.leased.append((id_, record.leased_by))
         else:
             state.drop(id_)
-            past.left(state, now, record, keep)
+            history.left(state, now, record, keep)
             removal.removed.append(id_)
     return removal
 
@@ -450,7 +454,7 @@ def _in_turn(
         for record in _still_due(state, now, ids):
             if record.group is not None and record.leased_until is not None and not state.has_turn(record):
                 error = ended_lease(record, attempts)
-                past.lapsed(state, now, record, error, False, None, keep)
+                history.lapsed(state, now, record, error, False, None, keep)
                 state.put(replace(settled(record), last_error=error))
         while first := next(
             (one for one in _still_due(state, now, ids) if state.has_turn(one) and one.group not in served), None

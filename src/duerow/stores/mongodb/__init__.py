@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any, Final
 
 from duerow.store import Settings
-from duerow.stores.mongodb.awaited import AwaitedConnections
-from duerow.stores.mongodb.blocking import BlockingConnections
+from duerow.stores.mongodb.aio import AwaitedConnections
 from duerow.stores.mongodb.store import MongoStore
+from duerow.stores.mongodb.sync import BlockingConnections
 from duerow.stores.mongodb.target import AWAITED, BLOCKING, Target, target_of
 
 

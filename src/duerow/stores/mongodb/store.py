@@ -9,13 +9,13 @@ from duerow.errors import ConfigurationError, NotSupported
 from duerow.plan import Plan
 from duerow.store import Capabilities
 from duerow.stores.mongodb import commands, schema
-from duerow.stores.mongodb.plans.changing import Changing
-from duerow.stores.mongodb.plans.claiming import Claiming
-from duerow.stores.mongodb.plans.keeping import Keeping
-from duerow.stores.mongodb.plans.reading import Reading
-from duerow.stores.mongodb.plans.receiving import Receiving
-from duerow.stores.mongodb.plans.staging import Staging
-from duerow.stores.mongodb.plans.taking import Taking
+from duerow.stores.mongodb.plans.change import Changing
+from duerow.stores.mongodb.plans.metadata import Keeping
+from duerow.stores.mongodb.plans.pop import Taking
+from duerow.stores.mongodb.plans.read import Reading
+from duerow.stores.mongodb.plans.receive import Receiving
+from duerow.stores.mongodb.plans.reserve import Claiming
+from duerow.stores.mongodb.plans.stage import Staging
 
 OLDEST_WIRE: Final = 17
 """The version of the protocol that MongoDB 6.0 speaks."""

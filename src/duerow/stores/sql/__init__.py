@@ -9,9 +9,9 @@ from sqlalchemy import Engine
 
 from duerow.errors import ConfigurationError
 from duerow.store import AsyncConnections, Connections, Settings, Store
-from duerow.stores.sql.blocking import BlockingConnections
+from duerow.stores.sql.connections.engines import Driving, own_engine
+from duerow.stores.sql.connections.sync import BlockingConnections
 from duerow.stores.sql.dialects.base import Dialect
-from duerow.stores.sql.engines import Driving, own_engine
 from duerow.stores.sql.plans import SqlStore
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from duerow.clock import Clock
     from duerow.entity.columns import StateTable
-    from duerow.stores.sql.awaited import AwaitedConnections
+    from duerow.stores.sql.connections.aio import AwaitedConnections
 
 
 class Family:
@@ -53,7 +53,7 @@ class Family:
         """Open by URL or by the user's AsyncEngine."""
         if isinstance(target, Engine):
             raise ConfigurationError("an Engine goes with duerow.connect(); here give an AsyncEngine or a URL")
-        from duerow.stores.sql.engines import own_async_engine
+        from duerow.stores.sql.connections.engines import own_async_engine
 
         own = isinstance(target, str)
         engine: AsyncEngine = own_async_engine(target, settings.options, self.driving) if own else target
@@ -79,7 +79,7 @@ class Family:
     def _entities(
         self, engine: Engine | AsyncEngine, state: StateTable, deletes: bool, clock: Clock | None
     ) -> SqlStore:
-        from duerow.stores.sql.plans.entities import EntityStore  # few need it, and the ORM takes long to import
+        from duerow.stores.sql.entities.plans import EntityStore  # few need it, and the ORM takes long to import
 
         return EntityStore(self.dialect_for(engine), engine.dialect, state, deletes, clock)
 
@@ -89,7 +89,7 @@ class Family:
 
     def _awaited(self) -> type[AwaitedConnections]:
         """Return the class of connections of the awaited face, which the other one does not load."""
-        from duerow.stores.sql.awaited import AwaitedConnections
+        from duerow.stores.sql.connections.aio import AwaitedConnections
 
         return AwaitedConnections
 

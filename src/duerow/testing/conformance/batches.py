@@ -10,7 +10,7 @@ from unittest.mock import ANY
 import pytest
 
 from duerow import Database, Draft, Queue, fixed
-from duerow.aio import batching as aio_batching
+from duerow.aio import bulk as aio_batching
 from duerow.errors import (
     BatchRefused,
     DuplicateKey,
@@ -36,13 +36,13 @@ from duerow.store import (
     RolledBack,
     Turn,
 )
-from duerow.sync import batching as sync_batching
+from duerow.sync import bulk as sync_batching
 from duerow.testing.clock import START, MovableClock, hours, minutes, seconds
 from duerow.testing.conformance.fixtures import OpenDatabase, Place
 from duerow.testing.conformance.races import race
+from duerow.testing.contents import everything, payloads, stored, take_all
 from duerow.testing.faces import Face, unwrapped
 from duerow.testing.faults import at, fail_at, watch
-from duerow.testing.reading import everything, payloads, stored, take_all
 
 LEASE = minutes(10)
 

@@ -11,9 +11,9 @@ from duerow.errors import Conflict, LeaseLost, NotSupported, StoreUnavailable
 from duerow.store import Entry
 from duerow.testing.clock import minutes
 from duerow.testing.conformance.fixtures import OpenDatabase
+from duerow.testing.contents import empty, everything, payloads
 from duerow.testing.faces import unwrapped
 from duerow.testing.faults import Hook, fail_at, watch
-from duerow.testing.reading import empty, everything, payloads
 
 ENDINGS: dict[str, Callable[[Queue, Reservation], object]] = {
     "commit": lambda queue, mine: queue.commit(mine),

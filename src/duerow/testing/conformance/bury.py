@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from duerow import Draft, Failure, Queue
 from duerow.testing.clock import MovableClock, hours
-from duerow.testing.reading import lost, stored
+from duerow.testing.contents import lost, stored
 
 
 def test_a_buried_message_is_kept_with_the_reason_and_not_handed_out(queue: Queue, clock: MovableClock) -> None:

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from duerow import Database, Draft, Message, Queue
-from duerow.changing import BATCH, Changed
 from duerow.errors import (
     CodecError,
     ConfigurationError,
@@ -18,8 +17,9 @@ from duerow.errors import (
     LeaseLost,
     MessageLeased,
 )
+from duerow.queue.edits import BATCH, Changed
 from duerow.testing.clock import MovableClock, hours, minutes, seconds
-from duerow.testing.reading import everything, payloads, stored
+from duerow.testing.contents import everything, payloads, stored
 from duerow.where import payload
 
 CHANGES: dict[str, dict[str, Any]] = {

@@ -10,7 +10,7 @@ import pytest
 from duerow import Database, Draft, Queue
 from duerow.errors import ConfigurationError, InvalidMessage, LeaseLost, NotSupported
 from duerow.testing.clock import MovableClock, hours, minutes
-from duerow.testing.reading import everything, lost, payloads
+from duerow.testing.contents import everything, lost, payloads
 
 
 def test_a_committed_message_is_gone(db: Database, queue: Queue, clock: MovableClock) -> None:

@@ -6,12 +6,13 @@ from datetime import datetime
 
 import pytest
 
-from duerow import Database, Draft, LeaseLost, Queue, meter
-from duerow.histogram import read
+from duerow import Database, Draft, LeaseLost, Queue
+from duerow.queue import metrics
+from duerow.queue.histogram import read
+from duerow.queue.stats import Rates
 from duerow.store import Counted, Totals
 from duerow.testing.clock import MovableClock, hours, minutes, seconds
 from duerow.testing.conformance.fixtures import OpenDatabase
-from duerow.watching import Rates
 
 
 def all_ways(queue: Queue) -> None:
@@ -128,7 +129,7 @@ def test_numbers_are_written_with_a_settlement_every_ten_seconds(
     lent = queue.reserve_many(4)
     queue.commit(lent[0])
     assert theirs.stats().lifetime.done == 0
-    monkeypatch.setattr(meter, "EVERY", 0.0)
+    monkeypatch.setattr(metrics, "EVERY", 0.0)
     queue.commit(lent[1])
     in_time = db.store.capabilities.transactions
     assert theirs.stats().lifetime.done == (1 if in_time else 0)

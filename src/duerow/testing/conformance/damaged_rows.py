@@ -12,7 +12,7 @@ from duerow.errors import CodecError
 from duerow.store import Entry
 from duerow.testing.conformance.decoding import NESTED, push_unreadable
 from duerow.testing.conformance.fixtures import Harm
-from duerow.testing.reading import empty
+from duerow.testing.contents import empty
 from duerow.testing.workshop import Workshop
 
 FIELDS = ("id", "due_at", "-created_at", "key", "status", "attempts", "priority", "group", "leased_until")

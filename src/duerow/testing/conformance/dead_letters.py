@@ -10,9 +10,9 @@ import pytest
 from duerow import Bury, Database, Draft, Queue, Retry, fixed, limited
 from duerow.errors import ConfigurationError, InvalidCondition, InvalidMessage, LeaseLost, NotSupported
 from duerow.message import OnDuplicate
-from duerow.redriving import Redriven
+from duerow.queue.redrive import Redriven
 from duerow.testing.clock import MovableClock, hours, minutes
-from duerow.testing.reading import payloads
+from duerow.testing.contents import payloads
 
 
 def give_up(queue: Queue, reason: str = "no such address") -> Any:

@@ -7,7 +7,7 @@ import pytest
 from duerow import Database, Queue
 from duerow.store import Entry
 from duerow.testing.clock import MovableClock, hours
-from duerow.testing.reading import everything, payloads
+from duerow.testing.contents import everything, payloads
 
 DEEP = 900
 """How deep JSON may be nested for all databases to keep it; half as deep for the decoders of some hosts."""

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from duerow import Database, Queue, exponential, fixed, limited
-from duerow.definition import Definition, encoded
 from duerow.errors import ConfigurationError
+from duerow.queue.definition import Definition, encoded
 from duerow.testing.clock import hours, minutes, seconds
 
 

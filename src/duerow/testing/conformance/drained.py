@@ -10,7 +10,7 @@ from duerow import Database, Draft, Queue
 from duerow.errors import QueueDraining, TimedOut
 from duerow.testing.clock import MovableClock, hours, minutes, seconds
 from duerow.testing.conformance.fixtures import Begin
-from duerow.testing.reading import payloads
+from duerow.testing.contents import payloads
 
 
 def test_a_drained_queue_takes_no_new_messages_until_it_is_resumed(

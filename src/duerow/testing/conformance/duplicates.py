@@ -10,7 +10,7 @@ from duerow import Database, Pushed, Queue, fixed
 from duerow.errors import DuplicateKey, InvalidMessage, LeaseLost
 from duerow.message import OnDuplicate
 from duerow.testing.clock import START, MovableClock, hours, minutes, seconds
-from duerow.testing.reading import everything, stored
+from duerow.testing.contents import everything, stored
 
 MODES: list[OnDuplicate] = ["ignore", "replace", "earliest", "reject"]
 

@@ -13,16 +13,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from duerow import Database, Draft, Move, Pipeline, Relay
-from duerow.codec import Encoded
-from duerow.dead_letter import Home
 from duerow.encryption import Encryption, key_id
 from duerow.errors import CodecError, ConfigurationError, KeyMissing
+from duerow.payload.codec import Encoded
+from duerow.queue.dead_letters import Home
 from duerow.settlement import decide
 from duerow.store import Entry, Record
 from duerow.testing.clock import MovableClock, minutes
 from duerow.testing.conformance.fixtures import OpenDatabase
 from duerow.testing.conformance.payloads import EDGES, JSON, shape
-from duerow.testing.reading import empty, everything
+from duerow.testing.contents import empty, everything
 
 OLD, NEW = Encryption.new_key(), Encryption.new_key()
 NUMBER = "4111-1111-1111-1111"

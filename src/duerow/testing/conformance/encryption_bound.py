@@ -14,7 +14,7 @@ from duerow.encryption import Encryption, key_id
 from duerow.store import Entry, Record
 from duerow.testing.clock import MovableClock, hours, minutes
 from duerow.testing.conformance.fixtures import OpenDatabase
-from duerow.testing.reading import empty, everything
+from duerow.testing.contents import empty, everything
 
 KEY = Encryption.new_key()
 READABLE = {"cards": ["company", "owner.country"], "other": ["company"]}

@@ -34,10 +34,10 @@ from duerow import (
 from duerow.encryption import Encryption
 from duerow.errors import DuerowError
 from duerow.store import PastQuery
-from duerow.testing.carrying import carry
 from duerow.testing.conformance.fixtures import OpenDatabase, Place
+from duerow.testing.contents import everything
 from duerow.testing.faces import Face
-from duerow.testing.reading import everything
+from duerow.testing.pipeline_by_hand import carry
 from duerow.testing.workshop import Workshop
 
 SECRET = "zq7-of-the-payload"  # noqa: S105 - no password

@@ -10,8 +10,8 @@ from duerow import Bury, Commit, Database, Draft, Move, Queue, Release, Reservat
 from duerow.errors import ConfigurationError, LeaseLost
 from duerow.testing.clock import MovableClock, hours, minutes
 from duerow.testing.conformance.fixtures import OpenDatabase
+from duerow.testing.contents import empty, everything, lost
 from duerow.testing.faces import Face
-from duerow.testing.reading import empty, everything, lost
 
 ENDINGS: dict[str, Callable[[Queue, Reservation], object]] = {
     "commit": lambda queue, mine: queue.commit(mine),

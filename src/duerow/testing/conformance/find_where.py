@@ -15,7 +15,7 @@ from duerow.store import Query
 from duerow.stores.memory.conditions import holds
 from duerow.testing.clock import MovableClock, hours, minutes, seconds
 from duerow.testing.conditions import NAMES, NUMBERS, WORDS, conditions, payloads
-from duerow.testing.reading import everything
+from duerow.testing.contents import everything
 from duerow.where import Condition, field, parse, payload, some
 
 WORDS_OF_BOOLEANS = [True, False, "true", 1, 0, None, {}]

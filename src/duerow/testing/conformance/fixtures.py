@@ -21,7 +21,7 @@ import pytest
 
 from duerow import Database, Queue, fixed, limited
 from duerow.clock import Clock
-from duerow.payloads import Sealing
+from duerow.payload.encoding import Sealing
 from duerow.testing.clock import MovableClock, seconds
 from duerow.testing.faces import AwaitedFace, BlockingFace, Face
 from duerow.testing.workshop import Workshop

@@ -9,9 +9,9 @@ import pytest
 from duerow import Database, Draft, Drop, Fork, Message, Pipeline, Relay, Split, fixed, limited
 from duerow.errors import NotSupported
 from duerow.pipeline import Station
-from duerow.testing.carrying import carry
 from duerow.testing.clock import MovableClock, hours, seconds
-from duerow.testing.reading import everything, payloads
+from duerow.testing.contents import everything, payloads
+from duerow.testing.pipeline_by_hand import carry
 
 ONCE = limited(1, fixed(seconds(0)))
 

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from duerow import Database, Draft, Fork, Join, Message, Pipeline, Relay, Split, Switch, fixed
 from duerow.errors import StoreUnavailable
 from duerow.pipeline import Station
-from duerow.testing.carrying import carry
 from duerow.testing.clock import MovableClock, hours, minutes, seconds
 from duerow.testing.conformance.fixtures import OpenDatabase
 from duerow.testing.faces import unwrapped
 from duerow.testing.faults import watch
+from duerow.testing.pipeline_by_hand import carry
 
 ALWAYS: Final = fixed(seconds(0))
 

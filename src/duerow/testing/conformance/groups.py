@@ -9,7 +9,7 @@ import pytest
 from duerow import Bury, Commit, Database, Draft, Move, Queue, Rollback, fixed, limited
 from duerow.errors import InvalidMessage
 from duerow.testing.clock import MovableClock, hours, minutes, seconds
-from duerow.testing.reading import everything
+from duerow.testing.contents import everything
 
 
 def lent(queue: Queue, n: int = 10) -> list[Any]:

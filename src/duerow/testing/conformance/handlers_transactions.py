@@ -11,8 +11,8 @@ import pytest
 from duerow import Commit, Database, Draft, Queue, Worker
 from duerow.aio import Worker as AsyncWorker
 from duerow.errors import ConfigurationError, LeaseLost, NotSupported
+from duerow.testing.contents import empty, everything, payloads
 from duerow.testing.faces import AwaitedFace, Face, unwrapped
-from duerow.testing.reading import empty, everything, payloads
 
 MORE_THAN_A_POOL = 80
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from duerow import Database, Queue
 from duerow.errors import CodecError
 from duerow.testing.conformance.payloads import TEXT, shape
-from duerow.testing.reading import everything, stored
+from duerow.testing.contents import everything, stored
 
 HEADERS = st.dictionaries(
     TEXT,

@@ -8,7 +8,7 @@ import pytest
 
 from duerow import Bury, Commit, Database, Move, Queue, Release, Rollback, fixed, limited
 from duerow.errors import CodecError, ConfigurationError, DuerowError, InvalidCondition, InvalidMessage
-from duerow.history import Event
+from duerow.queue.history import Event
 from duerow.settlement import Settlement
 from duerow.testing.clock import MovableClock, hours, minutes, seconds
 from duerow.testing.conformance.fixtures import Begin

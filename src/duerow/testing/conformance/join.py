@@ -14,12 +14,12 @@ from duerow import Database, Draft, Drop, Join, Message, Pipeline, fixed, limite
 from duerow.encryption import Encryption
 from duerow.errors import NotSupported
 from duerow.pipeline import Station
-from duerow.testing.carrying import carry, turns
 from duerow.testing.clock import MovableClock, hours, minutes, seconds
 from duerow.testing.conformance.fixtures import OpenDatabase, Place
 from duerow.testing.conformance.races import race
+from duerow.testing.contents import everything, payloads
 from duerow.testing.faces import Face
-from duerow.testing.reading import everything, payloads
+from duerow.testing.pipeline_by_hand import carry, turns
 
 THRICE = limited(3, fixed(seconds(0)))
 

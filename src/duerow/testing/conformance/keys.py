@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from duerow import Database, Draft, Queue
 from duerow.errors import InvalidMessage
 from duerow.message import ON_DUPLICATE
-from duerow.testing.reading import everything, stored
+from duerow.testing.contents import everything, stored
 
 ALIKE = [
     "key",

@@ -9,7 +9,7 @@ import pytest
 from duerow import Database, Draft, Queue
 from duerow.errors import InvalidMessage, LeaseLost
 from duerow.testing.clock import MovableClock, hours, microseconds, minutes, seconds
-from duerow.testing.reading import everything, lost, stored
+from duerow.testing.contents import everything, lost, stored
 
 
 def test_when_the_lease_ends_the_message_is_due_again(queue: Queue, clock: MovableClock) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from duerow import Database, Draft, Queue, fixed, limited
 from duerow.testing.clock import MovableClock, hours, minutes, seconds
-from duerow.testing.reading import stored
+from duerow.testing.contents import stored
 
 
 def lose(queue: Queue, clock: MovableClock) -> None:

@@ -7,7 +7,7 @@ import pytest
 from duerow import Database, Draft, Queue
 from duerow.errors import InvalidMessage
 from duerow.testing.clock import MovableClock, hours, minutes, seconds
-from duerow.testing.reading import everything
+from duerow.testing.contents import everything
 
 
 def test_peek_shows_what_would_be_handed_out_in_that_order_and_takes_nothing(

@@ -12,7 +12,7 @@ from duerow.errors import LeaseLost, NotSupported
 from duerow.reservation import Reservation
 from duerow.settlement import Settlement
 from duerow.testing.clock import MovableClock, hours, minutes, seconds
-from duerow.testing.reading import stored
+from duerow.testing.contents import stored
 
 LEASE = minutes(1)
 

@@ -10,7 +10,7 @@ import pytest
 from duerow import Bury, Commit, Database, Draft, Move, Queue
 from duerow.errors import CodecError, DuplicateKey, InvalidMessage, LeaseLost, NotSupported
 from duerow.testing.clock import MovableClock, hours, minutes, seconds
-from duerow.testing.reading import duplicates, everything, lost, payloads, stored
+from duerow.testing.contents import duplicates, everything, lost, payloads, stored
 
 
 def lend(queue: Queue, payload: Any = "hello", **named: Any) -> Any:

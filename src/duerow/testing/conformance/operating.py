@@ -11,7 +11,7 @@ from duerow.errors import ConfigurationError, InvalidMessage
 from duerow.plan import BEGIN, Plan
 from duerow.store import Entry
 from duerow.testing.clock import MovableClock, hours, minutes, seconds
-from duerow.testing.reading import payloads
+from duerow.testing.contents import payloads
 
 
 def codes(queue: Queue, id: int) -> list[str]:
@@ -233,8 +233,8 @@ def test_purge_takes_everything_out_of_this_queue_alone(queue: Queue, other: Que
 
 
 def test_a_purge_leaves_what_was_pushed_since_it_began(db: Database, queue: Queue, monkeypatch: Any) -> None:
-    monkeypatch.setattr("duerow.aio.operating.PURGE_BATCH", 2)
-    monkeypatch.setattr("duerow.sync.operating.PURGE_BATCH", 2)
+    monkeypatch.setattr("duerow.aio.operations.PURGE_BATCH", 2)
+    monkeypatch.setattr("duerow.sync.operations.PURGE_BATCH", 2)
     queue.push_many([Draft("old", group="g" if place % 2 else None) for place in range(5)])
     purge, entry = db.store.purge, Entry("mail", None, "json", '"new"', None, None, None)
 

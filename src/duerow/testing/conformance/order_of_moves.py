@@ -8,7 +8,7 @@ from duerow import Database, Draft, Move, Queue, Reservation
 from duerow.errors import DuplicateKey, LeaseLost, NotSupported
 from duerow.message import OnDuplicate
 from duerow.store import Refused
-from duerow.testing.reading import payloads
+from duerow.testing.contents import payloads
 
 
 def lend_two(queue: Queue) -> list[Reservation]:

@@ -13,9 +13,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from duerow import Database, Draft, Queue
-from duerow.codec import MAX_PAYLOAD_BYTES
 from duerow.errors import CodecError
-from duerow.testing.reading import everything, stored
+from duerow.payload.codec import MAX_PAYLOAD_BYTES
+from duerow.testing.contents import everything, stored
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=12)
 SCALARS = (

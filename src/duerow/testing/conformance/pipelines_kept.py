@@ -10,9 +10,9 @@ import pytest
 from duerow import Database, Draft, Join, Pipeline, Relay, Sink
 from duerow.errors import ConfigurationError
 from duerow.store import Charted
-from duerow.testing.carrying import carry
 from duerow.testing.clock import MovableClock, hours, minutes
-from duerow.testing.reading import everything, payloads
+from duerow.testing.contents import everything, payloads
+from duerow.testing.pipeline_by_hand import carry
 
 
 def same(message: Any) -> Any:

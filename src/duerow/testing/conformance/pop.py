@@ -12,7 +12,7 @@ from duerow import Database, Draft, Queue
 from duerow.errors import ConfigurationError, InvalidMessage
 from duerow.testing.clock import MovableClock, hours, microseconds, minutes, seconds
 from duerow.testing.conformance.fixtures import Place
-from duerow.testing.reading import everything, take_all
+from duerow.testing.contents import everything, take_all
 
 
 def test_a_popped_message_is_gone_and_counts_as_one_attempt(db: Database, queue: Queue, clock: MovableClock) -> None:

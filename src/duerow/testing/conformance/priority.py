@@ -9,7 +9,7 @@ import pytest
 from duerow import Database, Draft, Move, Queue
 from duerow.errors import InvalidMessage
 from duerow.testing.clock import MovableClock, hours, minutes, seconds
-from duerow.testing.reading import everything, payloads
+from duerow.testing.contents import everything, payloads
 
 
 def test_the_lowest_priority_goes_first_whenever_it_was_due(queue: Queue, clock: MovableClock) -> None:

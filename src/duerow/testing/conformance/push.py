@@ -11,7 +11,7 @@ from duerow import Database, Queue
 from duerow.errors import InvalidMessage
 from duerow.testing.clock import MovableClock, hours, microseconds, minutes, seconds
 from duerow.testing.conformance.fixtures import OpenDatabase
-from duerow.testing.reading import everything, stored
+from duerow.testing.contents import everything, stored
 
 
 def test_a_push_answers_with_the_id_of_the_message_it_created(queue: Queue) -> None:

@@ -9,7 +9,7 @@ import pytest
 from duerow import Database, Draft, Pushed, Queue
 from duerow.errors import CodecError, DuplicateKey, InvalidMessage
 from duerow.testing.clock import MovableClock, hours, minutes
-from duerow.testing.reading import everything, payloads, stored
+from duerow.testing.contents import everything, payloads, stored
 
 
 def drafts(*keys: str | None) -> list[Draft]:

@@ -17,8 +17,8 @@ from duerow.message import OnDuplicate
 from duerow.settlement import Settlement
 from duerow.testing.clock import MovableClock, minutes, seconds
 from duerow.testing.conformance.fixtures import Place
+from duerow.testing.contents import payloads
 from duerow.testing.faces import Face, another
-from duerow.testing.reading import payloads
 
 T = TypeVar("T")
 

@@ -14,7 +14,7 @@ from duerow.errors import NotSupported
 from duerow.plan import BEGIN, Plan
 from duerow.store import Arrival, Past, Reception, Record, Scan
 from duerow.testing.clock import START, MovableClock, hours, minutes
-from duerow.testing.reading import everything
+from duerow.testing.contents import everything
 
 WEEK = timedelta(days=7)
 EARLIER = START - hours(5)

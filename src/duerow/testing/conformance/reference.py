@@ -9,7 +9,7 @@ import pytest
 
 from duerow import Database
 from duerow.testing.clock import MovableClock
-from duerow.testing.machine import drive
+from duerow.testing.state_machine import drive
 
 
 def test_a_store_does_what_the_reference_does(db: Database, clock: MovableClock) -> None:

@@ -7,7 +7,7 @@ import pytest
 from duerow import Draft, Queue
 from duerow.errors import LeaseLost
 from duerow.testing.clock import MovableClock, hours, minutes, seconds
-from duerow.testing.reading import lost, stored
+from duerow.testing.contents import lost, stored
 
 
 def test_a_released_message_has_its_due_time_and_attempts_of_before(queue: Queue, clock: MovableClock) -> None:

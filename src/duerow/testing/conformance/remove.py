@@ -9,7 +9,7 @@ import pytest
 from duerow import Database, Queue
 from duerow.errors import ConfigurationError, InvalidMessage, LeaseLost, MessageLeased
 from duerow.testing.clock import MovableClock, hours, minutes
-from duerow.testing.reading import everything
+from duerow.testing.contents import everything
 
 
 def test_a_message_is_removed_by_its_id_once(db: Database, queue: Queue) -> None:

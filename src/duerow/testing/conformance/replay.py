@@ -6,8 +6,9 @@ from datetime import timedelta
 
 import pytest
 
-from duerow import Bury, Commit, Database, Move, Queue, Rollback, history
+from duerow import Bury, Commit, Database, Move, Queue, Rollback
 from duerow.errors import ConfigurationError, InvalidCondition, InvalidMessage
+from duerow.queue import history
 from duerow.settlement import Settlement
 from duerow.testing.clock import MovableClock, hours, seconds
 

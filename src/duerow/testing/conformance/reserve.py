@@ -13,7 +13,7 @@ from duerow import Database, Draft, Queue
 from duerow.errors import InvalidMessage, NotSupported
 from duerow.testing.clock import MovableClock, hours, microseconds, minutes, seconds
 from duerow.testing.conformance.fixtures import OpenDatabase
-from duerow.testing.reading import everything, stored
+from duerow.testing.contents import everything, stored
 
 
 def test_a_reserved_message_says_what_it_is_and_until_when_it_is_lent(queue: Queue, clock: MovableClock) -> None:

@@ -7,7 +7,7 @@ import pytest
 from duerow import Bury, Database, Queue, Retry, fixed, limited
 from duerow.errors import LeaseLost
 from duerow.testing.clock import MovableClock, hours, minutes, seconds
-from duerow.testing.reading import stored
+from duerow.testing.contents import stored
 
 
 def test_a_message_is_committed_at_the_end_of_its_block(queue: Queue) -> None:

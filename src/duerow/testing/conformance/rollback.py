@@ -10,7 +10,7 @@ import pytest
 from duerow import Database, Draft, Failure, Queue, fixed, limited
 from duerow.errors import InvalidMessage
 from duerow.testing.clock import MovableClock, hours, microseconds, minutes, seconds
-from duerow.testing.reading import everything, lost, stored
+from duerow.testing.contents import everything, lost, stored
 
 
 def test_a_rolled_back_message_is_due_again_after_the_delay(queue: Queue, clock: MovableClock) -> None:

@@ -12,15 +12,15 @@ import msgspec
 import pytest
 
 from duerow import Database, Queue, Schedule
-from duerow import schedule as planning
 from duerow.errors import ConfigurationError, DuerowError, InvalidMessage, NotSupported
 from duerow.plan import BEGIN, Plan
+from duerow.queue import schedule as planning
 from duerow.store import Planned, ScheduleChange
 from duerow.testing.clock import START, MovableClock, hours, microseconds, minutes, seconds
 from duerow.testing.conformance.fixtures import OpenDatabase, Place
 from duerow.testing.conformance.races import race
+from duerow.testing.contents import everything
 from duerow.testing.faces import Face
-from duerow.testing.reading import everything
 
 
 def ticks(queue: Queue) -> list[datetime]:

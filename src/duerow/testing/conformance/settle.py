@@ -6,7 +6,7 @@ from duerow import Bury, Commit, Database, Draft, Move, Queue, Release, Reservat
 from duerow.errors import DuplicateKey, LeaseLost
 from duerow.settlement import Settlement
 from duerow.testing.clock import MovableClock, minutes
-from duerow.testing.reading import everything, lost, stored
+from duerow.testing.contents import everything, lost, stored
 
 
 def test_each_turn_of_a_mixed_settlement_ends_in_its_own_way(

@@ -21,7 +21,7 @@ from duerow.errors import CodecError, ConfigurationError
 from duerow.settlement import decide
 from duerow.store import Entry
 from duerow.testing.clock import MovableClock, hours, minutes
-from duerow.testing.reading import everything
+from duerow.testing.contents import everything
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=12)
 ZONES = st.builds(timezone, st.integers(-14 * 60, 14 * 60).map(lambda count: timedelta(minutes=count)))

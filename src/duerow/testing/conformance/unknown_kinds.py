@@ -12,7 +12,7 @@ from msgspec.structs import asdict
 from duerow import Database, Draft, Queue, fixed, limited
 from duerow.store import Entry
 from duerow.testing.clock import MovableClock, hours, minutes, seconds
-from duerow.testing.reading import everything
+from duerow.testing.contents import everything
 
 JSON = ("json", "bytes")
 

@@ -12,7 +12,7 @@ from duerow.errors import CodecError, ConfigurationError, DuplicateKey, LeaseLos
 from duerow.testing.clock import MovableClock, hours, minutes
 from duerow.testing.conformance.fixtures import Begin
 from duerow.testing.conformance.payloads import shape
-from duerow.testing.reading import empty, everything, lost, payloads, stored
+from duerow.testing.contents import empty, everything, lost, payloads, stored
 
 CHANGES: dict[str, Callable[[Queue, Reservation, Any], object]] = {
     "push": lambda queue, mine, own: queue.push("new", within=own),

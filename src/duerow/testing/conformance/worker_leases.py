@@ -9,8 +9,8 @@ import pytest
 from duerow import Draft, Message
 from duerow.errors import LeaseLost
 from duerow.testing.workshop import Gate, Workshop, eventually
-from duerow.working import keeping
-from duerow.working.attempt import Attempt, current
+from duerow.worker import lease_keeper
+from duerow.worker.attempt import Attempt, current
 
 SHORT = timedelta(milliseconds=300)
 OFTEN = timedelta(milliseconds=20)
@@ -48,7 +48,7 @@ def test_a_handler_that_blocks_its_thread_or_loop_keeps_its_lease(shop: Workshop
 def test_what_waits_too_long_behind_a_blocked_handler_is_given_back(
     shop: Workshop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(keeping, "TOO_LONG", 0.1)
+    monkeypatch.setattr(lease_keeper, "TOO_LONG", 0.1)
     shop.queue.push_many([Draft(number) for number in range(20)])
     begun, gate = Gate(), Gate()
 

@@ -29,7 +29,7 @@ def who() -> str:
 def test_one_worker_is_active_and_the_next_takes_over_when_it_ends(
     shop: Workshop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("duerow.working.permits.POLL", OFTEN)
+    monkeypatch.setattr("duerow.worker.cluster_limit.POLL", OFTEN)
     seen: list[str] = []
 
     async def handle(message: Message) -> None:
@@ -56,7 +56,7 @@ def test_one_worker_is_active_and_the_next_takes_over_when_it_ends(
 def test_the_next_worker_takes_over_when_the_lease_of_one_that_died_has_ended(
     shop: Workshop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("duerow.working.permits.POLL", OFTEN)
+    monkeypatch.setattr("duerow.worker.cluster_limit.POLL", OFTEN)
     permits = shop.db.queue("duerow/singleton/mail", retry=fixed(timedelta(0)))
     permits.push(0, key="0")
     of_the_dead = permits.reserve(lease=SOON)
@@ -154,7 +154,7 @@ def test_a_permit_that_somebody_removed_is_made_again(shop: Workshop) -> None:
 
 
 def test_permits_beyond_a_lowered_number_are_none(shop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("duerow.working.permits.POLL", OFTEN)
+    monkeypatch.setattr("duerow.worker.cluster_limit.POLL", OFTEN)
     permits = shop.db.queue("duerow/concurrency/mail", retry=fixed(timedelta(0)))
     permits.push_many([Draft(number, key=str(number)) for number in range(4)])
     of_others = permits.reserve_many(2, lease=timedelta(minutes=5))
@@ -181,7 +181,7 @@ def test_a_rate_holds_for_all_singletons_together_that_take_over_from_each_other
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    monkeypatch.setattr("duerow.working.permits.POLL", OFTEN)
+    monkeypatch.setattr("duerow.worker.cluster_limit.POLL", OFTEN)
     caplog.set_level("INFO", "duerow.worker")
     timeless.queue.push_many([Draft(number) for number in range(30)])
     seen: list[str] = []

@@ -9,7 +9,7 @@ import pytest
 from duerow import Draft, Message, current
 from duerow.errors import TimedOut
 from duerow.testing.workshop import Gate, Workshop
-from duerow.working.attempt import Attempt
+from duerow.worker.attempt import Attempt
 
 
 @pytest.mark.parametrize("batch", [1, 50])

@@ -11,8 +11,8 @@ import pytest
 
 from duerow import Bury, Commit, Draft, Message, Move, Release, Retry, Rollback, fixed, limited
 from duerow.errors import NotSupported, StoreUnavailable
+from duerow.testing.contents import payloads
 from duerow.testing.faults import fail_at, watch
-from duerow.testing.reading import payloads
 from duerow.testing.workshop import Workshop
 
 AT_ONCE = fixed(timedelta(0))

@@ -9,9 +9,9 @@ from typing import Any, TypeVar
 
 import pytest
 
-from duerow.codec import decode_failure
 from duerow.errors import ConfigurationError, Conflict, DuplicateKey, LeaseLost, NotSupported
 from duerow.message import Pushed
+from duerow.payload.codec import decode_failure
 from duerow.plan import BEGIN, Plan, arun, run
 from duerow.reservation import Receipt
 from duerow.store import (

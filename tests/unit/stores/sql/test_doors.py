@@ -9,8 +9,8 @@ import pytest
 from duerow.errors import QueueDraining
 from duerow.plan import run
 from duerow.store import Entry
-from duerow.stores.sql import lines
-from duerow.stores.sql.dialects.postgresql import PostgreSQL
+from duerow.stores.sql import priorities
+from duerow.stores.sql.dialects.postgresql.dialect import PostgreSQL
 from duerow.stores.sql.plans import SqlStore
 
 ENTRY = Entry("mail", None, "json", "1", None, None, None)
@@ -42,7 +42,7 @@ def test_a_push_asks_once_in_half_a_second_and_always_while_the_queue_is_closed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     now = [100.0]
-    monkeypatch.setattr(lines.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(priorities.time, "monotonic", lambda: now[0])
     server = Server()
     for later in (0.0, 0.2, 0.29, 0.02, 0.4):
         now[0] += later

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from duerow.stores.sql.lines import COMMITTED_IN, Lines
+from duerow.stores.sql.priorities import COMMITTED_IN, Lines
 
 
 @pytest.mark.parametrize("paused", [True, False])

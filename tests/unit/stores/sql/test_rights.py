@@ -7,10 +7,10 @@ import pytest
 from duerow.errors import ConfigurationError, NotSupported
 from duerow.store import Settings, find_backend
 from duerow.stores.sql.dialects.base import Dialect
-from duerow.stores.sql.dialects.mssql import SqlServer
-from duerow.stores.sql.dialects.mysql import MariaDB
-from duerow.stores.sql.dialects.mysql8 import MySQL
-from duerow.stores.sql.dialects.postgresql import PostgreSQL
+from duerow.stores.sql.dialects.mssql.dialect import SqlServer
+from duerow.stores.sql.dialects.mysql.mariadb import MariaDB
+from duerow.stores.sql.dialects.mysql.mysql import MySQL
+from duerow.stores.sql.dialects.postgresql.dialect import PostgreSQL
 from duerow.stores.sql.plans import SqlStore
 from duerow.stores.sql.rights import RIGHTS, ROLES, created
 from duerow.stores.sql.tables import Tables

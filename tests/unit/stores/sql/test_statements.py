@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import duerow
-from duerow.stores.sql.texts import Text
+from duerow.stores.sql.connections.compiled import Text
 
 
 def test_a_second_connection_to_tables_of_the_same_names_compiles_nothing(

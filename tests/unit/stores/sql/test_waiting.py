@@ -9,7 +9,7 @@ import pytest
 from duerow.clock import micros
 from duerow.plan import BEGIN, Plan
 from duerow.reservation import Receipt
-from duerow.stores.sql.dialects.sqlite import SQLite
+from duerow.stores.sql.dialects.sqlite.dialect import SQLite
 from duerow.stores.sql.plans import SqlStore, Step
 from duerow.testing.clock import MovableClock, minutes, seconds
 

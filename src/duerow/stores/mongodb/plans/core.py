@@ -13,7 +13,7 @@ from duerow.plan import Plan
 from duerow.store import Capabilities, Entry, Keeping, Said
 from duerow.stores.mongodb import commands
 from duerow.stores.mongodb.documents import Names
-from duerow.stores.mongodb.work import Work
+from duerow.stores.mongodb.unit_of_work import Work
 
 CLOCK_GOOD_FOR: Final = 60.0
 """Seconds for which a sample of the server's clock is carried on by this process's steady one."""

@@ -16,10 +16,10 @@ from sqlalchemy.schema import ExecutableDDLElement
 from sqlalchemy.sql.base import Executable
 from sqlalchemy.types import TypeEngine, UserDefinedType
 
-from duerow.codec import UNREADABLE
 from duerow.errors import Conflict, DuerowError
+from duerow.payload.codec import UNREADABLE
 from duerow.store import Capabilities, IndexKind, Record
-from duerow.stores.sql.caller import Callers
+from duerow.stores.sql.connections.callers import Callers
 
 
 def const(value: int | str) -> ColumnElement[Any]:

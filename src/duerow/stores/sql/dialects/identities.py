@@ -1,4 +1,4 @@
-"""How a database says which one it is, told from others on whatever servers; see `duerow.stores.sql.identity`."""
+"""How a database identifies itself, on whatever server; see `duerow.stores.sql.connections.identity`."""
 
 from __future__ import annotations
 

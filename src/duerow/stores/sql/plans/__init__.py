@@ -7,14 +7,14 @@ from functools import lru_cache
 
 from duerow.plan import Plan
 from duerow.stores.sql.dialects.base import Dialect
-from duerow.stores.sql.plans.changing import Changing
-from duerow.stores.sql.plans.charting import Charting
-from duerow.stores.sql.plans.counting import Counting
-from duerow.stores.sql.plans.indexing import Indexes
-from duerow.stores.sql.plans.lending import Lendings
-from duerow.stores.sql.plans.receiving import Receiving
-from duerow.stores.sql.plans.scheduling import Scheduling
-from duerow.stores.sql.plans.staging import Staging
+from duerow.stores.sql.plans.change import Changing
+from duerow.stores.sql.plans.counters import Counting
+from duerow.stores.sql.plans.index import Indexes
+from duerow.stores.sql.plans.lend import Lendings
+from duerow.stores.sql.plans.pipelines import Charting
+from duerow.stores.sql.plans.receive import Receiving
+from duerow.stores.sql.plans.schedules import Scheduling
+from duerow.stores.sql.plans.stage import Staging
 from duerow.stores.sql.rights import grants
 from duerow.stores.sql.statements import Statement, Step
 from duerow.stores.sql.tables import Tables

@@ -10,11 +10,11 @@ from typing import Any, TypeVar
 from duerow.clock import Clock, HostClock
 from duerow.plan import Plan
 from duerow.store import Entry
+from duerow.stores.sql.claim_floor import Floors
 from duerow.stores.sql.dialects.base import Dialect
-from duerow.stores.sql.floor import Floors
-from duerow.stores.sql.lines import Doors, Line, Lines
 from duerow.stores.sql.migrations import Migrations
-from duerow.stores.sql.refusals import Refusals
+from duerow.stores.sql.priorities import Doors, Line, Lines
+from duerow.stores.sql.refused_rows import Refusals
 from duerow.stores.sql.statements import OverRows, Statement, Statements, Step
 from duerow.stores.sql.tables import Tables
 

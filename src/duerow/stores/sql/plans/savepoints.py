@@ -6,17 +6,17 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from duerow.codec import encode_failure
 from duerow.errors import Conflict, DuerowError
 from duerow.message import Failure
+from duerow.payload.codec import encode_failure
 from duerow.plan import Plan
 from duerow.store import GivenUp
-from duerow.stores.sql.plans.settling import Settling
-from duerow.stores.sql.refusals import PASSED_OVER_FOR
+from duerow.stores.sql.plans.settle import Settling
+from duerow.stores.sql.refused_rows import PASSED_OVER_FOR
 from duerow.stores.sql.statements import Step
 
 if TYPE_CHECKING:
-    from duerow.stores.sql.plans.taking import Takes
+    from duerow.stores.sql.plans.reserve import Takes
 
 LOG: Final = logging.getLogger("duerow.store")
 

@@ -6,19 +6,19 @@ is kept as text beside the tests and reviewed like code.
 
 from __future__ import annotations
 
-from duerow.stores.sql.statements.changing import CHANGED, Changing
-from duerow.stores.sql.statements.charting import Charting
+from duerow.stores.sql.statements.change import CHANGED, Changing
 from duerow.stores.sql.statements.core import ENTRY, LENT, ONE, RECEIPT, RECORD, OverRows, Statement, Step
-from duerow.stores.sql.statements.counting import Counting
-from duerow.stores.sql.statements.joining import Joining
+from duerow.stores.sql.statements.counters import Counting
+from duerow.stores.sql.statements.history import PAST, STORY
+from duerow.stores.sql.statements.join import Joining
+from duerow.stores.sql.statements.pipelines import Charting
 from duerow.stores.sql.statements.queues import Queues
-from duerow.stores.sql.statements.reading import Reading
-from duerow.stores.sql.statements.recalling import PAST, STORY
-from duerow.stores.sql.statements.receiving import ARRIVED, TOLD, Receiving
+from duerow.stores.sql.statements.read import Reading
+from duerow.stores.sql.statements.receive import ARRIVED, TOLD, Receiving
+from duerow.stores.sql.statements.reserve import Taking
 from duerow.stores.sql.statements.savepoints import Savepoints
-from duerow.stores.sql.statements.scheduling import Scheduling
-from duerow.stores.sql.statements.staging import STAGED
-from duerow.stores.sql.statements.taking import Taking
+from duerow.stores.sql.statements.schedules import Scheduling
+from duerow.stores.sql.statements.stage import STAGED
 
 __all__ = [
     "ARRIVED",

@@ -10,7 +10,7 @@ from sqlalchemy.sql.base import Executable
 
 from duerow.stores.sql.dialects.base import const
 from duerow.stores.sql.statements.core import OverRows, Statement
-from duerow.stores.sql.statements.settling import Settling
+from duerow.stores.sql.statements.settle import Settling
 
 LARGEST_TOKEN: Final = 2**63 - 1
 

@@ -1,0 +1,135 @@
+"""The demo's command line: `python -m examples.flights --help`."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import time
+from datetime import timedelta
+from pathlib import Path
+from types import FrameType
+from typing import Annotated, Final
+
+import msgspec
+import typer
+from rich.console import Console
+from rich.logging import RichHandler
+from rich.markup import escape
+from sqlalchemy import Engine, func, select
+from sqlalchemy.exc import SQLAlchemyError
+
+import duerow
+from duerow import Database
+from duerow.errors import DuerowError
+from examples.flights import ledger, producer, report, screen, totals
+from examples.flights.ledger import FLIGHT, SMS
+from examples.flights.totals import Totals
+from examples.flights.work import LEASE, Job, is_under_way, work
+
+FAILED, NOT_EXACT, INTERRUPTED = 1, 3, 130
+"""Exit codes besides 0 (all is done, and the totals are exact) and 2 (the command was not understood)."""
+
+ALL: Final = 336_776
+SOME: Final = 20_000
+DEFAULT: Final = "sqlite:///build/demo.db"
+
+ASIDE: Final = Console(stderr=True)
+"""Where everything goes but the totals, so that these can be read by a program."""
+
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+
+
+@app.command()
+def demo(
+    db: Annotated[str, typer.Option(metavar="URL", help="The database; tables are created in it.")] = DEFAULT,
+    count: Annotated[
+        int, typer.Option("--flights", min=1, max=ALL, help="How many of the year's 336,776 flights, over all runs.")
+    ] = SOME,
+    everything: Annotated[bool, typer.Option("--all", help="All flights.")] = False,
+    page: Annotated[Path, typer.Option("--report", metavar="PATH", help="Where to write the report.")] = Path(
+        "build/demo.html"
+    ),
+    as_json: Annotated[bool, typer.Option("--json", help="Print the totals as JSON.")] = False,
+    local: Annotated[bool, typer.Option("--local", help="Run the pipeline in threads instead of on Spark.")] = False,
+    lease: Annotated[
+        float, typer.Option(min=1, help="Seconds until what a killed run had taken is handed out again.")
+    ] = LEASE.total_seconds(),
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log what the workers do.")] = False,
+) -> None:
+    """Run the flights that left New York in 2013 through queues, a pipeline on Spark and a worker.
+
+    It can be stopped or killed at any moment and started again: it goes on where it was.
+
+    Exit codes: 0 all done and exact, 1 an error, 2 wrong usage, 3 the totals are not exact, 130 interrupted.
+    """
+    _log(verbose)
+    signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        found = _run(Job(db, ALL if everything else count, timedelta(seconds=lease), not local), page)
+    except KeyboardInterrupt:
+        ASIDE.print("[yellow]Interrupted.[/yellow] Run the same command again: it goes on from here.")
+        raise typer.Exit(INTERRUPTED) from None
+    except (DuerowError, SQLAlchemyError, OSError) as error:
+        line = str(error).partition("\n")[0]
+        ASIDE.print(f"[red]{type(error).__name__}[/red]: {escape(line)}", soft_wrap=True)
+        raise typer.Exit(FAILED) from None
+    if as_json:
+        typer.echo(msgspec.json.encode(found).decode())
+    else:
+        screen.show(Console(), found)
+    ASIDE.print(f"The report is [bold]{escape(str(page))}[/bold]", soft_wrap=True)
+    if not found.exact:
+        raise typer.Exit(NOT_EXACT)
+
+
+def main() -> None:
+    """Run the command."""
+    app(prog_name="python -m examples.flights")
+
+
+def _run(job: Job, page: Path) -> Totals:
+    began = time.monotonic()
+    engine = ledger.open_engine(job.url)
+    _make_room(engine)
+    try:
+        with duerow.connect(job.url, migrate=True) as database:
+            ledger.prepare(engine)
+            _work(job, database, engine)
+            ASIDE.print(f"[dim]Counting, after {time.monotonic() - began:.0f} s …[/dim]")
+            found = totals.count(database, engine)
+            report.write(page, found, engine)
+    finally:
+        engine.dispose()
+    return found
+
+
+def _work(job: Job, database: Database, engine: Engine) -> None:
+    with engine.connect() as connection:
+        pushed = producer.pushed(connection)
+        recorded = connection.scalar(select(func.count()).select_from(FLIGHT)) or 0
+        alerts = connection.scalar(select(func.count()).select_from(SMS)) or 0
+    if pushed >= job.flights and not is_under_way(database, totals.QUEUES):
+        ASIDE.print(f"All {pushed:,} flights were handled before: nothing is left to do.")
+        return
+    if pushed:
+        ASIDE.print(f"Going on: {pushed:,} flights were pushed before, {recorded:,} are through the pipeline.")
+    with screen.Bars(ASIDE, database, max(job.flights, pushed), recorded, alerts) as bars:
+        work(job, database, engine, bars)
+
+
+def _log(verbose: bool) -> None:
+    """Show the log: all that workers do, or only what concerns more than a single text message that failed."""
+    handler = RichHandler(console=ASIDE, show_path=False)
+    if not verbose:
+        handler.addFilter(lambda line: not hasattr(line, "message_id"))
+    logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, format="%(message)s", handlers=[handler])
+
+
+def _make_room(engine: Engine) -> None:
+    """Create the folder of an SQLite file, so that the demo needs no preparation."""
+    if engine.dialect.name == "sqlite" and engine.url.database:
+        Path(engine.url.database).parent.mkdir(parents=True, exist_ok=True)
+
+
+def _interrupt(signum: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt

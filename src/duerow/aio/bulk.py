@@ -1,0 +1,190 @@
+"""Work on whole batches, for engines such as Spark: lend without reading, read in ranges, stage, publish."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+from duerow.errors import StoreUnavailable
+from duerow.message import OnDuplicate, check_on_duplicate
+from duerow.queue import edits
+from duerow.queue.consumer_id import new_claim
+from duerow.reservation import Receipt
+from duerow.store import (
+    Entry,
+    GivenUp,
+    Keeping,
+    Lent,
+    Moved,
+    Outline,
+    Published,
+    Record,
+    Refused,
+    Released,
+    Store,
+    Turn,
+)
+
+if TYPE_CHECKING:
+    from duerow.aio.database import Database
+    from duerow.retry import RetryPolicy
+
+PIECE: Final = 5_000
+"""Messages that are lent in one transaction: a claim of many does not hold its locks for long."""
+
+
+class Lending:
+    """The part of a queue that is for engines that work on whole batches; see `Queue`."""
+
+    database: Database
+    name: str
+    retry: RetryPolicy
+    dead_letter: str | None
+    keeping: Keeping | None
+    _only: frozenset[str] | None
+
+    if TYPE_CHECKING:
+
+        def _lease(self, lease: timedelta | None) -> timedelta: ...
+
+        async def _settle(self, turns: list[Turn], within: Any) -> list[Refused]: ...
+
+        def _given_up(self, buried: Sequence[GivenUp]) -> None: ...
+
+    async def lend(self, n: int, *, lease: timedelta | None = None, consumer: str | None = None) -> Lent:
+        """Lend up to n due messages until now + lease, as `reserve_many` does, without reading them: for engines.
+
+        What they are is read by many at the same time with `held`. In pieces of 5,000, each a transaction; if a
+        later one fails, what is lent already is given back.
+
+        Args:
+            n: how many at most.
+            lease: how long; default: the queue's.
+            consumer: who takes them, a name of its own for each call; default: a new claim of this process.
+        """
+        limit, span = edits.how_many(n), self._lease(lease)
+        claim = consumer or new_claim()
+        receipts: list[Receipt] = []
+        groups: dict[int, str] = {}
+        buried: list[GivenUp] = []
+        while len(receipts) < limit:
+            wanted = min(PIECE, limit - len(receipts))
+            try:
+                piece = await self._lend_piece(wanted, span, claim)
+            except BaseException as error:
+                await self._give_back_for(error, Lent(receipts, groups, buried))
+                raise
+            receipts += piece.receipts
+            groups |= piece.groups
+            buried += piece.buried
+            if len(piece.receipts) < wanted:
+                break
+        receipts.sort(key=lambda receipt: receipt.id)
+        return Lent(receipts, groups, buried)
+
+    async def held(self, consumer: str, first: int, last: int, limit: int = PIECE) -> list[Record]:
+        """Read the messages with ids from `first` to `last` that a claim still holds, by id, at most `limit`."""
+        store = self.database.store
+        return await self.database.run(lambda: store.held(self.name, consumer, first, last, limit), None, limit)
+
+    async def outlines(self, receipts: Sequence[Receipt]) -> list[Outline]:
+        """Read what was lent but for the payloads, of that which is still held; in any order."""
+        store = self.database.store
+        return await self.database.run(lambda: store.outlines(self.name, receipts), None, len(receipts))
+
+    async def end_turns(self, turns: list[Turn]) -> list[Refused]:
+        """End turns as encoded, moved on or done, in one transaction; return those that were refused.
+
+        Raises:
+            StoreUnavailable: as for `settle`.
+        """
+        refused = await self._settle(turns, None)
+        lost = {one.receipt for one in refused}
+        ended = [turn for turn in turns if turn.receipt not in lost] if lost else turns
+        moved = sum(isinstance(turn.end, Moved) for turn in ended)
+        self.database.meter.ended(self.name, len(ended), moved=moved)
+        return refused
+
+    async def give_back(self, lent: Lent) -> list[Refused]:
+        """Give back what was lent: due as before, with no attempt counted; return those that were no longer held."""
+        turns = [Turn(receipt, Released(None), self._group(lent, receipt.id)) for receipt in lent.receipts]
+        return await self._settle(turns, None)
+
+    async def _lend_piece(self, wanted: int, lease: timedelta, claim: str) -> Lent:
+        def lend(apart: bool) -> Any:
+            terms = (self.retry.limit, claim, self.dead_letter, self.keeping, self._only, apart)
+            return self.database.store.lend(self.name, wanted, lease, *terms)
+
+        piece: Lent = await self.database.claim(lend, None, wanted)
+        self._given_up(piece.buried)
+        return piece
+
+    async def _give_back_for(self, error: BaseException, lent: Lent) -> None:
+        """Give back what was lent before an error; if that cannot be either, it is due when its lease ends."""
+        if not lent.receipts:
+            return
+        try:
+            await self.give_back(lent)
+        except StoreUnavailable as gone:
+            error.add_note(f"{len(lent.receipts)} messages of {self.name!r} stay lent until their lease ends: {gone}")
+
+    def _group(self, lent: Lent, id: int) -> tuple[str, str] | None:
+        group = lent.groups.get(id)
+        return None if group is None else (self.name, group)
+
+
+class Publishing:
+    """The part of a database that is for engines that write whole batches; see `Database`."""
+
+    store: Store
+    run: Callable[..., Any]
+
+    async def stage(self, batch: str, part: str, entries: Sequence[Entry]) -> None:
+        """Keep entries that nobody sees until `publish`; the same batch and part again adds to it. For engines.
+
+        They are kept for a day, and may be lost when the server crashes; `publish` notices.
+
+        Args:
+            batch: names the batch; unique everywhere.
+            part: names who stages: an attempt of a task, so that what a failed one staged is left out.
+            entries: encoded messages.
+        """
+        await self.run(lambda: self.store.stage(batch, part, entries), None, len(entries))
+
+    async def publish(
+        self,
+        batch: str,
+        parts: Mapping[str, int],
+        turns: Sequence[Turn] = (),
+        *,
+        on_duplicate: OnDuplicate = "ignore",
+        once: str | None = None,
+        keep: Keeping | None = None,
+    ) -> Published:
+        """End turns, push what parts of a batch staged, and forget the rest of it: in one transaction. For engines.
+
+        Args:
+            batch: which batch.
+            parts: of which parts, in which order, and how many entries each of them staged.
+            turns: what ends before that.
+            on_duplicate: as for `Queue.push`.
+            once: a name that is noted in the same transaction for 30 days; if it is noted already nothing happens. With
+                one, a publish whose answer was lost is simply called again.
+            keep: what is kept of the turns; see `Queue.keeping`.
+
+        Raises:
+            BatchRefused: a turn was refused; nothing happened.
+            StagedLost: a part has not as many entries as it staged; nothing happened.
+            QueueDraining: a queue takes no new messages; nothing happened.
+            DuplicateKey: with "reject"; nothing happened.
+        """
+        mode = check_on_duplicate(on_duplicate)
+        published: Published = await self.run(
+            lambda: self.store.publish(batch, parts, turns, mode, once, keep), None, len(turns)
+        )
+        return published
+
+    async def discard(self, batch: str) -> None:
+        """Forget what a batch staged. For engines."""
+        await self.run(lambda: self.store.discard(batch))

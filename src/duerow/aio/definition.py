@@ -1,0 +1,162 @@
+"""What is said of a queue in its database: declared, compared with what a handle says, and its doors closed."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from datetime import timedelta
+from time import monotonic
+from typing import TYPE_CHECKING, Final
+
+from duerow.errors import ConfigurationError, Conflict, TimedOut
+from duerow.message import check_span
+from duerow.phrases import Call
+from duerow.queue.definition import (
+    Declaration,
+    Definition,
+    check_readable,
+    decoded,
+    differences,
+    encoded,
+    field_text,
+    readable,
+)
+from duerow.queue.retry_json import as_value
+from duerow.retry import RetryPolicy
+from duerow.store import Indexed, Indexing, Keeping
+
+if TYPE_CHECKING:
+    from duerow.aio.database import Database
+
+LOG: Final = logging.getLogger("duerow.queue")
+
+SEEN_BY_ALL: Final = 0.6
+"""Seconds after which the pushes of all processes know that a queue is being drained."""
+
+GLANCE: Final = 0.2
+"""Seconds between looks at a queue that is being drained."""
+
+PATIENCE: Final = 60.0
+"""Seconds to wait for another process that makes indexes."""
+
+
+class Defining:
+    """The part of a queue that says what is declared of it; see `Queue`."""
+
+    database: Database
+    name: str
+    lease: timedelta
+    retry: RetryPolicy
+    dead_letter: str | None
+    max_payload_bytes: int
+    keeping: Keeping | None
+    indexed: tuple[Indexed, ...]
+
+    @property
+    def declared(self) -> Definition:
+        """What this handle says of the queue."""
+        return Definition(
+            lease=self.lease,
+            retry=as_value(self.retry),
+            dead_letter=self.dead_letter,
+            max_payload_bytes=self.max_payload_bytes,
+            history=None if self.keeping is None else self.keeping.history,
+            remember_keys=None if self.keeping is None else self.keeping.keys,
+            indexed={field_text(index): index.kind for index in self.indexed},
+        )
+
+    async def definition(self) -> Definition | None:
+        """Return what the database says of the queue; None: nothing was declared.
+
+        Raises:
+            ConfigurationError: it was declared by a version that this one does not understand.
+        """
+        said = await self.database.run(lambda: self.database.store.said(self.name))
+        return decoded(self.name, said[0].definition) if said else None
+
+    async def declare(self, *, dry_run: bool = False) -> Declaration:
+        """Write what this handle says of the queue to the database, and make and drop indexes as it says.
+
+        It rules whoever opens the queue by its name alone, such as the command line. Handles in Python are ruled by
+        what they say themselves. An index is made while others go on writing, where the database can do that.
+
+        Args:
+            dry_run: change nothing, only say what would be.
+
+        Raises:
+            ConfigurationError: dead letters would go in a circle with what is declared of other queues, a field to be
+                indexed is encrypted, or the role may not make an index: then the error has the statements for
+                somebody who may.
+            Conflict: another process has been making indexes for a minute.
+        """
+        check_readable(self.name, self.indexed, self.database.encryption)
+        said = await self.database.run(self.database.store.said)
+        known = {one.queue: definition for one in said if (definition := readable(one.definition)) is not None}
+        self.database.check_dead_letters(known, self.name, self.dead_letter)
+        indexing = await self._have_indexes(dry_run)
+        stored, declared = known.get(self.name), self.declared
+        if stored != declared and not dry_run:
+            text = encoded(declared)
+            await self.database.run(lambda: self.database.store.say(self.name, definition=text))
+        return Declaration(self.name, stored, declared, indexing.created, indexing.dropped)
+
+    async def _have_indexes(self, dry_run: bool) -> Indexing:
+        patient_until = monotonic() + PATIENCE
+        while True:
+            try:
+                return await self.database.run(lambda: self.database.store.index(self.name, self.indexed, dry_run))
+            except Conflict:
+                if monotonic() > patient_until:
+                    raise
+
+    async def tell_differences(self) -> None:
+        """Log a warning for each thing of which the database says something else than this handle."""
+        try:
+            stored = await self.definition()
+        except ConfigurationError as error:
+            LOG.warning("%s", error)
+            return
+        for difference in differences(stored, self.declared) if stored is not None else ():
+            LOG.warning(
+                "queue %s differs from what its database says in %s; this handle goes by its own, declare() writes it",
+                self.name,
+                difference,
+            )
+
+    async def drain(self, timeout: timedelta | None = None, *, wait: bool = True) -> None:  # noqa: ASYNC109
+        """Take no new messages, and return when no message with a due time is left; `resume` ends it.
+
+        Pushes raise QueueDraining, in this process at once and in others within half a second. What is under way
+        arrives: messages that are moved here, dead letters that are brought back, and what settlements push. Schedules
+        wait: their ticks are missed ones when the queue takes messages again. Dead and stopped messages stay.
+
+        Args:
+            timeout: how long to wait; None: as long as it takes, which needs consumers.
+            wait: whether to wait; without, only the doors are closed.
+
+        Raises:
+            TimedOut: messages are left; the queue goes on being drained.
+        """
+        span = None if timeout is None else check_span("timeout", timeout)
+        await self.database.run(lambda: self.database.store.say(self.name, draining=True))
+        if not wait:
+            return
+        began = monotonic()
+        sure_at = began + (SEEN_BY_ALL if self.database.store.capabilities.processes else 0.0)
+        while True:
+            is_sure = monotonic() >= sure_at
+            if await self._is_empty() and is_sure:
+                return
+            if span is not None and monotonic() - began >= span.total_seconds():
+                raise TimedOut(
+                    f"queue {self.name!r} still has messages after {span}; it goes on being drained: ",
+                    Call("drain"),
+                    " again waits on, and ",
+                    Call("resume"),
+                    " lets it take messages",
+                )
+            await asyncio.sleep(GLANCE)
+
+    async def _is_empty(self) -> bool:
+        standing = await self.database.run(lambda: self.database.store.standing(self.name, 1))
+        return not (standing.ready or standing.delayed or standing.leased or standing.waiting)

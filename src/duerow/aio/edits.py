@@ -1,0 +1,312 @@
+"""What an operator does with a queue: look, search and count, and change messages that nobody was handed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final, Generic, cast, get_args, overload
+
+from msgspec import UNSET
+from typing_extensions import TypeVar
+
+from duerow.errors import ConfigurationError, shown
+from duerow.message import Message, Scalar, Status
+from duerow.payload.encoding import Payloads
+from duerow.plan import Plan
+from duerow.queue import edits, mapping
+from duerow.queue.counts import CAP, Count, Counts, counted, counted_by
+from duerow.queue.edits import UNFINISHED, Batch, Changed
+from duerow.store import Indexed, Keeping, Query, Store
+from duerow.where import Compare, Condition, Field, as_condition, as_path, every
+
+if TYPE_CHECKING:
+    from duerow.aio.database import Database
+
+P = TypeVar("P", default=Any)
+"""The declared type of a queue's payloads; anything where none is declared."""
+
+STATUSES: Final[tuple[Status, ...]] = get_args(Status)
+
+
+class Looking(Generic[P]):
+    """The part of a queue that looks and changes; it hands nothing out."""
+
+    database: Database
+    name: str
+    max_payload_bytes: int
+    indexed: tuple[Indexed, ...]
+    keeping: Keeping | None
+    _store: Store
+    _payloads: Payloads
+
+    # Look.
+
+    async def peek(self, n: int = 1) -> list[Message[P]]:
+        """Return up to n messages that are due, in the order in which they would be handed out, without taking them."""
+        limit = edits.how_many(n)
+        records = await self.database.run(lambda: self._store.peek(self.name, limit))
+        return [mapping.readable(record, self._payloads) for record in records]
+
+    async def contains(self, key: str) -> bool:
+        """Return whether a live message (neither done nor dead) has the key."""
+        query = Query(self.name, keys=(edits.one_key(key),), statuses=("new", "error"), limit=1)
+        return bool(await self.database.run(lambda: self._store.find(query)))
+
+    async def get(self, id: int) -> Message[P] | None:
+        """Return the message with this id, None if the queue has none; ConfigurationError if it is no id."""
+        found = await self._found(Query(self.name, ids=(edits.one_id(id),), limit=1))
+        return found[0] if found else None
+
+    async def find(
+        self,
+        where: str | Condition | None = None,
+        *,
+        status: Status | None = None,
+        key: str | None = None,
+        order: str = "id",
+        limit: int = 100,
+        after: int | Message | None = None,
+    ) -> list[Message[P]]:
+        """Return messages of which a condition holds, a page at a time.
+
+        Args:
+            where: the condition, as text or made with `duerow.where`; None: all messages.
+            status: only those of this status.
+            key: only those with this key.
+            order: a message field, with a `-` before it for the largest first; messages that have none come last.
+            limit: how many at most.
+            after: the last message of the page before; in the order of ids its id will do.
+
+        Raises:
+            InvalidCondition: the condition cannot be read.
+            ConfigurationError: there is no such status or order.
+        """
+        if status not in (None, *STATUSES):
+            raise ConfigurationError(f"find takes one of the statuses {STATUSES}, not {shown(status)}")
+        statuses = None if status is None else (status,)
+        keys = None if key is None else (edits.one_key(key),)
+        limit = edits.how_many(limit)
+        if where is None and order == "id" and (after is None or edits.is_id(after)):
+            query = Query(
+                self.name, keys=keys, statuses=statuses, after_id=cast("int | None", after), by_id=True, limit=limit
+            )
+        else:
+            condition = None if where is None else as_condition(where)
+            line = edits.order(order, after)
+            query = Query(
+                self.name,
+                keys=keys,
+                statuses=statuses,
+                where=condition,
+                order=line,
+                limit=limit,
+                indexed=self.indexed,
+            )
+        return await self._found(query)
+
+    @overload
+    async def count(
+        self,
+        where: str | Condition | None = None,
+        *,
+        status: Status | None = None,
+        by: None = None,
+        exact: bool | None = None,
+    ) -> Count: ...
+    @overload
+    async def count(
+        self,
+        where: str | Condition | None = None,
+        *,
+        status: Status | None = None,
+        by: str | Field,
+        exact: bool | None = None,
+    ) -> Counts: ...
+    async def count(
+        self,
+        where: str | Condition | None = None,
+        *,
+        status: Status | None = None,
+        by: str | Field | None = None,
+        exact: bool | None = None,
+    ) -> Count | Counts:
+        """Count messages, in all or by the values of a field.
+
+        Args:
+            where: only those of which this condition holds; a status alone is taken as `status`.
+            status: only those of this status.
+            by: count for each value of this field, such as `status` or `payload.companyId`.
+            exact: count all; default: of a condition or by a field 10,000 at most, which the answer's `capped` says.
+                All messages, those of one status and those by status are counted by index, and always exactly.
+
+        Raises:
+            InvalidCondition: the condition cannot be read, or messages have no such field.
+            ConfigurationError: there is no such status.
+        """
+        if isinstance(where, str) and where in STATUSES and status is None:
+            where, status = None, where
+        if status not in (None, *STATUSES):
+            raise ConfigurationError(f"count takes one of the statuses {STATUSES}, not {shown(status)}")
+        path = None if by is None else as_path(by)
+        if where is None and path in (None, ("status",)):
+            return await self._count_by_status(status, path is not None)
+        parts = [] if where is None else [as_condition(where)]
+        if status is not None:
+            parts.append(Compare(("status",), "=", status))
+        condition = every(*parts) if parts else None
+        limit = None if exact else CAP
+        tally = await self.database.run(lambda: self._store.tally(self.name, condition, path, limit, self.indexed))
+        return counted(tally, limit) if path is None else counted_by(tally, limit)
+
+    async def _count_by_status(self, status: str | None, each: bool) -> Count | Counts:
+        counts = await self.database.run(lambda: self._store.count(self.name))
+        names = (*STATUSES, *sorted(counts.keys() - set(STATUSES)))  # whatever else somebody has written there
+        wanted = {name: counts.get(name, 0) for name in names if status in (None, name)}
+        return Counts(wanted) if each else Count(sum(wanted.values()))
+
+    async def _found(self, query: Query) -> list[Message[P]]:
+        records = await self.database.run(lambda: self._store.find(query))
+        return [mapping.readable(record, self._payloads) for record in records]
+
+    # Change.
+
+    async def edit(
+        self,
+        id: int | None = None,
+        *,
+        key: str | None = None,
+        where: str | Condition | None = None,
+        payload: Any = UNSET,
+        patch: Any = UNSET,
+        headers: Mapping[str, Scalar | None] | None = None,
+        dry_run: bool = False,
+        even_if_leased: bool = False,
+        within: Any = None,
+    ) -> Changed:
+        """Give messages another payload or other headers; they keep their place in line, their attempts and status.
+
+        Every change, this one and those below, ends what was before: the token grows, so that whoever still has the
+        message is refused, and a lease that ended unsettled is cleared. A message whose lease is ended by it is due
+        at once. Changes by condition are made in batches, each of them in one transaction (with `within` all in that
+        of the caller); what is pushed meanwhile is not touched.
+
+        Args:
+            id: the message.
+            key: the live message that holds this key.
+            where: all messages of which this condition holds.
+            payload: the new payload.
+            patch: a JSON merge patch of the payload, instead of `payload`.
+            headers: merged into those it has; a value of None removes that header.
+            dry_run: change nothing, only say how many would be.
+            even_if_leased: also messages that a consumer works on: its settlement will be refused.
+            within: the caller's open transaction.
+
+        Raises:
+            MessageLeased: a consumer works on the message named by id or key; by condition such are skipped.
+            InvalidMessage: the payload or a header cannot be carried; of a patch it may show only at the message.
+            InvalidCondition: the condition cannot be read.
+            ConfigurationError: not exactly one of id, key and where was given, or nothing to change.
+        """
+        edit = edits.edited(payload, patch, headers, self.max_payload_bytes, self._payloads)
+        chosen = edits.choice(self.name, id, key, where, even_if_leased, self.indexed)
+        return await self._change(
+            lambda previous: edits.change(self._store, chosen, UNFINISHED, edit, previous, dry_run), within
+        )
+
+    async def reschedule(
+        self,
+        id: int | None = None,
+        *,
+        key: str | None = None,
+        where: str | Condition | None = None,
+        due: datetime | None = UNSET,  # type: ignore[assignment]
+        delay: timedelta | None = None,
+        dry_run: bool = False,
+        even_if_leased: bool = False,
+        within: Any = None,
+    ) -> Changed:
+        """Give messages another due time, or stop them; a dead one runs once more, with the attempts it has.
+
+        Args:
+            id: the message.
+            key: the live message that holds this key.
+            where: all messages of which this condition holds.
+            due: when they are due; None stops them until they are rescheduled or requeued.
+            delay: how long from now; `timedelta(0)` is now.
+            dry_run: change nothing, only say how many would be.
+            even_if_leased: also messages that a consumer works on.
+            within: the caller's open transaction.
+
+        Raises:
+            DuplicateKey: the dead message named by id has a key that a live one holds; by condition it is skipped.
+            ConfigurationError: not exactly one of due and delay was given. Further errors as in `edit`.
+        """
+        edit = edits.rescheduled(due, delay)
+        chosen = edits.choice(self.name, id, key, where, even_if_leased, self.indexed)
+        statuses = edits.statuses_to_reschedule(due)
+        return await self._change(
+            lambda previous: edits.change(self._store, chosen, statuses, edit, previous, dry_run), within
+        )
+
+    async def reprioritise(
+        self,
+        id: int | None = None,
+        *,
+        key: str | None = None,
+        where: str | Condition | None = None,
+        priority: int,
+        dry_run: bool = False,
+        even_if_leased: bool = False,
+        within: Any = None,
+    ) -> Changed:
+        """Give messages another priority: lower goes first, -32,768 to 32,767. Otherwise as `edit`."""
+        edit = edits.reprioritised(priority)
+        chosen = edits.choice(self.name, id, key, where, even_if_leased, self.indexed)
+        return await self._change(
+            lambda previous: edits.change(self._store, chosen, UNFINISHED, edit, previous, dry_run), within
+        )
+
+    async def requeue(
+        self,
+        id: int | None = None,
+        *,
+        key: str | None = None,
+        where: str | Condition | None = None,
+        dry_run: bool = False,
+        even_if_leased: bool = False,
+        within: Any = None,
+    ) -> Changed:
+        """Let messages begin anew: due now, status `new`, attempts 0, no error. For dead, failed and stopped ones.
+
+        Otherwise as `reschedule`.
+        """
+        chosen = edits.choice(self.name, id, key, where, even_if_leased, self.indexed)
+        return await self._change(
+            lambda previous: edits.change(self._store, chosen, UNFINISHED, edits.requeued, previous, dry_run),
+            within,
+        )
+
+    async def remove(
+        self,
+        id: int | None = None,
+        *,
+        key: str | None = None,
+        where: str | Condition | None = None,
+        dry_run: bool = False,
+        even_if_leased: bool = False,
+        within: Any = None,
+    ) -> Changed:
+        """Take messages out of the queue; the answer is true if there were any. Otherwise as `edit`."""
+        chosen = edits.choice(self.name, id, key, where, even_if_leased, self.indexed)
+        return await self._change(
+            lambda previous: edits.remove(self._store, chosen, previous, dry_run, self.keeping), within
+        )
+
+    async def _change(self, batch: Callable[[Batch | None], Plan[Batch]], within: Any) -> Changed:
+        """Carry out one batch after the other, each of which is told what the one before it did."""
+        done = await self.database.run(lambda: batch(None), within)
+        changed = done.changed
+        while done.last is not None:
+            done = await self.database.run(lambda previous=done: batch(previous), within)  # type: ignore[misc]
+            changed += done.changed
+        return changed

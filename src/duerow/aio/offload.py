@@ -1,0 +1,83 @@
+"""Work that would keep the event loop waiting, done in a thread beside it: large batches, large payloads, imports."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Generator, Iterable
+from typing import Any, Final, TypeVar, cast
+
+from duerow.message import Draft
+from duerow.payload import codec
+from duerow.payload.encoding import Payloads
+from duerow.plan import AsyncExecute, Plan, arun
+from duerow.queue import mapping
+from duerow.store import Entry
+
+T = TypeVar("T")
+
+Transaction = Callable[[], Awaitable[T]]
+"""Carries out a transaction, anew each time."""
+
+MANY: Final = 2_000
+"""Messages from which on a call does its work in a thread: some milliseconds, far more than the way there and back."""
+
+LARGE: Final = 32 << 10
+"""Bytes of encoded payloads from which on they are encoded and decoded in a thread."""
+
+
+async def off(work: Callable[[], T]) -> T:
+    """Do some work in a thread."""
+    return await asyncio.to_thread(work)
+
+
+async def done(work: Callable[[], T], many: int) -> T:
+    """Do some work, in a thread if it is for many messages."""
+    return await asyncio.to_thread(work) if many >= MANY else work()
+
+
+async def entry(queue: str, payload: Any, *more: Any) -> Entry:
+    """Return what `translation.entry` does."""
+    if codec.weight(payload) >= LARGE:
+        return await asyncio.to_thread(mapping.entry, queue, payload, *more)
+    return mapping.entry(queue, payload, *more)
+
+
+async def entries(drafts: Iterable[Draft[Any]], queue: str, max_bytes: int, payloads: Payloads) -> list[Entry]:
+    """Return the entries of drafts; see `translation.draft_entry`."""
+    given = list(drafts)  # here: what gives them may be bound to this thread
+
+    def work() -> list[Entry]:
+        return [mapping.draft_entry(draft, queue, max_bytes, payloads) for draft in given]
+
+    many = len(given) >= MANY or sum(codec.weight(getattr(draft, "payload", None)) for draft in given) >= LARGE
+    return await asyncio.to_thread(work) if many else work()
+
+
+def carrying(many: int) -> Callable[[Plan[T], AsyncExecute], Awaitable[T]]:
+    """Return what carries out a plan for so many messages."""
+    return arun if many < MANY else _arun
+
+
+async def _arun(plan: Plan[T], execute: AsyncExecute) -> T:
+    """As `arun`, but what the plan does between its steps is done in a thread."""
+    steps = _ended(plan)
+    step = await asyncio.to_thread(next, steps)
+    while not isinstance(step, _End):
+        try:
+            answer = await execute(step)
+        except Exception as error:
+            step = await asyncio.to_thread(steps.throw, error)
+        else:
+            step = await asyncio.to_thread(steps.send, answer)
+    return cast(T, step.result)
+
+
+class _End:
+    """The last step of a plan: its result. The end of a generator cannot be raised from a thread."""
+
+    def __init__(self, result: Any) -> None:
+        self.result = result
+
+
+def _ended(plan: Plan[Any]) -> Generator[Any, Any, None]:
+    yield _End((yield from plan))

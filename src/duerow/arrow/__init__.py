@@ -1,0 +1,1 @@
+"""Rows as Arrow, without the store's libraries."""

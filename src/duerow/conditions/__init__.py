@@ -1,0 +1,1 @@
+"""What `where` is made of."""

@@ -1,0 +1,1 @@
+"""What messages carry: how it is written as JSON, typed, and read back."""

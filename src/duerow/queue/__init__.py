@@ -1,0 +1,1 @@
+"""What a queue decides, without a database: edits, redrives, statistics, schedules, history."""

@@ -1,0 +1,29 @@
+"""The name of a consumer: which host, process and worker has a message, and the claim that took it."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+
+from duerow.errors import InvalidMessage
+from duerow.payload.codec import storable
+
+_HOST = socket.gethostname()
+
+
+def consumer_name(worker: str) -> str:
+    """Return the name of a worker of this process: host:pid:worker."""
+    return f"{_HOST}:{os.getpid()}:{worker}"
+
+
+def new_claim(worker: str = "-") -> str:
+    """Return a name for one reserve call, unique everywhere: host:pid:worker/claim."""
+    return f"{consumer_name(worker)}/{secrets.token_hex(6)}"
+
+
+def check_consumer(name: object) -> str:
+    """Return the name if a consumer may be called so, else raise InvalidMessage."""
+    if not isinstance(name, str) or not name or storable(name) != name:
+        raise InvalidMessage(f"a consumer cannot be called {name!r:.80}: use text such as host:pid:worker/claim")
+    return name

@@ -1,0 +1,375 @@
+"""Copy a queue from one database to another: what is asked, what is under way, and what the report says.
+
+A message that is moved is stopped where it was first, with two headers: the name under which it arrives in the other
+database, once, and the time for which it was due. Until it has gone nobody is handed it, and whoever finds it so,
+however late, can tell what is left to do.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Final, TypeVar
+from uuid import uuid4
+
+import msgspec
+from msgspec.structs import replace
+
+from duerow.errors import ConfigurationError, NotSupported
+from duerow.message import Scalar, check_queue_name, check_span
+from duerow.payload import codec
+from duerow.payload.encoding import PLAIN, SETS, Payloads, Stored, sealed_of
+from duerow.phrases import Argument
+from duerow.queue.dead_letters import FROM, home
+from duerow.queue.definition import Definition, decoded, differences
+from duerow.reservation import Receipt
+from duerow.store import Arrival, Capabilities, Change, Committed, Past, Record, Said, Turn
+from duerow.where import Condition, Subject, as_condition
+
+COPYING: Final = "copying"
+"""The header of a message that is under way to another database: the name under which it arrives there."""
+
+COPYING_DUE: Final = "copying-due"
+"""The header beside it: when it was due, or nothing if it was stopped or dead."""
+
+BATCH: Final = 200
+"""How many messages go in one transaction; each may have a payload of a mebibyte."""
+
+TURNS: Final = 200
+"""How many turns are read at a time."""
+
+
+class Copied(msgspec.Struct, frozen=True, gc=False):
+    """What a copy did; true if nothing was left behind.
+
+    Attributes:
+        messages: how many messages of the queue arrived in the target by this call, live and dead ones.
+        dead: how many of them are dead.
+        letters: how many of the queue's dead letters arrived in its dead-letter queue.
+        turns: how many turns of its history arrived, and of its dead letters'.
+        before: how many messages and dead letters had arrived by an earlier call already.
+        turns_before: how many turns had.
+        leased: on how many a lease ran: a copy has them, due when it ends; a move leaves them where they are.
+        taken: the ids, in the source, of those left there since a live message of the target has their key.
+        behind: how many were left since they wait in a group behind one that was left.
+        changed: how many were left since somebody changed them at that moment.
+        moved: whether it was a move.
+    """
+
+    messages: int = 0
+    dead: int = 0
+    letters: int = 0
+    turns: int = 0
+    before: int = 0
+    turns_before: int = 0
+    leased: int = 0
+    taken: tuple[int, ...] = ()
+    behind: int = 0
+    changed: int = 0
+    moved: bool = False
+
+    @property
+    def left(self) -> int:
+        """How many messages and dead letters are in the source alone."""
+        return len(self.taken) + self.behind + self.changed + (self.leased if self.moved else 0)
+
+    def __bool__(self) -> bool:
+        return self.left == 0
+
+
+Either = TypeVar("Either", Record, Past)
+
+
+class Route(msgspec.Struct, frozen=True):
+    """From which queue to which; of a queue of dead letters only those of a queue, and what that is called there."""
+
+    queue: str
+    to: str
+    letters_of: tuple[str, str] | None = None
+
+    @property
+    def renames(self) -> bool:
+        """Whether what goes this way belongs to a queue of another name then."""
+        return self.queue != self.to or (self.letters_of is not None and self.letters_of[0] != self.letters_of[1])
+
+    def which(self, subject: Subject, more: str | None = None) -> Condition | None:
+        """Return what holds of the messages, or of the turns, that go this way."""
+        parts = [] if more is None else [more]
+        if self.letters_of is not None:
+            parts.append(f"headers.\"{FROM}\" = '{self.letters_of[0]}'")
+        return as_condition(" and ".join(parts), subject) if parts else None
+
+    def headers(self, headers: str | None) -> str | None:
+        """Return headers as they are in the target."""
+        if self.letters_of is None or self.letters_of[0] == self.letters_of[1]:
+            return headers
+        return codec.encode_headers({**codec.decode_headers(headers), FROM: self.letters_of[1]}, limited=False)
+
+
+@dataclass(kw_only=True)
+class Asked:
+    """What is asked of a copy, checked.
+
+    Attributes:
+        routes: the queue, and its queue of dead letters if that goes along.
+        move: whether messages leave the source.
+        history: how long the target keeps turns, by its queue; none for a queue whose turns are left out.
+        definitions: what is declared of queues of the target as it is in the source.
+        name: names the copy.
+        payloads: encrypts anew what is encrypted and gets another queue.
+        paused: the queues of the source that hand nothing out, so that groups can leave in their order.
+        begun: under which names the target notes that copies have begun, as far as they were asked for.
+    """
+
+    routes: list[Route]
+    move: bool
+    name: str
+    payloads: Payloads = PLAIN
+    paused: set[str] = field(default_factory=set)
+    begun: set[str] = field(default_factory=set)
+    history: dict[str, timedelta] = field(default_factory=dict)
+    definitions: dict[str, Definition] = field(default_factory=dict)
+
+    def beginning(self, place: object, route: Route) -> str:
+        """Return the name under which the target notes that this copy has begun."""
+        return _hashed("begin", self.move, self.name, place, route.queue, route.to)
+
+    def name_of(self, record: Record) -> str:
+        """Return the name under which a copy of a message arrives; known again by whoever copies it a second time."""
+        return _hashed("copy", self.name, record.queue, record.id, record.created_at)
+
+    def arrival(self, record: Record, route: Route) -> Arrival:
+        """Return a message as it arrives, without what says that it is under way."""
+        name, due = under_way(record), record.due_at
+        headers = record.headers
+        if name is not None:
+            headers, due = restored(record)
+        there = replace(record, queue=route.to, headers=route.headers(headers), due_at=due)
+        return Arrival(name or self.name_of(record), self._belonging(record, there))
+
+    def turn(self, past: Past, route: Route) -> Arrival:
+        """Return a turn as it arrives."""
+        name = _hashed("turn", self.name, past.queue, past.id, past.token, past.created_at, past.finished_at)
+        there = replace(past, queue=route.to, headers=route.headers(past.headers))
+        return Arrival(name, self._belonging(past, there))
+
+    def _belonging(self, before: Stored, after: Either) -> Either:
+        """Return what arrives with its payload encrypted anew, if it is encrypted and belongs elsewhere now."""
+        sealed = sealed_of(before)
+        if sealed is None:
+            return after
+        at_home = home(before.queue, before.key, before.headers)
+        anew = self.payloads.moved(sealed, at_home, after.queue, after.key, after.headers)
+        return after if anew is None else replace(after, kind=anew.kind, payload=anew.text)
+
+
+@dataclass
+class Count:
+    """The report while it grows; what is left is counted anew by each pass."""
+
+    moved: bool
+    messages: int = 0
+    dead: int = 0
+    letters: int = 0
+    turns: int = 0
+    before: int = 0
+    turns_before: int = 0
+    leased: int = 0
+    taken: list[int] = field(default_factory=list)
+    behind: int = 0
+    changed: int = 0
+    known: set[int] = field(default_factory=set)
+
+    def arrived(self, record: Record, route: Route) -> None:
+        """Count a message that arrived by this call, of which a later pass may hear that it came before."""
+        if route.letters_of is None:
+            self.messages += 1
+            self.dead += record.status == "dead"
+        else:
+            self.letters += 1
+        self.known.add(record.id)
+
+    def came_before(self, record: Record) -> None:
+        """Count a message that had arrived, unless by this call."""
+        self.before += record.id not in self.known
+        self.known.add(record.id)
+
+    @property
+    def arrivals(self) -> int:
+        """How many messages are in the target now, as far as this call knows."""
+        return self.messages + self.letters + self.before
+
+    def look_again(self) -> None:
+        """Forget what was left: another pass counts it anew."""
+        self.leased = self.behind = self.changed = 0
+        self.taken = []
+
+    def add(self, other: Count) -> None:
+        """Count what another count has."""
+        for name in ("messages", "dead", "letters", "turns", "before", "turns_before", "leased", "behind", "changed"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.taken += other.taken
+
+    def report(self) -> Copied:
+        """Return what was counted."""
+        return Copied(
+            self.messages,
+            self.dead,
+            self.letters,
+            self.turns,
+            self.before,
+            self.turns_before,
+            self.leased,
+            tuple(self.taken),
+            self.behind,
+            self.changed,
+            self.moved,
+        )
+
+
+def check_asked(
+    queue: str, to: str | None, name: object, history: timedelta | None
+) -> tuple[str, str, timedelta | None]:
+    """Return the queues and how long to keep history.
+
+    Raises:
+        InvalidMessage: a name or the time cannot be.
+        ConfigurationError: sets of a join stand in the queue, or the copy's name is none.
+    """
+    source, target = check_queue_name(queue), check_queue_name(queue if to is None else to)
+    if source.endswith(SETS):
+        raise ConfigurationError(
+            f"the sets of a join stand in queue {source!r}, and their parts elsewhere: they cannot be copied; let the "
+            "pipeline run until there are none"
+        )
+    if not isinstance(name, str) or not name:
+        raise ConfigurationError(Argument("name"), f" is text that names the copy, not {name!r:.80}")
+    return source, target, None if history is None else check_span("history", history, timedelta(0))
+
+
+def routes_of(queue: str, to: str, definition: Definition | None) -> list[Route]:
+    """Return the way of a queue, and that of its dead letters if its definition says where they are."""
+    letters = None if definition is None else definition.dead_letter
+    return [Route(queue, to), *([] if letters is None else [Route(letters, letters, (queue, to))])]
+
+
+def check_target(target: Capabilities) -> None:
+    """Raise NotSupported unless what leaves another database can arrive there once."""
+    if not target.receives:
+        raise NotSupported(
+            "the target cannot take in messages of another database: its store has no transactions over several "
+            "messages, or does not say that it receives; copy into another one, such as SQLite"
+        )
+
+
+def definition_of(said: Iterable[Said], queue: str) -> Definition | None:
+    """Return what is declared of a queue.
+
+    Raises:
+        ConfigurationError: by a version that this one does not understand.
+    """
+    for one in said:
+        if one.queue == queue:
+            return decoded(queue, one.definition)
+    return None
+
+
+def check_settings(route: Route, ours: Definition | None, theirs: Definition | None, keep_settings: bool) -> None:
+    """Raise ConfigurationError if the target declares another queue than the source, unless it may."""
+    if ours is None or theirs is None or keep_settings:
+        return
+    if found := differences(theirs, ours):
+        said = "; ".join(f"{one.name}: target {one.stored}, source {one.declared}" for one in found)
+        raise ConfigurationError(
+            f"queue {route.to!r} is declared otherwise in the target than {route.queue!r} in the source ({said}); "
+            "declare them alike, or say ",
+            Argument("keep_settings", True),
+            " to leave the target's as they are",
+        )
+
+
+def leaves_for_another(route: Route) -> ConfigurationError:
+    """Return the error for messages under way of which the target does not know."""
+    return ConfigurationError(
+        f"messages of queue {route.queue!r} are under way to another database and may be there already: a move was "
+        "interrupted; call that one again, within 30 days, before the queue is moved to this database"
+    )
+
+
+def is_in_both(id: int, route: Route) -> ConfigurationError:
+    """Return the error for a message that both have, although no copy began."""
+    return ConfigurationError(
+        f"message {id} of queue {route.queue!r} is in the source and in the target: they are the same tables, reached "
+        "in two ways, or one is a copy of the other; choose another name with ",
+        Argument("to"),
+    )
+
+
+def under_way(what: Record) -> str | None:
+    """Return the name under which a message arrives that is under way to another database; None if it is not."""
+    if what.headers is None or COPYING not in what.headers:
+        return None
+    name = codec.decode_headers(what.headers).get(COPYING)
+    return name if isinstance(name, str) else None
+
+
+def new_name(beginning: str) -> str:
+    """Return a name under which nothing else leaves, and which tells of which move it is."""
+    return beginning.replace("copy/", "move/") + uuid4().hex
+
+
+def beginning_of(record: Record) -> str:
+    """Return the name under which the target of a message under way notes that its move has begun."""
+    return "copy/" + (under_way(record) or "").removeprefix("move/").rpartition("/")[0] + "/"
+
+
+def set_out(record: Record, name: str) -> Change:
+    """Return how a message is stopped that is to go to another database."""
+    headers: dict[str, Scalar] = dict(codec.decode_headers(record.headers))
+    headers[COPYING] = name
+    if record.due_at is not None:
+        headers[COPYING_DUE] = record.due_at.isoformat()
+    marked = codec.encode_headers(headers, limited=False)
+    return Change(record, headers=marked) if record.due_at is None else Change(record, headers=marked, due=None)
+
+
+def give_back(record: Record) -> Change:
+    """Return how a message that is not to go after all becomes what it was."""
+    headers, due = restored(record)
+    return Change(record, headers=headers) if due is None else Change(record, headers=headers, due=due)
+
+
+def restored(record: Record) -> tuple[str | None, datetime | None]:
+    """Return the headers and the due time that a message under way had before."""
+    headers = dict(codec.decode_headers(record.headers))
+    headers.pop(COPYING, None)
+    due = headers.pop(COPYING_DUE, None)
+    return codec.encode_headers(headers, limited=False), datetime.fromisoformat(due) if isinstance(due, str) else None
+
+
+def gone(record: Record) -> Turn:
+    """Return how a message leaves that has arrived: fenced by its token, and the next of its group has its turn."""
+    group = None if record.group is None else (record.queue, record.group)
+    return Turn(Receipt(record.id, record.token), Committed(), group)
+
+
+def waves(records: Iterable[Record]) -> list[list[Record]]:
+    """Part messages so that no two of a part are in one group, the first of each group first."""
+    parts: list[list[Record]] = []
+    seen: dict[str, int] = {}
+    for record in records:
+        turn = 0 if record.group is None else seen.get(record.group, 0)
+        if record.group is not None:
+            seen[record.group] = turn + 1
+        if turn == len(parts):
+            parts.append([])
+        parts[turn].append(record)
+    return parts
+
+
+def _hashed(*parts: object) -> str:
+    """Return a name of 40 characters made of what tells one thing from all others."""
+    said = "\n".join(part.isoformat() if isinstance(part, datetime) else str(part) for part in parts)
+    return "copy/" + hashlib.blake2b(said.encode(), digest_size=17).hexdigest() + "/"

@@ -1,0 +1,266 @@
+"""What is said of a queue: declared by a handle in Python, kept in the database, and compared with each other.
+
+What Python declares rules that handle. What is kept rules whoever has no declaration of its own: the command line,
+and everything else that opens a queue by its name alone.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterable, Mapping
+from datetime import timedelta
+from typing import Any, Final
+
+import msgspec
+
+from duerow.errors import ConfigurationError, shown
+from duerow.payload.codec import JSON, MAX_PAYLOAD_BYTES, Encoded
+from duerow.payload.encoding import Sealing
+from duerow.queue.dead_letters import Home
+from duerow.queue.retry_json import PolicyValue, as_policy, as_value, limit_of
+from duerow.retry import DEFAULT, RetryPolicy, exponential, limited
+from duerow.store import Indexed, IndexKind
+from duerow.where import Path
+
+LOG: Final = logging.getLogger("duerow.queue")
+
+KINDS: Final[dict[type, IndexKind]] = {int: "integer", float: "float", str: "text", bool: "boolean"}
+"""The types of payload fields that can be indexed, and what they are called where they are kept."""
+
+MOST_INDEXED: Final = 16
+"""Indexed fields of one queue: every push writes into each of their indexes."""
+
+LONGEST_FIELD: Final = 200
+
+_PLAIN = re.compile(r"[A-Za-z0-9_-]+")
+
+
+class Definition(msgspec.Struct, frozen=True, kw_only=True):
+    """What is said of a queue.
+
+    Attributes:
+        lease: how long a reservation lasts.
+        retry: the retry policy, as a value; its text is how it is written in Python.
+        dead_letter: the queue to which messages go that are given up; None: they stay as dead.
+        max_payload_bytes: the largest payload when encoded.
+        history: how long turns are kept after they ended; None: they are not.
+        remember_keys: how long the keys of messages that left are remembered; None: they are not.
+        indexed: the payload fields that are served by an index: `integer`, `float`, `text` or `boolean`, by path.
+    """
+
+    lease: timedelta = timedelta(minutes=1)
+    retry: PolicyValue = msgspec.field(default_factory=lambda: as_value(DEFAULT))
+    dead_letter: str | None = None
+    max_payload_bytes: int = MAX_PAYLOAD_BYTES
+    history: timedelta | None = None
+    remember_keys: timedelta | None = None
+    indexed: dict[str, IndexKind] = msgspec.field(default_factory=dict)
+
+    @property
+    def limit(self) -> int | None:
+        """How many attempts a message has in all; None: as many as it takes."""
+        return limit_of(self.retry)
+
+
+class Difference(msgspec.Struct, frozen=True):
+    """One thing of which the database says something else than a handle.
+
+    Attributes:
+        name: the field of `Definition`.
+        stored: what the database says.
+        declared: what the handle says.
+    """
+
+    name: str
+    stored: Any
+    declared: Any
+
+    def __str__(self) -> str:
+        return f"{self.name}: stored {_shown(self.stored)}, declared {_shown(self.declared)}"
+
+
+class Defined(msgspec.Struct, frozen=True):
+    """A queue as the database knows it.
+
+    Attributes:
+        name: the queue's name.
+        definition: what was declared of it; None: nothing was.
+        paused: whether it hands nothing out.
+        draining: whether it takes no new messages.
+    """
+
+    name: str
+    definition: Definition | None
+    paused: bool
+    draining: bool
+
+
+class Declaration(msgspec.Struct, frozen=True):
+    """What `declare` did, or in a dry run would do; true if that is anything.
+
+    Attributes:
+        queue: the queue's name.
+        stored: what the database said before; None: nothing.
+        declared: what the handle says, and the database now says too.
+        created: the indexes that were made.
+        dropped: the indexes that were taken away.
+    """
+
+    queue: str
+    stored: Definition | None
+    declared: Definition
+    created: tuple[str, ...] = ()
+    dropped: tuple[str, ...] = ()
+
+    @property
+    def differences(self) -> list[Difference]:
+        """What the database said otherwise; nothing if it said nothing."""
+        return [] if self.stored is None else differences(self.stored, self.declared)
+
+    def __bool__(self) -> bool:
+        return self.stored != self.declared or bool(self.created or self.dropped)
+
+
+def differences(stored: Definition, declared: Definition) -> list[Difference]:
+    """Return all that two definitions say otherwise, in the order of their fields."""
+    return [
+        Difference(name, ours, theirs)
+        for name in Definition.__struct_fields__
+        if (ours := getattr(stored, name)) != (theirs := getattr(declared, name))
+    ]
+
+
+def encoded(definition: Definition) -> str:
+    """Return a definition as JSON text."""
+    return _encode(definition).decode()
+
+
+def decoded(queue: str, text: str | None) -> Definition | None:
+    """Return the definition of a queue that was kept as JSON text; None for None.
+
+    Raises:
+        ConfigurationError: it was written by a version that keeps something else there.
+    """
+    if text is None:
+        return None
+    try:
+        return _decode(text)
+    except msgspec.MsgspecError as error:
+        raise ConfigurationError(
+            f"the stored definition of queue {queue!r} cannot be read by this version ({error}); "
+            "declare() writes it anew"
+        ) from error
+
+
+def readable(text: str | None) -> Definition | None:
+    """Return a definition that was kept as JSON text, None if there is none that this version can read."""
+    try:
+        return decoded("", text)
+    except ConfigurationError:
+        return None
+
+
+def policy_of(queue: str, definition: Definition) -> RetryPolicy:
+    """Return the retry policy of a stored definition; of a function that cannot be had here its limit alone."""
+    policy = as_policy(definition.retry)
+    if policy is not None:
+        return policy
+    LOG.warning(
+        "queue %s retries by %s, which only the program that declares it has: the default delays are used here, with "
+        "its limit of attempts",
+        queue,
+        definition.retry,
+    )
+    return exponential() if definition.limit is None else limited(definition.limit, exponential())
+
+
+def check_max_payload_bytes(size: object) -> int:
+    """Return how large a payload may be; raise ConfigurationError if that is no number of bytes."""
+    if type(size) is not int or size < 1:
+        raise ConfigurationError(f"max_payload_bytes is a number of bytes of at least 1, not {shown(size)}")
+    return size
+
+
+def check_indexed(indexed: Mapping[str, type] | None) -> tuple[Indexed, ...]:
+    """Return which payload fields are to be indexed, in the order of their names.
+
+    Raises:
+        ConfigurationError: a field cannot be indexed, or not as a value of this type.
+    """
+    if indexed is None:
+        return ()
+    if not isinstance(indexed, Mapping):
+        raise ConfigurationError(
+            f'indexed takes fields and their types, such as {{"companyId": int}}, not {shown(indexed)}'
+        )
+    if len(indexed) > MOST_INDEXED:
+        raise ConfigurationError(
+            f"{len(indexed)} payload fields are too many to be indexed: each push writes into all of their indexes; "
+            f"name at most {MOST_INDEXED}"
+        )
+    return tuple(sorted((Indexed(_path(field), _kind(field, kind)) for field, kind in indexed.items()), key=_field))
+
+
+def check_readable(queue: str, indexed: Iterable[Indexed], sealing: Sealing | None) -> None:
+    """Raise ConfigurationError if payload fields are to be indexed that are encrypted: nothing would be found there.
+
+    It is tried with a payload, since what stays readable is said to whatever encrypts, not to the queue.
+    """
+    hidden = [index for index in indexed if sealing is not None and not _is_readable(queue, index.path, sealing)]
+    if hidden:
+        fields = [field_text(index) for index in hidden]
+        raise ConfigurationError(
+            f"queue {queue!r} cannot have indexes for encrypted payload fields {fields}: let them stay readable with "
+            f"Encryption(…, readable={{{queue!r}: {fields}}}), or leave them out of indexed="
+        )
+
+
+def _is_readable(queue: str, path: Path, sealing: Sealing) -> bool:
+    payload: Any = 1
+    for name in reversed(path):
+        payload = {name: payload}
+    found = msgspec.json.decode(sealing.seal(Home(queue, None), Encoded(JSON, _encode(payload).decode())).text)
+    for name in path:
+        found = found.get(name) if isinstance(found, dict) else None
+    return bool(found == 1)
+
+
+def indexed_again(indexed: Mapping[str, IndexKind]) -> dict[str, type]:
+    """Return the kept names and kinds of indexed fields as they are declared in Python."""
+    types = {kind: type_ for type_, kind in KINDS.items()}
+    return {field: types[kind] for field, kind in indexed.items()}
+
+
+def field_text(index: Indexed) -> str:
+    """Return how the field of an index is written in `indexed=`."""
+    return ".".join(index.path)
+
+
+def _path(field: object) -> Path:
+    names = tuple(field.split(".")) if isinstance(field, str) else ()
+    if not names or len(str(field)) > LONGEST_FIELD or not all(map(_PLAIN.fullmatch, names)):
+        raise ConfigurationError(
+            "an indexed payload field is a name, or names joined by dots, of ASCII letters, digits, _ and -, with at "
+            f"most {LONGEST_FIELD} characters in all; {shown(field, 120)} is none"
+        )
+    return names
+
+
+def _kind(field: str, kind: object) -> IndexKind:
+    for known, name in KINDS.items():
+        if kind is known:
+            return name
+    raise ConfigurationError(f"payload field {field!r} can be indexed as int, float, str or bool, not as {shown(kind)}")
+
+
+def _field(index: Indexed) -> Path:
+    return index.path
+
+
+def _shown(value: Any) -> str:
+    return str(value) if isinstance(value, timedelta | msgspec.Struct) else repr(value)
+
+
+_encode = msgspec.json.Encoder(order="sorted").encode
+_decode = msgspec.json.Decoder(Definition).decode

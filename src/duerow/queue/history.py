@@ -1,0 +1,304 @@
+"""History: what became of messages, turn by turn, and how what is over is pushed again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any, Final, Generic
+
+import msgspec
+
+from duerow.errors import CodecError, ConfigurationError, InvalidMessage, shown
+from duerow.lineage import PART_OF
+from duerow.message import LIVE, Ending, Failure, P_co, Scalar, check_span
+from duerow.payload import codec
+from duerow.payload.encoding import Reader
+from duerow.plan import BEGIN, Plan
+from duerow.queue import edits
+from duerow.store import Entry, Keeping, Past, PastQuery, PlaceInHistory, Query, Store
+from duerow.where import Condition, as_condition
+
+REPLAY_OF: Final = "replay-of"
+"""The header of a message that was pushed again: the id of the message that it stands for."""
+
+SHORTEST: Final = timedelta(seconds=1)
+
+REPLAY_BATCH: Final = 200
+"""How many messages are pushed again in one transaction; each may have a payload of a mebibyte."""
+
+STAGED_FOR: Final = timedelta(days=1)
+"""How long what a batch staged waits to be published."""
+
+NOTED_FOR: Final = timedelta(days=30)
+"""How long it is known of what happens once that it happened."""
+
+PRUNE_BATCH: Final = 1_000
+"""How many turns, and how many keys, are taken away in one transaction."""
+
+
+class Event(msgspec.Struct, Generic[P_co], frozen=True, gc=False):
+    """One turn of a message that is over: what became of it, when, at which attempt.
+
+    Attributes:
+        id: the message's id.
+        token: the turn's own number; id and token name a turn.
+        queue: the queue in which it was.
+        outcome: "done", "moved" to another queue, "dropped" by a relay, "dead" (given up, here or in a dead-letter
+            queue), or "failed" (an attempt after which the message stayed).
+        moved_to: the queue to which it went, or where the message of its set is if it became a part; None: it went
+            nowhere.
+        payload: what the message held during the turn, or what `commit(payload=…)` put in its place.
+        kind: name of the payload's type.
+        key: its key in this queue, or None.
+        headers: its headers during the turn; `parent` and `replay-of` say where it came from, `part-of` of which
+            message it became a part.
+        group: its group, or None.
+        priority: its priority.
+        attempts: which attempt it was.
+        created_at: when the message was pushed.
+        first_due_at: the due time that it was pushed with.
+        due_at: the due time that it had in line for this turn.
+        started_at: when it was handed out.
+        finished_at: when the turn ended; for one whose consumer was never heard of again: when its lease ended.
+        worker: who had it, as host:pid:worker/claim; None: it was popped, or brought back by `redrive`.
+        error: why it failed or was given up; of a message that was not handled since another one stood for it: which.
+    """
+
+    id: int
+    token: int
+    queue: str
+    outcome: Ending
+    moved_to: str | None
+    payload: P_co
+    kind: str
+    key: str | None
+    headers: Mapping[str, Scalar]
+    group: str | None
+    priority: int
+    attempts: int
+    created_at: datetime
+    first_due_at: datetime
+    due_at: datetime
+    started_at: datetime
+    finished_at: datetime
+    worker: str | None
+    error: Failure | None
+
+
+class Replayed(msgspec.Struct, frozen=True, gc=False):
+    """What a replay did; true if it pushed any. After a dry run: what it would have done.
+
+    Attributes:
+        count: how many messages were pushed.
+        skipped: how many were not, since a live message has their key.
+        ids: the ids of those that were pushed, those first whose turns ended first; none after a dry run.
+    """
+
+    count: int
+    skipped: int = 0
+    ids: tuple[int, ...] = ()
+
+    def __bool__(self) -> bool:
+        return self.count > 0
+
+    def __add__(self, other: Replayed) -> Replayed:
+        return Replayed(self.count + other.count, self.skipped + other.skipped, self.ids + other.ids)
+
+
+def keeping(history: timedelta | None, remember_keys: timedelta | None) -> Keeping | None:
+    """Return what a queue is to keep of what is over; None: nothing.
+
+    Raises:
+        InvalidMessage: one of the times is none, or shorter than a second.
+    """
+    if history is None and remember_keys is None:
+        return None
+    return Keeping(
+        None if history is None else check_span("history", history, SHORTEST),
+        None if remember_keys is None else check_span("remember_keys", remember_keys, SHORTEST),
+    )
+
+
+def event(past: Past, reader: Reader) -> Event[Any]:
+    """Return a turn for people to look at: a payload that cannot be decoded is given as its stored text."""
+    payload: Any = past.payload
+    headers: Mapping[str, Scalar] = {}
+    try:
+        headers = codec.decode_headers(past.headers)
+        payload = reader.decode(past)
+    except CodecError:
+        pass  # it is shown as it is kept
+    return Event(
+        past.id,
+        past.token,
+        past.queue,
+        past.outcome,
+        past.moved_to,
+        payload,
+        past.kind,
+        past.key,
+        headers,
+        past.group,
+        past.priority,
+        past.attempts,
+        past.created_at,
+        past.first_due_at,
+        past.due_at,
+        past.started_at,
+        past.finished_at,
+        past.worker,
+        reader.failure(past.error),
+    )
+
+
+def asked(queue: str, where: object, id: object, limit: object, after: object) -> PastQuery:
+    """Return which turns to show, the latest first.
+
+    Raises:
+        ConfigurationError: the limit, the id or `after` is none.
+        InvalidCondition: the condition cannot be read, or speaks of what turns do not have.
+    """
+    if after is not None and not isinstance(after, Event):
+        raise ConfigurationError(f"after= takes the last turn of the page before, an Event, not {shown(after)}")
+    return PastQuery(
+        queue,
+        id=_id(id),
+        where=None if where is None else as_condition(where, "turn"),
+        after=None if after is None else (after.finished_at, after.id, after.token),
+        limit=edits.how_many(limit),
+    )
+
+
+def stood_for(queue: str, key: str) -> str:
+    """Return what history says of a message that ended since another one had its key where it was to go."""
+    return codec.encode_failure(
+        Failure("DuplicateKey", f"a live message of queue {queue!r} has the key {key!r} already")
+    )
+
+
+# Replay.
+
+
+class Batch(msgspec.Struct, frozen=True, gc=False):
+    """What became of one batch of a replay.
+
+    Attributes:
+        done: what it pushed.
+        last: the turn behind which the next batch begins; None: this was the last one.
+        until: the latest turn that the call is about: what ends meanwhile is not replayed, so that it comes to an end.
+    """
+
+    done: Replayed
+    last: PlaceInHistory | None = None
+    until: PlaceInHistory | None = None
+
+
+class Choice(msgspec.Struct, frozen=True):
+    """Which ends are to be pushed again: the last one of a message, or all of which a condition holds."""
+
+    queue: str
+    id: int | None
+    where: Condition | None
+    limit: int | None
+
+
+def choice(queue: str, id: object, where: object, limit: object) -> Choice:
+    """Return which ends are meant.
+
+    Raises:
+        ConfigurationError: not exactly one of id and where was given, or the id or the limit is none.
+        InvalidCondition: the condition cannot be read, or speaks of what turns do not have.
+    """
+    if (id is None) == (where is None):
+        raise ConfigurationError("say an id or a condition, one of them: ", *edits.one_of({"id": id, "where": where}))
+    condition = None if where is None else as_condition(where, "turn")
+    return Choice(queue, _id(id), condition, None if limit is None else edits.how_many(limit))
+
+
+def replay(store: Store, choice: Choice, previous: Batch | None, dry_run: bool) -> Plan[Batch]:
+    """Push the next batch of ends again, those that ended first first; read and pushed in one transaction.
+
+    Raises:
+        InvalidMessage: the message that was named has no end in the queue's history.
+    """
+    if store.capabilities.transactions:
+        yield BEGIN
+    if choice.id is not None:
+        ends = yield from store.history(PastQuery(choice.queue, id=choice.id, ends=True, limit=1))
+        if not ends:
+            raise InvalidMessage(
+                f"the history of queue {choice.queue!r} has no end of message {choice.id}: it is still there, it was "
+                "pruned, or no history was kept"
+            )
+        return Batch((yield from _pushed_again(store, ends, dry_run)))
+    until = previous.until if previous is not None else (yield from _latest(store, choice))
+    if until is None:
+        return Batch(Replayed(0))
+    done = 0 if previous is None else previous.done.count + previous.done.skipped
+    wanted = REPLAY_BATCH if choice.limit is None else min(REPLAY_BATCH, choice.limit - done)
+    query = PastQuery(
+        choice.queue,
+        ends=True,
+        where=choice.where,
+        oldest_first=True,
+        after=None if previous is None else previous.last,
+        until=until,
+        limit=wanted,
+    )
+    ends = yield from store.history(query)
+    pushed = yield from _pushed_again(store, ends, dry_run)
+    together = pushed if previous is None else previous.done + pushed
+    more = len(ends) == wanted and (choice.limit is None or done + len(ends) < choice.limit)
+    return Batch(together, ends[-1].place if more else None, until)
+
+
+def _latest(store: Store, choice: Choice) -> Plan[PlaceInHistory | None]:
+    newest = yield from store.history(PastQuery(choice.queue, ends=True, where=choice.where, limit=1))
+    return newest[0].place if newest else None
+
+
+def _pushed_again(store: Store, ends: list[Past], dry_run: bool) -> Plan[Replayed]:
+    if not ends:
+        return Replayed(0)
+    if dry_run:
+        return (yield from _would_be_pushed(store, ends))
+    pushed = yield from store.push([_again(end) for end in ends], "ignore")
+    ids = tuple(one.id for one in pushed if one.outcome == "created")
+    return Replayed(len(ids), len(pushed) - len(ids), ids)
+
+
+def _would_be_pushed(store: Store, ends: list[Past]) -> Plan[Replayed]:
+    keys = tuple({end.key for end in ends if end.key is not None})
+    taken: set[str | None] = set()
+    if keys:
+        query = Query(ends[0].queue, keys=keys, statuses=LIVE, by_id=True, limit=len(keys))
+        taken = {record.key for record in (yield from store.find(query))}
+    count = 0
+    for end in ends:
+        if end.key is None or end.key not in taken:
+            count += 1
+            taken.add(end.key)
+    return Replayed(count, len(ends) - count)
+
+
+def _again(end: Past) -> Entry:
+    """Return what ended as a new message: the same content, key, group and priority, due at once."""
+    headers = {**codec.decode_headers(end.headers), REPLAY_OF: end.id}
+    headers.pop(PART_OF, None)  # that is the turn's, not the message's
+    return Entry(
+        end.queue,
+        end.key,
+        end.kind,
+        end.payload,
+        codec.encode_headers(headers, limited=False),
+        None,
+        None,
+        end.group,
+        end.priority,
+    )
+
+
+def _id(id: object) -> int | None:
+    if id is not None and not edits.is_id(id):
+        raise ConfigurationError(f"an id is an integer of 64 bits, not {shown(id)}; a condition is given as where=")
+    return id  # type: ignore[return-value]

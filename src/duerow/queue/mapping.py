@@ -1,0 +1,359 @@
+"""Between the user's values and the store's: drafts to entries, records to messages, settlements to turns."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from datetime import datetime, timedelta
+from functools import lru_cache
+from typing import Any, Final, NamedTuple
+
+import msgspec
+from msgspec import UNSET
+
+from duerow.errors import CodecError, ConfigurationError, InvalidMessage, InvalidOutcome
+from duerow.message import (
+    Draft,
+    Message,
+    Scalar,
+    check_due,
+    check_group,
+    check_key,
+    check_on_duplicate,
+    check_priority,
+    check_queue_name,
+    check_span,
+)
+from duerow.payload import codec
+from duerow.payload.encoding import PLAIN, Payloads, Reader
+from duerow.queue.dead_letters import dead_letter as moved_to_dead_letters
+from duerow.queue.dead_letters import home
+from duerow.reservation import Receipt, Reservation
+from duerow.settlement import Bury, Close, Commit, Gather, Move, Release, Rollback, Settlement, merged
+from duerow.store import Buried, Closed, Committed, End, Entry, Joined, Moved, Record, Released, RolledBack, Turn
+from duerow.store.join_sets import as_message
+
+_COMMITTED: Final = Committed()
+
+
+class DeadLetter(NamedTuple):
+    """Where messages go that are given up, and what time it is."""
+
+    queue: str
+    now: datetime
+
+
+HOPS: Final = "hops"
+"""The header that counts how many queues a message has gone through."""
+
+
+def entry(
+    queue: str,
+    payload: Any,
+    key: str | None = None,
+    due: datetime | None = None,
+    delay: timedelta | None = None,
+    headers: Mapping[str, Scalar] | None = None,
+    group: str | None = None,
+    priority: int = 0,
+    max_bytes: int = codec.MAX_PAYLOAD_BYTES,
+    payloads: Payloads = PLAIN,
+) -> Entry:
+    """Return a message to be pushed as the store wants it; raise InvalidMessage if a field is out of bounds."""
+    if due is not None or delay is not None:
+        due, delay = check_due(due, delay)
+    encoded = payloads.encode(payload, max_bytes)
+    kept_headers = None if headers is None else codec.encode_headers(headers)
+    kept_key = payloads.key(None if key is None else check_key(key))
+    encoded = payloads.seal(encoded, queue, kept_key, kept_headers)
+    return Entry(
+        queue,
+        kept_key,
+        encoded.kind,
+        encoded.text,
+        kept_headers,
+        due,
+        delay,
+        None if group is None else check_group(group),
+        priority if priority == 0 and type(priority) is int else check_priority(priority),
+    )
+
+
+def draft_entry(
+    draft: Draft, queue: str | None, max_bytes: int = codec.MAX_PAYLOAD_BYTES, payloads: Payloads = PLAIN
+) -> Entry:
+    """Return a draft as the store wants it, for `queue` unless it names its own; raise InvalidMessage otherwise."""
+    if not isinstance(draft, Draft):
+        raise InvalidMessage(
+            f"{'commit(then=…)' if queue is None else 'push_many'} takes Drafts, not {type(draft).__name__}: "
+            "write Draft(payload)"
+        )
+    if queue is None:
+        if draft.queue is None:
+            raise InvalidMessage("a draft in commit(then=…) must say its queue: Draft(…, queue=…)")
+        queue = check_queue_name(draft.queue)
+    elif draft.queue not in (None, queue):
+        raise InvalidMessage(f"a draft for queue {draft.queue!r} was pushed to queue {queue!r}; push it there")
+    return entry(
+        queue,
+        draft.payload,
+        draft.key,
+        draft.due,
+        draft.delay,
+        draft.headers,
+        draft.group,
+        draft.priority,
+        max_bytes,
+        payloads,
+    )
+
+
+def message(record: Record, reader: Reader = PLAIN) -> Message:
+    """Return a stored message with its payload decoded; raise CodecError if it cannot be, or was damaged."""
+    if record.damage is not None:
+        raise CodecError(f"message {record.id} cannot be handed out: {record.damage}")
+    headers = codec.decode_headers(record.headers)
+    return Message(
+        record.id,
+        record.queue,
+        reader.decode(record),
+        record.kind,
+        record.key,
+        headers,
+        record.group,
+        record.priority,
+        record.status,
+        record.due_at,
+        record.first_due_at,
+        record.attempts,
+        record.token,
+        record.leased_by,
+        record.leased_until,
+        record.created_at,
+        record.last_attempt_at,
+        None if record.last_error is None and not headers else reader.failure(record.last_error, headers),
+    )
+
+
+def readable(record: Record, reader: Reader = PLAIN) -> Message:
+    """Return a stored message for people to look at: a payload that cannot be decoded is given as its stored text."""
+    try:
+        return message(record, reader)
+    except CodecError:
+        shown = msgspec.structs.replace(record, kind=codec.JSON, payload="null", headers=None, damage=None)
+        error = reader.failure(record.last_error)
+        return msgspec.structs.replace(message(shown), kind=record.kind, payload=record.payload, last_error=error)
+
+
+def put_off(record: Record) -> Reservation:
+    """Return what, released, gives a message back until its lease would have ended, with no attempt counted.
+
+    For one whose key is missing here: another consumer may have it, and until then others are not held up.
+    """
+    assert record.leased_until is not None  # noqa: S101 - it was just reserved
+    due_later = msgspec.structs.replace(readable(record), due_at=record.leased_until)
+    return Reservation(due_later, record.leased_until)
+
+
+def check_lent(reservation: object, queue: str, place: Hashable) -> None:
+    """Raise ConfigurationError unless it is a reservation of this queue: a stranger's may have the same receipt.
+
+    Args:
+        reservation: what is to be settled.
+        queue: the name of the queue that is to settle it.
+        place: where that queue is, as `Connections.place` says.
+    """
+    if not isinstance(reservation, Reservation):
+        raise ConfigurationError(f"only what reserve() gave can be settled, not {type(reservation).__name__}")
+    message = reservation.message
+    if message.queue != queue:
+        raise ConfigurationError(
+            f"message {message.id} was lent by queue {message.queue!r}, and queue {queue!r} was told to settle it; "
+            "settle it there, or by the reservation's own methods"
+        )
+    lender = getattr(reservation, "queue", None)
+    if lender is not None and lender.database.connections.place != place:
+        raise ConfigurationError(
+            f"message {message.id} was lent by queue {queue!r} of another database than the one that was told to "
+            "settle it; settle it there, or by the reservation's own methods"
+        )
+
+
+def turn(
+    reservation: Reservation,
+    settlement: Settlement,
+    dead_letter: DeadLetter | None = None,
+    payloads: Payloads = PLAIN,
+    history: int | None = None,
+) -> Turn:
+    """Return a reservation's end as the store wants it.
+
+    Args:
+        reservation: whose turn ends.
+        settlement: how.
+        dead_letter: where messages go that are given up, and the time; None: they stay where they are.
+        payloads: how those of the message's queue are written and read.
+        history: how many bytes a payload may have in the queue's history; None: it keeps none.
+
+    Raises:
+        InvalidMessage: a payload, header, key, queue, due time or delay in the settlement is out of bounds.
+        InvalidOutcome: the settlement is none.
+        ConfigurationError: the settlement asks for what the queue does not keep.
+    """
+    message = reservation.message
+    return Turn(
+        Receipt(message.id, message.token),
+        _end(reservation, settlement, dead_letter, payloads, history),
+        None if message.group is None else (message.queue, message.group),
+    )
+
+
+def done(message: Message) -> Turn:
+    """Return the end of a message that is just done, which most are."""
+    group = None if message.group is None else (message.queue, message.group)
+    return Turn(Receipt(message.id, message.token), _COMMITTED, group)
+
+
+def _end(
+    reservation: Reservation,
+    settlement: Settlement,
+    dead_letter: DeadLetter | None,
+    payloads: Payloads,
+    history: int | None,
+) -> End:
+    match settlement:
+        case Commit():
+            return _committed(reservation.message, settlement, payloads, history)
+        case Move():
+            return _moved(reservation, settlement, payloads)
+        case Rollback(delay=None):
+            raise InvalidOutcome("a rollback without a delay must be decided by a retry policy first: see decide()")
+        case Rollback(delay=delay, error=error):
+            return RolledBack(check_span("delay", delay), payloads.failure_text(error))
+        case Bury():
+            return _buried(reservation.message, settlement, dead_letter, payloads)
+        case Release():
+            due_at = reservation.message.due_at
+            return Released(reservation.message.first_due_at if due_at is None else due_at)
+        case Gather():
+            return _joined(reservation, settlement, dead_letter, payloads, history)
+        case Close():
+            return Closed(reservation.message.queue, settlement.correlation, settlement.remember)
+    raise InvalidOutcome(f"message {reservation.message.id} cannot be settled by {type(settlement).__name__}")
+
+
+def _buried(message: Message, bury: Bury, dead_letter: DeadLetter | None, payloads: Payloads) -> End:
+    if dead_letter is None:
+        return Buried(payloads.failure_text(bury))
+    reason = codec.storable(payloads.said(bury).message)
+    return moved_to_dead_letters(
+        dead_letter.queue,
+        message.queue,
+        message.key,
+        message.headers,
+        message.attempts,
+        reason,
+        dead_letter.now,
+        message.group,
+        message.priority,
+        payloads.failure_text(bury),
+        payloads.hidden_reason(bury),
+    )
+
+
+def _joined(
+    reservation: Reservation, gather: Gather, dead_letter: DeadLetter | None, payloads: Payloads, history: int | None
+) -> Joined:
+    complete = gather.complete
+
+    def is_complete(parts: Sequence[str]) -> bool:
+        assert complete is not None  # noqa: S101 - it is asked only then
+        messages = [as_message(part, payloads) for part in parts]
+        try:
+            return bool(complete(messages))
+        except Exception as error:
+            raise InvalidOutcome(
+                f"message {reservation.message.id}: the predicate of its set failed on the {len(parts)} parts"
+            ) from error
+
+    return Joined(
+        check_queue_name(gather.sets),
+        payloads.veiled(gather.correlation),
+        check_span("within", gather.within),
+        gather.limit,
+        _end(reservation, gather.full, dead_letter, payloads, history),
+        gather.count,
+        None if complete is None else is_complete,
+        None if gather.late is None else _end(reservation, gather.late, dead_letter, payloads, history),
+        check_span("remember", gather.remember),
+    )
+
+
+def _committed(message: Message, commit: Commit, payloads: Payloads, history: int | None) -> Committed:
+    then = tuple(_pushed_then(draft, payloads) for draft in commit.then)
+    if commit.payload is UNSET:
+        return Committed(then, dropped=commit.dropped)
+    if history is None:
+        raise ConfigurationError(
+            f"queue {message.queue!r} keeps no history, so commit(payload=…) of message {message.id} has no place to "
+            "go; declare one: db.queue(…, history=timedelta(days=7))"
+        )
+    kept = payloads.seal(payloads.encode(commit.payload, history), message.queue, message.key, message.headers)
+    return Committed(then, kept.text, kept.kind, commit.dropped)
+
+
+def _pushed_then(draft: Draft, payloads: Payloads) -> Entry:
+    return draft_entry(draft, None, payloads=payloads.elsewhere)
+
+
+def _moved(reservation: Reservation, move: Move, payloads: Payloads) -> Moved:
+    message = reservation.message
+    if move.payload is not UNSET and move.patch is not UNSET:
+        raise InvalidMessage(f"give payload or patch to move message {message.id}, not both")
+    to = check_queue_name(move.to)
+    encoded = None
+    if move.patch is not UNSET:
+        encoded = payloads.patched(message.payload, move.patch)
+    elif move.payload is not UNSET:
+        encoded = payloads.elsewhere.encode(move.payload)
+    key = message.key if move.key is UNSET else check_key(move.key)
+    headers = _moved_headers(message, move)
+    if encoded is not None:
+        key = payloads.key(key)
+        encoded = payloads.seal(encoded, to, key, headers)
+    elif reservation.sealed is not None:
+        key = payloads.key(key)
+        encoded = payloads.moved(
+            reservation.sealed, home(message.queue, message.key, message.headers), to, key, headers
+        )
+    due, delay = check_due(move.due, move.delay)
+    return Moved(
+        to,
+        None if encoded is None else encoded.text,
+        None if encoded is None else encoded.kind,
+        key,
+        headers,
+        due,
+        delay,
+        check_on_duplicate(move.on_duplicate),
+        message.group if move.group is UNSET else check_group(move.group),
+        message.priority if move.priority is UNSET else check_priority(move.priority),
+    )
+
+
+def _moved_headers(message: Message, move: Move) -> str | None:
+    count = hops(message) + 1
+    if not move.headers and len(message.headers) == (HOPS in message.headers):
+        return _hops_alone(count)
+    return codec.encode_headers(merged(message.headers, move.headers) | {HOPS: count})
+
+
+@lru_cache(maxsize=256)
+def _hops_alone(count: int) -> str | None:
+    """Return the headers of a message that has no other; most have none."""
+    return codec.encode_headers({HOPS: count})
+
+
+def hops(message: Message) -> int:
+    """Return how many moves brought the message here."""
+    count = message.headers.get(HOPS, 0)
+    return count if isinstance(count, int) else 0

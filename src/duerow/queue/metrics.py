@@ -1,0 +1,232 @@
+"""What a process counts of its own work on queues, and when it writes it into the database.
+
+Counted in memory, by the batch, and written every ten seconds into rows of this process alone: one for each queue and
+minute. So counting makes no two processes wait for each other, and costs a batch some microseconds. What was not yet
+written when a process is killed is lost: the numbers inform, nothing rests on them.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from time import monotonic
+from typing import Any, Final
+
+from duerow.queue import histogram
+from duerow.queue.consumer_id import new_claim
+from duerow.queue.histogram import Buckets
+from duerow.reservation import Reservation
+from duerow.settlement import Bury, Commit, Gather, Move, Rollback, Settlement
+from duerow.store import Counted, Refused, Totals
+
+EVERY: Final = 10.0
+"""Seconds between two writes."""
+
+TOGETHER: Final = 200
+"""How many messages that were handed out alone are counted together."""
+
+MINUTE: Final = timedelta(minutes=1)
+
+_NAMES: Final[dict[type, str]] = {Commit: "done", Gather: "done", Rollback: "failed", Bury: "dead", Move: "moved"}
+"""Under which name the end of a turn is counted; what is given back is not."""
+
+
+@dataclass(slots=True)
+class Tally:
+    """What was counted of one queue."""
+
+    done: int = 0
+    failed: int = 0
+    dead: int = 0
+    moved: int = 0
+    waiting: Buckets = field(default_factory=dict)
+    handling: Buckets = field(default_factory=dict)
+
+    def add(self, other: Tally) -> None:
+        """Add what was counted elsewhere or later."""
+        self.done += other.done
+        self.failed += other.failed
+        self.dead += other.dead
+        self.moved += other.moved
+        histogram.add_up(self.waiting, other.waiting)
+        histogram.add_up(self.handling, other.handling)
+
+    def row(self, queue: str, minute: datetime) -> Counted:
+        """Return it as a row."""
+        totals = Totals(self.done, self.failed, self.dead, self.moved)
+        return Counted(queue, minute, totals, histogram.written(self.waiting), histogram.written(self.handling))
+
+
+class Meter:
+    """Counts for one handle of a database; its methods may be called from any thread.
+
+    What is counted is written into the row of the minute in which it is written, so up to ten seconds late.
+
+    Args:
+        clock: tells the time of this host, or of a test.
+    """
+
+    def __init__(self, clock: Callable[[], datetime]) -> None:
+        self._clock = clock
+        self._begin_anew()
+        _METERS.add(self)
+
+    def _begin_anew(self) -> None:
+        self.process = new_claim()
+        self._lock = threading.Lock()
+        self._ahead = timedelta(0)
+        self._new: dict[str, Tally] = {}
+        self._alone: list[tuple[str, datetime, datetime]] = []
+        self._rows: dict[str, Tally] = {}
+        self._minute: datetime | None = None
+        self._tried_at = monotonic()
+        self._busy = False
+
+    def _tally(self, queue: str) -> Tally:
+        tally = self._new.get(queue)
+        if tally is None:
+            tally = self._new[queue] = Tally()
+        return tally
+
+    # Count.
+
+    def claimed(self, queue: str, lent: Sequence[Any]) -> None:
+        """Count how long messages had been due that were handed out now: those of one claim, in line."""
+        if not lent:
+            return
+        first = lent[0]
+        with self._lock:
+            if len(lent) > 1 or not self._alone:
+                self._ahead = first.last_attempt_at - self._clock()
+            if len(lent) > 1:
+                histogram.add_waits(self._tally(queue).waiting, lent)
+                return
+            self._alone.append((queue, first.last_attempt_at, first.due_at))
+            if len(self._alone) >= TOGETHER:
+                self._count_those_alone()
+
+    def _count_those_alone(self) -> None:
+        """Count the waits of messages that were handed out alone, of which each is only noted at first."""
+        alone, self._alone = self._alone, []
+        for queue, at, due_at in alone:
+            bucket = histogram.bucket_of((at - due_at).total_seconds())
+            histogram.add_up(self._tally(queue).waiting, {bucket: 1})
+
+    def handled(self, queue: str, times: Sequence[float], each: int = 1) -> None:
+        """Count for how many seconds handlers worked; each of these times stands for so many."""
+        if times:
+            with self._lock:
+                histogram.add_times(self._tally(queue).handling, times, each)
+
+    def ended(
+        self,
+        queue: str,
+        number: int,
+        others: Sequence[tuple[Reservation, Settlement]] = (),
+        refused: Collection[Refused] = (),
+        moved: int = 0,
+    ) -> None:
+        """Count turns that have ended.
+
+        Args:
+            queue: whose.
+            number: of all.
+            others: those of them that are not plainly done.
+            refused: those of them that have not ended after all.
+            moved: how many of the rest went to another queue.
+        """
+        if refused:
+            lost = {one.receipt for one in refused}
+            others = [pair for pair in others if pair[0].receipt not in lost]
+            number -= len(lost)
+        if number <= 0:
+            return
+        with self._lock:
+            tally = self._tally(queue)
+            tally.done += number - len(others) - moved
+            tally.moved += moved
+            for _, settlement in others:
+                name = _NAMES.get(type(settlement))
+                if name is not None:
+                    setattr(tally, name, getattr(tally, name) + 1)
+
+    def buried(self, queue: str, number: int) -> None:
+        """Count messages that a claim gave up."""
+        if number:
+            with self._lock:
+                self._tally(queue).dead += number
+
+    # Write.
+
+    def due(self) -> bool:
+        """Return whether there is something to be written, and the last time is ten seconds ago."""
+        return monotonic() - self._tried_at >= EVERY and bool(self._new or self._alone)
+
+    @contextmanager
+    def writing(self) -> Iterator[list[Counted]]:
+        """Give the rows to be written in a block; what could not be written is given again.
+
+        A row says all that this process counted in its minute, and replaces what the row said before: so it does no
+        harm to write it twice. There are none while another thread writes.
+        """
+        with self._lock:
+            self._count_those_alone()
+            if self._busy or not self._new:
+                rows: list[Counted] = []
+                minute, new, after = None, {}, {}
+            else:
+                self._busy, self._tried_at = True, monotonic()
+                minute, new, self._new = self._this_minute(), self._new, {}
+                after = _added(self._rows if minute == self._minute else {}, new)
+                rows = [after[queue].row(queue, minute) for queue in sorted(new)]
+        if minute is None:
+            yield rows
+            return
+        try:
+            yield rows
+        except BaseException:
+            with self._lock:
+                self._new, self._busy = _added(new, self._new), False
+            raise
+        with self._lock:
+            self._rows, self._minute, self._busy = after, minute, False
+
+    def unwritten(self, queue: str) -> Tally:
+        """Return what was counted of a queue and not written yet."""
+        found = Tally()
+        with self._lock:
+            self._count_those_alone()
+            if queue in self._new:
+                found.add(self._new[queue])
+        return found
+
+    def _this_minute(self) -> datetime:
+        """Return the minute that it is now by the database's clock, as the last claim showed it."""
+        return (self._clock() + self._ahead).replace(second=0, microsecond=0)
+
+
+_METERS: Final[weakref.WeakSet[Meter]] = weakref.WeakSet()
+
+
+def _count_anew() -> None:
+    """Let a child process count its own work alone, under a name of its own."""
+    for meter in list(_METERS):
+        meter._begin_anew()
+
+
+if hasattr(os, "register_at_fork"):  # elsewhere nothing forks
+    os.register_at_fork(after_in_child=_count_anew)
+
+
+def _added(first: dict[str, Tally], second: dict[str, Tally]) -> dict[str, Tally]:
+    """Return the sums; neither of them is changed."""
+    sums: dict[str, Tally] = {}
+    for part in (first, second):
+        for queue, tally in part.items():
+            sums.setdefault(queue, Tally()).add(tally)
+    return sums

@@ -1,0 +1,217 @@
+"""How dead letters are brought back: those that went to another queue, and those that stayed in their own."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Final, Protocol
+
+import msgspec
+
+from duerow.errors import DuplicateKey, InvalidMessage
+from duerow.message import LIVE, OnDuplicate
+from duerow.payload.codec import decode_headers
+from duerow.payload.encoding import AS_STORED
+from duerow.plan import BEGIN, Plan
+from duerow.queue import dead_letters, edits, mapping
+from duerow.reservation import Receipt, Reservation
+from duerow.settlement import Move
+from duerow.store import Indexed, Keeping, Moved, Query, Record, Store, Turn
+from duerow.where import Compare, Condition, IsNull, every, negation
+
+BATCH: Final = 100
+"""How many dead letters are brought back in one transaction; each may have a payload of a mebibyte."""
+
+Place = tuple[str, str]
+"""A queue and a key in it."""
+
+
+class Redriven(msgspec.Struct, frozen=True):
+    """What a redrive did: how many went back (or would), and how many stayed because their key is taken."""
+
+    count: int = 0
+    skipped: int = 0
+
+    def __add__(self, other: Redriven) -> Redriven:
+        return Redriven(self.count + other.count, self.skipped + other.skipped)
+
+
+class Batch(msgspec.Struct, frozen=True):
+    """What became of one batch.
+
+    Attributes:
+        done: what was brought back.
+        place: where the next batch begins, as `changing` says; its `last` is None after the last one.
+        given: the keys that a dry run has given away; what comes behind finds them taken.
+    """
+
+    done: Redriven
+    place: edits.Batch
+    given: frozenset[Place]
+
+
+class Dead(Protocol):
+    """Some dead letters, and how they go back."""
+
+    def batch(
+        self, store: Store, most: int, previous: edits.Batch | None, given: frozenset[Place], dry_run: bool
+    ) -> Plan[Batch]:
+        """Bring the next batch back, read and written in one transaction.
+
+        Args:
+            store: where they are.
+            most: how many at most.
+            previous: where the batch before it ended.
+            given: the keys that this dry run has given away already.
+            dry_run: change nothing, only count.
+
+        Raises:
+            NotSupported: two messages would change together, and the store cannot do that.
+        """
+        ...
+
+
+class Away(msgspec.Struct, frozen=True):
+    """Dead letters that are due in a dead-letter queue.
+
+    Attributes:
+        queue: that queue.
+        own: only those that come from this queue; None: from any other one, each goes to where it came from.
+        where: only those of which this holds there; None: all.
+        on_duplicate: what to do where their key is taken.
+        keep: what that queue keeps of what leaves it.
+    """
+
+    queue: str
+    own: str | None
+    where: Condition | None
+    on_duplicate: OnDuplicate
+    keep: Keeping | None
+
+    def batch(
+        self, store: Store, most: int, previous: edits.Batch | None, given: frozenset[Place], dry_run: bool
+    ) -> Plan[Batch]:
+        """See `Dead`. They are fenced by the tokens with which they were read: no lease is needed, nor their turn."""
+        if store.capabilities.transactions:
+            yield BEGIN
+        now = (yield from store.counters(self.queue)).now
+        chosen = edits.Choice(self.queue, None, None, self._meant(now), False, batch=most)
+        records, place = yield from edits.next_batch(store, chosen, LIVE, previous, locked=not dry_run)
+        back = [turn for record in records if (turn := self._back(record)) is not None]
+        unfit = len(records) - len(back)
+        if dry_run:
+            free, given = yield from self._free(store, back, given)
+            return Batch(Redriven(free, unfit + len(back) - free), place, given)
+        refused = (yield from store.settle(back, self.keep)) if back else []
+        taken = sum(isinstance(one.error, DuplicateKey) for one in refused)
+        return Batch(Redriven(len(back) - len(refused), unfit + taken), place, given)
+
+    def _meant(self, now: datetime) -> Condition:
+        """Return what holds of them. Of one that is leased the due time is the end of the lease."""
+        path = ("headers", dead_letters.FROM)
+        elsewhere = (negation(IsNull(path)), negation(Compare(path, "=", self.queue)))
+        comes_from = elsewhere if self.own is None else (Compare(path, "=", self.own),)
+        due = every(*comes_from, Compare(("due_at",), "<=", now))
+        return due if self.where is None else every(due, self.where)
+
+    def _back(self, record: Record) -> Turn | None:
+        """Return how a dead letter goes back; None if somebody wrote headers that name no queue, or no key."""
+        headers = decode_headers(record.headers)
+        move = Move(
+            headers[dead_letters.FROM],  # type: ignore[arg-type]
+            key=headers.get(dead_letters.KEY),
+            headers=dead_letters.restored(headers),
+            on_duplicate=self.on_duplicate,
+        )
+        letter = Reservation(mapping.message(record, AS_STORED), record.first_due_at)
+        try:
+            return mapping.turn(letter, move)
+        except InvalidMessage:
+            return None
+
+    def _free(self, store: Store, back: list[Turn], given: frozenset[Place]) -> Plan[tuple[int, frozenset[Place]]]:
+        """Return how many of them would go back, and which keys are given away by then."""
+        places = [_place(turn) for turn in back]
+        if self.on_duplicate != "reject":
+            return len(back), given
+        taken = set(given) | (yield from _held(store, {place for place in places if place is not None}))
+        count = 0
+        for place in places:
+            if place is None or place not in taken:
+                count += 1
+            if place is not None:
+                taken.add(place)
+        return count, frozenset(taken)
+
+
+class Stayed(msgspec.Struct, frozen=True):
+    """Dead letters that stayed in their queue.
+
+    Attributes:
+        queue: the queue.
+        where: only those of which this holds; None: all.
+        on_duplicate: what to do where their key is taken.
+        keep: what the queue keeps of those for which another message stands from now on.
+        indexed: its payload fields that have an index.
+    """
+
+    queue: str
+    where: Condition | None
+    on_duplicate: OnDuplicate
+    keep: Keeping | None
+    indexed: tuple[Indexed, ...]
+
+    def batch(
+        self, store: Store, most: int, previous: edits.Batch | None, given: frozenset[Place], dry_run: bool
+    ) -> Plan[Batch]:
+        """See `Dead`. They begin anew where they are; one whose key is taken is moved onto the one that has it."""
+        if store.capabilities.transactions:
+            yield BEGIN
+        chosen = edits.all_dead(self.queue, most, self.where, self.indexed)
+        records, place = yield from edits.next_batch(store, chosen, ("dead",), previous, locked=not dry_run)
+        changes = [edits.requeued(record) for record in records]
+        refused = (yield from store.change(self.queue, changes, False, dry_run)) if changes else []
+        taken = {one.receipt for one in refused if isinstance(one.error, DuplicateKey)}
+        gone = {one.receipt for one in refused} - taken
+        met = [change.record for change in changes if change.receipt in taken]
+        if dry_run:
+            free = [change.record for change in changes if change.receipt not in taken | gone]
+            met += [record for record in free if (self.queue, record.key) in given]
+            given |= {(self.queue, record.key) for record in free if record.key is not None}
+        elif met and self.on_duplicate != "reject":
+            lost = yield from store.settle([self._onto(record) for record in met], self.keep)
+            gone |= {one.receipt for one in lost}
+        skipped = len(met) if self.on_duplicate == "reject" else 0
+        return Batch(Redriven(len(records) - len(gone) - skipped, skipped), place, given)
+
+    def _onto(self, record: Record) -> Turn:
+        return Turn(
+            Receipt(record.id, record.token),
+            Moved(
+                self.queue,
+                None,
+                None,
+                record.key,
+                record.headers,
+                None,
+                None,
+                self.on_duplicate,
+                record.group,
+                record.priority,
+            ),
+        )
+
+
+def _place(turn: Turn) -> Place | None:
+    """Return the queue and the key that a dead letter goes back to; None: it has no key."""
+    move = turn.end
+    return (move.to, move.key) if isinstance(move, Moved) and move.key is not None else None
+
+
+def _held(store: Store, places: set[Place]) -> Plan[set[Place]]:
+    """Return which of these keys live messages have."""
+    held: set[Place] = set()
+    for queue in sorted({queue for queue, _ in places}):
+        keys = tuple(sorted(key for other, key in places if other == queue))
+        query = Query(queue, keys=keys, statuses=LIVE, by_id=True, limit=len(keys))
+        held |= {(queue, str(record.key)) for record in (yield from store.find(query))}
+    return held

@@ -1,0 +1,266 @@
+"""What people ask of a queue: how it stands, and why a message is not running."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Final, Literal
+
+import msgspec
+
+from duerow.message import Message
+from duerow.queue import histogram
+from duerow.queue.histogram import Buckets
+from duerow.queue.metrics import MINUTE, Tally
+from duerow.store import Consumer, Counted, Counters, Inspection, Totals
+
+CAP: Final = 10_000
+"""How far `stats` counts unless told to count all."""
+
+SEEN: Final = timedelta(seconds=30)
+"""How long after its last word a consumer counts as there: workers write one every 10 seconds."""
+
+WINDOWS: Final = (1, 5, 15, 60)
+"""The spans, in minutes, over which `stats` gives rates."""
+
+TIMES_OF: Final = timedelta(minutes=15)
+"""Of which span `stats` tells how long messages waited and were handled."""
+
+Code = Literal[
+    "ready",
+    "not-due",
+    "stopped",
+    "paused",
+    "group-blocked",
+    "leased",
+    "limit",
+    "unknown-kind",
+    "no-consumer",
+    "done",
+    "dead",
+]
+
+
+class Rates(msgspec.Struct, frozen=True):
+    """How many turns ended in each minute, on average over a span; the names as in `Totals`."""
+
+    done: float = 0.0
+    failed: float = 0.0
+    dead: float = 0.0
+    moved: float = 0.0
+
+
+class Times(msgspec.Struct, frozen=True):
+    """How long something took: what half of all took at the most, 95 % and 99 %; within 6 %."""
+
+    p50: timedelta
+    p95: timedelta
+    p99: timedelta
+
+
+class Stats(msgspec.Struct, frozen=True):
+    """How a queue stands.
+
+    Attributes:
+        queue: its name.
+        ready: messages that are due; those whose lease has ended among them.
+        delayed: those that are not due yet.
+        leased: those that a consumer has. Beyond the first `CAP` messages that are not due, not counted.
+        waiting: those that wait for others of their group.
+        stopped: live ones without a due time.
+        dead: those given up that stay here.
+        oldest_due_at: the due time of the message that has been ready longest; None: none is ready.
+        next_due_at: when the next message that is not ready will be; None: none will.
+        paused: whether the queue hands nothing out.
+        rates: how many turns ended per minute, over the last 1, 5, 15 and 60 minutes.
+        lifetime: how many have ended since the tables exist.
+        waiting_time: how long messages had been due when they were handed out in the last 15 minutes; None: none were.
+        handling_time: how long handlers of workers took in the last 15 minutes; None: none did.
+        capped: which of the numbers were not counted to their end; "10000+" is how to show such a one.
+    """
+
+    queue: str
+    ready: int
+    delayed: int
+    leased: int
+    waiting: int
+    stopped: int
+    dead: int
+    oldest_due_at: datetime | None
+    next_due_at: datetime | None
+    paused: bool
+    rates: Mapping[int, Rates]
+    lifetime: Totals
+    waiting_time: Times | None
+    handling_time: Times | None
+    capped: frozenset[str] = frozenset()
+
+    def shown(self, name: str) -> str:
+        """Return one of the numbers as people read it: with a + where it was not counted to its end."""
+        return f"{getattr(self, name)}{'+' if name in self.capped else ''}"
+
+
+class Reason(msgspec.Struct, frozen=True):
+    """One reason why a message is, or is not, running.
+
+    Attributes:
+        code: a word for programs.
+        text: a sentence for people.
+        until: when that ends by itself, if it does and is known.
+        by: the message that is in the way (its id), or the consumer that has it.
+    """
+
+    code: Code
+    text: str
+    until: datetime | None = None
+    by: int | str | None = None
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class Work(msgspec.Struct, frozen=True):
+    """What was done of a queue lately, and ever; fields as in `Stats`."""
+
+    rates: Mapping[int, Rates]
+    lifetime: Totals
+    waiting_time: Times | None
+    handling_time: Times | None
+
+
+def work(counters: Counters, unwritten: Tally) -> Work:
+    """Return what all processes have done, this one also what it has not written yet."""
+    newest = Counted(
+        "", counters.now, Totals(unwritten.done, unwritten.failed, unwritten.dead, unwritten.moved), None, None
+    )
+    rates = _rates([*counters.lately, newest], counters.now)
+    lifetime = Totals(*(_of(counters.lifetime, name) + _of(newest.totals, name) for name in _ENDS))
+    waiting, handling = dict(unwritten.waiting), dict(unwritten.handling)
+    for row in counters.lately:
+        if row.minute + MINUTE > counters.now - TIMES_OF:
+            histogram.add_up(waiting, histogram.read(row.waiting))
+            histogram.add_up(handling, histogram.read(row.handling))
+    return Work(rates, lifetime, _times(waiting), _times(handling))
+
+
+def _rates(rows: Sequence[Counted], now: datetime) -> dict[int, Rates]:
+    """Return how many ended per minute in spans that end now; of a span's first minute the part that lies in it."""
+    sums = {minutes: [0.0] * len(_ENDS) for minutes in WINDOWS}
+    for row in rows:
+        ended = [_of(row.totals, name) for name in _ENDS]
+        since = (now - row.minute) / MINUTE
+        for minutes, sum_ in sums.items():
+            part = min(1.0, minutes + 1 - since)
+            if part > 0:
+                sum_[:] = [before + number * part for before, number in zip(sum_, ended, strict=True)]
+    return {minutes: Rates(*(number / minutes for number in sum_)) for minutes, sum_ in sums.items()}
+
+
+def _of(totals: Totals, name: str) -> int:
+    number: int = getattr(totals, name)
+    return number
+
+
+def _times(buckets: Buckets) -> Times | None:
+    p50, p95, p99 = (histogram.percentile(buckets, percent) for percent in (50, 95, 99))
+    return None if p50 is None or p95 is None or p99 is None else Times(p50, p95, p99)
+
+
+_ENDS: Final = Totals.__struct_fields__
+
+
+def reasons(seen: Inspection, message: Message, limit: int | None) -> list[Reason]:
+    """Return all reasons that hold, what concerns the message itself first; never none.
+
+    Args:
+        seen: what the store says of the message and its queue.
+        message: the message.
+        limit: how many attempts the queue's policy gives in all.
+    """
+    found = reasons_of_its_own(seen, message, limit)
+    if message.status not in ("done", "dead"):
+        found += [*_of_its_group(seen), *_of_its_queue(seen, message)]
+    return found or [_ready(message)]
+
+
+def reasons_of_its_own(seen: Inspection, message: Message, limit: int | None) -> list[Reason]:
+    """Return the reasons that lie in the message itself, whatever queue, group and consumers it has; maybe none."""
+    if message.status == "done":
+        return [Reason("done", f"message {message.id} is done")]
+    if message.status == "dead":
+        why = f": {message.last_error.message}" if message.last_error else ""
+        return [Reason("dead", f"message {message.id} was given up after {message.attempts} attempts{why}")]
+    return _of_its_own(seen, message, limit)
+
+
+def reasons_of_row(seen: Inspection, message: Message, limit: int | None) -> list[Reason]:
+    """As `reasons`, of a row of the user's own, which has no group, and of whose consumers nothing is known."""
+    return reasons_of_its_own(seen, message, limit) or [_ready(message)]
+
+
+def _ready(message: Message) -> Reason:
+    return Reason("ready", f"message {message.id} is ready: the next free consumer takes it in its turn")
+
+
+def _of_its_own(seen: Inspection, message: Message, limit: int | None) -> list[Reason]:
+    lease = message.leased_until
+    if lease is not None and lease > seen.now:
+        return [
+            Reason("leased", f"{message.leased_by} has it until {_time(lease)} UTC", until=lease, by=message.leased_by)
+        ]
+    if message.due_at is None:
+        return [Reason("stopped", "it was stopped: it has no due time until it is rescheduled")]
+    if lease is not None and limit is not None and message.attempts >= limit:
+        text = f"its attempts are used up ({message.attempts} of {limit}): it will be given up instead of handed out"
+        return [Reason("limit", text)]
+    if message.due_at > seen.now:
+        again = " again" if message.status == "error" else ""
+        return [Reason("not-due", f"it is due{again} at {_time(message.due_at)} UTC", until=message.due_at)]
+    return []
+
+
+def _of_its_group(seen: Inspection) -> list[Reason]:
+    blocker, now = seen.blocker, seen.now
+    if blocker is None:
+        return []
+    lease = blocker.leased_until
+    if lease is not None and lease > now:
+        state = f", and {blocker.leased_by} has that until {_time(lease)} UTC"
+    elif blocker.due_at is None:
+        state = ", and that was stopped"
+    else:
+        state = f", and that is due at {_time(blocker.due_at)} UTC" if blocker.due_at > now else ", and that is due"
+    here = _consumers(seen, blocker.queue)
+    if here and not _is_known(blocker.kind, here):
+        state += f"; no consumer seen knows its kind {blocker.kind!r}"
+    text = f"message {blocker.id} of its group {blocker.group!r} goes before it{state}"
+    return [Reason("group-blocked", text, until=blocker.due_at, by=blocker.id)]
+
+
+def _of_its_queue(seen: Inspection, message: Message) -> list[Reason]:
+    found: list[Reason] = []
+    if seen.paused:
+        found.append(Reason("paused", f"queue {message.queue!r} is paused until somebody resumes it"))
+    here = _consumers(seen, message.queue)
+    if not here:
+        found.append(Reason("no-consumer", f"no consumer of queue {message.queue!r} was seen in the last {_SEEN} s"))
+    elif not _is_known(message.kind, here):
+        names = ", ".join(sorted(one.name for one in here)[:5])
+        found.append(Reason("unknown-kind", f"no consumer seen knows payloads of kind {message.kind!r}: {names}"))
+    return found
+
+
+def _consumers(seen: Inspection, queue: str) -> list[Consumer]:
+    """Return the consumers of a queue that were seen a moment ago."""
+    return [one for one in seen.consumers if queue in one.queues and seen.now - one.seen_at <= SEEN]
+
+
+def _is_known(kind: str, consumers: Sequence[Consumer]) -> bool:
+    return any(kind in one.kinds for one in consumers)
+
+
+def _time(moment: datetime) -> str:
+    return f"{moment:%Y-%m-%d %H:%M:%S}"
+
+
+_SEEN: Final = int(SEEN.total_seconds())

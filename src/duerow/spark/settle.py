@@ -1,0 +1,257 @@
+"""End the turns of messages that a stream has lent, by the rows that became of them.
+
+Each row says by id and token which message it is. It goes on to another queue, with what the row says of payload, key,
+due time, headers, group and priority; or it is done. The receipt is the fence: a second try of a task, a second copy or
+a zombie finds the turn ended and changes nothing. So each message has one row; a second one is an error.
+"""
+
+from __future__ import annotations
+
+import logging
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final
+
+import pyarrow as pa
+from msgspec import UNSET
+from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowWriter, WriterCommitMessage
+from pyspark.sql.types import LongType, StringType, StructType
+
+from duerow.errors import CodecError, ConfigurationError, InvalidMessage, InvalidOutcome
+from duerow.message import ON_DUPLICATE, OnDuplicate, check_on_duplicate, check_queue_name
+from duerow.payload import codec
+from duerow.payload.codec import Encoded
+from duerow.payload.encoding import AS_STORED, Payloads, is_quiet, said_of, sealed_of
+from duerow.queue.mapping import message
+from duerow.reservation import Reservation
+from duerow.settlement import DONE, Move, Settlement
+from duerow.spark.columns import MESSAGE, header_text
+from duerow.spark.conflict_retry import outlast
+from duerow.spark.options import Options, Reach
+from duerow.spark.rows import CHUNK, Rows, check_types, read_text
+from duerow.store import Query, Record
+from duerow.sync.database import Database
+
+LOG: Final = logging.getLogger("duerow.spark")
+
+KNOWN: Final = frozenset({"queue", "to", "done", "on_duplicate"})
+
+CHANGES: Final = ("payload", "key", "due", "headers", "group", "priority", "to")
+"""The columns that say what becomes of a message; of the others those of the stream's own are not looked at."""
+
+
+def asks_to_settle(options: Mapping[str, str], schema: StructType) -> bool:
+    """Return whether the rows are messages that a stream has lent, whose turns they end."""
+    return bool({"to", "done"} & {name.lower() for name in options}) or "to" in schema.names
+
+
+@dataclass(frozen=True)
+class Settled(WriterCommitMessage):
+    """What a task says: the ids of the messages whose turns it ended, and of those that were no longer lent."""
+
+    ended: bytes
+    refused: bytes
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How to end turns, as every task is told.
+
+    Attributes:
+        reach: how to reach the queues.
+        names: the columns of the rows.
+        as_text: whether the payload is JSON text already.
+        queue: which queue lent the messages; None: each row says.
+        to: where they go; None: the column of that name says, and a null is done.
+        done: whether all are done.
+        on_duplicate: what to do when a live message of the target has the key.
+    """
+
+    reach: Reach
+    names: tuple[str, ...]
+    as_text: bool
+    queue: str | None
+    to: str | None
+    done: bool
+    on_duplicate: OnDuplicate
+
+    def settle(self, batches: Iterable[pa.RecordBatch]) -> Settled:
+        """End the turns of a partition.
+
+        Raises:
+            InvalidMessage: a row cannot be what it is; InvalidOutcome: a message has two rows. Nothing was changed.
+        """
+        database = self.reach.database
+        rows = Rows(database, (*CHANGES, "id", "token", "queue"), self.as_text, None, True)
+        found = [row for batch in batches for row in rows.values(batch)]
+        _check_single(row["id"] for row in found)
+        ended, refused = array("q"), array("q")
+        quiet = is_quiet(database.encryption)
+        for name, some in _by_queue(found, self.queue).items():
+            queue = database.as_defined(name)
+            for start in range(0, len(some), CHUNK):
+                chunk = {row["id"]: row for row in some[start : start + CHUNK]}
+                pairs = [*self._pairs(database, name, chunk)]
+                lost = {one.receipt.id: one.error for one in outlast(partial(queue.settle, pairs))}
+                for id_, error in lost.items():
+                    LOG.warning("message %s of queue %r was not settled: %s", id_, name, said_of(error, quiet).message)
+                done = {reservation.message.id for reservation, _ in pairs} - lost.keys()
+                ended.extend(sorted(done))
+                refused.extend(sorted(chunk.keys() - done))
+        return Settled(ended.tobytes(), refused.tobytes())
+
+    def _pairs(
+        self, database: Database, queue: str, rows: Mapping[int, Mapping[str, Any]]
+    ) -> Iterator[tuple[Reservation, Settlement]]:
+        """Yield the messages that are still lent on the tokens that the rows say, each with its end."""
+        query = Query(queue, ids=tuple(rows), by_id=True, limit=len(rows))
+        for record in database.run(lambda: database.store.find(query)):
+            row = rows[record.id]
+            if record.token == row["token"] and record.leased_until is not None:
+                lent = Reservation(message(record, AS_STORED), record.leased_until, sealed=sealed_of(record))
+                yield lent, self._end(database, record, row)
+
+    def _end(self, database: Database, record: Record, row: Mapping[str, Any]) -> Settlement:
+        to = self.to or row.get("to")
+        if self.done or to is None:
+            return DONE
+        return Move(
+            check_queue_name(to),
+            self._payload(database, record, row) if "payload" in row else UNSET,
+            key=row.get("key", UNSET),
+            headers=_changed_headers(record, row.get("headers")),
+            due=row.get("due"),
+            on_duplicate=self.on_duplicate,
+            group=row.get("group", UNSET),
+            priority=record.priority if row.get("priority") is None else row["priority"],
+        )
+
+    def _payload(self, database: Database, record: Record, row: Mapping[str, Any]) -> Any:
+        """Return the row's payload; UNSET if it is the message's own, which then keeps its kind."""
+        if not self.as_text:
+            return row["payload"]
+        kept = Encoded(record.kind, record.payload)
+        if database.encryption is not None and record.kind.endswith(codec.SEALED):
+            kept = Payloads(record.queue, None, database.encryption).opened(record)
+        if row["payload"] in (kept.text, record.payload):
+            return UNSET
+        try:
+            return read_text(row["payload"])
+        except CodecError as error:
+            raise InvalidMessage(f"message {record.id} cannot go on: {error}") from error
+
+
+class StreamSettling(DataSourceStreamArrowWriter):
+    """Ends the turns of a stream's messages, partition by partition.
+
+    Args:
+        ending: how.
+    """
+
+    def __init__(self, ending: Ending) -> None:
+        self._ending = ending
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> Settled:
+        """End the turns of a partition."""
+        return self._ending.settle(iterator)
+
+    def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # Spark's name
+        """See that each message had one row."""
+        check_settled(messages)
+
+
+class BatchSettling(DataSourceArrowWriter):
+    """As StreamSettling, for `foreachBatch`, where a stream's batch is a frame like any other."""
+
+    def __init__(self, ending: Ending) -> None:
+        self._ending = ending
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> Settled:
+        """End the turns of a partition."""
+        return self._ending.settle(iterator)
+
+    def commit(self, messages: list[WriterCommitMessage | None]) -> None:
+        """See that each message had one row."""
+        check_settled(messages)
+
+
+def ending(options: Mapping[str, str], schema: StructType) -> Ending:
+    """Return how to end turns.
+
+    Raises:
+        ConfigurationError: an option or a column cannot be what it is.
+    """
+    asked = Options(options, KNOWN)
+    names = schema.names
+    for name in ("id", "token"):
+        if name not in names or not isinstance(schema[name].dataType, LongType):
+            raise ConfigurationError(
+                f"to send on what a stream has lent, or to say that it is done, its column {name} (bigint) must reach "
+                "the sink; without the options to and done, and without a column to, rows are pushed as new messages"
+            )
+    if unknown := [name for name in names if name not in (*MESSAGE, *CHANGES)]:
+        raise ConfigurationError(
+            f"there is no use for column {', '.join(unknown)}; what becomes of a message say {', '.join(CHANGES)}"
+        )
+    to, done, queue = asked.text("to"), asked.flag("done"), asked.queue()
+    if (to is not None) + done + ("to" in names) != 1:
+        raise ConfigurationError(
+            "say by one of the option to, the option done and a column to what becomes of messages"
+        )
+    if queue is None and "queue" not in names:
+        raise ConfigurationError(
+            "say which queue lent the messages: by the option queue, or by the stream's own column"
+        )
+    check_types(schema)
+    mode = check_on_duplicate(asked.one_of("on_duplicate", ("reject", *ON_DUPLICATE)))
+    reach = asked.reach()
+    with reach.planning():
+        pass
+    as_text = "payload" in names and isinstance(schema["payload"].dataType, StringType)
+    to = None if to is None else check_queue_name(to)
+    return Ending(reach, tuple(names), as_text, queue, to, done, mode)
+
+
+def check_settled(messages: Iterable[WriterCommitMessage | None]) -> None:
+    """Say what was refused; raise InvalidOutcome if a message was refused since another row had ended its turn."""
+    said = [one for one in messages if isinstance(one, Settled)]
+    ended, refused = (
+        {id_ for one in said for id_ in array("q", getattr(one, which))} for which in ("ended", "refused")
+    )
+    if refused:
+        LOG.warning("%d messages of %d were no longer lent, and not settled", len(refused), len(ended | refused))
+    if twice := sorted(ended & refused):
+        raise InvalidOutcome(
+            f"messages {', '.join(map(str, twice[:10]))} have rows in several partitions, of which the first sent each "
+            "on and the others were lost: a message that goes on has one row; for several use a frame station"
+        )
+
+
+def _check_single(ids: Iterable[int | None]) -> None:
+    counts = Counter(ids)
+    if None in counts:
+        raise InvalidMessage("a row has no id, so it is no message that a stream has lent; nothing was changed")
+    if twice := [id_ for id_, count in counts.items() if count > 1]:
+        raise InvalidOutcome(
+            f"message {twice[0]} has {counts[twice[0]]} rows, and {len(twice)} messages have more than one: a message "
+            "that goes on has one row; for several use a frame station. Nothing was changed"
+        )
+
+
+def _by_queue(rows: Iterable[dict[str, Any]], queue: str | None) -> dict[str, list[dict[str, Any]]]:
+    parts: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        parts.setdefault(queue or row["queue"], []).append(row)
+    return parts
+
+
+def _changed_headers(record: Record, wanted: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """Return the headers that the row has otherwise than the message; those that it does not name stay."""
+    if wanted is None:
+        return None
+    had = {name: header_text(value) for name, value in codec.decode_headers(record.headers).items()}
+    changed = {name: value for name, value in wanted.items() if had.get(name) != header_text(value)}
+    return changed or None

@@ -1,0 +1,131 @@
+"""What a join keeps: the parts of a set while they wait for the others, and the message that a whole set becomes.
+
+Both are JSON text. A part's payload is in it as it was stored, encrypted or not, so that it comes back the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Any, Final
+
+import msgspec
+
+from duerow.errors import CodecError
+from duerow.lineage import PART_OF
+from duerow.message import Message, Scalar
+from duerow.payload import codec
+from duerow.payload.encoding import Reader, StoredPayload
+from duerow.store import Record
+
+CORRELATION: Final = "correlation"
+PARTS: Final = "parts"
+"""The members of the payload of a set's message; one whose parts are still to come has the first alone."""
+
+Complete = Callable[[Sequence[str]], bool]
+"""Tells of the parts of a set, as text in the order of their ids, whether they are all."""
+
+
+class Part(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A message while it is part of a set; fields as in `Record`."""
+
+    id: int
+    queue: str
+    kind: str
+    payload: msgspec.Raw
+    created_at: datetime
+    first_due_at: datetime
+    attempts: int
+    key: str | None = None
+    headers: dict[str, Scalar] = {}
+    group: str | None = None
+    priority: int = 0
+
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(Part).decode
+
+
+def part_text(record: Record) -> str:
+    """Return a message as a part of a set keeps it."""
+    part = Part(
+        record.id,
+        record.queue,
+        record.kind,
+        msgspec.Raw(record.payload.encode()),
+        record.created_at,
+        record.first_due_at,
+        record.attempts,
+        record.key,
+        codec.decode_headers(record.headers),
+        record.group,
+        record.priority,
+    )
+    return _encode(part).decode()
+
+
+def part_headers(headers: str | None, set_id: int) -> str | None:
+    """Return the headers that history keeps of a message that became a part: its own, and the id of its set's message.
+
+    Raises:
+        CodecError: its own cannot be read.
+    """
+    return codec.encode_headers({**codec.decode_headers(headers), PART_OF: set_id}, limited=False)
+
+
+def open_text(correlation: str) -> str:
+    """Return the payload of the message of a set whose parts are still to come."""
+    return _encode({CORRELATION: correlation}).decode()
+
+
+def whole_text(correlation: str, parts: Sequence[str]) -> str:
+    """Return the payload of the message that a set becomes; its parts in the order of their ids."""
+    return f'{{"{CORRELATION}":{_encode(correlation).decode()},"{PARTS}":[{",".join(parts)}]}}'
+
+
+def as_message(text: str | bytes, reader: Reader) -> Message:
+    """Return a part as the message that it was, in the state in which it was handed out.
+
+    Raises:
+        CodecError: the text is no part, or its payload cannot be decoded.
+    """
+    try:
+        part = _decode(text)
+    except codec.UNREADABLE as error:
+        raise CodecError(f"a part of a set cannot be read back: {error}") from error
+    return Message(
+        part.id,
+        part.queue,
+        reader.decode(StoredPayload(part.queue, part.key, part.headers, part.kind, bytes(part.payload).decode())),
+        part.kind,
+        part.key,
+        part.headers,
+        part.group,
+        part.priority,
+        "new",
+        part.first_due_at,
+        part.first_due_at,
+        part.attempts,
+        0,
+        None,
+        None,
+        part.created_at,
+        None,
+        None,
+    )
+
+
+def messages_of(payload: Any, reader: Reader) -> list[Message] | None:
+    """Return the parts of a set from the payload of its message, by id; None if they are still to come.
+
+    Raises:
+        CodecError: it is no set's message, or a part cannot be read.
+    """
+    if not isinstance(payload, dict) or not isinstance(payload.get(CORRELATION), str):
+        raise CodecError("this is not the message of a set", quotes=False)
+    parts = payload.get(PARTS)
+    if parts is None:
+        return None
+    if not isinstance(parts, list):
+        raise CodecError(f"the parts of a set are a list, not {type(parts).__name__}", quotes=False)
+    return [as_message(_encode(part), reader) for part in parts]

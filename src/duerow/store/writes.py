@@ -1,0 +1,235 @@
+"""What is pushed, handed out and settled: the values of a store's writes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+from typing import Final
+
+import msgspec
+
+from duerow.errors import DuerowError
+from duerow.message import OnDuplicate, Status
+from duerow.reservation import Receipt
+
+
+class Entry(msgspec.Struct, frozen=True, gc=False):
+    """A message to be pushed, encoded. At most one of `due` and `delay` is given; neither: due at once."""
+
+    queue: str
+    key: str | None
+    kind: str
+    payload: str
+    headers: str | None
+    due: datetime | None
+    delay: timedelta | None
+    group: str | None = None
+    priority: int = 0
+
+
+class Record(msgspec.Struct, frozen=True, gc=False):
+    """A message as it is kept, with payload, headers and last error as JSON text; fields as in `Message`.
+
+    The due time of one that waits behind others of its group is its own. `damage` says what is stored that no version
+    of duerow wrote, and has been left out or brought into bounds here; None: nothing.
+    """
+
+    id: int
+    queue: str
+    payload: str
+    kind: str
+    key: str | None
+    headers: str | None
+    group: str | None
+    priority: int
+    status: Status
+    due_at: datetime | None
+    first_due_at: datetime
+    attempts: int
+    token: int
+    leased_by: str | None
+    leased_until: datetime | None
+    created_at: datetime
+    last_attempt_at: datetime | None
+    last_error: str | None
+    damage: str | None = None
+
+
+class GivenUp(msgspec.Struct, frozen=True, gc=False):
+    """A message that a claim buried, since its last allowed attempt ended with its consumer."""
+
+    id: int
+    key: str | None
+    attempts: int
+    error: str | None
+
+
+class Reserved(msgspec.Struct, frozen=True, gc=False):
+    """What a reserve lent: records oldest first, with `due_at` as it was in line; and what was buried instead."""
+
+    records: list[Record]
+    buried: list[GivenUp]
+
+
+class Committed(msgspec.Struct, frozen=True, gc=False):
+    """The message leaves the queue.
+
+    Attributes:
+        then: pushed in the same transaction.
+        payload, kind: what history is to keep as its payload; None: the one that it has.
+        dropped: history calls it dropped, not done.
+        why: what history is to say of it, as `codec.encode_failure` writes it.
+        moved_to: the queue of the message of which it is a part now, as history is to tell.
+        headers: what history is to keep as its headers; None: those that it has.
+    """
+
+    then: tuple[Entry, ...] = ()
+    payload: str | None = None
+    kind: str | None = None
+    dropped: bool = False
+    why: str | None = None
+    moved_to: str | None = None
+    headers: str | None = None
+
+
+class RolledBack(msgspec.Struct, frozen=True, gc=False):
+    """The attempt failed: status `error`, due at now + delay; None keeps the error that is recorded."""
+
+    delay: timedelta
+    error: str | None
+
+
+class Buried(msgspec.Struct, frozen=True, gc=False):
+    """Given up: status `dead`, no due time; None keeps the error that is recorded."""
+
+    error: str | None
+
+
+class Released(msgspec.Struct, frozen=True, gc=False):
+    """Not started: due again at `due_at`, its place before the reservation, with one attempt less.
+
+    None: the place that it had, as the store remembers it.
+    """
+
+    due_at: datetime | None
+
+
+class Moved(msgspec.Struct, frozen=True, gc=False):
+    """The message goes to another queue: attempts 0, status `new`, no error, no lease.
+
+    Attributes:
+        to: the queue to go to.
+        payload: the new payload, with its kind; None: unchanged.
+        kind: the new payload's kind; None: unchanged.
+        key: the key that it has there.
+        headers: all headers that it has there, the hop count included.
+        due, delay: when it is due there; neither: at once. The first due time becomes the same.
+        on_duplicate: what to do if another live message holds the key in the target. "reject" refuses this turn with
+            DuplicateKey; "ignore" ends this message as done; "replace" and "earliest" change the message that
+            holds the key as a push would, and end this one as done.
+        group: the group that it is in there.
+        priority: the priority that it has there.
+        dead: it was given up, and goes to a dead-letter queue.
+        error: why, for the history of the queue that it leaves.
+    """
+
+    to: str
+    payload: str | None
+    kind: str | None
+    key: str | None
+    headers: str | None
+    due: datetime | None
+    delay: timedelta | None
+    on_duplicate: OnDuplicate
+    group: str | None = None
+    priority: int = 0
+    dead: bool = False
+    error: str | None = None
+
+
+class Joined(msgspec.Struct, frozen=True, gc=False):
+    """The message leaves its queue and becomes a part of a set; a set that is complete becomes a message of its parts.
+
+    While its parts are still to come, a set stands as a message in the queue `sets`, due at its deadline, with the
+    payload of `duerow.store.join_sets.open_text`. When it is complete that message gets the payload of
+    `duerow.store.join_sets.whole_text`, is due at once and as good as new. Whatever arrives at once,
+    a part is in one set, and a set becomes whole once. In
+    history a part is done, went to the queue `sets`, and its headers name the message of its set
+    (`duerow.store.join_sets.part_headers`).
+
+    Attributes:
+        sets: the queue where the sets stand.
+        correlation: which set; sets of one queue and correlation follow one another.
+        within: how long after its first part a set is due, whole or not.
+        limit: how many parts a set has at most.
+        full: how the turn ends if the set has so many and is not complete.
+        count: with so many parts a set is complete.
+        complete: told the parts of the set, this one included, says whether it is complete. Called in the transaction;
+            if it raises a DuerowError, this turn is refused with that error.
+        late: how the turn ends if its set was complete before; None: a new set begins.
+        remember: for how long it is known that a set was complete, if there is `late`.
+    """
+
+    sets: str
+    correlation: str
+    within: timedelta
+    limit: int
+    full: End
+    count: int | None = None
+    complete: Callable[[Sequence[str]], bool] | None = None
+    late: End | None = None
+    remember: timedelta = timedelta(0)
+
+
+class Closed(msgspec.Struct, frozen=True, gc=False):
+    """The message of a set is due: it becomes a message of the parts that have come, due at once and as good as new.
+
+    Attributes:
+        sets: the queue of the message, where the sets stand.
+        correlation: which set.
+        remember: for how long it is known that the set was complete; None: the next part begins a new one.
+    """
+
+    sets: str
+    correlation: str
+    remember: timedelta | None
+
+
+End = Committed | RolledBack | Buried | Released | Moved | Joined | Closed
+
+ORDER_OF_EFFECT: Final[tuple[type[End], ...]] = (Closed, Joined, Committed, RolledBack, Buried, Released, Moved)
+"""In which order the turns of one call take effect: so a key that one of them gives up is free for a move."""
+
+
+class Turn(msgspec.Struct, frozen=True, gc=False):
+    """A reservation's receipt and how its turn ends.
+
+    Attributes:
+        group: the queue and the group that it was lent from, if it is in one: the next of them may have its turn.
+    """
+
+    receipt: Receipt
+    end: End
+    group: tuple[str, str] | None = None
+
+
+class Refused(msgspec.Struct, frozen=True):
+    """A receipt that was refused, and why.
+
+    LeaseLost, DuplicateKey for a move whose key is taken, or what a join's predicate raised.
+    """
+
+    receipt: Receipt
+    error: DuerowError
+
+
+class Keeping(msgspec.Struct, frozen=True, gc=False):
+    """What a queue keeps of messages that are over, as its handle declares it.
+
+    Attributes:
+        history: how long its turns are kept; None: they are not.
+        keys: how long the keys of messages that left are remembered; None: they are not.
+    """
+
+    history: timedelta | None = None
+    keys: timedelta | None = None

@@ -1,0 +1,44 @@
+"""What is kept of turns that end, as values: nothing here touches the server."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from msgspec.structs import replace
+
+from duerow.queue.history import stood_for
+from duerow.store import Committed, End, Moved, Past, Record
+from duerow.stores.records import story, turn_of
+
+
+def ended(record: Record, place: datetime | None, now: datetime, end: End, met: bool = False) -> Past:
+    """Return the turn that ends so.
+
+    Args:
+        record: the message during its turn.
+        place: the due time that it had in line.
+        now: the moment.
+        end: how the turn ends.
+        met: a move ends the message instead, since another one has its key in the target.
+    """
+    payload, kind, headers = record.payload, record.kind, record.headers
+    if isinstance(end, Committed):
+        if end.payload is not None and end.kind is not None:
+            payload, kind = end.payload, end.kind
+        headers = end.headers or headers
+    outcome, moved_to, error = story(end)
+    if met and isinstance(end, Moved):
+        outcome, moved_to, error = "done", None, stood_for(end.to, str(end.key))
+    past = turn_of(record, place, now, outcome, moved_to, error)
+    return replace(past, payload=payload, kind=kind, headers=headers)
+
+
+def lapsed(record: Record, place: datetime | None, error: str, buried: bool, to: str | None) -> Past:
+    """Return the turn of a lease that ended unsettled; a dead one if the message is buried for it."""
+    finished_at = record.leased_until or record.created_at
+    return turn_of(record, place, finished_at, "dead" if buried else "failed", to if buried else None, error)
+
+
+def popped(record: Record, handed: Record, now: datetime) -> Past:
+    """Return the turn of a message that is popped, with the token that a reservation would have had."""
+    return replace(turn_of(handed, record.due_at, now, "done", None, None), token=record.token + 1)

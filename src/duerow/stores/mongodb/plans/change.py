@@ -1,0 +1,100 @@
+"""Change and remove messages, whoever has them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from duerow.errors import DuerowError, DuplicateKey, LeaseLost, MessageLeased
+from duerow.plan import BEGIN, Plan
+from duerow.store import Change, Keeping, Record, Refused, Removal
+from duerow.stores.mongodb import commands
+from duerow.stores.mongodb.plans.settle import Settling
+from duerow.stores.mongodb.unit_of_work import Work, call_up
+from duerow.stores.records import altered, lease_runs
+
+
+class Changing(Settling):
+    """Plans that change messages for people."""
+
+    def change(self, queue: str, changes: Sequence[Change], even_if_leased: bool, dry_run: bool) -> Plan[list[Refused]]:
+        """Change messages one after the other, so that each meets the keys of those before it; see Store.change."""
+        together = self.capabilities.transactions
+        if together and not dry_run:
+            yield BEGIN
+        now = yield from self.now()
+        work = self._work(now)
+        yield from work.load(change.record.id for change in changes)
+        revived = [change.record.key for change in changes if change.revives and change.record.key is not None]
+        yield from work.load_holders((queue, key) for key in revived)
+        refused: list[Refused] = []
+        for change in changes:
+            record = work.lent_on(change.receipt)
+            error = _refusal(work, queue, record, change, even_if_leased)
+            if record is not None and error is None:
+                work.put(altered(now, record, change))
+                if not together and not dry_run:
+                    error = yield from self._change_alone(work, queue, record)
+            if error is not None:
+                refused.append(Refused(change.receipt, error))
+        if together and not dry_run:
+            yield from work.write()
+        return refused
+
+    def _change_alone(self, work: Work, queue: str, record: Record) -> Plan[DuerowError | None]:
+        written = yield from work.write_alone(record.id)
+        if written == "taken":
+            return DuplicateKey(queue, [str(record.key)])
+        return LeaseLost(record.id) if written == "lost" else None
+
+    def remove(
+        self, queue: str, ids: Sequence[int], keys: Sequence[str], even_if_leased: bool, keep: Keeping | None = None
+    ) -> Plan[Removal]:
+        """Take away those named by id in this queue and the live ones named by key; see Store.remove."""
+        if keep is not None and keep.keys is not None:
+            self._need("remember_keys=, which keeps keys beside their messages,")
+        if self.capabilities.transactions:
+            yield BEGIN
+        now = yield from self.now()
+        work = self._work(now, keep)
+        yield from work.load(ids)
+        yield from work.load_holders((queue, key) for key in keys)
+        named = {id_ for id_ in ids if id_ in work.records and work.records[id_].queue == queue}
+        named |= {record.id for key in keys if (record := work.holder(queue, key)) is not None}
+        removal = Removal([], [])
+        for id_ in sorted(named):
+            yield from self._remove(work, work.records[id_], even_if_leased, now, removal)
+        if self.capabilities.transactions:
+            yield from work.write()
+        return removal
+
+    def _remove(self, work: Work, record: Record, even_if_leased: bool, now: datetime, removal: Removal) -> Plan[None]:
+        if lease_runs(record, now) and not even_if_leased:
+            removal.leased.append((record.id, record.leased_by or ""))
+            return
+        work.drop(record.id)
+        work.left(record)
+        if self.capabilities.transactions or (yield from work.write_alone(record.id)) == "written":
+            removal.removed.append(record.id)
+
+    def purge(self, queue: str, limit: int, last: int) -> Plan[int]:
+        """Take messages away, whatever they are; see Store.purge."""
+        if self.capabilities.transactions:
+            yield BEGIN
+        chosen = {"queue": queue, "_id": {"$lte": last}}
+        found = yield commands.find(self.names.messages, chosen, {"_id": 1}, limit, {"line_group": 1})
+        if not found:
+            return 0
+        reply = yield commands.delete_ids(self.names.messages, [one["_id"] for one in found])
+        yield from call_up(self.names, {(queue, one["line_group"]) for one in found if "line_group" in one})
+        return int(reply["n"])
+
+
+def _refusal(work: Work, queue: str, record: Record | None, change: Change, even_if_leased: bool) -> DuerowError | None:
+    if record is None or record.queue != queue or record.status == "done":
+        return LeaseLost(change.receipt.id)
+    if lease_runs(record, work.now) and not even_if_leased:
+        return MessageLeased(record.id, record.leased_by)
+    if change.revives and record.key is not None and work.holder(queue, record.key) is not None:
+        return DuplicateKey(queue, [record.key])
+    return None

@@ -1,0 +1,211 @@
+"""Gather parts to sets, and make messages of whole sets.
+
+A set is a document; whoever adds a part writes that document, too, so that of two who add parts at the same time one
+begins anew and sees the part of the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+from bson import Int64
+from msgspec.structs import replace
+
+from duerow.clock import moment
+from duerow.errors import DuerowError
+from duerow.payload import codec
+from duerow.plan import Plan
+from duerow.store import Closed, Committed, End, Entry, Joined, Record, Refused, Turn
+from duerow.store.join_sets import open_text, part_headers, part_text, whole_text
+from duerow.stores.mongodb import commands
+from duerow.stores.mongodb.documents import micro
+from duerow.stores.mongodb.plans.push import Pushing
+from duerow.stores.mongodb.unit_of_work import Work
+from duerow.stores.records import begun_anew, created
+
+SetPlace = tuple[str, str]
+"""The queue where a set stands, and its correlation."""
+
+FORGOTTEN_AT_ONCE = 20
+"""How many sets whose completion need not be known any more are forgotten whenever one becomes whole."""
+
+
+@dataclass
+class Set:
+    """A set of parts.
+
+    Attributes:
+        message: the id of its message while parts are to come; None: it has none.
+        closed_until: until when it is known that it was complete.
+    """
+
+    message: int | None = None
+    closed_until: datetime | None = None
+
+
+@dataclass
+class Sets:
+    """The sets that the turns of one call are about."""
+
+    work: Work
+    ids: Any
+    by_place: dict[SetPlace, Set] = field(default_factory=dict)
+    parts: dict[int, dict[int, str]] = field(default_factory=dict)
+    ends: dict[int, End | None] = field(default_factory=dict)
+    touched: dict[SetPlace, None] = field(default_factory=dict)
+    added: dict[int, dict[int, str]] = field(default_factory=dict)
+    emptied: set[int] = field(default_factory=set)
+
+    def gather(self, record: Record, end: Joined | Closed) -> DuerowError | None:
+        """End the turn of a set, or of a part that joins one; return why it was refused, if it was."""
+        if isinstance(end, Closed):
+            self._close(record, end.correlation, end.remember)
+            self.ends[record.id] = None
+            return None
+        outcome = self._join(record, end)
+        if isinstance(outcome, DuerowError):
+            return outcome
+        self.ends[record.id] = outcome
+        return None
+
+    def remaining(self, turns: Sequence[tuple[int, Turn]], refused: Mapping[int, Refused]) -> list[tuple[int, Turn]]:
+        """Return the turns that still have to end, those of parts as they end now."""
+        left: list[tuple[int, Turn]] = []
+        for place, turn in turns:
+            if place in refused:
+                continue
+            if not isinstance(turn.end, Joined | Closed):
+                left.append((place, turn))
+                continue
+            end = self.ends[turn.receipt.id]
+            if end is not None:
+                left.append((place, replace(turn, end=end)))
+        return left
+
+    def _join(self, record: Record, join: Joined) -> End | DuerowError:
+        place, now = (join.sets, join.correlation), self.work.now
+        known = self.by_place.setdefault(place, Set())
+        if join.late is not None and known.closed_until is not None and known.closed_until > now:
+            return join.late
+        standing = None if known.message is None else self.work.records.get(known.message)
+        if standing is not None and standing.queue != join.sets:  # somebody took the set away
+            standing = None
+        parts = {} if standing is None else self.parts.get(standing.id, {})
+        if len(parts) >= join.limit:
+            return join.full
+        parts = {**parts, record.id: part_text(record)}
+        try:
+            complete = _is_complete(join, parts)
+        except DuerowError as error:
+            return error
+        if standing is None:
+            if known.message is not None:
+                self._empty(known.message)
+            entry = Entry(join.sets, None, codec.JSON, open_text(join.correlation), None, None, join.within)
+            standing = created(next(self.ids), entry, now)
+            self.work.put(standing)
+            self.by_place[place] = Set(standing.id)
+        self.parts[standing.id] = parts
+        self.added.setdefault(standing.id, {})[record.id] = parts[record.id]
+        self.touched[place] = None
+        if complete:
+            self._close(standing, join.correlation, None if join.late is None else join.remember)
+        return Committed(moved_to=join.sets, headers=part_headers(record.headers, standing.id))
+
+    def _close(self, standing: Record, correlation: str, remember: timedelta | None) -> None:
+        place = (standing.queue, correlation)
+        parts = self.parts.get(standing.id, {})
+        payload = whole_text(correlation, [parts[id_] for id_ in sorted(parts)])
+        self.work.put(replace(begun_anew(standing, self.work.now), payload=payload, kind=codec.JSON))
+        self._empty(standing.id)
+        known = self.by_place.get(place, Set())
+        if known.message in (standing.id, None):
+            self.by_place[place] = Set(None, self.work.now + remember if remember else None)
+        self.touched[place] = None
+
+    def _empty(self, message: int) -> None:
+        self.parts.pop(message, None)
+        self.added.pop(message, None)
+        self.emptied.add(message)
+
+
+class Joining(Pushing):
+    """Plans for the turns of parts, and of sets that are due."""
+
+    def _load_sets(self, work: Work, turns: Sequence[Turn]) -> Plan[Sets]:
+        """Read the sets, their messages and their parts."""
+        ends = [turn.end for turn in turns if isinstance(turn.end, Joined | Closed)]
+        sets = Sets(work, iter(()))
+        if not ends:
+            return sets
+        places = sorted({(end.sets, end.correlation) for end in ends})
+        for chunk in commands.in_commands([_id_of(place) for place in places]):
+            for one in (yield commands.find(self.names.sets, {"_id": {"$in": chunk}})):
+                until = one.get("closed_until")
+                message = one.get("message")
+                sets.by_place[one["queue"], one["correlation"]] = Set(
+                    None if message is None else int(message), None if until is None else moment(until)
+                )
+        messages = {known.message for known in sets.by_place.values() if known.message is not None}
+        messages |= {turn.receipt.id for turn in turns if isinstance(turn.end, Closed)}
+        yield from work.load(messages)
+        for ids in commands.in_commands(sorted(messages)):
+            chosen = {"message": {"$in": [Int64(id_) for id_ in ids]}}
+            for one in (yield commands.find(self.names.parts, chosen)):
+                sets.parts.setdefault(int(one["message"]), {})[int(one["part"])] = one["text"]
+        joins = sum(isinstance(end, Joined) for end in ends)
+        sets.ids = iter((yield from self._ids(joins)))
+        return sets
+
+    def _write_sets(self, sets: Sets) -> Plan[None]:
+        """Write the sets that changed, and their parts; forget some of which nothing need be known."""
+        for message in sorted(sets.emptied):
+            yield commands.delete(self.names.parts, {"message": Int64(message)}, many=True)
+        added = [
+            {"message": Int64(message), "part": Int64(id_), "text": text}
+            for message, parts in sorted(sets.added.items())
+            for id_, text in sorted(parts.items())
+        ]
+        for documents in commands.in_commands(added):
+            yield commands.insert(self.names.parts, documents)
+        for place in sorted(sets.touched):
+            yield self._write_set(place, sets.by_place[place])
+        if sets.emptied:
+            over = {"closed_until": {"$lte": micro(sets.work.now)}, "message": None}
+            found = yield commands.find(self.names.sets, over, limit=FORGOTTEN_AT_ONCE, shown={"_id": 1})
+            if found:
+                yield commands.delete_ids(self.names.sets, [one["_id"] for one in found])
+
+    def _write_set(self, place: SetPlace, known: Set) -> Any:
+        """Write the set in any case: who else writes it at the same time is told so."""
+        queue, correlation = place
+        if known.message is None and known.closed_until is None:
+            return commands.delete(self.names.sets, {"_id": _id_of(place)})
+        fields: dict[str, Any] = {"queue": queue, "correlation": correlation}
+        gone: dict[str, str] = {}
+        for name, value in (
+            ("message", None if known.message is None else Int64(known.message)),
+            ("closed_until", None if known.closed_until is None else micro(known.closed_until)),
+        ):
+            if value is None:
+                gone[name] = ""
+            else:
+                fields[name] = value
+        update: dict[str, Any] = {"$set": fields, "$inc": {"version": 1}}
+        if gone:
+            update["$unset"] = gone
+        return commands.update(self.names.sets, [commands.change({"_id": _id_of(place)}, update, upsert=True)])
+
+
+def _is_complete(join: Joined, parts: Mapping[int, str]) -> bool:
+    if join.complete is not None:
+        return join.complete([parts[id_] for id_ in sorted(parts)])
+    return join.count is not None and len(parts) >= join.count
+
+
+def _id_of(place: SetPlace) -> str:
+    """Return the id of a set's document; no queue's name has a space."""
+    return " ".join(place)

@@ -1,0 +1,159 @@
+"""Pop and peek: the first in line whose turn it is, read in the order in which they would be handed out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+from datetime import datetime
+
+from msgspec.structs import replace
+
+from duerow.plan import BEGIN, Plan
+from duerow.store import Keeping, Record
+from duerow.stores.mongodb import commands, history
+from duerow.stores.mongodb.documents import PLAIN, record_of
+from duerow.stores.mongodb.plans.priorities import (
+    IN_LINE,
+    Found,
+    Group,
+    Lines,
+    behind,
+    has_lapsed,
+    is_kept_back,
+    of_kinds,
+)
+from duerow.stores.mongodb.unit_of_work import Work
+from duerow.stores.records import ended_lease, settled, unleased
+
+
+class Taking(Lines):
+    """Plans that take messages out, or only look who is first."""
+
+    def pop(
+        self,
+        queue: str,
+        limit: int,
+        keep: Keeping | None = None,
+        kinds: Collection[str] | None = None,
+        apart: bool = False,
+    ) -> Plan[list[Record]]:
+        """Take due messages out of the queue; see Store.pop."""
+        self._check_keeping(keep)
+        if not self.capabilities.transactions:
+            return (yield from self._pop_alone(queue, limit, kinds))
+        yield BEGIN
+        if (yield from self._is_paused(queue)):
+            return []
+        now = yield from self.now()
+        work = self._work(now, keep)
+        taken: list[Record] = []
+        first = yield from self._first(queue, limit, now, work, kinds)
+        yield from self._take_turns(first, work)
+        for record in first:
+            if record.leased_until is not None:
+                work.note(history.lapsed(record, work.place(record), ended_lease(record, None), False, None))
+            work.drop(record.id)
+            handed = replace(unleased(record), attempts=record.attempts + 1, last_attempt_at=now)
+            work.note(history.popped(record, handed, now))
+            work.left(record)
+            taken.append(handed)
+        yield from work.write()
+        return taken
+
+    def _take_turns(self, first: Sequence[Record], work: Work) -> Plan[None]:
+        """Mark messages of groups as lent before they go: so the index keeps away whoever lends another at this moment.
+
+        A snapshot does not: a message that goes before may have become visible, and been lent, since it was taken.
+        Where a lease that ended is taken off another one, that write does.
+        """
+        members = Counter(record.group for record in work.records.values())
+        marks = [
+            commands.change(commands.fence(record.id, record.token), {"$set": {"lent_group": record.group}})
+            for record in first
+            if record.group is not None and members[record.group] == 1 and record.leased_by is None
+        ]
+        for some in commands.in_commands(marks):
+            yield commands.update(self.names.messages, some)
+
+    def peek(self, queue: str, limit: int) -> Plan[list[Record]]:
+        """Read what `reserve` would lend; see Store.peek."""
+        now = yield from self.now()
+        return (yield from self._first(queue, limit, now, None))
+
+    # Looking at who is first.
+
+    def _first(
+        self, queue: str, limit: int, now: datetime, work: Work | None, kinds: Collection[str] | None = None
+    ) -> Plan[list[Record]]:
+        """Return the first in line whose turn it is, at most so many.
+
+        With `work` they are to be taken: then leases that ended do not keep groups back, and are taken off.
+        """
+        first: list[Record] = []
+        served: set[str] = set()
+        priority = yield from self._next_line(queue, None)
+        while priority is not None and len(first) < limit:
+            yield from self._first_of_line(queue, priority, limit, now, work, first, served, kinds)
+            priority = yield from self._next_line(queue, priority)
+        return first
+
+    def _first_of_line(
+        self,
+        queue: str,
+        priority: int,
+        limit: int,
+        now: datetime,
+        work: Work | None,
+        first: list[Record],
+        served: set[str],
+        kinds: Collection[str] | None,
+    ) -> Plan[None]:
+        groups: dict[str, Group] = {}
+        after: Found | None = None
+        while len(first) < limit:
+            wanted = limit - len(first)
+            chosen = {"queue": queue, "priority": priority, **behind(after, now), **of_kinds(kinds)}
+            found = yield commands.find(self.names.messages, chosen, IN_LINE, wanted, PLAIN)
+            names = {one["group"] for one in found if "group" in one} - groups.keys()
+            if names:
+                groups |= yield from self._groups(queue, names)
+            for one in found:
+                name = one.get("group")
+                if name is not None:
+                    if work is not None and is_kept_back(groups[name]):
+                        groups[name] = _freed(work, groups[name], priority, now)
+                    group = groups[name]
+                    if name in served or group.head != one["_id"] or is_kept_back(group):
+                        continue
+                    served.add(name)
+                first.append(record_of(one) if work is None else work.read(one))
+            if len(found) < wanted:
+                return
+            after = found[-1]
+
+    def _pop_alone(self, queue: str, limit: int, kinds: Collection[str] | None) -> Plan[list[Record]]:
+        """Take one after the other, each by one atomic command."""
+        now = yield from self.now()
+        taken: list[Record] = []
+        if (yield from self._is_paused(queue)):
+            return taken
+        priority = yield from self._next_line(queue, None)
+        while priority is not None and len(taken) < limit:
+            chosen = {"queue": queue, "priority": priority, **behind(None, now), **of_kinds(kinds)}
+            answer = yield commands.take_out(self.names.messages, chosen, IN_LINE)
+            if answer["value"] is None:
+                priority = yield from self._next_line(queue, priority)
+                continue
+            record = record_of(answer["value"])
+            taken.append(replace(unleased(record), attempts=record.attempts + 1, last_attempt_at=now))
+        return taken
+
+
+def _freed(work: Work, group: Group, priority: int, now: datetime) -> Group:
+    """Take a lease that ended from a message that keeps its group back, if this line is late enough to notice."""
+    if group.found is None or not has_lapsed(group.lent, priority, now):
+        return group
+    record = work.read(group.found)
+    work.note(history.lapsed(record, work.place(record), ended_lease(record, None), False, None))
+    work.put(replace(settled(record), last_error=ended_lease(record, None)))
+    return Group(group.head)

@@ -1,0 +1,357 @@
+"""Read messages and turns without taking them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from bson import Int64
+
+from duerow.clock import micros, moment
+from duerow.plan import Plan
+from duerow.reservation import Receipt
+from duerow.store import (
+    Consumer,
+    Indexed,
+    Inspection,
+    Outline,
+    Past,
+    PastQuery,
+    Query,
+    Record,
+    Scan,
+    Standing,
+    Tally,
+)
+from duerow.stores.mongodb import commands
+from duerow.stores.mongodb.documents import PLAIN, micro, past_of, read_json, record_of, told_moment
+from duerow.stores.mongodb.filters import field_of, filter_of, order_after
+from duerow.stores.mongodb.plans.priorities import Lines, of_kinds
+from duerow.where import PAST_JSON, Condition, Path
+
+LAST: Final = "_last"
+"""A field for sorting: whether a message comes behind all that have what it lacks."""
+
+GROUPED: Final = {"group": 1, "due_at": 1, "leased_by": 1}
+
+
+class Reading(Lines):
+    """Plans that read."""
+
+    def find(self, query: Query) -> Plan[list[Record]]:
+        """Read messages; see Store.find."""
+        chosen: list[dict[str, Any]] = [{"queue": query.queue}]
+        if query.ids is not None:
+            chosen.append(commands.ids_in(query.ids))
+        if query.keys is not None:
+            chosen.append({"key": {"$in": list(query.keys)}})
+        if query.statuses is not None:
+            chosen.append({"status": {"$in": list(query.statuses)}})
+        if query.after_id is not None:
+            chosen.append({"_id": {"$gt": Int64(query.after_id)}})
+        if query.where is not None:
+            chosen.append(filter_of(query.where))
+        if query.order is not None:
+            chosen.append(order_after(query.order))
+        found = yield from self._sorted({"$and": chosen}, query)
+        return [record_of(one) for one in found]
+
+    def _sorted(self, chosen: dict[str, Any], query: Query) -> Plan[list[dict[str, Any]]]:
+        messages, limit = self.names.messages, max(query.limit, 0)
+        searches = query.ids is None and query.keys is None
+        if not limit:
+            return []
+        if query.order is None and query.by_id:
+            read = commands.find(messages, chosen, {"_id": 1}, limit, PLAIN)
+            by_id: list[dict[str, Any]] = yield commands.bounded(read, searches)
+            return by_id
+        if query.order is None:
+            field, sort = "due_at", {"priority": 1, LAST: 1, "due_at": 1, "_id": 1}
+        else:
+            field, way = field_of((query.order.field,)), -1 if query.order.descending else 1
+            if field == "_id":
+                read = commands.find(messages, chosen, {"_id": way}, limit, PLAIN)
+                ordered: list[dict[str, Any]] = yield commands.bounded(read, searches)
+                return ordered
+            sort = {LAST: 1, field: way, "_id": way}
+        lacking = {"$cond": [{"$lte": [f"${field}", None]}, 1, 0]}
+        sorted_by = commands.aggregate(
+            messages,
+            {"$match": chosen},
+            {"$addFields": {LAST: lacking}},
+            {"$sort": sort},
+            {"$limit": limit},
+            {"$project": PLAIN},
+        )
+        found: list[dict[str, Any]] = yield commands.bounded(sorted_by, searches)
+        return found
+
+    def scan(self, query: Scan) -> Plan[list[Record] | list[Past]]:
+        """Read messages or turns of many queues; see Store.scan."""
+        if query.limit < 1:
+            return []
+        names = ("id", "token") if query.past else ("_id",)
+        way = -1 if query.descending else 1
+        chosen: list[dict[str, Any]] = [{names[0]: {"$lte": Int64(query.last)}}]
+        if not query.descending:
+            chosen.append(_behind(query.after, query.past))
+        if query.queues is not None:
+            chosen.append({"queue": {"$in": list(query.queues)}})
+        if query.statuses is not None and not query.past:
+            chosen.append({"status": {"$in": list(query.statuses)}})
+        if query.where is not None:
+            chosen.append(filter_of(query.where, query.past))
+        collection = self.names.history if query.past else self.names.messages
+        sort = dict.fromkeys(names, way)
+        found = yield commands.find(collection, {"$and": chosen}, sort, query.limit, PLAIN)
+        return [past_of(one) for one in found] if query.past else [record_of(one) for one in found]
+
+    def history(self, query: PastQuery) -> Plan[list[Past]]:
+        """Read turns that are over; see Store.history."""
+        if query.limit < 1:
+            return []
+        chosen: list[dict[str, Any]] = [{"queue": query.queue}]
+        if query.id is not None:
+            chosen.append({"id": Int64(query.id)})
+        if query.ends:
+            chosen.append({"outcome": {"$ne": "failed"}})
+        if query.where is not None:
+            chosen.append(filter_of(query.where, turns=True))
+        if query.until is not None:
+            chosen.append(_beside(query.until, "$lt", "$lte"))
+        if query.after is not None:
+            behind = "$gt" if query.oldest_first else "$lt"
+            chosen.append(_beside(query.after, behind, behind))
+        way = 1 if query.oldest_first else -1
+        sort = {"finished_at": way, "id": way, "token": way}
+        read = commands.find(self.names.history, {"$and": chosen}, sort, query.limit, PLAIN)
+        found = yield commands.bounded(read, query.id is None)
+        return [past_of(one) for one in found]
+
+    def held(self, queue: str, consumer: str, first: int, last: int, limit: int) -> Plan[list[Record]]:
+        """Read what a claim holds of a range of ids; see Store.held."""
+        chosen = {"_id": {"$gte": Int64(first), "$lte": Int64(last)}, "queue": queue, "leased_by": consumer}
+        found = yield commands.find(self.names.messages, chosen, {"_id": 1}, limit, PLAIN)
+        return [record_of(one) for one in found]
+
+    def outlines(self, queue: str, receipts: Sequence[Receipt]) -> Plan[list[Outline]]:
+        """Read what messages are but for their payloads; see Store.outlines."""
+        tokens = {receipt.id: receipt.token for receipt in receipts}
+        chosen = {"_id": {"$in": [Int64(id) for id in tokens]}, "queue": queue}
+        found = yield commands.find(self.names.messages, chosen, None, len(tokens), PLAIN)
+        ours = [one for one in map(record_of, found) if one.token == tokens[one.id]]
+        return [Outline(one.id, one.key, one.headers, one.group, one.priority) for one in ours]
+
+    def count(self, queue: str) -> Plan[dict[str, int]]:
+        """Count messages by status; see Store.count."""
+        counted = commands.aggregate(
+            self.names.messages,
+            {"$match": {"queue": queue}},
+            {"$group": {"_id": "$status", "n": {"$sum": 1}}},
+        )
+        found = yield commands.bounded(counted)
+        return {str(one["_id"]): one["n"] for one in found}
+
+    def queues(self, past: bool = False) -> Plan[list[str]]:
+        """List the queues that have messages, or something else; see Store.queues."""
+        found: list[Any] = []
+        others = (self.names.history, self.names.keys, self.names.counts) if past else ()
+        for collection in (self.names.messages, *others):
+            found.extend((yield commands.distinct(collection, "queue", {}))["values"])
+        if past:
+            found.extend((yield commands.distinct(self.names.lifetimes, "_id", {}))["values"])
+        return sorted({name for name in found if isinstance(name, str)})
+
+    def tally(
+        self,
+        queue: str,
+        where: Condition | None,
+        by: Path | None,
+        limit: int | None,
+        indexed: tuple[Indexed, ...] = (),
+    ) -> Plan[Tally]:
+        """Count messages by what is at a path, which is read from their JSON text; see Store.tally."""
+        chosen: dict[str, Any] = {"queue": queue}
+        if where is not None:
+            chosen = {"$and": [chosen, filter_of(where)]}
+        most = None if limit is None else limit + 1
+        if by is None:
+            found = yield commands.bounded(commands.counted(self.names.messages, chosen, most))
+            return [(None, found[0]["n"])] if found else []
+        shown = {by[0] if by[0] in PAST_JSON else field_of(by[:1]): 1}
+        found = yield commands.bounded(commands.find(self.names.messages, chosen, None, most or 0, shown))
+        return [(_at(one, by), 1) for one in found]
+
+    def inspect(self, queue: str, id: int | None, key: str | None) -> Plan[Inspection | None]:
+        """Read a message and what stands between it and a consumer; see Store.inspect."""
+        now = yield from self.now()
+        chosen = {"queue": queue, "live_key": key} if id is None else {"_id": Int64(id), "queue": queue}
+        found = yield commands.find(self.names.messages, chosen, limit=1, shown=PLAIN)
+        if not found:
+            return None
+        record = record_of(found[0])
+        blocker = yield from self._blocker(record)
+        said = yield from self.said(queue)
+        known = yield from self.consumers()
+        return Inspection(now, record, blocker, any(one.paused for one in said), known)
+
+    def consumers(self) -> Plan[list[Consumer]]:
+        """Read the consumers that are noted; see Store.consumers."""
+        found = yield commands.find(self.names.consumers, {}, {"_id": 1})
+        return [
+            Consumer(one["_id"], tuple(one["queues"]), tuple(one["kinds"]), one["version"], moment(one["seen_at"]))
+            for one in found
+        ]
+
+    def _blocker(self, record: Record) -> Plan[Record | None]:
+        """Return who of its group has to leave before a message has its turn: who is lent, else the first."""
+        if record.group is None or record.status not in ("new", "error"):
+            return None
+        group = (yield from self._groups(record.queue, [record.group]))[record.group]
+        lent = None if group.lent is None else group.lent.id
+        if group.head == record.id and lent in (None, record.id):
+            return None
+        blocker = group.head if lent is None or lent == record.id else lent
+        found = yield commands.find(self.names.messages, commands.ids_in([blocker or 0]), shown=PLAIN)
+        return record_of(found[0]) if found else None
+
+    def standing(self, queue: str, cap: int | None) -> Plan[Standing]:
+        """Tell how a queue stands; see Store.standing."""
+        now = micro((yield from self.now()))
+        alone: dict[str, Any] = {"queue": queue, "group": None}
+        due, later = {"due_at": {"$gte": Int64(0), "$lte": now}}, {"due_at": {"$gt": now}}
+        kinds: dict[str, dict[str, Any]] = {
+            "ready": {**alone, **due},
+            "delayed": {**alone, **later, "leased_by": None},
+            "leased": {**alone, **later, "leased_by": {"$ne": None}},
+            "stopped": {"queue": queue, "due_at": None, "status": {"$ne": "dead"}},
+            "dead": {"queue": queue, "due_at": None, "status": "dead"},
+        }
+        numbers: dict[str, int] = {"waiting": 0}
+        for name, chosen in kinds.items():
+            found = yield commands.counted(self.names.messages, chosen, cap)
+            numbers[name] = found[0]["n"] if found else 0
+        oldest = yield from self._earliest({**alone, **due})
+        following = yield from self._earliest({**alone, **later})
+        for kind, due_at in (yield from self._grouped(queue, now)):
+            numbers[kind] += 1
+            if kind == "ready":
+                oldest = min(due_at, oldest or due_at)
+            elif kind != "waiting":
+                following = min(due_at, following or due_at)
+        said = yield from self.said(queue)
+        return Standing(
+            **{name: number if cap is None else min(number, cap) for name, number in numbers.items()},
+            oldest_due_at=None if oldest is None else moment(oldest),
+            next_due_at=None if following is None else moment(following),
+            paused=any(one.paused for one in said),
+        )
+
+    def _earliest(self, chosen: dict[str, Any]) -> Plan[int | None]:
+        found = yield commands.find(self.names.messages, chosen, {"due_at": 1}, 1, {"due_at": 1})
+        return micros(told_moment(found[0]["due_at"])) if found else None
+
+    def _grouped(self, queue: str, now: int) -> Plan[list[tuple[str, int]]]:
+        """Tell of each message in a group that has a due time what it waits for; read one by one."""
+        chosen = {"queue": queue, "line_group": {"$exists": True}}
+        found = yield commands.find(self.names.messages, chosen, {"_id": 1}, shown=GROUPED)
+        heads: dict[str, Any] = {}
+        leased: dict[str, Any] = {}
+        for one in found:
+            heads.setdefault(one["group"], one["_id"])
+            if "leased_by" in one:
+                leased[one["group"]] = one["_id"]
+        kinds: list[tuple[str, int]] = []
+        for one in found:
+            if "due_at" not in one:
+                continue
+            group, id_, due_at = one["group"], one["_id"], micros(told_moment(one["due_at"]))
+            has_turn = heads[group] == id_ and leased.get(group, id_) == id_
+            if "leased_by" not in one and not has_turn:
+                kinds.append(("waiting", due_at))
+            elif due_at <= now:
+                kinds.append(("ready", due_at))
+            else:
+                kinds.append(("leased" if "leased_by" in one else "delayed", due_at))
+        return kinds
+
+    def idle(
+        self, queues: Sequence[str], until: timedelta, kinds: Mapping[str, Collection[str]] | None = None
+    ) -> Plan[timedelta | None]:
+        """Return how long until the next message is due; nobody is told who sleeps; see Store.idle."""
+        now = yield from self.now()
+        dues: list[int] = []
+        for queue in queues:
+            if any(one.paused for one in (yield from self.said(queue))):
+                continue
+            known = None if kinds is None else kinds.get(queue)
+            free = {"queue": queue, "group": None, "due_at": {"$gte": Int64(0)}, **of_kinds(known)}
+            alone = yield from self._earliest(free)
+            dues += [] if alone is None else [alone]
+            dues += [due for kind, due in (yield from self._grouped_turns(queue, known)) if kind == "turn"]
+        return moment(min(dues)) - now if dues else None
+
+    def _grouped_turns(self, queue: str, kinds: Collection[str] | None) -> Plan[list[tuple[str, int]]]:
+        """Tell when the messages of groups are due whose turn it is: the first of each, unless another one is lent."""
+        found = yield commands.aggregate(
+            self.names.messages,
+            {"$match": {"queue": queue, "line_group": {"$exists": True}}},
+            {"$sort": {"queue": 1, "line_group": 1, "_id": 1}},
+            {
+                "$group": {
+                    "_id": "$line_group",
+                    "head": {"$first": "$_id"},
+                    "due": {"$first": "$due_at"},
+                    "kind": {"$first": "$kind"},
+                }
+            },
+        )
+        lent = yield commands.find(
+            self.names.messages, {"queue": queue, "lent_group": {"$exists": True}}, shown=GROUPED
+        )
+        lenders = {one["group"]: one for one in lent}
+        turns: list[tuple[str, int]] = []
+        for one in found:
+            lender = lenders.get(one["_id"])
+            if lender is not None and lender["_id"] != one["head"]:
+                # It ends, at the latest, when its lease does.
+                turns.append(("turn", micros(told_moment(lender.get("due_at")))))
+            elif one.get("due") is not None and (kinds is None or one.get("kind") in kinds):
+                turns.append(("turn", micros(told_moment(one["due"]))))
+        return turns
+
+
+def _behind(after: tuple[int, int], past: bool) -> dict[str, Any]:
+    id_, token = Int64(after[0]), Int64(after[1])
+    if not past:
+        return {"_id": {"$gt": id_}}
+    return {"$or": [{"id": {"$gt": id_}}, {"id": id_, "token": {"$gt": token}}]}
+
+
+def _beside(place: tuple[datetime, int, int], strictly: str, at_last: str) -> dict[str, Any]:
+    """Choose turns on one side of a place in the order of history."""
+    finished_at, id_, token = micro(place[0]), Int64(place[1]), Int64(place[2])
+    return {
+        "$or": [
+            {"finished_at": {strictly: finished_at}},
+            {"finished_at": finished_at, "id": {strictly: id_}},
+            {"finished_at": finished_at, "id": id_, "token": {at_last: token}},
+        ]
+    }
+
+
+def _at(found: dict[str, Any], path: Path) -> Any:
+    """Return the value at a path of a message; None when it is missing or null."""
+    root, names = path[0], path[1:]
+    if root not in PAST_JSON:
+        value = found.get(field_of((root,)))
+        return told_moment(value) if value is not None and root.endswith(("_at", "_until")) else value
+    text = found.get(root)
+    try:
+        value = None if text is None else read_json(text)
+    except (ValueError, TypeError, RecursionError):
+        return None
+    for name in names:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value

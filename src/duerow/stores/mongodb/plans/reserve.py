@@ -1,0 +1,460 @@
+"""Reserve and lend: who is next in line, and who of a group has its turn.
+
+A claim picks what is due, lends those that are still as they were picked, and reads back which of them it has: each
+message is lent by one atomic write, so none goes to two consumers. Of a group one message at a time carries
+`lent_group`, on which there is a unique index. What is kept of leases that ended is written in a transaction with the
+message.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Any, Final, Literal
+
+from bson import Int64
+from msgspec.structs import replace
+
+from duerow.errors import Conflict, StoreRefused
+from duerow.message import Failure
+from duerow.payload.codec import encode_failure
+from duerow.plan import Plan
+from duerow.reservation import Receipt
+from duerow.store import GivenUp, Keeping, Lent, Record, Reserved
+from duerow.stores.mongodb import commands, history
+from duerow.stores.mongodb.documents import PLAIN, difference, document, is_sound, maybe_moment, micro, record_of
+from duerow.stores.mongodb.plans.priorities import (
+    IN_LINE,
+    Found,
+    Group,
+    Lines,
+    behind,
+    has_lapsed,
+    is_kept_back,
+    of_kinds,
+)
+from duerow.stores.mongodb.steps import Together
+from duerow.stores.records import as_dead_letter, dead, ended_lease, lent, settled
+
+LOG: Final = logging.getLogger("duerow.store")
+
+Outcome = Literal["lent", "buried", "aside", "freed", "lost", "locked"]
+
+LOCK_WAIT: Final = 250
+"""Milliseconds that a claim waits for a transaction that has one of the picked messages, before it leaves that out."""
+
+MORE_FOR_EACH: Final = 5
+"""Milliseconds more for each message of a batch, which takes its time by itself."""
+
+_OF_THE_LIVE: Final = dict.fromkeys(
+    ("due_at", "line_at", "live_key", "line_group", "lent_group", "leased_by", "leased_until", "place"), ""
+)
+"""What a dead message does not have."""
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What a claim is about."""
+
+    queue: str
+    now: datetime
+    lease: timedelta
+    attempts: int | None
+    consumer: str
+    dead_letter: str | None
+    keep: Keeping | None
+    kinds: Collection[str] | None
+
+
+@dataclass
+class Claim:
+    """What a claim has so far.
+
+    Attributes:
+        limit: how many messages it is to lend.
+        lent: what it has lent, with the place in line that it had.
+        buried: what it has buried instead.
+        served: groups of which it has lent a message.
+        waiting: groups that were met in the line that is being served, with the one that may still be met there.
+        locked: messages that a transaction of somebody's has.
+    """
+
+    limit: int
+    lent: list[Record] = field(default_factory=list)
+    buried: list[GivenUp] = field(default_factory=list)
+    served: set[str] = field(default_factory=set)
+    waiting: dict[str, int | None] = field(default_factory=dict)
+    locked: set[int] = field(default_factory=set)
+
+    @property
+    def wanted(self) -> int:
+        """How many are still to be lent."""
+        return self.limit - len(self.lent)
+
+
+class Claiming(Lines):
+    """Plans that hand messages out."""
+
+    def reserve(
+        self,
+        queue: str,
+        limit: int,
+        lease: timedelta,
+        attempts: int | None,
+        consumer: str,
+        dead_letter: str | None = None,
+        keep: Keeping | None = None,
+        kinds: Collection[str] | None = None,
+        apart: bool = False,
+    ) -> Plan[Reserved]:
+        """Lend due messages; see Store.reserve. Each is lent by itself, so what is refused of one is always apart."""
+        claim = yield from self._claim(queue, limit, lease, attempts, consumer, dead_letter, keep, kinds)
+        return Reserved(sorted(claim.lent, key=_in_line), claim.buried)
+
+    def lend(
+        self,
+        queue: str,
+        limit: int,
+        lease: timedelta,
+        attempts: int | None,
+        consumer: str,
+        dead_letter: str | None = None,
+        keep: Keeping | None = None,
+        kinds: Collection[str] | None = None,
+        apart: bool = False,
+    ) -> Plan[Lent]:
+        """Lend due messages and tell who they are; see Store.lend."""
+        claim = yield from self._claim(queue, limit, lease, attempts, consumer, dead_letter, keep, kinds)
+        records = sorted(claim.lent, key=lambda record: record.id)
+        groups = {record.id: record.group for record in records if record.group is not None}
+        return Lent([Receipt(record.id, record.token) for record in records], groups, claim.buried)
+
+    # Claims.
+
+    def _claim(
+        self,
+        queue: str,
+        limit: int,
+        lease: timedelta,
+        attempts: int | None,
+        consumer: str,
+        dead_letter: str | None,
+        keep: Keeping | None,
+        kinds: Collection[str] | None,
+    ) -> Plan[Claim]:
+        self._check_keeping(keep)
+        claim = Claim(limit)
+        if limit < 1 or (yield from self._is_paused(queue)):
+            return claim
+        now = yield from self.now()
+        kept = keep if keep is not None and (keep.history or keep.keys) is not None else None
+        terms = Terms(queue, now, lease, attempts, consumer, dead_letter, kept, kinds)
+        priority = yield from self._next_line(queue, None)
+        while priority is not None and claim.wanted:
+            yield from self._claim_line(terms, priority, claim)
+            if claim.wanted:
+                priority = yield from self._next_line(queue, priority)
+        return claim
+
+    def _claim_line(self, terms: Terms, priority: int, claim: Claim) -> Plan[None]:
+        """Lend what is due at one priority, until there is enough or nothing is left.
+
+        What was met is no longer due when it has been lent or buried, and left out when it has to wait.
+        """
+        claim.waiting = {}
+        while claim.wanted:
+            wanted = claim.wanted
+            chosen = _due(terms, priority, claim)
+            found = yield commands.find(self.names.messages, chosen, IN_LINE, wanted, PLAIN)
+            if not found:
+                return
+            odd = [one for one in found if not is_sound(one)]
+            if odd:
+                yield from self._bury_odd(terms, odd, claim)
+                continue
+            plain = [one["_id"] for one in found if "group" not in one and "leased_by" not in one]
+            if len(plain) == len(found):
+                yield from self._lend_picked(terms, priority, plain, [], claim)
+                if len(found) < wanted and claim.wanted == wanted - len(found):
+                    return
+            else:
+                others = yield from self._having_their_turn(terms, priority, found, claim)
+                yield from self._lend_picked(terms, priority, plain, others, claim)
+
+    def _bury_odd(self, terms: Terms, odd: Sequence[Found], claim: Claim) -> Plan[None]:
+        """Bury what cannot be lent, since what it holds is not of its types: it stays as it is, but leaves the line."""
+        for one in odd:
+            id_, token = one["_id"], one.get("token")
+            why = encode_failure(Failure("CodecError", f"message {id_} cannot be handed out: {record_of(one).damage}"))
+            ended = token + 1 if isinstance(token, int) else 1
+            change = {"$set": {"status": "dead", "last_error": why, "token": Int64(ended)}, "$unset": _OF_THE_LIVE}
+            yield commands.update(self.names.messages, [commands.change({"_id": id_, "token": token}, change)])
+            claim.buried.append(GivenUp(record_of(one).id, None, 0, why))
+
+    def _lend_picked(
+        self, terms: Terms, priority: int, plain: Sequence[Any], others: Sequence[Found], claim: Claim
+    ) -> Plan[None]:
+        """Lend what was picked, of those that are in a group or carry a lease only what may be lent; or bury it."""
+        changes = [_lend_all(terms, priority, plain)] if plain else []
+        tried = list(plain)
+        for one in others:
+            if "leased_by" in one:
+                outcome = yield from self._lapse_apart(terms, one, claim)
+                if outcome == "locked":
+                    claim.locked.add(int(one["_id"]))
+                elif outcome == "buried":
+                    record = record_of(one)
+                    error = after_error(terms, record)
+                    claim.buried.append(GivenUp(record.id, record.key, record.attempts, error))
+                if outcome in ("buried", "aside"):
+                    claim.waiting.pop(one.get("group", ""), None)
+                    continue
+            else:
+                record = record_of(one)
+                after = lent(record, terms.now, terms.lease, terms.consumer)
+                changes.append(_unless_changed(one, document(after, record.due_at)))
+            tried.append(one["_id"])
+        try:
+            for some in commands.in_commands(changes):
+                yield commands.update_soon(self.names.messages, some, LOCK_WAIT + MORE_FOR_EACH * len(tried))
+        except Conflict:
+            if not self.capabilities.transactions:
+                raise
+            alone = [_lend_all(terms, priority, [id_]) for id_ in plain]
+            yield from self._lend_unlocked([*alone, *(changes[1:] if plain else changes)], claim)
+        except StoreRefused as refused:
+            if not refused.of_row:
+                raise
+            alone = [_lend_all(terms, priority, [id_]) for id_ in plain]
+            for change in [*alone, *(changes[1:] if plain else changes)]:
+                yield from self._lend_apart(terms, change, claim)
+        if not tried:
+            return
+        ours = {"_id": {"$in": tried}, "queue": terms.queue, "leased_by": terms.consumer}
+        got = [_in_its_place(one) for one in (yield commands.find(self.names.messages, ours, shown=PLAIN))]
+        claim.lent += got
+        claim.served |= {record.group for record in got if record.group is not None}
+
+    # What the server refuses of one message.
+
+    def _lend_apart(self, terms: Terms, change: dict[str, Any], claim: Claim) -> Plan[None]:
+        """Lend one message; set it aside if the server refuses what it would hold."""
+        chosen = change["q"]["_id"]
+        id_ = int(chosen["$in"][0] if isinstance(chosen, dict) else chosen)
+        try:
+            yield commands.update_soon(self.names.messages, [change], LOCK_WAIT)
+        except Conflict:
+            claim.locked.add(id_)
+        except StoreRefused as refused:
+            if not refused.of_row:
+                raise
+            yield from self._set_aside(terms, id_, refused, claim)
+            claim.locked.add(id_)
+
+    def _lapse_apart(self, terms: Terms, found: Found, claim: Claim) -> Plan[Outcome]:
+        """Lend a message whose lease ended unsettled, or bury it; set it aside if that is refused."""
+        try:
+            return (yield from self._lapse(terms, found, free=False))
+        except StoreRefused as refused:
+            if not refused.of_row:
+                raise
+            return "aside" if (yield from self._set_aside(terms, int(found["_id"]), refused, claim)) else "locked"
+
+    def _set_aside(self, terms: Terms, id_: int, refused: StoreRefused, claim: Claim) -> Plan[bool]:
+        """Bury a message with the reason, and write nothing else; return whether that could be done."""
+        error = encode_failure(Failure("StoreRefused", f"it could not be handed out: {refused}"))
+        try:
+            if self.capabilities.transactions:
+                given: list[GivenUp] = yield Together(partial(self._bury_alone, terms, id_, error))
+            else:
+                given = yield from self._bury_alone(terms, id_, error)
+        except StoreRefused as again:
+            if not again.of_row:
+                raise
+            text = "message %s of %s can neither be handed out nor be buried, and is passed over: %s"
+            LOG.error(text, id_, terms.queue, again)
+            return False
+        claim.buried += given
+        return True
+
+    def _bury_alone(self, terms: Terms, id_: int, error: str) -> Plan[list[GivenUp]]:
+        work = self._work(terms.now)
+        yield from work.load([id_])
+        record = work.records.get(id_)
+        if record is None or record.queue != terms.queue:
+            return []
+        work.put(dead(replace(record, last_error=error)))
+        if self.capabilities.transactions:
+            yield from work.write()
+        else:
+            yield from work.write_alone(id_)
+        return [GivenUp(record.id, record.key, record.attempts, error)]
+
+    def _lend_unlocked(self, changes: Sequence[dict[str, Any]], claim: Claim) -> Plan[None]:
+        """Lend one by one, in transactions of their own: these do not wait, and what another one has is left out."""
+        for change in changes:
+            try:
+                yield Together(partial(self._lend_one, change))
+            except Conflict:
+                chosen = change["q"]["_id"]
+                claim.locked |= {int(id_) for id_ in (chosen["$in"] if isinstance(chosen, dict) else [chosen])}
+
+    def _lend_one(self, change: dict[str, Any]) -> Plan[None]:
+        yield commands.update(self.names.messages, [change])
+
+    def _having_their_turn(
+        self, terms: Terms, priority: int, found: Sequence[Found], claim: Claim
+    ) -> Plan[list[Found]]:
+        """Return which of the picked, besides those that are plain, may be lent; of a group nobody but its head.
+
+        Each group that was met is left out of this line from now on, but for its head if nobody keeps that back.
+        """
+        names = {one["group"] for one in found if "group" in one}
+        groups = (yield from self._groups(terms.queue, names)) if names else {}
+        for name, group in groups.items():
+            if is_kept_back(group) and has_lapsed(group.lent, priority, terms.now):
+                yield from self._free(terms, group.lent)
+                group = groups[name] = Group(group.head)
+            claim.waiting[name] = None if is_kept_back(group) else group.head
+            late = [one["_id"] for one in found if one.get("group") == name and one["_id"] != claim.waiting[name]]
+            if late:
+                yield from self._putbehind(terms.queue, name, group, late)
+        turns = [
+            one
+            for one in found
+            if ("leased_by" in one if "group" not in one else claim.waiting[one["group"]] == one["_id"])
+        ]
+        # Whether it is lent or another one is faster: this claim has met it.
+        claim.waiting |= {one["group"]: None for one in turns if "group" in one}
+        return turns
+
+    def _putbehind(self, queue: str, name: str, group: Group, late: Sequence[Any]) -> Plan[None]:
+        """Take messages out of line that have to wait for another one of their group, so that they are met there once.
+
+        That one is written, too: if it leaves at the same time, one of both transactions is undone, so nobody is
+        left behind whom nobody calls up.
+        """
+        blocker = group.lent.id if group.lent is not None and is_kept_back(group) else group.head
+        if blocker is None:
+            return
+        with suppress(Conflict):  # it is leaving; or another claim does the same
+            yield Together(partial(self._put_behind_together, queue, name, blocker, late))
+
+    def _put_behind_together(self, queue: str, name: str, blocker: int, late: Sequence[Any]) -> Plan[None]:
+        stands = {"_id": Int64(blocker), "queue": queue, "line_group": name}
+        reply = yield commands.update(self.names.messages, [commands.change(stands, {"$inc": {"followers": 1}})])
+        if reply["n"]:
+            waits = {"_id": {"$in": list(late)}, "queue": queue, "line_group": name, "lent_group": {"$exists": False}}
+            change = commands.change(waits, {"$unset": {"line_at": ""}}, multi=True)
+            yield commands.update(self.names.messages, [change])
+
+    # Leases that ended.
+
+    def _free(self, terms: Terms, record: Record | None) -> Plan[None]:
+        """Take a lease that ended from a message that is not the first of its group any more."""
+        if record is not None:
+            found = yield commands.find(self.names.messages, commands.ids_in([record.id]), shown=PLAIN)
+            if found and found[0]["token"] == record.token:
+                yield from self._lapse(terms, found[0], free=True)
+
+    def _lapse(self, terms: Terms, found: Found, free: bool) -> Plan[Outcome]:
+        """Lend a message whose lease ended unsettled, or bury it if that was its last attempt; or only free it."""
+        if terms.keep is None and "group" not in found:
+            outcome, after, place = _lapsed(terms, record_of(found), free)
+            change = _unless_changed(found, document(after, place))
+            try:
+                reply = yield commands.update_soon(self.names.messages, [change], LOCK_WAIT)
+            except Conflict:
+                return "locked"
+            return outcome if reply["n"] else "lost"
+        try:
+            kept: Outcome = yield Together(partial(self._lapse_and_keep, terms, found, free))
+        except Conflict:
+            return "locked"  # another consumer noticed it, too
+        return kept
+
+    def _lapse_and_keep(self, terms: Terms, found: Found, free: bool) -> Plan[Outcome]:
+        work = self._work(terms.now, terms.keep)
+        yield from work.load([int(found["_id"])])
+        record = work.lent_on(Receipt(int(found["_id"]), int(found["token"])))
+        if record is None or record.leased_until is None or record.leased_until > terms.now:
+            return "lost"
+        outcome, after, place = _lapsed(terms, record, free)
+        buried = outcome == "buried"
+        work.note(history.lapsed(record, work.place(record), after_error(terms, record), buried, terms.dead_letter))
+        if buried:
+            work.left(record)
+        work.lend(after, place)
+        yield from work.write()
+        return outcome
+
+
+def after_error(terms: Terms, record: Record) -> str:
+    """Return what is said of a lease that ended unsettled."""
+    return ended_lease(record, terms.attempts)
+
+
+def _lapsed(terms: Terms, record: Record, free: bool) -> tuple[Outcome, Record, datetime | None]:
+    """Return what becomes of a message whose lease ended unsettled, and the place in line that it keeps."""
+    failed = replace(record, last_error=after_error(terms, record))
+    if free:
+        return "freed", settled(failed), None
+    if terms.attempts is None or record.attempts < terms.attempts:
+        return "lent", lent(failed, terms.now, terms.lease, terms.consumer), record.due_at
+    if terms.dead_letter is None:
+        return "buried", dead(failed), None
+    return "buried", as_dead_letter(terms.now, failed, terms.dead_letter), None
+
+
+def _due(terms: Terms, priority: int, claim: Claim) -> dict[str, Any]:
+    """Choose what is due in a line, of groups that were met only what may still be lent.
+
+    The lower bound lets the server use the partial index; the upper one is the microsecond after now.
+    """
+    chosen: dict[str, Any] = {"queue": terms.queue, "priority": priority, **behind(None, terms.now)}
+    chosen |= of_kinds(terms.kinds)
+    out = claim.served | {name for name, head in claim.waiting.items() if head is None}
+    if out:
+        chosen["group"] = {"$nin": sorted(out)}
+    if claim.locked:
+        chosen["_id"] = {"$nin": [Int64(id_) for id_ in sorted(claim.locked)]}
+    heads = {name: head for name, head in claim.waiting.items() if head is not None and name not in out}
+    if heads:
+        chosen["$nor"] = [{"group": {"$in": sorted(heads)}, "_id": {"$nin": [Int64(id_) for id_ in heads.values()]}}]
+    return chosen
+
+
+def _lend_all(terms: Terms, priority: int, ids: Sequence[Any]) -> dict[str, Any]:
+    """Lend those of the picked that are still in that line, in no group and without a lease."""
+    until = micro(terms.now + terms.lease)
+    still = {"_id": {"$in": list(ids)}, "queue": terms.queue, "priority": priority, **behind(None, terms.now)}
+    still |= {"leased_by": {"$exists": False}, "group": {"$exists": False}}
+    fields = {
+        "place": "$due_at",
+        "due_at": until,
+        "line_at": until,
+        "leased_until": until,
+        "leased_by": {"$literal": terms.consumer},  # in a pipeline a text that begins with $ would name a field
+        "last_attempt_at": micro(terms.now),
+        "attempts": {"$add": ["$attempts", 1]},
+        "token": {"$add": ["$token", Int64(1)]},
+    }
+    return commands.change(still, [{"$set": fields}], multi=True)
+
+
+def _unless_changed(found: Found, after: dict[str, Any]) -> dict[str, Any]:
+    """Change a message that is as it was read: neither lent, ended or changed (token), nor extended (due time)."""
+    still = {"_id": found["_id"], "token": found["token"], "due_at": found.get("due_at")}
+    return commands.change(still, difference(found, after))
+
+
+def _in_its_place(found: Found) -> Record:
+    return replace(record_of(found), due_at=maybe_moment(found["place"]))
+
+
+def _in_line(record: Record) -> tuple[int, datetime, int]:
+    return record.priority, record.due_at or record.created_at, record.id

@@ -1,0 +1,98 @@
+"""What is done with whole batches: staged entries that nobody sees, published at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from duerow.clock import moment
+from duerow.errors import BatchRefused, StagedLost
+from duerow.message import OnDuplicate
+from duerow.plan import BEGIN, Plan
+from duerow.store import Entry, Keeping, Published, Turn
+from duerow.stores.mongodb import commands
+from duerow.stores.mongodb.documents import micro
+from duerow.stores.mongodb.plans.settle import Settling
+
+
+class Staging(Settling):
+    """Plans for batches."""
+
+    def stage(self, batch: str, part: str, entries: Sequence[Entry]) -> Plan[None]:
+        """Keep entries that nobody sees; see Store.stage. Each document has as many as fit into one."""
+        self._check_entries(entries)
+        ids = yield from self._ids(1 + len(entries))
+        now = yield from self.now()
+        kept = [_kept(entry) for entry in entries]
+        documents = [
+            {"_id": id_, "batch": batch, "part": part, "at": micro(now), "count": len(some), "entries": some}
+            for id_, some in zip(ids, commands.in_commands(kept), strict=False)
+        ]
+        for document in documents:
+            yield commands.insert(self.names.staged, [document])
+
+    def publish(
+        self,
+        batch: str,
+        parts: Mapping[str, int],
+        turns: Sequence[Turn] = (),
+        on_duplicate: OnDuplicate = "ignore",
+        once: str | None = None,
+        keep: Keeping | None = None,
+    ) -> Plan[Published]:
+        """End turns, and push what a batch staged; see Store.publish."""
+        self._need("publishing a batch")
+        yield BEGIN
+        now = yield from self.now()
+        if once is not None and not (yield from self._note_once(once, now)):
+            return Published(True, 0)
+        entries = yield from self._chosen(batch, parts)
+        yield from self._check_taking(entries)
+        work = self._work(now, keep)
+        refused = yield from self._settle_into(work, turns)
+        if refused:
+            raise BatchRefused(batch, refused)
+        yield from self._push_into(work, entries, on_duplicate)
+        yield from work.write()
+        yield from self.discard(batch)
+        return Published(False, len(entries))
+
+    def discard(self, batch: str) -> Plan[None]:
+        """Forget what a batch staged; see Store.discard."""
+        yield commands.delete(self.names.staged, {"batch": batch}, many=True)
+
+    def _chosen(self, batch: str, parts: Mapping[str, int]) -> Plan[list[Entry]]:
+        """Return what parts of a batch staged, if it is as much as they say."""
+        by_part: dict[str, list[Entry]] = {}
+        for one in (yield commands.find(self.names.staged, {"batch": batch}, {"_id": 1})):
+            by_part.setdefault(one["part"], []).extend(map(_entry, one["entries"]))
+        entries: list[Entry] = []
+        for part, wanted in parts.items():
+            its = by_part.get(part, [])
+            if len(its) != wanted:
+                raise StagedLost(batch, part, wanted, len(its))
+            entries += its
+        return entries
+
+
+def _kept(entry: Entry) -> dict[str, Any]:
+    fields = msgspec.structs.asdict(entry)
+    fields |= {"due": entry.due and micro(entry.due), "delay": entry.delay and micro(moment(0) + entry.delay)}
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _entry(kept: dict[str, Any]) -> Entry:
+    due, delay = kept.get("due"), kept.get("delay")
+    return Entry(
+        kept["queue"],
+        kept.get("key"),
+        kept["kind"],
+        kept["payload"],
+        kept.get("headers"),
+        None if due is None else moment(due),
+        None if delay is None else moment(delay) - moment(0),
+        kept.get("group"),
+        kept["priority"],
+    )

@@ -1,0 +1,1 @@
+"""How steps reach a SQL database, on both faces."""

@@ -1,0 +1,282 @@
+"""Hearing of pushes: PostgreSQL's NOTIFY, SQLite's data version, or nothing at all."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import selectors
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from duerow.errors import StoreUnavailable
+from duerow.stores.sql.connections.fork import GATE, check_not_inherited, prepare_for_forks
+
+LOOK: Final = 0.008
+"""Seconds between two looks at SQLite's data version, which cost a few microseconds each."""
+
+
+class NotifyListener:
+    """Waits for PostgreSQL's NOTIFY on a connection of its own.
+
+    Args:
+        connection: psycopg's, in autocommit mode; closed with the listener.
+        channel: the channel of this installation.
+        queues: the queues to hear of.
+    """
+
+    def __init__(self, connection: Any, channel: str, queues: Sequence[str]) -> None:
+        self.connection, self.queues = connection, frozenset(queues)
+        self._woken, self._wake = os.pipe()
+        self._selector = selectors.DefaultSelector()
+        try:
+            connection.execute(f'LISTEN "{channel}"')
+            self._selector.register(connection.fileno(), selectors.EVENT_READ)
+            self._selector.register(self._woken, selectors.EVENT_READ)
+        except Exception as error:
+            self.close()
+            raise StoreUnavailable(f"cannot listen for pushes: {error}") from error
+
+    def wait(self, timeout: float) -> bool:
+        """Wait; see Listener.wait. Raises StoreUnavailable when the connection has broken."""
+        deadline = time.monotonic() + timeout
+        while (left := deadline - time.monotonic()) > 0:
+            for key, _ in self._selector.select(left):
+                if key.fd == self._woken:
+                    os.read(self._woken, 4096)
+                    return True
+                if self._heard():
+                    return True
+        return False
+
+    def _heard(self) -> bool:
+        try:
+            heard = [note.payload for note in self.connection.notifies(timeout=0)]
+            if self.connection.closed:
+                raise StoreUnavailable("the connection that listens for pushes was closed")
+        except StoreUnavailable:
+            raise
+        except Exception as error:
+            raise StoreUnavailable(f"the connection that listens for pushes broke: {error}") from error
+        return not self.queues.isdisjoint(heard)
+
+    def wake(self) -> None:
+        """End a running wait."""
+        os.write(self._wake, b"!")
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._selector.close()
+        self.connection.close()
+        for end in (self._woken, self._wake):
+            os.close(end)
+
+
+class DataVersionListener:
+    """Looks at SQLite's data version, which changes with every commit of another connection.
+
+    Args:
+        connect: opens sqlite3's connection, which is closed with the listener, and before a fork. Called inside the
+            gate, as the listener is made.
+    """
+
+    def __init__(self, connect: Callable[[], sqlite3.Connection]) -> None:
+        self._connect = connect
+        self._connection: sqlite3.Connection | None = None
+        self._seen: int | None = None
+        self._woken = threading.Event()
+        self._changed()
+        prepare_for_forks(self)
+
+    def wait(self, timeout: float) -> bool:
+        """Wait; see Listener.wait."""
+        deadline = time.monotonic() + timeout
+        while (left := deadline - time.monotonic()) > 0:
+            if self._woken.wait(min(left, LOOK)):
+                self._woken.clear()
+                return True
+            with GATE.inside():
+                if self._changed():
+                    return True
+        return False
+
+    def _changed(self) -> bool:
+        """Return whether there may be something new; a new connection counts from another number."""
+        if self._connection is None:
+            self._seen = None
+            self._connection = self._connect()
+        seen, self._seen = self._seen, _data_version(self._connection)
+        return seen != self._seen
+
+    def wake(self) -> None:
+        """End a running wait."""
+        self._woken.set()
+
+    def close(self) -> None:
+        """Close the connection."""
+        with GATE.inside():
+            self.before_fork()
+
+    def before_fork(self) -> None:
+        """See Forkable.before_fork: the next look opens another connection."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def after_fork(self) -> None:
+        """See Forkable.after_fork: the thread that listens is the parent's."""
+
+
+class SilentListener:
+    """Hears nothing: consumers poll."""
+
+    def __init__(self) -> None:
+        self._woken = threading.Event()
+
+    def wait(self, timeout: float) -> bool:
+        """Wait; see Listener.wait."""
+        woken = self._woken.wait(timeout)
+        self._woken.clear()
+        return woken
+
+    def wake(self) -> None:
+        """End a running wait."""
+        self._woken.set()
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+class AsyncSilentListener:
+    """As SilentListener, awaited."""
+
+    def __init__(self) -> None:
+        self._woken = asyncio.Event()
+
+    async def wait(self, timeout: float) -> bool:  # noqa: ASYNC109 - the twin of Listener.wait
+        """Wait; see Listener.wait."""
+        try:
+            await asyncio.wait_for(self._woken.wait(), timeout)
+        except TimeoutError:
+            return False
+        self._woken.clear()
+        return True
+
+    def wake(self) -> None:
+        """End a running wait."""
+        self._woken.set()
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+
+class AsyncDataVersionListener(AsyncSilentListener):
+    """As DataVersionListener, awaited; a look reads shared memory only, so it is made in the loop itself.
+
+    Args:
+        path: the file's.
+
+    Made inside the gate; its connection is closed before a fork.
+    """
+
+    def __init__(self, path: str) -> None:
+        super().__init__()
+        self._path = path
+        self._connection: sqlite3.Connection | None = None
+        self._seen: int | None = None
+        self._changed()
+        prepare_for_forks(self)
+
+    async def wait(self, timeout: float) -> bool:  # noqa: ASYNC109 - the twin of Listener.wait
+        """Wait; see Listener.wait."""
+        deadline = time.monotonic() + timeout
+        while (left := deadline - time.monotonic()) > 0:
+            if await super().wait(min(left, LOOK)):
+                return True
+            if (me := GATE.enter_now()) is None:  # the process forks in another thread
+                continue
+            try:
+                if self._changed():
+                    return True
+            finally:
+                GATE.leave(me)
+        return False
+
+    def _changed(self) -> bool:
+        """Return whether there may be something new; a new connection counts from another number."""
+        if self._connection is None:
+            self._seen = None
+            check_not_inherited(self._path)
+            self._connection = sqlite3.connect(self._path, timeout=0, isolation_level=None, check_same_thread=False)
+        try:
+            version = _data_version(self._connection)
+        except sqlite3.OperationalError:  # locked just now: something is being written
+            version = -1
+        seen, self._seen = self._seen, version
+        return seen != version
+
+    async def close(self) -> None:
+        """Close the connection."""
+        async with GATE.ainside():
+            self.before_fork()
+
+    def before_fork(self) -> None:
+        """See Forkable.before_fork: the next look opens another connection."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def after_fork(self) -> None:
+        """See Forkable.after_fork: the loop that listens is the parent's."""
+
+
+def _data_version(connection: sqlite3.Connection) -> int:
+    version: int = connection.execute("PRAGMA data_version").fetchone()[0]
+    return version
+
+
+class AsyncNotifyListener(AsyncSilentListener):
+    """As NotifyListener, awaited: a task reads the notifications.
+
+    Args:
+        connection: psycopg's async connection, in autocommit mode; closed with the listener.
+        channel: the channel of this installation.
+        queues: the queues to hear of.
+    """
+
+    def __init__(self, connection: Any, channel: str, queues: Sequence[str]) -> None:
+        super().__init__()
+        self.connection, self.channel, self.queues = connection, channel, frozenset(queues)
+        self._reading: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Begin to listen."""
+        try:
+            await self.connection.execute(f'LISTEN "{self.channel}"')
+        except Exception as error:
+            await self.connection.close()
+            raise StoreUnavailable(f"cannot listen for pushes: {error}") from error
+        self._reading = asyncio.create_task(self._read())
+
+    async def _read(self) -> None:
+        try:
+            async for note in self.connection.notifies():
+                if note.payload in self.queues:
+                    self.wake()
+        finally:
+            self.wake()
+
+    async def wait(self, timeout: float) -> bool:  # noqa: ASYNC109 - the twin of Listener.wait
+        """Wait; see Listener.wait. Raises StoreUnavailable when the connection has broken."""
+        if self._reading is not None and self._reading.done():
+            raise StoreUnavailable("the connection that listens for pushes broke") from self._reading.exception()
+        return await super().wait(timeout)
+
+    async def close(self) -> None:
+        """Close the connection."""
+        if self._reading is not None:
+            self._reading.cancel()
+            await asyncio.gather(self._reading, return_exceptions=True)
+        await self.connection.close()

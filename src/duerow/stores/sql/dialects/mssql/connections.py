@@ -1,0 +1,138 @@
+"""Connections to SQL Server: transactions are begun by its own words, and words come back as bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import Connection
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from duerow.plan import BEGIN, arun, run
+from duerow.stores.sql.connections.aio import AwaitedConnections
+from duerow.stores.sql.connections.aio import ThroughSqlalchemy as AwaitedThroughSqlalchemy
+from duerow.stores.sql.connections.callers import no_transaction
+from duerow.stores.sql.connections.compiled import Texts
+from duerow.stores.sql.connections.sync import BlockingConnections, Raw, RawInParts, ThroughSqlalchemy, Whose
+from duerow.stores.sql.dialects.mssql.compiler import WORD_BYTES
+from duerow.stores.sql.errors import milliseconds
+
+if TYPE_CHECKING:
+    pass
+
+_BEGIN = "BEGIN TRANSACTION"
+_ROLLBACK = "IF @@TRANCOUNT > 0 ROLLBACK"
+"""A deadlock has ended the victim's transaction already."""
+
+
+def plain_rows(rows: Iterable[Any]) -> list[tuple[Any, ...]]:
+    """Return rows as tuples, words in them as text."""
+    return [tuple(value.decode(WORD_BYTES) if type(value) is bytes else value for value in row) for row in rows]
+
+
+class RawSteps(RawInParts):
+    """Hands steps to pyodbc's connection."""
+
+    def _read(self, step: Any, text: str, values: Any) -> list[Any]:
+        """Carry a statement out; a cursor has the limit that the connection had when it was made."""
+        if self.limit is None or not step.statement.bounded:
+            return super()._read(step, text, values)
+        usual = self._cursor
+        try:
+            with self.dialect.timed(self.raw, milliseconds(self.limit)):
+                self._cursor = self.cursor_of(self.raw)
+                return self._rows(step, text, values)
+        finally:
+            self._cursor = usual
+
+    def _rows(self, step: Any, text: str, values: Any) -> list[Any]:
+        cursor = self._cursor
+        cursor.execute(text, values)
+        if not step.statement.returns:
+            return []
+        while cursor.description is None and cursor.nextset():
+            pass  # a count of rows stands before the rows, where the session asks for counts
+        return plain_rows(cursor.fetchall())
+
+    def _begin(self) -> None:
+        if self.begun or self.whose == "joined":
+            return
+        self.begun = True
+        if self.raw.autocommit:
+            self._cursor.execute(_BEGIN)
+            self._by_hand = True
+
+    def rolled_back(self) -> bool:
+        """Undo what is open; return whether that worked and the connection is still there."""
+        if self._by_hand:
+            try:
+                self._cursor.execute(_ROLLBACK)
+            except Exception:  # it broke just now: the server rolls back, and the caller throws the connection away
+                return False
+            finally:
+                self._ended()
+        return super().rolled_back()
+
+
+class StepsThrough(ThroughSqlalchemy):
+    """Hands steps to the caller's SQLAlchemy connection, some as several statements."""
+
+    def __call__(self, step: Any) -> Any:
+        """Carry out one step, all of its parts."""
+        if step.statement.parts is None:
+            return plain_rows(super().__call__(step))
+        return run(step.statement.parts(step.values), self)
+
+
+class AwaitedStepsThrough(AwaitedThroughSqlalchemy):
+    """As `StepsThrough`, awaited; also on connections of duerow's own, where it begins and ends transactions."""
+
+    async def __call__(self, step: Any) -> Any:
+        """Carry out one step, all of its parts."""
+        if step is BEGIN:
+            return await super().__call__(step)
+        if step.statement.parts is None:
+            return plain_rows(await super().__call__(step))
+        if not step.statement.element.alone:
+            await super().__call__(BEGIN)
+        return await arun(step.statement.parts(step.values), self)
+
+    async def _begin(self) -> None:
+        if self.alone and not self.begun:
+            self.begun = True
+            await self.connection.exec_driver_sql(_BEGIN)
+
+    async def rolled_back(self) -> bool:
+        """Undo what is open; return whether that worked."""
+        try:
+            if self.begun:
+                await self.connection.exec_driver_sql(_ROLLBACK)
+            await self.connection.rollback()
+        except Exception:  # it broke just now: the server rolls back, and the caller throws the connection away
+            return False
+        return True
+
+
+class SqlServerConnections(BlockingConnections):
+    """Connections of one engine on pyodbc; as `BlockingConnections`."""
+
+    def steps_in_parts(self, raw: Any, texts: Texts, whose: Whose) -> Raw:
+        """Return what hands steps to pyodbc's connection."""
+        return RawSteps(raw, self.dialect, texts, whose)
+
+    def steps_through(self, connection: Connection, texts: Texts) -> ThroughSqlalchemy:
+        """Return what hands steps to an SQLAlchemy connection, in whose transaction they are."""
+        if getattr(connection.connection.dbapi_connection, "autocommit", False) is True:
+            raise no_transaction("the SQLAlchemy connection commits each statement by itself")
+        return StepsThrough(connection, self.dialect, texts)
+
+
+class AwaitedSqlServerConnections(AwaitedConnections):
+    """Connections of one async engine on aioodbc; as `AwaitedConnections`."""
+
+    def steps_through(self, connection: AsyncConnection, texts: Texts, alone: bool = False) -> AwaitedThroughSqlalchemy:
+        """Return what hands steps to an SQLAlchemy connection; the caller's must not commit each statement."""
+        own = connection.sync_connection
+        if not alone and own is not None and getattr(own.connection.dbapi_connection, "autocommit", False) is True:
+            raise no_transaction("the SQLAlchemy connection commits each statement by itself")
+        return AwaitedStepsThrough(connection, self.dialect, texts, alone)

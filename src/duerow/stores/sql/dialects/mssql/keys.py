@@ -1,0 +1,33 @@
+"""The columns of the primary key of a user's table, as statements are given their values."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from sqlalchemy import Integer
+from sqlalchemy.types import TypeEngine
+
+from duerow.stores.sql.dialects.mssql.compiler import written
+
+_TYPES: Final[Any] = written()
+_TYPES.server_version_info = (15,)  # before there is a connection SQLAlchemy takes a server for one without DATE
+
+_DATABASES: Final = "DATABASE_DEFAULT"
+"""The collation of a column that says nothing of one."""
+
+
+def is_users(label: str, kind: TypeEngine[Any]) -> bool:
+    """Return whether a given column is part of such a key, but for integers, which are given as those of messages."""
+    return (label == "id" or label.startswith("id_")) and not isinstance(kind, Integer)
+
+
+def typed(value: str, kind: TypeEngine[Any]) -> str:
+    """Return a value that is given as text in the very type of its column, as which the key's index looks it up.
+
+    Of another type, or under another collation, each row of the table would be turned into it first.
+    """
+    spec, _, collation = kind.compile(dialect=_TYPES).partition(" COLLATE ")
+    if spec in ("DATETIME", "SMALLDATETIME"):  # which take no text with microseconds
+        value = f"CAST({value} AS DATETIME2(6))"
+    found = f"CAST({value} AS {spec})"
+    return f"{found} COLLATE {collation or _DATABASES}" if "CHAR" in spec else found

@@ -1,0 +1,47 @@
+"""How a MySQL or MariaDB server is connected to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import Engine, event
+
+from duerow.stores.sql import Family
+from duerow.stores.sql.connections.engines import Driving, Settings
+from duerow.stores.sql.dialects.base import Dialect
+from duerow.stores.sql.dialects.mysql.sync import MySQLConnections
+from duerow.stores.sql.dialects.mysql.versions import MARIADB, presumed
+
+if TYPE_CHECKING:
+    from duerow.stores.sql.connections.aio import AwaitedConnections
+
+
+def _prepare(engine: Engine, settings: Settings) -> None:
+    @event.listens_for(engine, "connect")
+    def prepare(connection: Any, _: Any) -> None:
+        cursor = connection.cursor()
+        cursor.execute("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")  # which locks no gaps
+        # No text is cut, and a backslash is what a pattern says it is.
+        modes = "CONCAT(REPLACE(@@sql_mode, 'NO_BACKSLASH_ESCAPES', ''), ',STRICT_TRANS_TABLES')"
+        cursor.execute(f"SET SESSION sql_mode = {modes}")
+        cursor.close()
+
+
+class MySQLFamily(Family):
+    """Opens stores on MySQL and MariaDB."""
+
+    blocking = MySQLConnections
+
+    def dialect_for(self, target: Any) -> Dialect:
+        """Return the one that it is called after; `meet` tells better."""
+        return presumed(target)
+
+    def _awaited(self) -> type[AwaitedConnections]:
+        from duerow.stores.sql.dialects.mysql.aio import AwaitedMySQLConnections
+
+        return AwaitedMySQLConnections
+
+
+mysql = MySQLFamily(
+    MARIADB, Driving(blocking="mysql+pymysql", awaited="mysql+asyncmy", extra=("mysql", "mysql"), prepare=_prepare)
+)

@@ -1,0 +1,338 @@
+"""How MySQL writes what MariaDB has more for: assignments one after the other, and rows without RETURNING."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any, Final
+
+import msgspec
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    ColumnElement,
+    FromClause,
+    MetaData,
+    Select,
+    Table,
+    bindparam,
+    delete,
+    func,
+    literal_column,
+    select,
+    text,
+)
+from sqlalchemy.dialects.mysql import Insert
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.elements import ClauseElement
+from sqlalchemy.sql.visitors import iterate
+
+from duerow.stores.sql.dialects.base import const
+from duerow.stores.sql.dialects.mysql.values import NTH, encode, in_list
+from duerow.stores.sql.dialects.mysql.writes import Change, Remove
+from duerow.stores.sql.statements.core import Statement, Step
+from duerow.stores.sql.statements.in_parts import FOUND, Answer, InParts, Then
+
+FIRST: Final = "first_id"
+"""The bound value that is the first of the ids that were handed out."""
+
+STRIDE: Final = "id_stride"
+"""The bound value that is how far apart they are."""
+
+_STRICT = "STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO"
+_SAFE = "SET_VAR(sql_safe_updates = 0)"
+"""A session may refuse writes whose condition has no constants; ours are joined to what they write."""
+
+_decode = msgspec.json.Decoder().decode
+_rows_of = msgspec.json.Decoder(list[msgspec.Raw]).decode
+
+
+# Assignments.
+
+
+def reads(table: Table, values: Mapping[str, Any]) -> dict[str, set[str]]:
+    """Return which of the columns that are assigned to are read for the new value of each."""
+    parts = {name: set(_parts(value)) for name, value in values.items()}
+    return {name: {other for other in values if table.c[other] in parts[name]} for name in values}
+
+
+def in_order(read: Mapping[str, set[str]]) -> list[str]:
+    """Return columns so that none is read after it was assigned to; those of which none can be next are left out.
+
+    Args:
+        read: which columns are read for each.
+    """
+    left, order = list(read), []
+    while free := [name for name in left if not any(name in read[other] for other in left if other != name)]:
+        order += free
+        left = [name for name in left if name not in free]
+    return order
+
+
+def ordered(table: Table, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return assignments in such an order."""
+    order = in_order(reads(table, values))
+    if len(order) < len(values):
+        circle = ", ".join(name for name in values if name not in order)
+        raise NotImplementedError(f"no order of assignments keeps the old values of {circle}")
+    return {name: values[name] for name in order}
+
+
+class ChangeInOrder(Change):
+    """As Change, where an UPDATE may see the new values of what it has assigned to: ordered so that none is read.
+
+    So it is all the same whether the server assigns one after the other, or knows the old values of all.
+    """
+
+    inherit_cache = False
+
+    def __init__(
+        self, table: Table, given: FromClause | None, which: ColumnElement[bool], values: Mapping[str, Any]
+    ) -> None:
+        super().__init__(table, given, which, ordered(table, values))
+
+
+@compiles(ChangeInOrder)
+def _write_change(element: ChangeInOrder, compiler: Any, **kw: Any) -> str:
+    where = compiler.process(element.which)
+    sets = ", ".join(
+        f"{compiler.process(element.table.c[name])} = {compiler.process(value)}"
+        for name, value in element.values.items()
+    )
+    table = compiler.process(element.table, asfrom=True)
+    update = f"UPDATE /*+ {_SAFE} SET_VAR(sql_mode = '{_STRICT}') */"
+    if element.given is None:
+        return f"{update} {table} FORCE INDEX (PRIMARY) SET {sets} WHERE {where}"
+    given = compiler.process(element.given, asfrom=True)
+    return f"{update} {given} STRAIGHT_JOIN {table} ON {where} SET {sets}"
+
+
+class RemoveSafely(Remove):
+    """As Remove."""
+
+    inherit_cache = False
+
+
+@compiles(RemoveSafely)
+def _write_remove(element: RemoveSafely, compiler: Any, **kw: Any) -> str:
+    table = compiler.process(element.table, asfrom=True)
+    where = compiler.process(element.which)
+    given = compiler.process(element.given, asfrom=True)
+    return f"DELETE /*+ {_SAFE} */ {table} FROM {given} STRAIGHT_JOIN {table} ON {where}"
+
+
+# Numbers, and rows with them.
+
+
+def ids_table(message: str, schema: str | None) -> Table:
+    """Return the table whose rows, gone again at once, number the messages of a table."""
+    return Table(
+        f"{message}_id", MetaData(schema=schema), Column("id", BigInteger, primary_key=True, autoincrement=True)
+    )
+
+
+class Numbers(InParts):
+    """Hands out `count` ids: rows of a table that numbers them are added, and removed again.
+
+    Nobody waits for it, since no two meet in a row. They are removed in the same transaction and not rolled back, so
+    that servers that follow learn how far it is; each by its key, so that no gap is locked.
+
+    Args:
+        ids: the table.
+        remove: removes the rows with the ids FOUND.
+    """
+
+    def __init__(self, ids: Table, remove: Remove) -> None:
+        self.ids = ids
+        stride: ColumnElement[Any] = literal_column("@@auto_increment_increment")
+        read = select(func.last_insert_id().label("first"), stride.label("stride"))
+        one = delete(ids).where(ids.c.id == bindparam(FIRST, type_=BigInteger(), required=True))
+        super().__init__(_empty_rows(ids, 1), read, one, remove)
+
+    def parts(self, values: Mapping[str, Any]) -> Answer:
+        """Answer them, ascending."""
+        count = values["count"]
+        if count < 1:
+            return []
+        _, read, remove_one, remove = self.statements
+        yield Step(_adding(self.ids, count), {})
+        ((first, stride),) = yield Step(read, {})
+        numbers = range(first, first + count * stride, stride)
+        if count == 1:
+            yield Step(remove_one, {FIRST: first})
+        else:
+            yield Step(remove, {FOUND: encode(list(numbers)).decode()})
+        return [(number,) for number in numbers]
+
+
+@lru_cache(maxsize=64)
+def _adding(ids: Table, count: int) -> Statement:
+    return Statement(_empty_rows(ids, count))
+
+
+def _empty_rows(ids: Table, count: int) -> Any:
+    """Return an INSERT that says how many rows it is: these get numbers that follow each other."""
+    schema = "" if ids.schema is None else "`" + ids.schema.replace("`", "``") + "`."
+    return text(f"INSERT INTO {schema}`{ids.name}` VALUES {', '.join(['()'] * count)}")  # noqa: S608 - of names that were checked
+
+
+class Numbered(InParts):
+    """Adds rows of messages with ids that are handed out first, in the order of the rows.
+
+    Args:
+        added: the INSERT, which is given FIRST and STRIDE.
+        numbers: hands the ids out.
+        count: counts the rows; None: they are given, or it is one.
+        read: reads the id of a single row that may not have been added; None: they all are.
+    """
+
+    def __init__(self, added: Any, numbers: Numbers, count: Select[Any] | None = None, read: Any = None) -> None:
+        super().__init__(*(each for each in (count, numbers, added, read) if each is not None))
+        self.added, self.numbers, self.count, self.read = added, numbers, count, read
+
+    def passing(self) -> Numbered:
+        """Return the same, passing over rows whose key is held."""
+        return Numbered(passing(self.added), self.numbers, self.count, self.read)
+
+    def returning(self, *_: Any) -> Numbered:
+        """Return the same: it answers ids."""
+        return self
+
+    def parts(self, values: Mapping[str, Any]) -> Answer:
+        """Answer the ids of the rows that were added; where keys may be held, only of a single row."""
+        steps = iter(self.statements)
+        if self.count is None:
+            count = len(_rows_of(values["given"])) if "given" in values else 1
+        else:
+            ((count,),) = yield Step(next(steps), values)
+        next(steps)
+        ids = yield from self.numbers.parts({"count": count})
+        if not ids:
+            return []
+        stride = ids[1][0] - ids[0][0] if count > 1 else 1
+        bound = {**values, FIRST: ids[0][0], STRIDE: stride}
+        yield Step(next(steps), bound)
+        return ids if self.read is None else list((yield Step(next(steps), bound)))
+
+
+def numbered(numbers: Numbers, table: Any, names: Sequence[str], rows: Select[Any]) -> Numbered:
+    """Return what adds the rows of a query, each with an id: given ones in their order, others in that of the query."""
+    first: ColumnElement[Any] = bindparam(FIRST, type_=BigInteger(), required=True)
+    stride: ColumnElement[Any] = bindparam(STRIDE, type_=BigInteger(), required=True)
+
+    def added(id: ColumnElement[Any]) -> AddRows:
+        made: AddRows = AddRows(table).from_select([*names, "id"], rows.add_columns(id))
+        return made
+
+    sources = rows.get_final_froms()
+    if not sources:
+        return Numbered(added(first), numbers, read=_created(table))
+    given = next((each for each in sources if NTH in each.c), None)
+    if given is not None:
+        return Numbered(added(first + (given.c[NTH] - const(1)) * stride), numbers)
+    place = func.row_number().over(order_by=list(rows._order_by_clauses))
+    one: ColumnElement[Any] = literal_column("1")
+    shown = rows.order_by(None).with_only_columns(one, maintain_column_froms=True).subquery("fresh")
+    return Numbered(added(first + (place - const(1)) * stride), numbers, count=select(func.count()).select_from(shown))
+
+
+def _created(table: Table) -> Select[Any]:
+    return select(table.c.id).where(table.c.id == bindparam(FIRST, type_=BigInteger(), required=True))
+
+
+class Told(InParts):
+    """Adds rows of messages that come with their ids, and reads which of them are there then.
+
+    Args:
+        added: the INSERT, which passes over rows whose key is held.
+    """
+
+    def __init__(self, added: Any) -> None:
+        id = added.table.c.id
+        read = select(id).where(in_list([id], FOUND)).with_hint(added.table, "FORCE INDEX (PRIMARY)")
+        super().__init__(added, read)
+
+    def parts(self, values: Mapping[str, Any]) -> Answer:
+        """Answer their ids."""
+        add, read = self.statements
+        yield Step(add, values)
+        if "given_id" in values:
+            ids = [values["given_id"]]
+        else:
+            ids = [row[0] if isinstance(row, list) else row for row in _decode(values["given"])]  # ids come first
+        return list((yield Step(read, {FOUND: tuple(ids)})))
+
+
+class AddRows(Insert):
+    """An INSERT that knows what it adds.
+
+    Attributes:
+        told: what is added to each column.
+        rows: the query that reads it; None: it is values.
+    """
+
+    inherit_cache = False
+    told: Mapping[str, Any] = {}
+    rows: Select[Any] | None = None
+
+    def values(self, *given: Any, **named: Any) -> Any:
+        """Add a row of values."""
+        (self.told,) = given
+        return super().values(*given, **named)
+
+    def from_select(self, names: Any, rows: Any, include_defaults: bool = True) -> Any:
+        """Add what a query reads."""
+        self.told, self.rows = dict(zip(names, rows.selected_columns, strict=True)), rows
+        return super().from_select(names, rows, include_defaults)
+
+    def returning(self, *_: Any, **__: Any) -> Any:
+        """Answer the number that the row got by itself."""
+        return Then(self, select(func.last_insert_id()), alone=True)
+
+    @property
+    def given(self) -> Any:
+        """The given rows that it adds."""
+        assert self.rows is not None  # noqa: S101 - it reads them
+        return self.rows.get_final_froms()[0]
+
+
+class AddMessages(AddRows):
+    """An INSERT of messages, which have their ids or get them first.
+
+    Args:
+        table: the table of messages.
+        numbers: hands ids out.
+    """
+
+    inherit_cache = False
+
+    def __init__(self, table: Table, numbers: Numbers) -> None:
+        super().__init__(table)
+        self.numbers = numbers
+
+    def values(self, *given: Any, **named: Any) -> Any:
+        """Add one message."""
+        (told,) = given
+        first = bindparam(FIRST, type_=BigInteger(), required=True)
+        return Numbered(AddRows(self.table).values({**told, "id": first}), self.numbers)
+
+    def from_select(self, names: Any, rows: Any, include_defaults: bool = True) -> Any:
+        """Add what a query reads."""
+        if "id" in names:
+            return super().from_select(names, rows, include_defaults)
+        return numbered(self.numbers, self.table, names, rows)
+
+
+def passing(added: Any) -> Any:
+    """Return an INSERT that locks the holder of a key, and leaves it as it is."""
+    return added.on_duplicate_key_update(id=added.table.c.id)
+
+
+def single(added: Numbered) -> Numbered:
+    """Return what adds one message unless its key is held, and answers its id if it did."""
+    read = added.read if added.read is not None else _created(added.added.table)
+    return Numbered(added.added, added.numbers, added.count, read).passing()
+
+
+def _parts(value: Any) -> Any:
+    return iterate(value) if isinstance(value, ClauseElement) else ()

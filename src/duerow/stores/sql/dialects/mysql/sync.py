@@ -1,0 +1,89 @@
+"""How a MySQL or MariaDB server is handed statements by PyMySQL, some steps as several, and told at which level."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import Connection
+
+from duerow.errors import ConfigurationError
+from duerow.stores.sql.connections.callers import driver_of
+from duerow.stores.sql.connections.compiled import Texts
+from duerow.stores.sql.connections.sync import BlockingConnections, Raw, RawInParts, ThroughSqlalchemy, Whose
+from duerow.stores.sql.dialects.base import Dialect
+from duerow.stores.sql.dialects.mysql.server import check_charset
+from duerow.stores.sql.dialects.mysql.versions import met
+
+READ_COMMITTED = "SET TRANSACTION ISOLATION LEVEL READ COMMITTED"
+"""Lets the next transaction lock no gaps, whatever the user's connections do."""
+
+
+class RawSteps(RawInParts):
+    """Hands steps to PyMySQL's connection."""
+
+    def __init__(self, raw: Any, dialect: Dialect, texts: Texts, whose: Whose) -> None:
+        super().__init__(raw, dialect, texts, whose)
+        self._told_level = False
+
+    def cursor_of(self, raw: Any) -> Any:
+        """Return a cursor that gives plain tuples."""
+        from pymysql.cursors import Cursor
+
+        return raw.cursor(Cursor)
+
+    def __call__(self, step: Any) -> Any:
+        """Carry out one step, all of its parts."""
+        if self.whose == "lent" and not self._told_level and not self.raw.get_autocommit():
+            self._read_committed()  # the first statement begins the transaction
+        return super().__call__(step)
+
+    def _begin(self) -> None:
+        if self.begun or self.whose == "joined":
+            return
+        self.begun = True
+        if self.raw.get_autocommit():
+            if self.whose == "lent":
+                self._read_committed()
+            self._cursor.execute("BEGIN")
+
+    def _read_committed(self) -> None:
+        self._told_level = True
+        self._cursor.execute(READ_COMMITTED)
+
+    def rolled_back(self) -> bool:
+        """Undo what is open; return whether that worked and the connection is still there."""
+        return super().rolled_back() and bool(self.raw.open)
+
+    def _open(self) -> bool:
+        return self.begun or not self.raw.get_autocommit()
+
+    def _ended(self) -> None:
+        super()._ended()
+        self._told_level = False
+
+
+class MySQLConnections(BlockingConnections):
+    """Connections of one engine on PyMySQL; as `BlockingConnections`."""
+
+    def meet(self, raw: Any) -> None:
+        """Have the statements of the server that a connection leads to."""
+        driver = driver_of(raw, self.dialect.callers)
+        if driver != "pymysql":
+            raise ConfigurationError(
+                f"this engine connects by {driver}; queues on MySQL and MariaDB need mysql+pymysql://"
+            )
+        dialect = met(self.engine.dialect, raw)
+        if dialect is not self.dialect:
+            self.store.speak(dialect)
+            self.dialect = dialect
+            self.begin_texts()
+
+    def steps_in_parts(self, raw: Any, texts: Texts, whose: Whose) -> Raw:
+        """Return what hands steps to PyMySQL's connection."""
+        check_charset(raw)
+        return RawSteps(raw, self.dialect, texts, whose)
+
+    def steps_through(self, connection: Connection, texts: Texts) -> ThroughSqlalchemy:
+        """Return what hands steps to an SQLAlchemy connection."""
+        check_charset(connection.connection.driver_connection)
+        return super().steps_through(connection, texts)

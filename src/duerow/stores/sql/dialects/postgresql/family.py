@@ -1,0 +1,51 @@
+"""How a PostgreSQL server is connected to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import Engine, event
+
+from duerow.errors import ConfigurationError
+from duerow.stores.sql import Family
+from duerow.stores.sql.connections.engines import Driving, Settings
+from duerow.stores.sql.dialects.postgresql.dialect import BLIND_WAYS, PostgreSQL
+
+
+def _prepare(engine: Engine, settings: Settings) -> None:
+    threshold = _threshold(settings.get("prepare_threshold", 5))
+
+    @event.listens_for(engine, "connect")
+    def prepare(connection: Any, _: Any) -> None:
+        driver = getattr(connection, "driver_connection", connection)
+        driver.prepare_threshold = threshold
+        wanted = ["TIME ZONE 'UTC'"]
+        if threshold is not None:  # else a pooler may hand this session on to somebody else
+            # A database or a role may have another level by default.
+            wanted.append("default_transaction_isolation = 'read committed'")
+            # Where there is no other way it counts as so dear that the server would compile the statement first: 0.1 s.
+            wanted += [f"{way} = off" for way in (*BLIND_WAYS, "jit")]
+        cursor = connection.cursor()
+        cursor.execute("; ".join(f"SET {setting}" for setting in wanted))
+        cursor.close()
+
+
+def _threshold(said: object) -> int | None:
+    """Return after how many executions a statement is prepared; None: never."""
+    if str(said).lower() in ("none", "off", ""):
+        return None
+    if not str(said).isascii() or not str(said).isdigit():
+        raise ConfigurationError(f"prepare_threshold is a number of executions, or none: not {said!r:.80}")
+    return int(str(said))
+
+
+postgresql = Family(
+    PostgreSQL(),
+    Driving(
+        blocking="postgresql+psycopg",
+        awaited="postgresql+psycopg_async",
+        extra=("postgresql", "postgresql"),
+        prepare=_prepare,
+        settings=frozenset(("prepare_threshold",)),
+    ),
+)

@@ -1,0 +1,1 @@
+"""Rows of a user's own table as messages."""

@@ -1,0 +1,164 @@
+"""Change messages that nobody was handed: what an operator does, fenced by the token with which each was read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from duerow.errors import DuerowError, DuplicateKey, LeaseLost, MessageLeased
+from duerow.plan import BEGIN, Plan
+from duerow.reservation import Receipt
+from duerow.store import Change, Entry, Query, Refused
+from duerow.stores.sql.plans.push import Item, Pushing
+from duerow.stores.sql.plans.read import Reading
+from duerow.stores.sql.priorities import Line
+from duerow.stores.sql.statements import CHANGED, RECEIPT
+
+
+class Changing(Pushing, Reading):
+    """Plans that change messages."""
+
+    def change(self, queue: str, changes: Sequence[Change], even_if_leased: bool, dry_run: bool) -> Plan[list[Refused]]:
+        """Change messages; see Store.change."""
+        yield BEGIN
+        reviving = sorted((change for change in changes if change.revives), key=_id)
+        if dry_run:
+            taken = yield from self._taken(queue, reviving)
+            possible = [change for change in changes if change.receipt not in taken]
+            changed = yield from self._changeable(queue, possible, even_if_leased)
+        else:
+            self.floors.written()
+            taken = yield from self._hold_keys_again(queue, reviving)
+            possible = [change for change in changes if change.receipt not in taken]
+            changed = yield from self._change_all(queue, possible, even_if_leased)
+        left = [change for change in changes if change.record.id not in changed]
+        return (yield from self._refused(queue, left, taken)) if left else []
+
+    def _changeable(self, queue: str, changes: Sequence[Change], even_if_leased: bool) -> Plan[set[int]]:
+        """Return the ids of the messages that would be changed."""
+        found: set[int] = set()
+        more = {"queue_in": queue, "even_if_leased": even_if_leased}
+        for chunk in self._chunks(sorted(changes, key=_id)):
+            rows = [(change.record.id, change.record.token) for change in chunk]
+            found.update(row[0] for row in (yield self._given(self.statements.changeable, RECEIPT, rows, more)))
+        return found
+
+    def _change_all(self, queue: str, changes: Sequence[Change], even_if_leased: bool) -> Plan[set[int]]:
+        """Change messages; return the ids of those that were."""
+        by_parts: dict[frozenset[str], list[Change]] = {}
+        for change in changes:
+            self._note_place(change)
+            by_parts.setdefault(_parts(change), []).append(change)
+        changed: set[int] = set()
+        for parts, alike in by_parts.items():
+            for chunk in self._chunks(sorted(alike, key=_id), _size):
+                changed |= yield from self._change(queue, parts, chunk, even_if_leased)
+        groups = {change.record.group for change in changes if change.record.id in changed}
+        yield from self._call_up((queue, group) for group in groups if group is not None)
+        yield from self._wake([queue] if changed else [])
+        return changed
+
+    def _change(
+        self, queue: str, parts: frozenset[str], changes: Sequence[Change], even_if_leased: bool
+    ) -> Plan[set[int]]:
+        """Change messages in the same parts; return the ids of those that were."""
+        names = [name for part in CHANGED if part in parts for name in CHANGED[part]]
+        rows = [
+            (change.record.id, change.record.token, *(self._value(change, name) for name in names))
+            for change in changes
+        ]
+        more = {"queue_in": queue, "even_if_leased": even_if_leased}
+        return {row[0] for row in (yield self._given(self.statements.change(parts), (*RECEIPT, *names), rows, more))}
+
+    def _value(self, change: Change, name: str) -> Any:
+        value = getattr(change, name)
+        match name:
+            case "due":
+                return self.dialect.write_moment(value) if isinstance(value, datetime) else None
+            case "delay":
+                return self.dialect.write_span(value) if value else None
+        return value
+
+    def _note_place(self, change: Change) -> None:
+        """Let claims of this process know where the message will stand."""
+        record = change.record
+        priority = change.priority if isinstance(change.priority, int) else record.priority
+        if priority or record.group is not None:
+            self.lines.add(record.queue, [Line(priority, record.group is not None)])
+        self.floors.lower(change.due if isinstance(change.due, datetime) else record.due_at)
+
+    def _taken(self, queue: str, reviving: Sequence[Change]) -> Plan[dict[Receipt, DuerowError]]:
+        """Return those dead messages that cannot live again since their key is taken; of equals the first may."""
+        first, taken = _first_of_keys(queue, reviving)
+        held = yield from self._holder_ids(_wish(queue, key) for key in first)
+        return taken | {first[key].receipt: DuplicateKey(queue, [key]) for key in first if (queue, key) in held}
+
+    def _hold_keys_again(self, queue: str, reviving: Sequence[Change]) -> Plan[dict[Receipt, DuerowError]]:
+        """Hold the keys of dead messages that are to live again; return those whose key is taken.
+
+        As for a move, a free key is held by adding a row and taking it away again in this transaction.
+        """
+        if self.dialect.writes_alone:
+            return (yield from self._taken(queue, reviving))
+        first, taken = _first_of_keys(queue, reviving)
+        if not first:
+            return taken
+        ids = [row[0] for row in (yield self._step(self.statements.next_ids, {"count": len(first)}))]
+        items = [Item(0, id, _wish(queue, key)) for id, key in zip(ids, sorted(first), strict=True)]
+        held = yield from self._insert(items)
+        yield from self._take_back(list(held))
+        free = {item.entry.key for item in items if item.id in held}
+        return taken | {first[key].receipt: DuplicateKey(queue, [key]) for key in first if key not in free}
+
+    def _refused(self, queue: str, changes: Sequence[Change], taken: dict[Receipt, DuerowError]) -> Plan[list[Refused]]:
+        """Say of each message that was not changed why: another token by now, its key, or somebody's lease."""
+        holders: dict[Receipt, str | None] = {}
+        for chunk in self._chunks(changes):
+            query = Query(queue, ids=tuple(map(_id, chunk)), by_id=True, limit=len(chunk))
+            for record in (yield from self.find(query)):
+                holders[Receipt(record.id, record.token)] = record.leased_by
+        refused: list[Refused] = []
+        for change in changes:
+            receipt = change.receipt
+            error: DuerowError = LeaseLost(receipt.id)
+            if receipt in holders:
+                error = taken.get(receipt) or MessageLeased(receipt.id, holders[receipt])
+            refused.append(Refused(receipt, error))
+        return refused
+
+
+def _first_of_keys(queue: str, reviving: Sequence[Change]) -> tuple[dict[str, Change], dict[Receipt, DuerowError]]:
+    """Return the first message for each key, and the others, which find it taken by then."""
+    first: dict[str, Change] = {}
+    taken: dict[Receipt, DuerowError] = {}
+    for change in reviving:
+        key = change.record.key
+        if key is not None and first.setdefault(key, change) is not change:
+            taken[change.receipt] = DuplicateKey(queue, [key])
+    return first, taken
+
+
+def _wish(queue: str, key: str) -> Entry:
+    return Entry(queue, key, "json", "null", None, None, None)
+
+
+def _parts(change: Change) -> frozenset[str]:
+    """Return which of CHANGED a change changes."""
+    parts = {
+        "payload": isinstance(change.payload, str),
+        "headers": change.headers is None or isinstance(change.headers, str),
+        "priority": isinstance(change.priority, int),
+        "due": isinstance(change.due, datetime) or isinstance(change.delay, timedelta),
+        "stopped": change.due is None,
+        "anew": change.anew,
+    }
+    return frozenset(part for part, changed in parts.items() if changed)
+
+
+def _id(change: Change) -> int:
+    return change.record.id
+
+
+def _size(change: Change) -> int:
+    return len(change.payload) if isinstance(change.payload, str) else 0

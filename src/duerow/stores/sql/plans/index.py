@@ -1,0 +1,79 @@
+"""Have indexes for the payload fields that a queue declares: made, and taken away, while others go on writing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from duerow.errors import ConfigurationError, Conflict
+from duerow.plan import BEGIN, Plan
+from duerow.store import Indexed, Indexing
+from duerow.stores.sql.payload_indexes import index_name, names_begin
+from duerow.stores.sql.plans.core import Core
+from duerow.stores.sql.statements import Statement
+
+
+class Indexes(Core):
+    """Plans about the indexes of payload fields."""
+
+    def index(self, queue: str, fields: Sequence[Indexed], dry_run: bool) -> Plan[Indexing]:
+        """Have indexes for these fields and no others; see Store.index."""
+        apart = False if dry_run else (yield from self._is_apart())
+        if not apart:
+            yield BEGIN
+            return (yield from self._reconcile(queue, fields, apart, dry_run))
+        take, give_back = self.dialect.index_lock(self.tables.prefix)
+        # Nobody waits for this lock inside the database: whoever makes an index waits for all who wait there.
+        if not (yield self._ddl(take))[0][0]:
+            raise Conflict(f"another process is making indexes for the tables {self.tables.prefix}…; try again later")
+        try:
+            return (yield from self._reconcile(queue, fields, apart, dry_run))
+        finally:
+            yield self._ddl(give_back)
+
+    def _is_apart(self) -> Plan[bool]:
+        """Return whether an index can be made while others write: each statement must be its own transaction."""
+        if self.dialect.apart is None:
+            return False
+        mark, is_gone = self.dialect.apart
+        yield self._ddl(mark)
+        return bool((yield self._ddl(is_gone))[0][0])
+
+    def _reconcile(self, queue: str, fields: Sequence[Indexed], apart: bool, dry_run: bool) -> Plan[Indexing]:
+        found: list[tuple[str, Any]] = yield self._ddl(self.dialect.indexes(self.tables.message))
+        begin = names_begin(self.tables.prefix, queue)
+        ours = {name: bool(usable) for name, usable in found if name.startswith(begin)}
+        wanted = {index_name(self.tables.prefix, queue, field): field for field in fields}
+        # One that cannot be used is what somebody left whose work broke off.
+        created = tuple(name for name in wanted if not ours.get(name, False))
+        dropped = tuple(sorted(name for name in ours if name not in wanted or not ours[name]))
+        changes = [self._drop(name, apart) for name in dropped]
+        changes += [self._create(name, queue, wanted[name], apart) for name in created]
+        if not dry_run:
+            yield from self._carry_out([statement for change in changes for statement in change])
+        return Indexing(created, tuple(name for name in dropped if name not in wanted))
+
+    def _carry_out(self, statements: Sequence[Any]) -> Plan[None]:
+        try:
+            for statement in statements:
+                yield self._ddl(statement)
+        except ConfigurationError as error:
+            raise ConfigurationError(
+                f"{error}. Hand this to somebody who may change the database:\n\n{self._sql(statements)}"
+            ) from error
+
+    def _sql(self, statements: Sequence[Any]) -> str:
+        plain = self.dialect.plain()
+        return "".join(f"{str(statement.compile(dialect=plain)).strip()};\n" for statement in statements)
+
+    def _ddl(self, statement: Any) -> Any:
+        return self._step(Statement(statement, kept=False), {})
+
+    def _create(self, name: str, queue: str, field: Indexed, apart: bool) -> Sequence[Any]:
+        """Return what makes an index in the order of values and then of ids, in which pages are read."""
+        message = self.tables.message
+        which = self.statements.of_queue(queue)
+        return self.dialect.create_index(name, message, field.path, field.kind, which, apart)
+
+    def _drop(self, name: str, apart: bool) -> Sequence[Any]:
+        return self.dialect.drop_index(name, self.tables.message, apart)

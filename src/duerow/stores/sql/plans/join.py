@@ -1,0 +1,296 @@
+"""Gather parts to sets, and make messages of whole sets: what goes where is decided here, under the sets' locks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import timedelta
+from typing import Final
+
+from duerow.errors import DuerowError
+from duerow.payload import codec
+from duerow.plan import Plan
+from duerow.reservation import Receipt
+from duerow.store import Closed, Committed, Entry, Joined, Keeping, Moved, Record, Turn
+from duerow.store.join_sets import open_text, part_headers, part_text, whole_text
+from duerow.stores.sql.plans.push import Pushing
+from duerow.stores.sql.statements import RECEIPT
+
+Placed = tuple[int, Turn]
+"""A turn and its place in the call; NOWHERE for one that nobody asked for."""
+
+SetPlace = tuple[str, str]
+"""The queue where a set stands, and its correlation."""
+
+NOWHERE: Final = -1
+
+PRUNED_AT_ONCE: Final = 20
+"""How many sets are forgotten, beyond those that were completed, whenever some are."""
+
+_CONSUMED: Final = Committed()
+
+
+class _Set:
+    """A set while parts join it.
+
+    Args:
+        place: where it stands.
+        id: its message; None: it has none yet.
+        count: how many parts it has in the table.
+        closed: whether it was complete before, and is to be remembered as such.
+    """
+
+    def __init__(self, place: SetPlace, id: int | None, count: int, closed: bool) -> None:
+        self.place, self.id, self.count, self.closed = place, id, count, closed
+        self.token = 0
+        self.kept: dict[int, str] = {}
+        self.new: dict[int, str] = {}
+        self.within = self.remember = timedelta(0)
+        self.whole: list[tuple[Receipt | None, list[str]]] = []
+        self.pushed: list[int] = []
+
+    @property
+    def messages(self) -> list[int]:
+        """The ids of its messages in this call, once they are written: of each time that it was whole, and of now."""
+        pushed = iter(self.pushed)
+        ids = [next(pushed) if receipt is None else receipt.id for receipt, _ in self.whole]
+        return ids if self.id is None else [*ids, self.id]
+
+    @property
+    def size(self) -> int:
+        """How many parts it has."""
+        return self.count + len(self.new)
+
+    def take(self, record: Record, join: Joined) -> int:
+        """Add a part; with it the set may be complete, and the next part begin another one.
+
+        Return which of its messages in this call the part belongs to.
+
+        Raises:
+            DuerowError: the predicate did; the part was not added.
+        """
+        text, place = part_text(record), len(self.whole)
+        complete = join.complete is not None and join.complete(self._texts_with(record.id, text))
+        if not self.size:
+            self.within, self.closed = join.within, False
+        self.new[record.id] = text
+        if complete or (join.count is not None and self.size >= join.count):
+            texts = self._texts_with(record.id, text)
+            self.whole.append((None if self.id is None else Receipt(self.id, self.token), texts))
+            self.close(None if join.late is None else join.remember)
+        return place
+
+    def close(self, remember: timedelta | None) -> None:
+        """It is whole: the next part is late for so long, or begins another set."""
+        self.id, self.count, self.kept, self.new = None, 0, {}, {}
+        self.closed, self.remember = bool(remember), remember or timedelta(0)
+
+    def _texts_with(self, id: int, text: str) -> list[str]:
+        """Return its parts, those in the table having been read, and one more, in the order of their ids."""
+        parts = {**self.kept, **self.new, id: text}
+        return [parts[id] for id in sorted(parts)]
+
+
+class Joining(Pushing):
+    """Plans for the turns of parts, and of sets that are due."""
+
+    def _join(
+        self,
+        closed: Sequence[Placed],
+        joined: Sequence[Placed],
+        refused: dict[int, DuerowError | None],
+        keep: Keeping | None,
+    ) -> Plan[tuple[list[Placed], list[Placed]]]:
+        """Let sets be whole whose time has come, and messages become parts of sets.
+
+        Return how the turns of parts end, and the turns that make the messages of sets messages of their parts.
+        """
+        ended: list[Placed] = []
+        whole: list[Placed] = []
+        if closed:
+            whole += yield from self._close(closed)
+        if joined:
+            turns, more = yield from self._gather(joined, refused, keep)
+            ended += turns
+            whole += more
+        return ended, whole
+
+    def _close(self, items: Sequence[Placed]) -> Plan[list[Placed]]:
+        """Make sets whole with the parts that have come; return how the turns of their messages end."""
+        ends = {turn.receipt: (place, turn.end) for place, turn in items if isinstance(turn.end, Closed)}
+        sets = yield from self._lock_sets((end.sets, end.correlation) for _, end in ends.values())
+        records = yield from self._owned(list(ends))
+        parts = yield from self._parts([receipt.id for receipt in records])
+        turns: list[Placed] = []
+        for receipt in records:
+            place, end = ends[receipt]
+            one = sets[end.sets, end.correlation]
+            kept = parts.get(receipt.id, {})
+            turns.append((place, Turn(receipt, _whole(one.place, [kept[id] for id in sorted(kept)]))))
+            if one.id in (receipt.id, None):
+                one.close(end.remember)
+        yield from self._delete_parts([receipt.id for receipt in records])
+        yield from self._note(list(sets.values()))
+        return turns
+
+    def _gather(
+        self, items: Sequence[Placed], refused: dict[int, DuerowError | None], keep: Keeping | None
+    ) -> Plan[tuple[list[Placed], list[Placed]]]:
+        """Let messages become parts of sets; return how their turns end, and those of sets that are whole now."""
+        joins = {turn.receipt: (place, turn.end) for place, turn in items if isinstance(turn.end, Joined)}
+        sets = yield from self._lock_sets((join.sets, join.correlation) for _, join in joins.values())
+        gone = yield from self._look_for_messages(sets.values())
+        records = yield from self._owned(list(joins))
+        read = _to_be_read(sets, [joins[receipt][1] for receipt in records])
+        for id, kept in (yield from self._parts([one.id for one in read if one.id is not None])).items():
+            next(one for one in read if one.id == id).kept = kept
+        turns: list[Placed] = []
+        taken: list[tuple[int, Record, _Set, int]] = []
+        for receipt in sorted(records, key=lambda receipt: receipt.id):
+            place, join = joins[receipt]
+            one = sets[join.sets, join.correlation]
+            if one.closed and join.late is not None:
+                turns.append((place, Turn(receipt, join.late)))
+            elif one.size >= join.limit:
+                turns.append((place, Turn(receipt, join.full)))
+            else:
+                try:
+                    number = one.take(records[receipt], join)
+                except DuerowError as error:
+                    refused[place] = error
+                else:
+                    taken.append((place, records[receipt], one, number))
+        whole = _of_whole(sets.values())
+        yield from self._delete_parts([*gone, *(turn.receipt.id for _, turn in whole)])
+        yield from self._write_sets(list(sets.values()))
+        told = keep is not None and keep.history is not None
+        turns += [
+            (place, Turn(Receipt(record.id, record.token), _part(record, one, number) if told else _CONSUMED))
+            for place, record, one, number in taken
+        ]
+        return turns, whole
+
+    def _lock_sets(self, places: Iterable[SetPlace]) -> Plan[dict[SetPlace, _Set]]:
+        """Lock the rows of sets, in an order that is the same for all, and read how they stand."""
+        sets: dict[SetPlace, _Set] = {}
+        for chunk in self._chunks(sorted(set(places))):
+            rows = yield self._given(self.statements.lock_sets, ("queue", "correlation"), chunk)
+            for queue, correlation, id, count, closed in rows:
+                sets[queue, correlation] = _Set((queue, correlation), id, count, bool(closed))
+        return sets
+
+    def _look_for_messages(self, sets: Iterable[_Set]) -> Plan[list[int]]:
+        """Read the tokens of the sets' messages; where somebody took one away, its set begins anew: return its id."""
+        by_id = {one.id: one for one in sets if one.id is not None}
+        found: set[int] = set()
+        for chunk in self._chunks(sorted((id, one.place[0]) for id, one in by_id.items())):
+            for id, token in (yield self._given(self.statements.standing_sets, ("id", "queue"), chunk)):
+                by_id[id].token = token
+                found.add(id)
+        gone = [id for id in by_id if id not in found]
+        for id in gone:
+            by_id[id].id, by_id[id].count = None, 0
+        return gone
+
+    def _owned(self, receipts: Sequence[Receipt]) -> Plan[dict[Receipt, Record]]:
+        """Lock the messages whose token still is that of their receipt, and read them."""
+        owned: dict[Receipt, Record] = {}
+        for chunk in self._chunks(sorted((receipt.id, receipt.token) for receipt in receipts)):
+            for row in (yield self._given(self.statements.owned, RECEIPT, chunk)):
+                record = self.dialect.record(row)
+                owned[Receipt(record.id, record.token)] = record
+        return owned
+
+    def _parts(self, ids: Sequence[int]) -> Plan[dict[int, dict[int, str]]]:
+        """Read the parts of sets: their texts by their ids, by the id of the set's message."""
+        parts: dict[int, dict[int, str]] = {}
+        for chunk in self._chunks(sorted(ids)):
+            for set_id, part_id, content in (
+                yield self._given(self.statements.parts, ("id",), [(id,) for id in chunk])
+            ):
+                parts.setdefault(set_id, {})[part_id] = content
+        return parts
+
+    def _delete_parts(self, ids: Sequence[int]) -> Plan[None]:
+        for chunk in self._chunks(sorted(ids)):
+            yield self._given(self.statements.delete_parts, ("set_id",), [(id,) for id in chunk])
+
+    def _write_sets(self, sets: Sequence[_Set]) -> Plan[None]:
+        """Write what has become of sets: their messages, where they have none yet, their parts and their rows."""
+        begun = [one for one in sets if one.id is None and one.new]
+        whole = [_pushed_whole(one.place, texts) for one in sets for receipt, texts in one.whole if receipt is None]
+        if begun or whole:
+            pushed = yield from self._add([*map(_standing, begun), *whole], "ignore")
+            ids = iter([message.id for message in pushed])
+            for one in begun:
+                one.id = next(ids)
+            for one in sets:
+                one.pushed = [next(ids) for receipt, _ in one.whole if receipt is None]
+        rows = [(one.id, id, text) for one in sets for id, text in one.new.items()]
+        for chunk in self._chunks(rows, lambda row: len(row[2])):
+            yield self._given(self.statements.insert_parts, ("set_id", "part_id", "content"), chunk)
+        for one in sets:
+            one.count = one.size
+        yield from self._note(sets)
+
+    def _note(self, sets: Sequence[_Set]) -> Plan[None]:
+        """Write the rows of sets; one with neither parts nor anything to be remembered is forgotten."""
+        forgotten = [one.place for one in sets if one.id is None and not one.closed]
+        for chunk in self._chunks(sorted(forgotten)):
+            yield self._given(self.statements.forget_sets, ("queue", "correlation"), chunk)
+        # One that was complete before this call keeps its row as it is.
+        kept = [one for one in sets if one.id is not None or (one.closed and one.remember)]
+        names = ("queue", "correlation", "set_id", "parts", "remember")
+        rows = [(*one.place, one.id, one.count, self._remembered_for(one)) for one in kept]
+        for noted in self._chunks(sorted(rows, key=lambda row: row[:2])):
+            yield self._given(self.statements.note_sets, names, noted)
+        if closed := sum(one.id is None for one in kept):
+            yield self._step(self.statements.prune_sets, {"limit_in": closed + PRUNED_AT_ONCE})
+
+    def _remembered_for(self, one: _Set) -> object:
+        return self.dialect.write_span(one.remember) if one.id is None else None
+
+
+def _to_be_read(sets: dict[SetPlace, _Set], joins: Sequence[Joined]) -> list[_Set]:
+    """Return the sets whose parts in the table have to be read: those that a predicate judges, or may be complete."""
+    coming: dict[SetPlace, int] = {}
+    for join in joins:
+        place = (join.sets, join.correlation)
+        coming[place] = coming.get(place, 0) + 1
+    read: dict[SetPlace, _Set] = {}
+    for join in joins:
+        place = (join.sets, join.correlation)
+        one = sets[place]
+        may_be_complete = join.count is not None and one.count + coming[place] >= join.count
+        if one.count and (join.complete is not None or may_be_complete):
+            read[place] = one
+    return list(read.values())
+
+
+def _part(record: Record, one: _Set, number: int) -> Committed:
+    """Return how the turn of a part ends, with what history tells of it."""
+    return Committed(moved_to=one.place[0], headers=part_headers(record.headers, one.messages[number]))
+
+
+def _of_whole(sets: Iterable[_Set]) -> list[Placed]:
+    """Return the turns that make the messages of sets messages of their parts."""
+    return [
+        (NOWHERE, Turn(receipt, _whole(one.place, texts)))
+        for one in sets
+        for receipt, texts in one.whole
+        if receipt is not None
+    ]
+
+
+def _whole(place: SetPlace, texts: Sequence[str]) -> Moved:
+    queue, correlation = place
+    return Moved(queue, whole_text(correlation, texts), codec.JSON, None, None, None, None, "ignore")
+
+
+def _pushed_whole(place: SetPlace, texts: Sequence[str]) -> Entry:
+    queue, correlation = place
+    return Entry(queue, None, codec.JSON, whole_text(correlation, texts), None, None, None)
+
+
+def _standing(one: _Set) -> Entry:
+    queue, correlation = one.place
+    return Entry(queue, None, codec.JSON, open_text(correlation), None, None, one.within)

@@ -1,0 +1,131 @@
+"""Lend due messages without reading them, and read what a claim holds by its ids."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+import msgspec
+
+from duerow.plan import BEGIN, Plan
+from duerow.reservation import Receipt
+from duerow.store import Keeping, Lent, Outline, Record
+from duerow.stores.sql.plans.reserve import Rows, Takes, Taking, Used, given_up
+from duerow.stores.sql.priorities import Line
+from duerow.stores.sql.statements import RECEIPT
+
+_STATUS: Final = 2
+
+
+class Lendings(Taking):
+    """Plans for batches that are lent to many readers."""
+
+    def lend(
+        self,
+        queue: str,
+        limit: int,
+        lease: timedelta,
+        attempts: int | None,
+        consumer: str,
+        dead_letter: str | None = None,
+        keep: Keeping | None = None,
+        kinds: Collection[str] | None = None,
+        apart: bool = False,
+    ) -> Plan[Lent]:
+        """Lend due messages; see Store.lend."""
+        statements = self.statements
+        values = {"attempts_in": attempts, "lease": self.dialect.write_span(lease), "consumer": consumer}
+        if self.dialect.writes_alone or dead_letter is not None or keep is not None:
+            yield BEGIN  # as in `reserve`
+        taking = _Unread(
+            queue,
+            limit,
+            statements.lend_unread,
+            statements.lend_picked_unread,
+            self._unread,
+            _groups_of_dead,
+            values,
+            kinds,
+        )
+        taking.apart = apart
+
+        def leave(used: Sequence[tuple[int, int]]) -> Plan[None]:
+            if used:
+                buried = yield from self._used(used)
+                yield from self._see_off(queue, buried, dead_letter, keep)
+                taking.given += given_up(buried)
+
+        taking.leave = leave
+        if keep is not None and (history := keep.history) is not None:
+            taking.history = history
+            taking.over = lambda ids: self._keep_lapsed(ids, history, attempts, buries=True, to=dead_letter)
+        yield from self._take(taking)
+        yield from taking.see_off()
+        lent: list[_Lent] = sorted(taking.records, key=_id)
+        groups = {one.id: one.group for one in lent if one.group is not None}
+        return Lent([Receipt(one.id, one.token) for one in lent], groups, taking.given)
+
+    def _unread(self, rows: Rows, line: Line) -> list[_Lent]:
+        """Return the rows of what was lent, not buried."""
+        read: Callable[[Any], Any] = self.dialect.read_moment
+        priority = line.priority
+        return [
+            _Lent(id, token, read(place), priority, more[0] if line.grouped else None)
+            for id, token, status, place, *more in rows
+            if status != "dead"
+        ]
+
+    def _used(self, dead: Sequence[tuple[int, int]]) -> Plan[list[Used]]:
+        """Read messages that were just buried."""
+        used: list[Used] = []
+        for chunk in self._chunks(sorted(dead)):
+            for row in (yield self._given(self.statements.owned, RECEIPT, chunk)):
+                one = self.dialect.record(row)
+                used.append(
+                    Used(one.id, one.token, one.key, one.headers, one.attempts, one.last_error, one.priority, one.group)
+                )
+        return used
+
+    def held(self, queue: str, consumer: str, first: int, last: int, limit: int) -> Plan[list[Record]]:
+        """Read what a claim holds; see Store.held."""
+        values = {"queue_in": queue, "consumer": consumer, "first_in": first, "last_in": last, "limit_in": limit}
+        rows = yield self._step(self.statements.held, values)
+        return [self.dialect.record(row) for row in rows]
+
+    def outlines(self, queue: str, receipts: Sequence[Receipt]) -> Plan[list[Outline]]:
+        """Read what messages are but for their payloads; see Store.outlines."""
+        found: list[Outline] = []
+        for chunk in self._chunks(sorted({(receipt.id, receipt.token) for receipt in receipts})):
+            rows = yield self._given(self.statements.outlines, RECEIPT, chunk, {"queue_in": queue})
+            found += [Outline(*row) for row in rows]
+        return found
+
+
+class _Lent(msgspec.Struct, frozen=True, gc=False):
+    """A message that was lent, as much of it as is read."""
+
+    id: int
+    token: int
+    due_at: datetime
+    priority: int
+    group: str | None
+
+
+class _Unread(Takes):
+    """A call that lends without reading: of what is buried only the receipts are known."""
+
+    def add(self, records: Sequence[Any], rows: Rows, line: Line) -> None:
+        """Count in what a statement lent or buried."""
+        self.records += records
+        self.rows += len(rows)
+        if len(records) < len(rows):
+            self.buried += [(row[0], row[1]) for row in rows if row[_STATUS] == "dead"]
+
+
+def _groups_of_dead(rows: Rows) -> Iterable[str]:
+    return (row[-1] for row in rows if row[_STATUS] == "dead")
+
+
+def _id(one: _Lent) -> int:
+    return one.id

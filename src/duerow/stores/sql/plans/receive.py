@@ -1,0 +1,140 @@
+"""Take in what comes from another database: messages and turns that are over, each once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import timedelta
+from typing import Any, Final
+
+from duerow.plan import BEGIN, Plan
+from duerow.store import Arrival, Entry, Past, Reception, Record
+from duerow.stores.sql.plans.push import Item, Pushing
+from duerow.stores.sql.priorities import Line
+from duerow.stores.sql.statements import ARRIVED, PAST, TOLD
+
+REFUSED: Final = "/refused"
+"""What follows the name of an arrival in the note that it was refused."""
+
+
+class Receiving(Pushing):
+    """Plans that take in what comes from another database."""
+
+    def receive(
+        self, arrivals: Sequence[Arrival], history: timedelta = timedelta(0), final: bool = False
+    ) -> Plan[list[Reception]]:
+        """Take in messages and turns; see Store.receive."""
+        yield BEGIN
+        lone = [one for one in arrivals if not isinstance(one.what, Past)]
+        fresh = yield from self._note_all(one.name for one in lone)
+        refused = yield from self._noted(one.name + REFUSED for one in lone if one.name not in fresh)
+        ids = yield from self._new_ids([one.what for one in arrivals if one.what is not None])
+        records = [one for one in lone if isinstance(one.what, Record)]
+        refused |= yield from self._receive_messages([one for one in records if one.name in fresh], ids, final)
+        kept_out = {one.what.id for one in records if one.what is not None and one.name + REFUSED in refused}
+        turns = [one for one in arrivals if isinstance(one.what, Past) and one.what.id not in kept_out]
+        fresh |= yield from self._receive_turns(turns, ids, history)
+        refused |= {one.name + REFUSED for one in arrivals if isinstance(one.what, Past) and one.what.id in kept_out}
+        return [_answer(one.name, fresh, refused) for one in arrivals]
+
+    def _note_all(self, names: Iterable[str]) -> Plan[set[str]]:
+        """Note names; return those that were not noted before."""
+        fresh: set[str] = set()
+        for name in sorted(set(names)):
+            if (yield self._step(self.statements.note, {"name_in": name})):
+                fresh.add(name)
+        return fresh
+
+    def _noted(self, names: Iterable[str]) -> Plan[set[str]]:
+        found: set[str] = set()
+        for chunk in self._chunks(sorted(set(names))):
+            rows = yield self._given(self.statements.noted_of, ("name",), [(name,) for name in chunk])
+            found |= {row[0] for row in rows}
+        return found
+
+    def _new_ids(self, those: Sequence[Record | Past]) -> Plan[dict[int, int]]:
+        """Hand out an id for each of those that things had elsewhere, in their order.
+
+        The highest is used by a row that is added and taken away: what has turns alone leaves no other trace of its id,
+        and no message may ever get it.
+        """
+        old = sorted({what.id for what in those})
+        if not old:
+            return {}
+        rows = yield self._step(self.statements.next_ids, {"count": len(old)})
+        new = sorted(row[0] for row in rows)
+        yield from self._insert([Item(0, new[-1], Entry(those[0].queue, None, "json", "null", None, None, None))])
+        yield from self._take_back([new[-1]])
+        return dict(zip(old, new, strict=True))
+
+    def _receive_messages(self, arrivals: Sequence[Arrival], ids: dict[int, int], final: bool) -> Plan[set[str]]:
+        """Add messages; return what those are noted under, or would be, whose key is taken."""
+        records = {one.name: one.what for one in arrivals if isinstance(one.what, Record)}
+        created: set[int] = set()
+        self._note_arrivals(records.values())
+        for chunk in self._chunks([*records.values()], _size):
+            rows = [self._arrived(record, ids[record.id]) for record in chunk]
+            created |= {row[0] for row in (yield self._given(self.statements.insert_arrived, ARRIVED, rows))}
+        yield from self._wake(record.queue for record in records.values())
+        refused = sorted(name for name, record in records.items() if ids[record.id] not in created)
+        if final:
+            yield from self._note_all(name + REFUSED for name in refused)
+        else:
+            for names in self._chunks(refused):
+                yield self._given(self.statements.forget_notes, ("name",), [(name,) for name in names])
+        return {name + REFUSED for name in refused}
+
+    def _receive_turns(self, arrivals: Sequence[Arrival], ids: dict[int, int], history: timedelta) -> Plan[set[str]]:
+        """Keep those turns that did not come before; return their names."""
+        fresh = yield from self._note_all(one.name for one in arrivals)
+        turns = [one.what for one in arrivals if isinstance(one.what, Past) and one.name in fresh]
+        for chunk in self._chunks(turns, _size):
+            rows = [self._told(past, ids[past.id], history) for past in chunk]
+            yield self._given(self.statements.insert_turns, TOLD, rows)
+        return fresh
+
+    def _note_arrivals(self, records: Iterable[Record]) -> None:
+        """Let claims of this process know where the messages will stand."""
+        self.floors.written()
+        for record in records:
+            self.floors.lower(record.due_at)
+            if record.priority or record.group is not None:
+                self.lines.add(record.queue, [Line(record.priority, record.group is not None)])
+
+    def _arrived(self, record: Record, id: int) -> tuple[Any, ...]:
+        """Return a message's values for ARRIVED."""
+        moment = self.dialect.write_moment
+        return (
+            id,
+            record.queue,
+            record.key,
+            record.kind,
+            record.payload,
+            record.headers,
+            record.group,
+            record.priority,
+            record.status,
+            moment(record.due_at),
+            moment(record.first_due_at),
+            record.attempts,
+            record.token,
+            moment(record.created_at),
+            moment(record.last_attempt_at),
+            record.last_error,
+        )
+
+    def _told(self, past: Past, id: int, history: timedelta) -> tuple[Any, ...]:
+        """Return a turn's values for TOLD."""
+        values = {name: getattr(past, name) for name in PAST} | {"id": id, "until": past.finished_at + history}
+        for name in ("created_at", "first_due_at", "due_at", "started_at", "finished_at", "until"):
+            values[name] = self.dialect.write_moment(values[name])
+        return tuple(values[name] for name in TOLD)
+
+
+def _answer(name: str, fresh: set[str], refused: set[str]) -> Reception:
+    if name + REFUSED in refused:
+        return "refused"
+    return "arrived" if name in fresh else "before"
+
+
+def _size(what: Record | Past) -> int:
+    return len(what.payload)

@@ -1,0 +1,334 @@
+"""End turns, all of a call in one transaction: joins first, then commits, other ends, moves, and pushes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from operator import attrgetter
+from typing import Any, Final
+
+from duerow.clock import EPOCH
+from duerow.errors import DuerowError, DuplicateKey, LeaseLost
+from duerow.plan import BEGIN, Plan
+from duerow.queue.history import stood_for
+from duerow.reservation import Receipt
+from duerow.store import (
+    ORDER_OF_EFFECT,
+    Buried,
+    Closed,
+    Committed,
+    End,
+    Entry,
+    Joined,
+    Keeping,
+    Moved,
+    Refused,
+    Released,
+    RolledBack,
+    Turn,
+)
+from duerow.stores.sql.plans.join import Joining
+from duerow.stores.sql.plans.push import Item, Place
+from duerow.stores.sql.priorities import Line
+from duerow.stores.sql.statements import ENTRY, RECEIPT, OverRows
+
+_ID: Final = attrgetter("id")
+_TURN_ID: Final = attrgetter("receipt.id")
+
+
+class Settling(Joining):
+    """Plans that end turns, and let leases run longer."""
+
+    def extend(self, receipts: Sequence[Receipt], lease: timedelta) -> Plan[dict[Receipt, datetime]]:
+        """Let leases run longer; see Store.extend."""
+        chunks = list(self._chunks(sorted({(receipt.id, receipt.token) for receipt in receipts})))
+        if len(chunks) > 1 or self.dialect.writes_alone:
+            yield BEGIN
+        self.floors.written()
+        extended: dict[Receipt, datetime] = {}
+        for chunk in chunks:
+            more = {"lease": self.dialect.write_span(lease)}
+            for id, token, until in (yield self._given(self.statements.extend, RECEIPT, chunk, more)):
+                end = self.dialect.read_moment(until)
+                if end is not None:
+                    extended[Receipt(id, token)] = end
+        return extended
+
+    def settle(self, turns: Sequence[Turn], keep: Keeping | None = None) -> Plan[list[Refused]]:
+        """End turns; see Store.settle. Commits take effect first, then other ends, then moves, then pushes."""
+        if keep is None and all(
+            type(turn.end) is Committed and turn.group is None and not turn.end.then for turn in turns
+        ):
+            if len(turns) <= self.dialect.chunk:
+                return (yield from self._commit(turns))
+            return (yield from self._commit_many(turns))
+        self.floors.written()
+        by_kind = _by_kind(turns)
+        if keep is not None or self._takes_several(turns, len(by_kind)):
+            yield BEGIN
+        refused: dict[int, DuerowError | None] = dict.fromkeys(range(len(turns)))
+        if Joined in by_kind or Closed in by_kind:
+            ended, whole = yield from self._join(by_kind.pop(Closed, []), by_kind.pop(Joined, []), refused, keep)
+            for item in ended:
+                by_kind.setdefault(type(item[1].end), []).append(item)
+            if whole:  # no turn of theirs is over: their message goes on as another one
+                yield from self._move(whole, Moved, refused, None)
+        for kind in ORDER_OF_EFFECT:
+            if items := by_kind.get(kind):
+                yield from (self._move if kind is Moved else self._end)(items, kind, refused, keep)
+        then = [
+            entry
+            for place, turn in by_kind.get(Committed, ())
+            if place not in refused and isinstance(turn.end, Committed)
+            for entry in turn.end.then
+        ]
+        if then:
+            yield from self._add(then, "ignore")
+        yield from self._call_up(
+            turn.group for place, turn in enumerate(turns) if turn.group is not None and place not in refused
+        )
+        yield from self._wake(turn.end.to for _, turn in by_kind.get(Moved, ()) if isinstance(turn.end, Moved))
+        return [
+            Refused(turns[place].receipt, error or LeaseLost(turns[place].receipt.id))
+            for place, error in sorted(refused.items())
+        ]
+
+    def _commit(self, turns: Sequence[Turn]) -> Plan[list[Refused]]:
+        """End turns that are all plainly done, which most are: one statement and little else."""
+        receipts = [turn.receipt for turn in turns]
+        receipts.sort(key=_ID)
+        columns = {"id": [one.id for one in receipts], "token": [one.token for one in receipts]}
+        rows = yield self._columns(self.statements.commit, columns)
+        if len(rows) == len(turns):  # each row that is gone comes once
+            return []
+        ended = {(id, token) for id, token in rows}
+        refused: list[Refused] = []
+        for turn in turns:
+            receipt = (turn.receipt.id, turn.receipt.token)
+            if receipt in ended:
+                ended.remove(receipt)  # a receipt given twice ends one turn
+            else:
+                refused.append(Refused(turn.receipt, LeaseLost(turn.receipt.id)))
+        return refused
+
+    def _commit_many(self, turns: Sequence[Turn]) -> Plan[list[Refused]]:
+        """As `_commit`, of more than one statement takes: in one transaction, in the order of id."""
+        yield BEGIN
+        refused: list[Refused] = []
+        for chunk in self._chunks(sorted(turns, key=_TURN_ID)):
+            refused += yield from self._commit(chunk)
+        if refused:  # in the order given
+            places = {turn.receipt: place for place, turn in enumerate(turns)}
+            refused.sort(key=lambda one: places[one.receipt])
+        return refused
+
+    def _takes_several(self, turns: Sequence[Turn], kinds: int) -> bool:
+        """Return whether to settle these takes more than one write."""
+        if kinds > 1 or len(turns) > self.dialect.chunk or any(turn.group is not None for turn in turns):
+            return True
+        if isinstance(turns[0].end, Joined | Closed):
+            return True
+        ends = [turn.end for turn in turns if type(turn.end) is not Committed or turn.end.then]
+        return (
+            any(isinstance(end, Moved) and end.key is not None for end in ends)
+            or any(isinstance(end, Committed) and end.then for end in ends)
+            or sum(_end_size(end) for end in ends) > self.dialect.chunk_bytes
+        )
+
+    def _end(
+        self,
+        items: Sequence[tuple[int, Turn]],
+        kind: type[End],
+        refused: dict[int, DuerowError | None],
+        keep: Keeping | None = None,
+    ) -> Plan[None]:
+        """End turns of one kind, in the order of id; what was ended is no longer refused."""
+        statement, names = self._endings[kind]
+        size = None if kind is Released or (kind is Committed and keep is None) else _turn_size
+        for chunk in self._chunks(sorted(items, key=_by_id), size):
+            if keep is not None:
+                yield from self._keep([turn for _, turn in chunk], keep)
+            rows = [
+                (turn.receipt.id, turn.receipt.token, *(self._ended(turn.end) if names else ())) for _, turn in chunk
+            ]
+            ended = {(id, token) for id, token in (yield self._given(statement, (*RECEIPT, *names), rows))}
+            for place, turn in chunk:
+                if (turn.receipt.id, turn.receipt.token) in ended:
+                    refused.pop(place, None)
+
+    @property
+    def _endings(self) -> dict[type[End], tuple[OverRows, tuple[str, ...]]]:
+        """The statement for each end, and the columns that it takes besides the receipt."""
+        statements = self.statements
+        return {
+            Committed: (statements.commit, ()),
+            RolledBack: (statements.roll_back, ("delay", "error")),
+            Buried: (statements.bury, ("error",)),
+            Released: (statements.release, ("due",)),
+            Moved: (statements.move, ENTRY[1:]),
+        }
+
+    def _ended(self, end: End) -> tuple[Any, ...]:
+        """Return the values of an end, for the columns named in `_endings`."""
+        match end:
+            case Moved():
+                self.floors.lower(end.due)
+                if end.priority or end.group is not None:
+                    self.lines.add(end.to, [Line(end.priority, end.group is not None)])
+                due, delay = self.dialect.write_moment(end.due), self.dialect.write_span(end.delay)
+                return (end.to, end.key, end.kind, end.payload, end.headers, end.group, end.priority, due, delay)
+            case RolledBack():
+                return (self.dialect.write_span(end.delay), end.error)
+            case Buried():
+                return (end.error,)
+            case Released():
+                self.floors.lower(EPOCH if end.due_at is None else end.due_at)
+                return (self.dialect.write_moment(end.due_at),)
+        return ()
+
+    def _move(
+        self,
+        items: Sequence[tuple[int, Turn]],
+        kind: type[End],
+        refused: dict[int, DuerowError | None],
+        keep: Keeping | None,
+    ) -> Plan[None]:
+        """Move rows as if one after the other in the order of id: most in one write, the rest behind what they need.
+
+        Where another live message holds the key in the target, do as the turn says. A free key is held for its move
+        by the same INSERT … ON CONFLICT as a push: a row is added and taken away again in this transaction, so that
+        nobody else can add one before the move, and no statement fails. Where none has a key, none needs another.
+        """
+        if all(_target(turn).key is None for _, turn in items):
+            yield from self._end(items, kind, refused, keep)
+            return
+        pending = sorted(items, key=_by_id)
+        while pending:
+            now, later = _first_at_each_place(pending)
+            holders = {
+                at: record.id for at, record in (yield from self._holders(_wish(turn) for _, turn in now)).items()
+            }
+            # A move onto a message that moves away later in this call meets it where it still is.
+            awaited = {
+                holders.get(_place(turn)) for _, turn in pending if turn.receipt.id < holders.get(_place(turn), 0)
+            }
+            ids = {turn.receipt.id for _, turn in pending}
+            free: list[tuple[int, Turn]] = []
+            unheld: list[tuple[int, Turn]] = []
+            met: list[tuple[int, Turn]] = []
+            for item in now:
+                id, holder = _by_id(item), holders.get(_place(item[1]))
+                if id in awaited or (holder is not None and holder in ids and holder < id):
+                    later.append(item)
+                elif holder is None and _target(item[1]).key is not None:
+                    unheld.append(item)
+                else:
+                    (free if holder in (None, id) else met).append(item)
+            got = yield from self._hold_keys(unheld)
+            if free or got:
+                yield from self._end([*free, *got], kind, refused, keep)
+            for place, turn in met:
+                yield from self._meet(place, turn, refused, keep)
+            pending = sorted([*later, *(item for item in unheld if item not in got)], key=_by_id)
+
+    def _hold_keys(self, items: Sequence[tuple[int, Turn]]) -> Plan[list[tuple[int, Turn]]]:
+        """Hold the keys of moves until the end of the transaction; return those whose key nobody took meanwhile."""
+        if not items or self.dialect.writes_alone:
+            return list(items)
+        ids = [row[0] for row in (yield self._step(self.statements.next_ids, {"count": len(items)}))]
+        held = yield from self._insert([Item(0, id, _wish(turn)) for id, (_, turn) in zip(ids, items, strict=True)])
+        yield from self._take_back(list(held))
+        return [item for id, item in zip(ids, items, strict=True) if id in held]
+
+    def _meet(self, place: int, turn: Turn, refused: dict[int, DuerowError | None], keep: Keeping | None) -> Plan[None]:
+        """End a move that met another live message with its key: refuse it, or end it as done and change the other."""
+        receipt, target = turn.receipt, _target(turn)
+        owned = yield self._given(self.statements.owned, RECEIPT, [(receipt.id, receipt.token)])
+        if not owned:
+            return
+        if target.on_duplicate == "reject":
+            refused[place] = DuplicateKey(target.to, [str(target.key)])
+            return
+        done = Turn(receipt, Committed(why=stood_for(target.to, str(target.key))))
+        yield from self._end([(place, done)], Committed, refused, keep)
+        if target.on_duplicate != "ignore":
+            record = self.dialect.record(owned[0])
+            payload = record.payload if target.payload is None else target.payload
+            entry = Entry(
+                target.to,
+                target.key,
+                target.kind or record.kind,
+                payload,
+                target.headers,
+                target.due,
+                target.delay,
+                target.group,
+                target.priority,
+            )
+            yield from self._push_wave([Item(0, 0, entry)], target.on_duplicate, {})
+
+
+def _by_kind(turns: Sequence[Turn]) -> dict[type[End], list[tuple[int, Turn]]]:
+    """Return turns with their places by how they end; a receipt that was used already ends no second turn."""
+    by_kind: dict[type[End], list[tuple[int, Turn]]] = {}
+    for place, turn in enumerate(turns):
+        by_kind.setdefault(type(turn.end), []).append((place, turn))
+    used: set[Receipt] = set()
+    for kind in ORDER_OF_EFFECT:
+        items: list[tuple[int, Turn]] = []
+        for place, turn in by_kind.get(kind, ()):
+            if turn.receipt not in used:
+                used.add(turn.receipt)
+                items.append((place, turn))
+        if items:
+            by_kind[kind] = items
+        else:
+            by_kind.pop(kind, None)
+    return by_kind
+
+
+def _target(turn: Turn) -> Moved:
+    if not isinstance(turn.end, Moved):
+        raise AssertionError(f"{turn} is no move")
+    return turn.end
+
+
+def _place(turn: Turn) -> Place:
+    """Return the queue and the key that a move goes to."""
+    return (_target(turn).to, _target(turn).key)
+
+
+def _first_at_each_place(
+    items: Sequence[tuple[int, Turn]],
+) -> tuple[list[tuple[int, Turn]], list[tuple[int, Turn]]]:
+    """Part moves into the first to each key, with all that have none, and the others."""
+    first: list[tuple[int, Turn]] = []
+    others: list[tuple[int, Turn]] = []
+    taken: set[Place] = set()
+    for item in items:
+        place = _place(item[1])
+        (others if place in taken else first).append(item)
+        if place[1] is not None:
+            taken.add(place)
+    return first, others
+
+
+def _wish(turn: Turn) -> Entry:
+    """Return a move as the push into its target that it comes to."""
+    end = _target(turn)
+    kind, payload = end.kind or "json", end.payload or "null"
+    return Entry(end.to, end.key, kind, payload, end.headers, end.due, end.delay, end.group, end.priority)
+
+
+def _by_id(item: tuple[int, Turn]) -> int:
+    return item[1].receipt.id
+
+
+def _turn_size(item: tuple[int, Turn]) -> int:
+    return _end_size(item[1].end)
+
+
+def _end_size(end: End) -> int:
+    if isinstance(end, Moved | Committed):
+        return len(end.payload or "") + len(end.headers or "")
+    return len(end.error or "") if isinstance(end, RolledBack | Buried) else 0

@@ -1,0 +1,148 @@
+"""Stage entries that nobody sees, and publish them together with the end of the turns that they came from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+import msgspec
+
+from duerow.errors import BatchRefused, StagedLost
+from duerow.message import OnDuplicate
+from duerow.plan import BEGIN, Plan
+from duerow.store import Entry, Keeping, Published, Turn
+from duerow.stores.sql.plans.push import entry_size
+from duerow.stores.sql.plans.settle import Settling
+from duerow.stores.sql.priorities import Line
+from duerow.stores.sql.statements import STAGED
+
+_encode = msgspec.json.Encoder().encode
+
+
+class _Staging(msgspec.Struct, frozen=True, gc=False):
+    """One time that a part of a batch staged entries."""
+
+    id: int
+    part: str
+    entries: int
+    keyed: bool
+    grouped: bool
+    lines: list[tuple[str, int, bool]]
+    due: datetime | None
+
+
+class Staging(Settling):
+    """Plans about batches."""
+
+    def stage(self, batch: str, part: str, entries: Sequence[Entry]) -> Plan[None]:
+        """Keep entries that nobody sees; see Store.stage."""
+        if not entries:
+            return
+        yield BEGIN
+        ((id,),) = yield self._step(self.statements.note_staging, self._about(batch, part, entries))
+        place = 0
+        for chunk in self._chunks(entries, entry_size):
+            rows = [(id, place + number, *self._row(entry)) for number, entry in enumerate(chunk)]
+            yield self._given(self.statements.stage, STAGED, rows)
+            place += len(chunk)
+
+    def publish(
+        self,
+        batch: str,
+        parts: Mapping[str, int],
+        turns: Sequence[Turn] = (),
+        on_duplicate: OnDuplicate = "ignore",
+        once: str | None = None,
+        keep: Keeping | None = None,
+    ) -> Plan[Published]:
+        """Publish a batch; see Store.publish."""
+        yield BEGIN
+        if once is not None and not (yield from self._note_once(once)):
+            return Published(True, 0)
+        # Whoever publishes the same batch waits here, and finds nothing any more.
+        stagings = yield from self._stagings(batch)
+        chosen = _chosen(batch, parts, stagings)
+        queues = sorted({queue for one in chosen for queue, _, _ in one.lines})
+        if queues:
+            yield from self._ask(queues)
+        if turns and (refused := (yield from self.settle(turns, keep))):
+            raise BatchRefused(batch, refused)
+        for one in chosen:
+            yield from self._publish(one, on_duplicate)
+        yield from self._forget_stagings([one.id for one in stagings])
+        yield from self._wake(queues)
+        return Published(False, sum(one.entries for one in chosen))
+
+    def discard(self, batch: str) -> Plan[None]:
+        """Forget what a batch staged; see Store.discard."""
+        yield BEGIN
+        stagings = yield from self._stagings(batch)
+        yield from self._forget_stagings([one.id for one in stagings])
+
+    def _about(self, batch: str, part: str, entries: Sequence[Entry]) -> dict[str, Any]:
+        """Return what is noted of entries, so that nobody has to look at them when they are published."""
+        lines = sorted({(entry.queue, entry.priority, entry.group is not None) for entry in entries})
+        due = min((entry.due for entry in entries if entry.due is not None), default=None)
+        return {
+            "batch_in": batch,
+            "part_in": part,
+            "entries_in": len(entries),
+            "keyed_in": any(entry.key is not None for entry in entries),
+            "grouped_in": any(grouped for _, _, grouped in lines),
+            "lines_in": _encode(lines).decode(),
+            "due_in": self.dialect.write_moment(due),
+        }
+
+    def _stagings(self, batch: str) -> Plan[list[_Staging]]:
+        rows = yield self._step(self.statements.stagings, {"batch_in": batch})
+        read, decode = self.dialect.read_moment, msgspec.json.decode
+        return [
+            _Staging(
+                id,
+                part,
+                entries,
+                bool(keyed),
+                bool(grouped),
+                decode(lines, type=list[tuple[str, int, bool]]),
+                read(due),
+            )
+            for id, part, entries, keyed, grouped, lines, due in rows
+        ]
+
+    def _publish(self, staging: _Staging, on_duplicate: OnDuplicate) -> Plan[None]:
+        """Push what was staged at one time, within the database; by reading it if keys may change who holds them."""
+        self.floors.written()
+        self.floors.lower(staging.due)
+        for queue, priority, grouped in staging.lines:
+            if priority or grouped:
+                self.lines.add(queue, [Line(priority, grouped)])
+        if not staging.keyed or on_duplicate == "ignore":
+            # The first of a group may be left out for its key; then nobody may be put behind it.
+            grouped = staging.grouped and not staging.keyed
+            yield self._step(self.statements.publish(staging.keyed, grouped), {"staging_in": staging.id})
+            return
+        limit = self.dialect.chunk
+        for place in range(0, staging.entries, limit):
+            values = {"staging_in": staging.id, "place_in": place, "limit_in": limit}
+            rows = yield self._step(self.statements.staged, values)
+            yield from self._add([self._entry(row) for row in rows], on_duplicate)
+
+    def _entry(self, row: Sequence[Any]) -> Entry:
+        """Return a row of entries without ids as an entry."""
+        queue, key, kind, payload, headers, group, priority, due, delay = row
+        span = None if delay is None else timedelta(microseconds=delay)
+        return Entry(queue, key, kind, payload, headers, self.dialect.read_moment(due), span, group, priority)
+
+
+def _chosen(batch: str, parts: Mapping[str, int], stagings: Sequence[_Staging]) -> list[_Staging]:
+    """Return what these parts staged, in their order; raise StagedLost unless it is as much as they say."""
+    of_part: dict[str, list[_Staging]] = {part: [] for part in parts}
+    for one in stagings:
+        if one.part in of_part:
+            of_part[one.part].append(one)
+    for part, wanted in parts.items():
+        found = sum(one.entries for one in of_part[part])
+        if found != wanted:
+            raise StagedLost(batch, part, wanted, found)
+    return [one for its in of_part.values() for one in its]

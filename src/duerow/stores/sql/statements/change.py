@@ -1,0 +1,118 @@
+"""The statements of the SQL stores: what an operator changes."""
+
+from __future__ import annotations
+
+from functools import cached_property, lru_cache
+from typing import Any, Final
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    ColumnElement,
+    Integer,
+    Text,
+    and_,
+    case,
+    null,
+    or_,
+    select,
+    union_all,
+)
+from sqlalchemy.sql.base import Executable
+
+from duerow.stores.sql.dialects.base import const
+from duerow.stores.sql.statements.core import (
+    RECEIPT,
+    OverRows,
+    Statement,
+)
+from duerow.stores.sql.statements.settle import Settling
+
+CHANGED: Final[dict[str, tuple[str, ...]]] = {
+    "payload": ("kind", "payload"),
+    "headers": ("headers",),
+    "priority": ("priority",),
+    "due": ("due", "delay"),
+    "stopped": (),
+    "anew": (),
+}
+"""What an operator may change, and the columns of values that each takes."""
+
+
+class Changing(Settling):
+    """What an operator changes."""
+
+    @cached_property
+    def remove(self) -> OverRows:
+        """Take the given rows away unless a lease on them runs and `even_if_leased` is false; return their ids."""
+        columns = self.message.c
+
+        def build(given: Any) -> Executable:
+            ours = columns.queue == self._bound("queue_in", Text())
+            return self.dialect.remove(self.message, given, ("id",), [ours, self._free], [columns.id])
+
+        return self._over(("id",), build)
+
+    @lru_cache(maxsize=64)  # noqa: B019 - lives as long as the store
+    def change(self, parts: frozenset[str]) -> OverRows:
+        """Change rows whose token matches unless a lease on them runs and `even_if_leased` is false; return their ids.
+
+        `parts` names what is changed: `payload`, `headers`, `priority`, `due`, `stopped`, `anew`. Without `due` and
+        `stopped` a row keeps its place in line, but is due now if a lease on it runs.
+        """
+        columns = self.message.c
+        running = columns.leased_until > self.now
+        rows = (self._of_queue, columns.status != const("done"), self._free)
+
+        def build(given: Any) -> Executable:
+            values: dict[str, Any] = {"due_at": case((running, self.now), else_=columns.due_at)}
+            if "payload" in parts:
+                values |= {"kind": given.c.kind, "payload": self._json(given.c.payload)}
+            if "headers" in parts:
+                values["headers"] = self._json(given.c.headers)
+            if "priority" in parts:
+                values["priority"] = given.c.priority
+            if "stopped" in parts:
+                values |= {"due_at": null(), "behind_at": null()}
+            if "due" in parts:
+                alive = case((columns.status == const("dead"), const("error")), else_=columns.status)
+                values |= {"due_at": self._due(given.c.due, given.c.delay), "behind_at": null(), "status": alive}
+            if "anew" in parts:
+                values |= {
+                    "status": const("new"),
+                    "attempts": const(0),
+                    "last_attempt_at": null(),
+                    "last_error": null(),
+                }
+            return self._change(given, {**values, **self._turned}, [columns.id], rows)
+
+        return self._over((*RECEIPT, *(name for part in CHANGED if part in parts for name in CHANGED[part])), build)
+
+    @cached_property
+    def changeable(self) -> OverRows:
+        """Read the ids of the rows that `change` would change."""
+        columns = self.message.c
+        rows = (self._of_queue, columns.status != const("done"), self._free)
+
+        def build(given: Any) -> Executable:
+            match = and_(columns.id == given.c.id, self._same_token(given))
+            return self.dialect.joined(select(columns.id), given, self.message, match).where(*rows)
+
+        return self._over(RECEIPT, build)
+
+    @property
+    def _free(self) -> ColumnElement[bool]:
+        """No lease runs on a row, or the bound `even_if_leased` says that this is no matter."""
+        until = self.message.c.leased_until
+        return or_(self._bound("even_if_leased", Boolean()), until.is_(None), until <= self.now)
+
+    @cached_property
+    def purge(self) -> Statement:
+        """Take some messages of a queue away, whatever they are, each kind by its own index; return their ids."""
+        columns = self.message.c
+        kinds = ((columns.due_at.is_not(None), self._in_group(False)), *self._kinds)
+        limit, old = self._bound("limit_in", Integer()), columns.id <= self._bound("last_in", BigInteger())
+        some = [select(columns.id).where(self._of_queue, *kind, old).limit(limit).subquery() for kind in kinds]
+        ids = union_all(*(select(part.c.id) for part in some)).subquery("some")
+        picked = select(ids.c.id).limit(limit)
+        return Statement(self.dialect.remove_picked(self.message, picked, [columns.id.in_(picked)], [columns.id]))

@@ -1,0 +1,280 @@
+"""The statements of the SQL stores: what looks at messages and changes none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property, lru_cache
+from typing import Any, NamedTuple
+
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    Integer,
+    Select,
+    SmallInteger,
+    Text,
+    and_,
+    exists,
+    func,
+    literal,
+    not_,
+    or_,
+    select,
+    union_all,
+)
+
+from duerow.clock import FIRST, LAST
+from duerow.store import Indexed, Order
+from duerow.stores.sql.conditions import Conditions
+from duerow.stores.sql.dialects.base import const
+from duerow.stores.sql.payload_indexes import index_name
+from duerow.stores.sql.statements.core import (
+    RECORD,
+    Core,
+    Statement,
+    unserved,
+)
+from duerow.where import Condition, Path
+
+
+class _Asked(NamedTuple):
+    """A group that is asked for by name."""
+
+    queue: ColumnElement[Any]
+    group: ColumnElement[Any]
+
+
+class Reading(Core):
+    """What looks at messages and changes none."""
+
+    @lru_cache(maxsize=64)  # noqa: B019 - lives as long as the store
+    def find(self, by: tuple[str, ...]) -> Statement:
+        """Read messages of a queue by the filters named: ids, keys, statuses, after_id; `by_id` sets the order.
+
+        `live` and `resting` are the statuses for which there is an index, by key and by id.
+        """
+        columns = self.message.c
+        in_line = [columns.priority, *self.dialect.nulls_last(self._stands), columns.id]
+        line = [columns.id] if "by_id" in by else in_line
+        found = self._found(by).order_by(*line).limit(self._bound("limit_in", Integer()))
+        return Statement(found, bounded=not {"ids", "keys"} & set(by))
+
+    def search(
+        self,
+        by: tuple[str, ...],
+        where: Condition | None,
+        order: Order,
+        locked: bool,
+        indexed_of: tuple[str, Sequence[Indexed]] | None = None,
+    ) -> Statement:
+        """As `find`, of which a condition holds and in any order; made for one use, with the condition's values.
+
+        `indexed_of`: the queue, and the fields of its payloads that have an index.
+        """
+        columns = self.message.c
+        found = self._found(by)
+        if where is not None:
+            found = self._holds(found, where, indexed_of)
+        column = self.conditions.column(order.field)
+        if order.after is not None:
+            found = found.where(self._behind(column, order, *order.after))
+        by_value = self.dialect.nulls_last(column, order.descending)
+        ends = [*by_value, columns.id.desc() if order.descending else columns.id]
+        if order.field == "id":
+            ends = ends[-1:] if indexed_of is None or where is None else [self._by_id(order, where, *indexed_of)]
+        found = found.order_by(*ends).limit(self._bound("limit_in", Integer()))
+        bounded = where is not None or not {"ids", "keys"} & set(by)
+        return Statement(found.with_for_update(of=self.message) if locked else found, kept=False, bounded=bounded)
+
+    def _by_id(self, order: Order, where: Condition, queue: str, indexed: Sequence[Indexed]) -> ColumnElement[Any]:
+        """Return the order of ids; where an index serves a range, in a form for which rows have to be sorted.
+
+        Else a planner would rather read all rows of the table in the order of their ids.
+        """
+        id_: ColumnElement[Any] = self.message.c.id
+        if self._conditions(queue, indexed).is_of_range(where):
+            id_ = id_ + const(0)
+        return id_.desc() if order.descending else id_.asc()
+
+    def _behind(self, column: ColumnElement[Any], order: Order, value: Any, id: int) -> ColumnElement[bool]:
+        """Return that a row comes after a place in an order in which nulls are last."""
+        ids = self.message.c.id
+        mark = literal(id, BigInteger())
+        later_id = ids < mark if order.descending else ids > mark
+        if order.field == "id":
+            return later_id
+        if value is None:
+            return and_(column.is_(None), later_id)
+        bound = self.conditions.bound(order.field, value)
+        later, tied = column < bound if order.descending else column > bound, column == bound
+        if value in (FIRST, LAST):  # stands for whatever is beyond it
+            tied = column <= bound if value == FIRST else column >= bound
+            later = and_(later, not_(tied))
+        # A value that was mended to be shown is not the one that is stored: no page begins with its own mark.
+        return or_(and_(later, ids != mark), and_(tied, later_id), column.is_(None))
+
+    def scan(self, by: tuple[str, ...], where: Condition | None, shown: Sequence[str] = RECORD) -> Statement:
+        """Read messages of many queues in the order of their ids, which alone serves it: `queues`, `statuses`.
+
+        With `descending` from the highest id down.
+        """
+        columns = self.message.c
+        by_name = dict(zip(RECORD, self._record, strict=True))
+        found = select(*(by_name[name] for name in shown))
+        for name, column in (("queues", columns.queue), ("statuses", columns.status)):
+            if name in by:
+                found = found.where(self.dialect.among(unserved(column), name))
+        if where is not None:
+            found = found.where(self.conditions.clause(where))
+        id_ = columns.id
+        found = found.where(id_ <= self._bound("last", BigInteger()))
+        if "descending" not in by:
+            found = found.where(id_ > self._bound("after", BigInteger()))
+        found = found.order_by(id_.desc() if "descending" in by else id_)
+        return Statement(found.limit(self._bound("limit_in", Integer())), kept=False)
+
+    def tally(
+        self,
+        where: Condition | None,
+        by: Path | None,
+        limited: bool,
+        resting: bool,
+        indexed_of: tuple[str, Sequence[Indexed]] | None = None,
+    ) -> Statement:
+        """Count rows of a queue of which a condition holds by a value of theirs, the first `limit_in` of them.
+
+        `resting`: only those that are neither in line nor behind others, by their own index. `indexed_of`: as above.
+        """
+        value = const(0) if by is None else self.conditions.value(by)
+        found = select(value.label("value")).where(self._of_queue)
+        if resting:
+            found = found.where(*self._resting)
+        if where is not None:
+            found = self._holds(found, where, indexed_of)
+        if limited:
+            found = found.limit(self._bound("limit_in", Integer()))
+        rows = found.subquery("found")
+        return Statement(select(rows.c.value, func.count()).group_by(rows.c.value), kept=False, bounded=True)
+
+    def _holds(
+        self, found: Select[Any], where: Condition, indexed_of: tuple[str, Sequence[Indexed]] | None
+    ) -> Select[Any]:
+        """Confine rows to those of which a condition holds, by the indexes of a queue's payload fields if it has some.
+
+        These are of one queue alone, which the statement has to name as they do.
+        """
+        if indexed_of is None:
+            return found.where(self.conditions.clause(where))
+        queue, indexed = indexed_of
+        return found.where(self.of_queue(queue), self._conditions(queue, indexed).clause(where))
+
+    def _conditions(self, queue: str, indexed: Sequence[Indexed]) -> Conditions:
+        named = {index_name(self.tables.prefix, queue, field): field for field in indexed}
+        return Conditions(self.dialect, self.message, named)
+
+    def _found(self, by: tuple[str, ...]) -> Select[Any]:
+        columns = self.message.c
+        found = select(*self._record).where(columns.queue == self._bound("queue_in", Text()))
+        if "live" in by:
+            key, live = self.dialect.live_key(self.message, self._live)
+            found = found.where(*live)
+        else:
+            key = columns.key
+        if "resting" in by:
+            found = found.where(*self._resting)
+        for name, column in (("ids", columns.id), ("keys", key), ("statuses", columns.status)):
+            if name in by:
+                found = found.where(self.dialect.among(column, name))
+        if "after_id" in by:
+            found = found.where(columns.id > self._bound("after_id", BigInteger()))
+        return found
+
+    @property
+    def _stands(self) -> ColumnElement[Any]:
+        """The due time of a row, also of one that waits behind others of its group."""
+        columns = self.message.c
+        return func.coalesce(columns.due_at, columns.behind_at, type_=self.dialect.moment)
+
+    @lru_cache(maxsize=2)  # noqa: B019 - lives as long as the store
+    def peek(self, grouped: bool) -> Statement:
+        """Read the oldest due rows of a line; of groups only those whose turn it is."""
+        columns = self.message.c
+        free: list[ColumnElement[bool]] = []
+        if grouped:
+            other = self.message.alias("other")
+            leased = exists().where(*self._lent_of_group(other, columns), other.c.id != columns.id)
+            group = select(other.c.id).where(*self._of_group(other, columns)).correlate(self.message)
+            free = [self.dialect.none_below(group, other.c.id, columns.id), ~leased]
+        due = select(*self._record).where(*self._due_rows(grouped, False), *free)
+        return Statement(due.order_by(columns.due_at, columns.id).limit(self._bound("limit_in", Integer())))
+
+    @cached_property
+    def count(self) -> Statement:
+        """Count a queue's rows by status: those in line, those behind others, those at rest, each by its own index."""
+        columns = self.message.c
+        in_line = columns.due_at.is_not(None)
+        behind = (columns.due_at.is_(None), columns.behind_at.is_not(None), *self._in_live_group)
+        kinds: list[tuple[ColumnElement[bool], ...]] = [
+            (in_line, self._in_group(False)),
+            (in_line, self._in_group(True)),
+            behind,
+            self._resting,
+        ]
+        parts = [
+            select(columns.status, func.count().label("number")).where(self._of_queue, *kind).group_by(columns.status)
+            for kind in kinds
+        ]
+        return Statement(union_all(*parts), bounded=True)
+
+    @lru_cache(maxsize=4)  # noqa: B019 - lives as long as the store
+    def in_line(self, grouped: bool, due: bool) -> Statement:
+        """Count the rows of a line that are due, or those that are not yet, by whether they are lent, up to a number.
+
+        Each with the first due time among them.
+        """
+        columns = self.message.c
+        line = (self._of_queue, columns.priority == self._bound("priority_in", SmallInteger()), self._in_group(grouped))
+        when = columns.due_at <= self.now if due else columns.due_at > self.now
+        lent = (const(1) == const(0)) if due else columns.leased_by.is_not(None)
+        shown = [columns.due_at] if due else [lent.label("lent"), columns.due_at]
+        some = select(*shown).where(*line, when).order_by(columns.due_at)
+        first = some.limit(self._bound("limit_in", Integer())).subquery("first")
+        numbers = (func.count(), func.min(first.c.due_at, type_=self.dialect.moment))
+        if due:  # from the index alone, and nothing to be grouped
+            return Statement(select(lent, *numbers).select_from(first))
+        return Statement(select(first.c.lent, *numbers).group_by(first.c.lent))
+
+    @cached_property
+    def out_of_line(self) -> Statement:
+        """Count the rows of a queue that are in no line, by what they wait for, each up to a number."""
+        columns = self.message.c
+        limit = self._bound("limit_in", Integer())
+        behind = (*self._in_live_group, columns.due_at.is_(None), columns.behind_at.is_not(None))
+        kinds = {
+            "dead": (*self._resting, ~self._live),
+            "stopped": self.dialect.stopped(self.message),
+            "waiting": behind,
+        }
+        parts = []
+        for name, which in kinds.items():
+            some = select(columns.id).where(self._of_queue, *which).limit(limit)
+            some = self.dialect.by_group(some, self.message) if which is behind else some
+            parts.append(select(func.count()).select_from(some.subquery(name)).scalar_subquery())
+        return Statement(select(*parts, self._paused, self.now))
+
+    @cached_property
+    def blocker(self) -> Statement:
+        """Read the message that has to leave a group before the given one: the one that is lent, else the first."""
+        other = self.message.alias("other")
+        columns, id = other.c, self._bound("id_in", BigInteger())
+        asked = _Asked(self._bound("queue_in", Text()), self._bound("group_in", Text()))
+        lent = select(columns.id).where(*self._lent_of_group(other, asked), columns.id != id).limit(const(1))
+        before = select(columns.id).where(*self._of_group(other, asked), columns.id < id)
+        before = before.order_by(columns.id).limit(const(1))
+        found = func.coalesce(lent.scalar_subquery(), before.scalar_subquery())
+        return Statement(select(*self._record).where(self.message.c.id == found), bounded=True)
+
+    @cached_property
+    def time(self) -> Statement:
+        """Read the time."""
+        return Statement(select(self.now))

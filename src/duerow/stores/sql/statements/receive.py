@@ -1,0 +1,75 @@
+"""The statements of the SQL stores: what comes from another database, once."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, Final
+
+from sqlalchemy import select
+from sqlalchemy.sql.base import Executable
+
+from duerow.stores.sql.dialects.base import const
+from duerow.stores.sql.statements.core import OverRows
+from duerow.stores.sql.statements.history import PAST
+from duerow.stores.sql.statements.stage import Staging
+
+ARRIVED: Final = (
+    "id",
+    "queue",
+    "key",
+    "kind",
+    "payload",
+    "headers",
+    "group",
+    "priority",
+    "status",
+    "due_at",
+    "first_due_at",
+    "attempts",
+    "token",
+    "created_at",
+    "last_attempt_at",
+    "last_error",
+)
+"""The columns of a message that arrives; the others are as in a new one."""
+
+TOLD: Final = (*PAST, "until")
+"""The columns of a turn that arrives."""
+
+
+class Receiving(Staging):
+    """What comes from another database."""
+
+    @cached_property
+    def noted_of(self) -> OverRows:
+        """Read which of the given names are noted."""
+        name = self.tables.noted.c.name
+        return self._over(
+            ("name",), lambda given: self.dialect.look_up([name], given, (), {"name": name}, locked=False)
+        )
+
+    @cached_property
+    def insert_arrived(self) -> OverRows:
+        """Add messages as they were, with ids handed out before; return the ids of those whose key was free."""
+
+        def build(given: Any) -> Executable:
+            values: dict[str, Any] = {name: given.c[name] for name in ARRIVED}
+            values |= {name: self._json(values[name]) for name in ("payload", "headers", "last_error")}
+            rows = select(*values.values()).select_from(given).where(const(1) == const(1))
+            rows = rows.order_by(given.c.queue, given.c.key, given.c.id)
+            added = self.dialect.insert(self.message).from_select(list(values), rows)
+            return self._if_free(added, [self.message.c.id], told_ids=True)
+
+        return self._over(ARRIVED, build)
+
+    @cached_property
+    def insert_turns(self) -> OverRows:
+        """Keep turns that are over as they were."""
+
+        def build(given: Any) -> Executable:
+            values: dict[str, Any] = {name: given.c[name] for name in TOLD}
+            values |= {name: self._json(values[name]) for name in ("payload", "headers", "error")}
+            rows = select(*values.values()).select_from(given)
+            return self.dialect.insert(self.tables.history).from_select(list(values), rows)
+
+        return self._over(TOLD, build)

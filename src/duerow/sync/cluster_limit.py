@@ -1,0 +1,70 @@
+# Generated from ../aio/cluster_limit.py by tools/generate_sync.py; edit that file instead.
+"""Carries out what a worker asks about its permits; see `duerow.worker.cluster_limit`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+from duerow.message import Draft
+from duerow.queue.consumer_id import new_claim
+from duerow.retry import fixed
+from duerow.sync.queue import Queue
+from duerow.worker.cluster_limit import ExtendPermits, GivePermits, MakePermits, RecallBegun, TakePermits, permit_queue
+from duerow.worker.rate_limit import ENTRIES, NoteBegun
+from duerow.worker.run import Shift
+
+
+class PermitDesk:
+    """The queue of a worker's permits, and that of what a rate has allowed: a message for each entry.
+
+    An entry is due when it counts no longer, by the database's clock.
+
+    Args:
+        shift: the shift that wants them.
+        database: where the worker's queues are.
+    """
+
+    def __init__(self, shift: Shift, database: Any) -> None:
+        terms = shift.terms
+        name = permit_queue("singleton" if terms.singleton else "concurrency", shift.queues)
+        self._queue: Queue = database.queue(name, lease=terms.lease, retry=fixed(timedelta(0)))
+        self._begun: Queue = database.queue(permit_queue("rate", shift.queues))
+        self._worker, self._lease = terms.name, terms.lease
+
+    @property
+    def actions(self) -> dict[type, Callable[[Any], Any]]:
+        """How each step is carried out."""
+        return {
+            MakePermits: self._make,
+            TakePermits: self._take,
+            ExtendPermits: self._extend,
+            GivePermits: self._give,
+            RecallBegun: self._recall,
+            NoteBegun: self._note,
+        }
+
+    def _make(self, step: MakePermits) -> Any:
+        return self._queue.push_many([Draft(number, key=str(number)) for number in range(step.total)])
+
+    def _take(self, step: TakePermits) -> Any:
+        return self._queue.reserve_many(step.limit, consumer=new_claim(self._worker))
+
+    def _extend(self, step: ExtendPermits) -> Any:
+        return self._queue.extend_many(step.reservations)
+
+    def _give(self, step: GivePermits) -> Any:
+        if step.for_good:
+            return self._queue.commit_many(step.reservations)
+        return self._queue.release_many(step.reservations)
+
+    def _recall(self, step: RecallBegun) -> list[tuple[float, int]]:
+        now = step.permit.until - self._lease
+        entries = self._begun.find(order="-due_at", limit=10 * ENTRIES)
+        return [((one.due_at - now).total_seconds(), one.payload) for one in entries if one.due_at and one.due_at > now]
+
+    def _note(self, step: NoteBegun) -> None:
+        if step.new:
+            self._begun.pop_many(ENTRIES)  # they count no longer
+        self._begun.push(step.total, key=step.entry, delay=step.span, on_duplicate="replace")

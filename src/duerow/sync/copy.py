@@ -1,0 +1,469 @@
+# Generated from ../aio/copy.py by tools/generate_sync.py; edit that file instead.
+"""Copy a queue with its messages, dead letters and history from one database to another."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from datetime import timedelta
+from functools import partial
+from typing import Any, Final
+
+from duerow.errors import ConfigurationError, MessageLeased, QueueDraining, UnknownName
+from duerow.message import LIVE
+from duerow.payload.codec import SEALED
+from duerow.payload.encoding import Payloads
+from duerow.phrases import Argument, Hint
+from duerow.plan import BEGIN, Plan
+from duerow.queue import copy as copying
+from duerow.queue.copy import BATCH, TURNS, Asked, Copied, Count, Route
+from duerow.queue.definition import check_indexed, encoded, indexed_again
+from duerow.store import (
+    ALL_IDS,
+    Arrival,
+    Change,
+    Indexed,
+    Past,
+    Query,
+    Reception,
+    Record,
+    Refused,
+    Scan,
+)
+from duerow.sync.database import Database
+from duerow.sync.directory import nearest
+
+UNDER_WAY: Final = f"headers.{copying.COPYING} is not null"
+
+PAUSE_SEEN: Final = 1.0
+"""Seconds after which the consumers of all processes know that a queue is paused."""
+
+
+def copy(
+    source: Database,
+    target: Database,
+    queue: str,
+    *,
+    move: bool = False,
+    to: str | None = None,
+    history: timedelta | None = None,
+    dead_letters: bool = True,
+    keep_settings: bool = False,
+    beside: bool = False,
+    name: str = "copy",
+) -> Copied:
+    """Copy a queue into another database, or move it there: what it has, its dead letters, its history.
+
+    A message keeps its key, kind, payload as it is stored, headers, group, priority, status, attempts, due time and
+    first due time, when it was pushed and last tried, and its error. Its id is new; ids follow the order of
+    the old ones. Interrupted at whatever point, the same call goes on where it was, within 30 days.
+
+    A copy leaves the source as it is, and pauses the target's queue when it begins: nobody works on both until you say
+    so. With `move` each message leaves the source, and is at no moment where two consumers can have it; consumers of
+    the source may work on meanwhile, and those of the target too.
+
+    Args:
+        source: where the queue is.
+        target: where it is to be, of the same face.
+        queue: its name.
+        move: whether messages leave the source. History stays there too.
+        to: its name in the target; default: the same.
+        history: how long the target keeps the turns after they finished; zero: they are left out. Default: as the
+            definition of the queue says.
+        dead_letters: whether the queue's dead letters go along, from the queue that its definition names, into one of
+            the same name.
+        keep_settings: whether the target may declare the queue otherwise. If it declares nothing, it gets the source's
+            definition.
+        beside: whether the target's queue may have messages already that are not of this copy.
+        name: names the copy: to copy the same messages once more, into a target that was emptied, name it otherwise.
+
+    Returns:
+        What arrived and what was left, each counted; false if anything was left.
+
+    Raises:
+        ConfigurationError: both are the same database, the source has no such queue, the target declares it otherwise
+            or has messages in it, or nothing says how long to keep its history; an interrupted move is to be copied;
+            messages are under way to another database; or messages in groups are to be moved while the source's queue
+            is not paused. Nothing was changed.
+        NotSupported: the target's store cannot take in messages. Nothing was changed.
+        QueueDraining: the target's queue takes no new messages. Nothing was changed.
+        InvalidMessage: a name or the time is out of bounds. Nothing was changed.
+    """
+    work = _Copying(source, target)
+    work.prepare(queue, to, move, history, dead_letters, keep_settings, beside, name)
+    return work.run()
+
+
+class _NotBegun(Exception):
+    """The target has not noted that a copy began."""
+
+
+class _Copying:
+    """One copy at work."""
+
+    asked: Asked
+
+    def __init__(self, source: Database, target: Database) -> None:
+        for database in (source, target):
+            if not isinstance(database, Database):
+                raise ConfigurationError(f"copy takes two open databases of the same face, not {database!r:.80}")
+        if source.connections.place == target.connections.place:
+            raise ConfigurationError(
+                "source and target are the same tables; within one database messages are moved (Queue.move)"
+            )
+        copying.check_target(target.store.capabilities)
+        self.source, self.target = source, target
+
+    # Before anything changes.
+
+    def prepare(
+        self,
+        queue: str,
+        to: str | None,
+        move: bool,
+        history: timedelta | None,
+        dead_letters: bool,
+        keep_settings: bool,
+        beside: bool,
+        name: str,
+    ) -> None:
+        """Check what is asked, and note in the target that it begins."""
+        own, there, kept = copying.check_asked(queue, to, name, history)
+        ours = self.source.run(self.source.store.said)
+        theirs = self.target.run(self.target.store.said)
+        routes = copying.routes_of(own, there, copying.definition_of(ours, own) if dead_letters else None)
+        keys = self.source.encryption or self.target.encryption
+        self.asked = Asked(routes=routes, move=move, name=name, payloads=Payloads(sealing=keys))
+        for route in routes:
+            if route.renames and keys is None:
+                self._require_clear(route)
+            if any(one.draining for one in theirs if one.queue == route.to):
+                raise QueueDraining(route.to)
+            wanted, found = copying.definition_of(ours, route.queue), copying.definition_of(theirs, route.to)
+            copying.check_settings(route, wanted, found, keep_settings)
+            if wanted is not None and found in (None, wanted):
+                self.asked.definitions[route.to] = found = wanted
+            self._set_history(route, found.history if kept is None and found is not None else kept)
+            paused = any(one.paused for one in ours if one.queue == route.queue)
+            self._require_apart(route)
+            if move:
+                self._require_same_target(route)
+                self._require_order(route, paused)
+            else:
+                self._require_whole(route)
+        unlike = None if self.source.knows_queue(own) else self.source.known_queues()
+        self.target.run(lambda: self._begin(beside, unlike))
+        self._have_indexes()
+
+    def _set_history(self, route: Route, kept: timedelta | None) -> None:
+        if kept is None and self._some(route, True):
+            raise ConfigurationError(
+                f"queue {route.queue!r} has a history, and nothing says how long the target keeps it: say ",
+                Argument("history"),
+                ", ",
+                Hint("or timedelta(0) to leave it out", "0 leaves it out"),
+            )
+        if kept:
+            self.asked.history[route.to] = kept
+
+    def _require_order(self, route: Route, paused: bool) -> None:
+        """Raise ConfigurationError if messages of groups would run in both databases at a time."""
+        if paused:
+            self.asked.paused.add(route.queue)
+        if not self._some(route, False, "group is not null"):
+            return
+        if not paused:
+            raise ConfigurationError(
+                f"messages of queue {route.queue!r} are in groups, whose order holds in one database only: pause it in "
+                "the source before it is moved"
+            )
+        if self.source.store.capabilities.processes:
+            time.sleep(PAUSE_SEEN)
+
+    def _require_clear(self, route: Route) -> None:
+        """Raise ConfigurationError if payloads are encrypted: they are bound to their queue, which is renamed."""
+        for past in (False, True):
+            if found := self._some(route, past, f"kind like '%{SEALED}'"):
+                raise ConfigurationError(
+                    f"message {found[0].id} of queue {route.queue!r} is encrypted for that queue, and is to be copied "
+                    f"into {route.to!r}: open the source with its keys, connect(…, encryption=…), or keep the name"
+                )
+
+    def _require_whole(self, route: Route) -> None:
+        if found := self._some(route, False, UNDER_WAY):
+            raise ConfigurationError(
+                f"message {found[0].id} of queue {route.queue!r} is under way: a move was interrupted; call that again "
+                "before the queue is copied"
+            )
+
+    def _require_same_target(self, route: Route) -> None:
+        """Raise ConfigurationError if a message is under way to another database: it may be there already."""
+        where, after = route.which("message", UNDER_WAY), 0
+        while True:
+            query = Scan(queues=(route.queue,), where=where, after=(after, ALL_IDS), limit=BATCH)
+            found: list[Record] = self._scan(query)
+            if not found:
+                return
+            after = found[-1].id
+            for beginning in {copying.beginning_of(record) for record in found}:
+                if not self._has_begun(beginning):
+                    raise copying.leaves_for_another(route)
+
+    def _require_apart(self, route: Route) -> None:
+        """Raise ConfigurationError if both are the same tables, reached in two ways: what arrives would go again."""
+        if route.queue != route.to or self._has_begun(self.asked.beginning(self.source.connections.place, route)):
+            return
+        there = self.target.run(lambda: self.target.store.scan(Scan(queues=(route.to,), limit=1)))
+        same = Query(route.queue, ids=tuple(one.id for one in there), by_id=True, limit=1)
+        here = self.source.run(lambda: self.source.store.find(same)) if there else []
+        if here and here[0].created_at == there[0].created_at:
+            raise copying.is_in_both(here[0].id, route)
+
+    def _has_begun(self, beginning: str) -> bool:
+        """Return whether the target has noted that a copy began."""
+        if beginning not in self.asked.begun:
+            try:
+                self.target.run(lambda: self._look_for(beginning))
+            except _NotBegun:
+                return False
+            self.asked.begun.add(beginning)
+        return True
+
+    def _look_for(self, beginning: str) -> Plan[None]:
+        """Raise _NotBegun unless it is noted: then it is not noted by this look either."""
+        yield BEGIN
+        if (yield from self.target.store.receive([Arrival(beginning, None)])) != ["before"]:
+            raise _NotBegun
+
+    def _some(self, route: Route, past: bool, more: str | None = None) -> list[Record | Past]:
+        """Return the first message, or turn, that goes a way."""
+        where = route.which("turn" if past else "message", more)
+        return self._scan(Scan(past=past, queues=(route.queue,), where=where, limit=1))
+
+    def _scan(self, query: Scan) -> list[Any]:
+        """Return what a scan of the source finds: messages, or turns."""
+        return [*self.source.run(lambda: self.source.store.scan(query))]
+
+    def _begin(self, beside: bool, unlike: list[str] | None) -> Plan[None]:
+        """Note that the copy begins, in one transaction with the look whether the target is empty.
+
+        Args:
+            beside: whether it need not be.
+            unlike: the queues that the source has, if it has not this one; if the copy began before, it had.
+        """
+        store, asked = self.target.store, self.asked
+        yield BEGIN
+        for route in asked.routes:
+            there = Route(route.to, route.to, route.letters_of and (route.letters_of[1], route.letters_of[1]))
+            query = Scan(queues=(route.to,), where=there.which("message"), limit=1)
+            found = yield from store.scan(query)
+            beginning = asked.beginning(self.source.connections.place, route)
+            asked.begun.add(beginning)
+            if (yield from store.receive([Arrival(beginning, None)])) == ["before"]:
+                continue
+            if unlike is not None:
+                raise UnknownName("queue", route.queue, nearest(route.queue, unlike), "the source")
+            if found and not beside:
+                raise ConfigurationError(
+                    f"queue {route.to!r} of the target has messages that are not of this copy; say ",
+                    Argument("beside", True),
+                    " if they may be there, or choose another name with ",
+                    Argument("to"),
+                )
+            if not asked.move and route.letters_of is None:
+                yield from store.say(route.to, paused=True)
+            if route.to in asked.definitions:
+                yield from store.say(route.to, definition=encoded(asked.definitions[route.to]))
+
+    def _have_indexes(self) -> None:
+        for queue, definition in self.asked.definitions.items():
+            if definition.indexed:
+                self._index(queue, check_indexed(indexed_again(definition.indexed)))
+
+    def _index(self, queue: str, fields: tuple[Indexed, ...]) -> None:
+        self.target.run(lambda: self.target.store.index(queue, fields, False))
+
+    # The work.
+
+    def run(self) -> Copied:
+        """Copy all there is; return the report."""
+        count = Count(self.asked.move)
+        for route in self.asked.routes:
+            if route.to in self.asked.history:
+                self._copy_turns(route, count)
+            count.add(self._copy_messages(route))
+        return count.report()
+
+    def _copy_messages(self, route: Route) -> Count:
+        """Let all messages arrive; where they leave, look again until none is left that can."""
+        count = Count(self.asked.move)
+        while True:
+            arrived = count.arrivals
+            count.look_again()
+            self._pass(route, count)
+            if not self.asked.move or count.arrivals == arrived:
+                return count
+
+    def _pass(self, route: Route, count: Count) -> None:
+        """Go through the queue once, in the order of the ids."""
+        after, held = 0, set[str]()
+        while True:
+            query = Scan(queues=(route.queue,), where=route.which("message"), after=(after, ALL_IDS), limit=BATCH)
+            records: list[Record] = self._scan(query)
+            if not records:
+                return
+            after = records[-1].id
+            if self.asked.move:
+                records = self._take(route, records, held, count)
+            if records:
+                self._send(route, records, held, count)
+
+    def _send(self, route: Route, records: list[Record], held: set[str], count: Count) -> None:
+        """Let messages arrive with their turns; what has arrived leaves the source if it is a move."""
+        turns = self._turns_of(route, records)
+        arrivals = [self.asked.arrival(record, route) for record in records]
+        answers = self._receive(route, arrivals + [self.asked.turn(past, route) for past in turns])
+        count.turns += answers[len(records) :].count("arrived")
+        count.turns_before += answers[len(records) :].count("before")
+        there: list[Record] = []
+        kept: list[Record] = []
+        for record, answer in zip(records, answers, strict=False):
+            if answer == "refused":
+                kept.append(record)
+                count.taken.append(record.id)
+                continue
+            there.append(record)
+            if answer == "arrived":
+                count.arrived(record, route)
+                count.leased += not self.asked.move and record.leased_by is not None
+            else:
+                count.came_before(record)
+        if self.asked.move:
+            self._forget(there, count)
+            self._give_back(route, kept, held)
+
+    def _receive(self, route: Route, arrivals: list[Arrival]) -> list[Reception]:
+        kept = self.asked.history.get(route.to, timedelta(0))
+        return self.target.run(lambda: self.target.store.receive(arrivals, kept, self.asked.move), None, len(arrivals))
+
+    # Leaving the source.
+
+    def _take(self, route: Route, records: list[Record], held: set[str], count: Count) -> list[Record]:
+        """Stop messages that are to go, so that nobody is handed them; return those that are stopped.
+
+        Whatever is in a group with one that cannot go waits here as well, so that its order holds.
+        """
+        going = [record for record in records if copying.under_way(record) is not None]
+        elsewhere = {record.id for record in going if copying.beginning_of(record) not in self.asked.begun}
+        count.changed += len(elsewhere)  # somebody moves the queue to another database at this moment
+        fresh = [record for record in records if copying.under_way(record) is None]
+        free = self._without_leased(route, self._without_taken(route, fresh, held, count), held, count)
+        for wave in copying.waves(free):
+            ready = [record for record in wave if self._may_go(route, record, held)]
+            count.behind += len(wave) - len(ready)
+            self._stop(route, ready, held, count)
+        ids = tuple(record.id for record in [*going, *free] if record.id not in elsewhere)
+        if not ids:
+            return []
+        query = Query(route.queue, ids=ids, by_id=True, limit=len(ids))
+        found = self.source.run(lambda: self.source.store.find(query))
+        stopped = [record for record in found if copying.under_way(record) is not None]
+        count.leased += sum(record.leased_by is not None for record in stopped)
+        return [record for record in stopped if record.leased_by is None]
+
+    def _may_go(self, route: Route, record: Record, held: set[str]) -> bool:
+        """Return whether the order of a message's group holds if it goes now."""
+        return record.group is None or (route.queue in self.asked.paused and record.group not in held)
+
+    def _without_taken(self, route: Route, records: list[Record], held: set[str], count: Count) -> list[Record]:
+        """Leave out messages whose key a live message of the target has."""
+        keys = tuple(record.key for record in records if record.key is not None and record.status in LIVE)
+        if not keys:
+            return records
+        query = Query(route.to, keys=keys, statuses=LIVE, by_id=True, limit=len(keys))
+        taken = {record.key for record in self.target.run(lambda: self.target.store.find(query))}
+        left = [record for record in records if record.key in taken and record.status in LIVE]
+        count.taken += [record.id for record in left]
+        held |= {record.group for record in left if record.group is not None}
+        return [record for record in records if record not in left]
+
+    def _without_leased(self, route: Route, records: list[Record], held: set[str], count: Count) -> list[Record]:
+        """Leave out messages that somebody works on; a lease that has ended is none."""
+        lent = [copying.set_out(record, "") for record in records if record.leased_by is not None]
+        answers = self._change(route, lent, dry_run=True)
+        refused = {one.receipt.id for one in answers}
+        leased = sum(isinstance(one.error, MessageLeased) for one in answers)
+        count.leased, count.changed = count.leased + leased, count.changed + len(answers) - leased
+        held |= {record.group for record in records if record.id in refused and record.group is not None}
+        return [record for record in records if record.id not in refused]
+
+    def _stop(self, route: Route, records: list[Record], held: set[str], count: Count) -> None:
+        """Stop messages under names of their own; count those that somebody took or changed at this moment."""
+        by_id = {record.id: record for record in records}
+        name = partial(copying.new_name, self.asked.beginning(self.source.connections.place, route))
+        changes = [copying.set_out(record, name()) for record in records]
+        for one in self._change(route, changes):
+            if (group := by_id[one.receipt.id].group) is not None:
+                held.add(group)
+            count.changed += 1
+
+    def _give_back(self, route: Route, records: list[Record], held: set[str]) -> None:
+        """Let messages that were refused for good be what they were; what is behind them in their groups waits."""
+        held |= {record.group for record in records if record.group is not None}
+        self._change(route, [copying.give_back(record) for record in records])
+
+    def _change(self, route: Route, changes: list[Change], dry_run: bool = False) -> list[Refused]:
+        if not changes:
+            return []
+        store = self.source.store
+        return self.source.run(lambda: store.change(route.queue, changes, False, dry_run), None, len(changes))
+
+    def _forget(self, records: list[Record], count: Count) -> None:
+        """Take messages away that have arrived, unless somebody changed them: a later pass finds those again."""
+        turns = [copying.gone(record) for record in records]
+        if turns:
+            count.changed += len(self.source.run(lambda: self.source.store.settle(turns), None, len(turns)))
+
+    # History.
+
+    def _turns_of(self, route: Route, records: list[Record]) -> list[Past]:
+        """Return the turns of messages that are still there."""
+        if route.to not in self.asked.history:
+            return []
+        ids = ", ".join(str(record.id) for record in records)
+        first, last = records[0].id, records[-1].id
+        return [past for page in self._turns(route, f"id in ({ids})", (first - 1, ALL_IDS), last) for past in page]
+
+    def _copy_turns(self, route: Route, count: Count) -> None:
+        """Let the turns of messages arrive that are not in the queue any more, those of one message together."""
+        waiting: list[Past] = []
+        for page in self._turns(route, None, (0, 0), ALL_IDS):
+            waiting += page
+            whole = [past for past in waiting if past.id != waiting[-1].id]
+            waiting = waiting[len(whole) :]
+            self._send_turns(route, whole, count)
+        self._send_turns(route, waiting, count)
+
+    def _send_turns(self, route: Route, turns: list[Past], count: Count) -> None:
+        if not turns:
+            return
+        ids = tuple({past.id for past in turns})
+        query = Query(route.queue, ids=ids, by_id=True, limit=len(ids))
+        there = {record.id for record in self.source.run(lambda: self.source.store.find(query))}
+        arrivals = [self.asked.turn(past, route) for past in turns if past.id not in there]
+        if arrivals:
+            answers = self._receive(route, arrivals)
+            count.turns += answers.count("arrived")
+            count.turns_before += answers.count("before")
+
+    def _turns(self, route: Route, more: str | None, after: tuple[int, int], last: int) -> Iterator[list[Past]]:
+        """Yield turns in the order of id and token, page by page."""
+        where = route.which("turn", more)
+        while True:
+            query = Scan(past=True, queues=(route.queue,), where=where, after=after, last=last, limit=TURNS)
+            page: list[Past] = self._scan(query)
+            if page:
+                yield page
+            if len(page) < TURNS:
+                return
+            after = (page[-1].id, page[-1].token)

@@ -1,0 +1,41 @@
+"""The blocking face of `duerow.aio.offload`: who calls waits anyway, so the work is done at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Final, TypeVar
+
+from duerow.message import Draft
+from duerow.payload.encoding import Payloads
+from duerow.plan import Execute, Plan, run
+from duerow.queue import mapping
+from duerow.queue.mapping import entry as entry
+from duerow.store import Entry
+
+T = TypeVar("T")
+
+Transaction = Callable[[], T]
+"""Carries out a transaction, anew each time."""
+
+MANY: Final = 2_000
+"""As on the awaited face, where a call about so many messages does its work in a thread."""
+
+
+def off(work: Callable[[], T]) -> T:
+    """Do some work."""
+    return work()
+
+
+def done(work: Callable[[], T], many: int) -> T:
+    """Do some work."""
+    return work()
+
+
+def entries(drafts: Iterable[Draft[Any]], queue: str, max_bytes: int, payloads: Payloads) -> list[Entry]:
+    """Return the entries of drafts; see `translation.draft_entry`."""
+    return [mapping.draft_entry(draft, queue, max_bytes, payloads) for draft in drafts]
+
+
+def carrying(many: int) -> Callable[[Plan[T], Execute], T]:
+    """Return what carries out a plan for so many messages."""
+    return run

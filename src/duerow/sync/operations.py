@@ -1,0 +1,120 @@
+# Generated from ../aio/operations.py by tools/generate_sync.py; edit that file instead.
+"""What an operator does with a queue: see how it stands, ask why a message is not running, pause it, empty it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from duerow.errors import ConfigurationError, InvalidMessage
+from duerow.message import check_key
+from duerow.phrases import Argument
+from duerow.plan import Plan
+from duerow.queue import mapping
+from duerow.queue.edits import one_id, one_of
+from duerow.queue.stats import CAP, Reason, Stats, reasons, work
+from duerow.store import Counters, Order, Query, Standing
+
+if TYPE_CHECKING:
+    from duerow.retry import RetryPolicy
+    from duerow.sync.database import Database
+
+PURGE_BATCH: Final = 1_000
+"""How many messages a purge takes away in one transaction."""
+
+
+class Operating:
+    """The part of a queue that is for operators; see `Queue`."""
+
+    database: Database
+    name: str
+    retry: RetryPolicy
+
+    def stats(self, *, exact: bool = False) -> Stats:
+        """Return how the queue stands: how many messages are ready, delayed, leased, waiting, stopped and dead.
+
+        And what was done of it: rates, totals and times, as every process counted them of its own work. What others
+        did in the last ten seconds may be missing. Settlements within a transaction of the caller's are not counted.
+        A message of a group that was not yet found to wait for others counts as ready.
+
+        Args:
+            exact: count all; default: no further than 10,000 of each, so that it never takes long.
+        """
+        cap = None if exact else CAP + 1
+        store = self.database.store
+
+        def look() -> Plan[tuple[Standing, Counters]]:
+            standing = yield from store.standing(self.name, cap)
+            return standing, (yield from store.counters(self.name))
+
+        standing, counters = self.database.run(look)
+        done = work(counters, self.database.meter.unwritten(self.name))
+        names = ("ready", "delayed", "leased", "waiting", "stopped", "dead")
+        numbers = {name: getattr(standing, name) for name in names}
+        capped = frozenset() if exact else frozenset(name for name in names if numbers[name] > CAP)
+        shown = {name: CAP if name in capped else number for name, number in numbers.items()}
+        return Stats(
+            self.name,
+            **shown,
+            oldest_due_at=standing.oldest_due_at,
+            next_due_at=standing.next_due_at,
+            paused=standing.paused,
+            capped=capped,
+            rates=done.rates,
+            lifetime=done.lifetime,
+            waiting_time=done.waiting_time,
+            handling_time=done.handling_time,
+        )
+
+    def why(self, id: int | None = None, *, key: str | None = None) -> list[Reason]:
+        """Return why a message is not running: every reason that holds, as a code and a sentence.
+
+        Codes: ready, not-due, stopped, paused, group-blocked, leased, limit, unknown-kind, no-consumer, done, dead.
+
+        Args:
+            id: the message's id.
+            key: the key of a live message, instead.
+
+        Raises:
+            ConfigurationError: not exactly one of id and key was given, or the id is none.
+            InvalidMessage: the queue has no such message.
+        """
+        if (id is None) == (key is None):
+            raise ConfigurationError("say an id or a key, one of them: ", *one_of({"id": id, "key": key}))
+        chosen, checked = None if id is None else one_id(id), check_key(key)
+        seen = self.database.run(lambda: self.database.store.inspect(self.name, chosen, checked))
+        if seen is None:
+            which = f"with id {id}" if key is None else f"that is live and has the key {key!r}"
+            raise InvalidMessage(f"queue {self.name!r} has no message {which}; it may be done, moved or removed")
+        return reasons(seen, mapping.readable(seen.record), self.retry.limit)
+
+    def pause(self) -> None:
+        """Hand out nothing from now on; other processes follow within a second. What is leased can be settled."""
+        self.database.run(lambda: self.database.store.say(self.name, paused=True))
+
+    def resume(self) -> None:
+        """Hand out again, and take messages again: the end of `pause` and of `drain`."""
+        self.database.run(lambda: self.database.store.say(self.name, paused=False, draining=False))
+
+    def purge(self, confirm: str) -> int:
+        """Take all messages out of the queue, also leased and dead ones; return how many. In batches.
+
+        What is pushed meanwhile stays, so that it comes to an end.
+
+        Args:
+            confirm: the queue's name again, so that it is not done by mistake.
+
+        Raises:
+            ConfigurationError: that is another name; nothing was changed.
+        """
+        if confirm != self.name:
+            raise ConfigurationError(
+                f"purge takes all messages out of queue {self.name!r}: say its name again with ",
+                Argument("confirm"),
+                f", not {confirm!r:.120}",
+            )
+        store, gone = self.database.store, 0
+        newest = self.database.run(lambda: store.find(Query(self.name, order=Order(descending=True), limit=1)))
+        last = newest[0].id if newest else 0
+        while some := self.database.run(lambda: store.purge(self.name, PURGE_BATCH, last)):
+            gone += some
+        return gone

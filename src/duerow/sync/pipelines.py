@@ -1,0 +1,160 @@
+# Generated from ../aio/pipelines.py by tools/generate_sync.py; edit that file instead.
+"""The pipelines of a database: declared so that everybody can see them, and changed only if nobody is lost."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from duerow.errors import ConfigurationError, DuplicateKey
+from duerow.message import LIVE
+from duerow.payload.encoding import SETS
+from duerow.phrases import Hint
+from duerow.pipeline.graph import Graph, graph_text, read_graph, removed
+from duerow.reservation import Receipt
+from duerow.store import Charted, Moved, Query, Record, Refused, Standing, Store, Turn
+
+if TYPE_CHECKING:
+    from duerow.pipeline import Pipeline
+
+REHOMED_AT_ONCE: Final = 1_000
+"""Messages that are moved from a removed station in one transaction."""
+
+
+class Charting:
+    """The part of a database that is about pipelines; see `Database`."""
+
+    store: Store
+    run: Callable[..., Any]
+
+    def declare_pipeline(self, pipeline: Pipeline, *, rehome: Mapping[str, str] | None = None) -> bool:
+        """Keep a pipeline in the database, so that others can see it; return whether that changed anything.
+
+        Running a pipeline does this as well. A station that the new definition does not have any more must have no
+        messages under way (dead ones may stay), or say where they go. Messages that are leased there are moved too:
+        their consumers' settlements are refused.
+
+        Args:
+            pipeline: what is kept: its stations and ways, and the names of its functions.
+            rehome: the station or output of the new definition to which the messages of a removed station go; they keep
+                their ids, keys, headers and due times, and their attempts begin anew.
+
+        Raises:
+            ConfigurationError: a removed station has messages under way and `rehome` does not say where they go, or
+                they cannot go there; `rehome` names a station that was not removed, or a target that the new definition
+                does not have. The definition that is kept stays as it was.
+        """
+        given: object = rehome
+        if given is not None and not isinstance(given, Mapping):
+            raise ConfigurationError(f"{pipeline}: rehome is a mapping such as {{'old': 'new'}}, not {given!r:.120}")
+        after, moves = pipeline.graph, dict(rehome or {})
+        while True:
+            known = self._charted(after.name)
+            before = None if known is None else read_graph(after.name, known.definition)
+            if before == after:
+                return False
+            _check_rehome(before, after, moves)
+            gone = [] if before is None else removed(before, after)
+            self._require_empty(after, [queue for queue in gone if queue not in moves])
+            self._require_none_stopped(after, list(moves))
+            for queue, to in moves.items():
+                self._rehome(after, queue, to)
+            self._require_empty(after, list(moves))
+            kept = Charted(after.name, graph_text(after), secrets.randbits(62))
+            if self._chart(after.name, None if known is None else known.version, kept):
+                return True
+
+    def pipelines(self) -> list[Graph]:
+        """Return the pipelines that were declared, in the order of their names."""
+        found = self.run(lambda: self.store.pipelines())
+        return [read_graph(known.name, known.definition) for known in found]
+
+    def forget_pipeline(self, name: str) -> bool:
+        """Keep a pipeline no longer; return whether it was kept. Its queues and their messages stay as they are."""
+        while True:
+            known = self._charted(name)
+            if known is None:
+                return False
+            if self._chart(name, known.version, None):
+                return True
+
+    def _charted(self, name: str) -> Charted | None:
+        found: list[Charted] = self.run(lambda: self.store.pipelines(name))
+        return found[0] if found else None
+
+    def _chart(self, name: str, version: int | None, after: Charted | None) -> bool:
+        done: bool = self.run(lambda: self.store.set_pipeline(name, version, after))
+        return done
+
+    def _require_empty(self, after: Graph, queues: list[str]) -> None:
+        """Raise ConfigurationError if there are messages under way in these queues, which nobody will work on."""
+        for queue in queues:
+            standing = self._standing(queue)
+            left = standing.ready + standing.delayed + standing.leased + standing.waiting + standing.stopped
+            if left:
+                join = queue.removesuffix(SETS)
+                to = Hint(f"rehome={{{join!r}: …}}", f"--rehome {join}=…")
+                way = ("say where they go: ", to) if join == queue else ("sets cannot be rehomed",)
+                raise ConfigurationError(
+                    f"{after}: it has no station {join!r} any more, and {left} messages are under way in its queue "
+                    f"{queue!r}; run the old definition until they are through, or ",
+                    *way,
+                )
+
+    def _require_none_stopped(self, after: Graph, queues: list[str]) -> None:
+        for queue in queues:
+            stopped = (self._standing(queue)).stopped
+            if stopped:
+                raise ConfigurationError(
+                    f"{after}: {stopped} messages of {queue!r} are stopped, and would run if they were rehomed; "
+                    "reschedule or remove them first"
+                )
+
+    def _standing(self, queue: str) -> Standing:
+        standing: Standing = self.run(lambda: self.store.standing(queue, None))
+        return standing
+
+    def _rehome(self, after: Graph, queue: str, to: str) -> None:
+        """Move the live messages of a queue to another one, in the order of their ids."""
+        last = None
+        while records := self._live(queue, last):
+            refused = self._settle_moves([_rehomed(record, to) for record in records])
+            for one in refused:
+                if isinstance(one.error, DuplicateKey):
+                    raise ConfigurationError(
+                        f"{after}: message {one.receipt.id} of {queue!r} cannot be rehomed: {one.error}"
+                    ) from one.error
+            last = records[-1].id
+
+    def _live(self, queue: str, after_id: int | None) -> list[Record]:
+        query = Query(queue, statuses=LIVE, after_id=after_id, by_id=True, limit=REHOMED_AT_ONCE)
+        records: list[Record] = self.run(lambda: self.store.find(query))
+        return records
+
+    def _settle_moves(self, turns: list[Turn]) -> list[Refused]:
+        refused: list[Refused] = self.run(lambda: self.store.settle(turns))
+        return refused
+
+
+def _check_rehome(before: Graph | None, after: Graph, moves: Mapping[str, str]) -> None:
+    """Raise ConfigurationError unless messages go from what is no station any more to what is one, or an output."""
+    targets = [*(station.name for station in after.stations), *after.outputs]
+    for queue, to in moves.items():
+        asked = f"{after}: messages of {queue!r:.120} to {to!r:.120}"
+        if queue in (*after.queues, *after.outputs):
+            raise ConfigurationError(f"{asked}: it still has {queue!r}; rehome what was removed")
+        if before is not None and queue not in before.queues:
+            raise ConfigurationError(f"{asked}: it never had a station {queue!r:.120}")
+        if queue.endswith(SETS):
+            raise ConfigurationError(
+                f"{asked}: the sets of a join cannot be rehomed; run the old definition until there are none"
+            )
+        if to not in targets:
+            raise ConfigurationError(f"{asked}: it has no station or output {to!r:.120}")
+
+
+def _rehomed(record: Record, to: str) -> Turn:
+    due = None if record.leased_by is not None else record.due_at
+    move = Moved(to, None, None, record.key, record.headers, due, None, "reject", record.group, record.priority)
+    return Turn(Receipt(record.id, record.token), move, None if record.group is None else (record.queue, record.group))

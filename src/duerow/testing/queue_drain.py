@@ -1,0 +1,252 @@
+"""Handle what is due, one message after the other, in the test's own thread or task: what comes out is always the same.
+
+    handled = drain({mail: send, bills: bill})                 # until nothing is due
+    handled = drain({mail: send}, clock=clock)                 # until nothing is left, also what is due later
+    handled = await adrain({mail: send})                       # the queues of duerow.aio, and coroutine functions
+
+Turns end as a worker would end them, by the same `decide`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from datetime import timedelta
+from inspect import isawaitable
+from time import monotonic
+from typing import Any, Final, Literal
+
+import msgspec
+
+from duerow import Queue, aio
+from duerow.errors import ConfigurationError, DuerowError, InvalidOutcome, LeaseLost
+from duerow.message import Message
+from duerow.plan import Plan, arun, run
+from duerow.reservation import Reservation
+from duerow.settlement import Bury, Move, Release, Retry, Rollback, Settlement, decide, mistake
+from duerow.store import Refused
+from duerow.testing.clock import MovableClock
+from duerow.worker.attempt import CURRENT, Attempt
+from duerow.worker.run import check_count, check_handler, is_async
+
+Ending = Literal["done", "failed", "dead", "moved", "released", "lost"]
+
+LIMIT: Final = 1_000
+"""Turns after which messages are thought to go round for ever."""
+
+_NOW: Final = timedelta(0)
+
+
+class Handled(msgspec.Struct, frozen=True):
+    """One turn: a message was handed to its handler once.
+
+    Attributes:
+        message: what the handler was given.
+        settlement: how its turn ended.
+        error: what the handler raised, or why its settlement was refused; None if nothing went wrong.
+        lost: whether the message was no longer the handler's when its turn was to end, so that nothing was changed.
+    """
+
+    message: Message
+    settlement: Settlement
+    error: BaseException | None = None
+    lost: bool = False
+
+    @property
+    def ending(self) -> Ending:
+        """How the turn ended: "done", "failed" (to be tried again), "dead", "moved", "released" or "lost"."""
+        if self.lost:
+            return "lost"
+        return _ENDINGS.get(type(self.settlement), "done")
+
+
+_ENDINGS: Final[Mapping[type, Ending]] = {Rollback: "failed", Bury: "dead", Move: "moved", Release: "released"}
+
+
+def drain(
+    handlers: Mapping[Queue[Any], Callable[[Message[Any]], Any]],
+    *,
+    clock: MovableClock | None = None,
+    raising: bool = False,
+    limit: int = LIMIT,
+) -> list[Handled]:
+    """Hand messages to their handlers, one of each queue in turn, until nothing is due; return what happened in order.
+
+    Args:
+        handlers: for each queue its handler, as a `Worker` takes it.
+        clock: the clock of these queues: moved on to the next due time whenever nothing is due, until no message with
+            a due time is left. So retries and delays pass in no time.
+        raising: whether to raise what a handler raises, once the turn has ended by it; not so `Retry` and `Bury`.
+        limit: turns in all.
+
+    Raises:
+        AssertionError: there is still something due after so many turns.
+        ConfigurationError: a queue is not of this face, or a handler is no function, or an async one.
+    """
+    for queue, handler in _checked(handlers, Queue):
+        if is_async(handler):
+            raise ConfigurationError(f"the handler of {queue!r} is an async function; use adrain and duerow.aio")
+    return run(_drain(handlers, clock, raising, limit), _carry_out)
+
+
+async def adrain(
+    handlers: Mapping[aio.Queue[Any], Callable[[Message[Any]], Any]],
+    *,
+    clock: MovableClock | None = None,
+    raising: bool = False,
+    limit: int = LIMIT,
+) -> list[Handled]:
+    """As `drain`, for queues of `duerow.aio`; what handlers return is awaited if it can be."""
+    _checked(handlers, aio.Queue)
+    return await arun(_drain(handlers, clock, raising, limit), _acarry_out)
+
+
+class _Reserve(msgspec.Struct, frozen=True):
+    """Answered with a Reservation, or None when nothing is due."""
+
+    queue: Any
+
+
+class _Call(msgspec.Struct, frozen=True):
+    """Answered with what the handler returned or raised."""
+
+    handler: Callable[[Message], Any]
+    attempt: Attempt
+
+
+class _Settle(msgspec.Struct, frozen=True):
+    """Answered with the list of what was refused."""
+
+    queue: Any
+    reservation: Reservation
+    settlement: Settlement
+
+
+class _DueIn(msgspec.Struct, frozen=True):
+    """Answered with how long it is until a message of the queue is due; None if there is none."""
+
+    queue: Any
+
+
+def _drain(
+    handlers: Mapping[Any, Callable[[Message], Any]], clock: MovableClock | None, raising: bool, limit: int
+) -> Plan[list[Handled]]:
+    check_count("limit", limit)
+    turns: list[Handled] = []
+    while True:
+        before = len(turns)
+        for queue, handler in handlers.items():
+            reservation = yield _Reserve(queue)
+            if reservation is None:
+                continue
+            if len(turns) == limit:
+                yield _Settle(queue, reservation, Release())
+                raise AssertionError(
+                    f"after {limit:,} turns message {reservation.message.id} of {queue.name!r} is due still: "
+                    "messages that go round for ever? Else say limit=…"
+                )
+            turn = yield from _turn(queue, handler, reservation)
+            turns.append(turn)
+            if raising and turn.error is not None and not isinstance(turn.error, Retry | Bury):
+                raise turn.error
+        if len(turns) == before and not (yield from _moved_on(handlers, clock)):
+            return turns
+
+
+def _turn(queue: Any, handler: Callable[[Message], Any], reservation: Reservation) -> Plan[Handled]:
+    """Hand over one message and end its turn; what cannot be carried out is a failed attempt, as in a worker."""
+    message, now = reservation.message, monotonic()
+    outcome = yield _Call(handler, Attempt(reservation, now, now))
+    if not isinstance(outcome, BaseException) and (wrong := mistake(outcome)) is not None:
+        outcome = InvalidOutcome(f"message {message.id}: the handler returned {wrong}")
+    error = outcome if isinstance(outcome, BaseException) else None
+    settlement = decide(message, outcome, queue.retry)
+    refused = yield from _settled(queue, reservation, settlement)
+    if refused is not None and not isinstance(refused, LeaseLost):
+        error, settlement = refused, decide(message, refused, queue.retry)
+        refused = yield from _settled(queue, reservation, settlement)
+    return Handled(message, settlement, refused or error, isinstance(refused, LeaseLost))
+
+
+def _settled(queue: Any, reservation: Reservation, settlement: Settlement) -> Plan[DuerowError | None]:
+    """Return why a settlement was refused; None if it was carried out."""
+    refused: list[Refused] = yield _Settle(queue, reservation, settlement)
+    return refused[0].error if refused else None
+
+
+def _moved_on(queues: Iterable[Any], clock: MovableClock | None) -> Plan[bool]:
+    """Move the clock to where the next message is due; return whether there is one."""
+    if clock is None:
+        return False
+    due_in = yield from _due_in(queues)
+    if due_in is None or due_in <= _NOW:  # what is due and not handed out does not wait for the clock
+        return False
+    clock.advance(due_in)
+    still = yield from _due_in(queues)
+    if still is not None and still > _NOW:
+        raise ConfigurationError(
+            "these queues are under another clock: give the one that connect(…, clock=…) was given"
+        )
+    return True
+
+
+def _due_in(queues: Iterable[Any]) -> Plan[timedelta | None]:
+    """Return how long it is until the next message is due; None if there is none."""
+    waits = []
+    for queue in queues:
+        wait = yield _DueIn(queue)
+        if wait is not None:
+            waits.append(wait)
+    return min(waits, default=None)
+
+
+def _carry_out(step: _Reserve | _Call | _Settle | _DueIn) -> Any:
+    match step:
+        case _Reserve(queue=queue):
+            return queue.reserve()
+        case _Call(handler=handler, attempt=attempt):
+            return _called(handler, attempt)
+        case _Settle(queue=queue, reservation=reservation, settlement=settlement):
+            return queue.settle([(reservation, settlement)])
+        case _DueIn(queue=queue):
+            return queue.database.run(lambda: queue.database.store.idle([queue.name], _NOW, queue.only))
+
+
+async def _acarry_out(step: _Reserve | _Call | _Settle | _DueIn) -> Any:
+    if isinstance(step, _Call):
+        return await _acalled(step.handler, step.attempt)
+    return await _carry_out(step)
+
+
+def _called(handler: Callable[[Message], Any], attempt: Attempt) -> Any:
+    before = CURRENT.set(attempt)
+    try:
+        return handler(attempt.message)
+    except (Exception, SystemExit) as error:  # whatever a handler raises is a failed attempt
+        return error
+    finally:
+        CURRENT.reset(before)
+
+
+async def _acalled(handler: Callable[[Message], Any], attempt: Attempt) -> Any:
+    before = CURRENT.set(attempt)
+    try:
+        returned = handler(attempt.message)
+        return await returned if isawaitable(returned) else returned
+    except (Exception, SystemExit) as error:  # whatever a handler raises is a failed attempt
+        return error
+    finally:
+        CURRENT.reset(before)
+
+
+def _checked(handlers: Mapping[Any, Any], face: type) -> list[tuple[Any, Any]]:
+    if not isinstance(handlers, Mapping):
+        raise ConfigurationError(
+            f"drain takes a handler for each queue: write {{queue: handler}}, not {handlers!r:.80}"
+        )
+    for queue, handler in handlers.items():
+        if not isinstance(queue, face):
+            raise ConfigurationError(f"drain takes queues of duerow and adrain those of duerow.aio, not {queue!r:.80}")
+        if not callable(handler):
+            raise ConfigurationError(f"the handler of {queue!r} is {handler!r:.80}, which cannot be called")
+        check_handler(handler, "message")
+    return list(handlers.items())

@@ -1,0 +1,136 @@
+"""What a handler can ask about the attempt that it is making: is the message still its own?"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from collections.abc import Callable, Mapping
+from contextvars import ContextVar
+from copy import copy
+from typing import Final
+
+import msgspec
+
+from duerow.errors import ConfigurationError
+from duerow.message import Message
+from duerow.payload.encoding import said_of
+from duerow.reservation import Reservation
+
+Told = Callable[[Exception], None]
+
+_LOG: Final = logging.getLogger("duerow.worker")
+
+# Telling is rare and short, so one lock serves all attempts, which are made by the million.
+_telling = threading.Lock()
+
+
+def _begin_anew() -> None:
+    global _telling
+    _telling = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):  # a child would wait for ever for a thread that only its parent has
+    os.register_at_fork(after_in_child=_begin_anew)
+
+
+class Attempt(msgspec.Struct, gc=False, eq=False):
+    """One message in the hands of a worker, from its claim until it is settled.
+
+    Kept out of Python's garbage collection, which would look at each of a batch again and again. So it may be no part
+    of a cycle: its error is never raised itself, only copies are, and the functions to be told are let go at the end.
+
+    Attributes:
+        reservation: the right to work on the message.
+        claimed_at: when it was claimed, on the monotonic clock in seconds.
+        extended_at: when its lease was last begun or extended, likewise.
+        finished: whether it is decided how the turn ends.
+        error: why the attempt is over before its handler ended: LeaseLost (another consumer may have the message),
+            TimedOut (the handler ran longer than the worker's timeout, or than its grace when it was stopped);
+            None while the message is the handler's own. Whatever the handler still returns changes nothing then.
+        seconds: how long its handler took; None: it did not begin, or has not ended.
+    """
+
+    reservation: Reservation
+    claimed_at: float
+    extended_at: float
+    finished: bool = False
+    error: Exception | None = None
+    told: tuple[Told, ...] = ()
+    seconds: float | None = None
+
+    @property
+    def message(self) -> Message:
+        """The message that is worked on."""
+        return self.reservation.message
+
+    @property
+    def over(self) -> bool:
+        """Whether the message is no longer the handler's own, so that it had better stop."""
+        return self.error is not None
+
+    def check(self) -> None:
+        """Raise what ended the attempt, if something did; for handlers that work in steps."""
+        if self.error is not None:
+            raise copy(self.error)
+
+    def when_over(self, told: Told) -> None:
+        """Have a function called with the error as soon as the attempt is over; at once if it is.
+
+        The call comes from another thread: a coroutine's function wants `loop.call_soon_threadsafe` in it.
+        """
+        with _telling:
+            if self.error is None:
+                self.told = (*self.told, told)
+                return
+        told(copy(self.error))
+
+    def wait(self, seconds: float) -> bool:
+        """Sleep for so many seconds, but not longer than the attempt lasts; return whether it is over."""
+        rung = threading.Event()
+        self.when_over(lambda error: rung.set())
+        return rung.wait(seconds)
+
+    def tell(self, error: Exception) -> None:
+        """End the attempt for its handler; for the worker. Only the first error counts."""
+        with _telling:
+            if self.error is not None:
+                return
+            self.error = copy(error)
+            told, self.told = self.told, ()
+        for each in told:
+            try:
+                each(copy(error))
+            except Exception as failed:  # the handler's own function: the leases of others do not depend on it
+                quiet = self.reservation.sealed is not None  # its traceback could quote the payload
+                why = said_of(failed, quiet).message
+                text = "a function that is to be told of the end of an attempt failed: %s"
+                _LOG.error(text, why, exc_info=None if quiet else failed)
+
+    def closed(self) -> None:
+        """Nothing more will happen to it; for the worker."""
+        self.told = ()
+
+
+CURRENT: Final[ContextVar[Attempt | Mapping[int, Attempt] | None]] = ContextVar("duerow_attempt", default=None)
+"""The attempt that this thread or task is making; those of a batch by their messages' ids."""
+
+
+def current(message: Message | None = None) -> Attempt | None:
+    """Return the attempt that the calling handler is making; None outside of a worker's handler.
+
+    Args:
+        message: one of the messages in hand. A handler of whole batches has many, and must say which; others need not.
+
+    Raises:
+        ConfigurationError: the handler has a batch in hand, and no message was given.
+    """
+    making = CURRENT.get()
+    if making is None or isinstance(making, Attempt):
+        return making if making is None or message is None or message.id == making.message.id else None
+    if message is None:
+        raise ConfigurationError(
+            f"this handler has a batch of {len(making)} in hand, each message with an attempt of its own; "
+            "say which: current(message)"
+        )
+    return making.get(message.id)

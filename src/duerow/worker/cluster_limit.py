@@ -1,0 +1,188 @@
+"""One active worker in the cluster, or so many handlers at once in all of them: permits, lent like messages.
+
+A permit is a message of a queue of its own. To hold one is to have it reserved, so it has a lease that ends with its
+holder, and no two workers hold it at a time. Plans (see `duerow.plan`) whose steps a worker carries out.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from time import monotonic
+from typing import Any, Final, Literal
+
+import msgspec
+
+from duerow.errors import InvalidMessage, StoreUnavailable
+from duerow.message import check_queue_name
+from duerow.plan import Plan
+from duerow.reservation import Reservation
+from duerow.settlement import Release
+from duerow.worker.prefetch import Backoff
+from duerow.worker.run import Shift
+from duerow.worker.settler import Freed
+from duerow.worker.supervisor import TurnsEnded
+
+POLL: Final = 1.0
+"""Seconds between two tries to have a permit."""
+
+
+class MakePermits(msgspec.Struct, frozen=True):
+    """See to it that there are so many permits."""
+
+    total: int
+
+
+class TakePermits(msgspec.Struct, frozen=True):
+    """Reserve up to so many; answered with their reservations."""
+
+    limit: int
+
+
+class ExtendPermits(msgspec.Struct, frozen=True):
+    """Let their leases go on; answered with the refused ones."""
+
+    reservations: list[Reservation]
+
+
+class GivePermits(msgspec.Struct, frozen=True):
+    """Let others have them; those that there should not be are gone for good."""
+
+    reservations: list[Reservation]
+    for_good: bool = False
+
+
+class RecallBegun(msgspec.Struct, frozen=True):
+    """Look up what began under the rate; answered with pairs: for how many more seconds it counts, and how many.
+
+    Attributes:
+        permit: the one that was taken just now, which says what time it is on the database's clock.
+    """
+
+    permit: Reservation
+
+
+class AwaitChange(msgspec.Struct, frozen=True):
+    """Wait for so many seconds, or until the shift changes."""
+
+    seconds: float
+
+
+def permit_queue(kind: Literal["singleton", "concurrency", "rate"], queues: Sequence[str]) -> str:
+    """Return the name of the queue whose messages are the permits of a worker's queues, or what their rate allowed."""
+    name = f"duerow/{kind}/{queues[0]}"
+    if len(queues) == 1:
+        try:
+            return check_queue_name(name)
+        except InvalidMessage:  # it is too long
+            pass
+    return f"duerow/{kind}/{hashlib.sha256(','.join(sorted(queues)).encode()).hexdigest()[:32]}"
+
+
+def permits_of(queue: Any) -> Any:
+    """Return the database that keeps the permits of a worker's queue: its own, unless it says another one."""
+    return getattr(queue, "permits", None) or queue.database
+
+
+class Permits:
+    """Holds the permits of a shift, and lets it claim as much as they allow."""
+
+    def __init__(self, shift: Shift) -> None:
+        terms = shift.terms
+        self._shift = shift
+        self._total = terms.cluster_concurrency or 1
+        self._wanted = 1 if terms.singleton else min(terms.concurrency, self._total)
+        self._lease = terms.lease.total_seconds()
+        self._held: list[Reservation] = []
+        self._since = 0.0  # when the oldest lease began, or all were extended
+        self._made = False
+        self._budget = terms.budget if terms.singleton else None
+        self._recalled = False  # whether the budget knows what the worker has begun that held the permit before
+        self._allowed = 0
+        self._outage = Backoff()
+
+    def keep(self) -> Plan[None]:
+        """Take permits, keep them until the handlers have ended, and give them back."""
+        while not self._shift.closing:
+            seconds = yield from self._look_after()
+            yield from self._allow(self._in_hand())
+            yield AwaitChange(seconds)
+        if held := self._held:
+            self._held = []
+            try:
+                yield GivePermits(held)
+            except StoreUnavailable as error:
+                self._shift.journal.unavailable("give back permits of", error, self._lease)
+
+    def _look_after(self) -> Plan[float]:
+        """Extend what is held and take what is missing; return how many seconds that will do."""
+        journal = self._shift.journal
+        try:
+            yield from self._extend()
+            yield from self._take()
+            yield from self._recall()
+        except StoreUnavailable as error:
+            seconds = min(self._outage.next(), self._lease / 3)
+            journal.unavailable("have permits of", error, seconds)
+            return seconds
+        if self._outage.failing:
+            self._outage.reset()
+            journal.available("have permits of")
+        if not self._held:
+            return POLL
+        until_third = max(0.0, self._since + self._lease / 3 - monotonic())
+        return min(POLL, until_third) if len(self._held) < self._wanted else until_third
+
+    def _extend(self) -> Plan[None]:
+        now = monotonic()
+        if not self._held or now < self._since + self._lease / 3:  # the very sum that is waited for
+            return
+        refused = yield ExtendPermits(self._held)
+        lost = {one.receipt for one in refused}
+        self._held = [one for one in self._held if one.receipt not in lost]
+        self._made = self._made and not lost  # they may have been removed
+        self._since = now
+
+    def _take(self) -> Plan[None]:
+        missing = self._wanted - len(self._held)
+        if not missing or self._shift.over:
+            return
+        if not self._made:
+            yield MakePermits(self._total)
+            self._made = True
+        now = monotonic()
+        taken: list[Reservation] = yield TakePermits(missing)
+        if not self._held:
+            self._since = now
+        self._held += [one for one in taken if one.message.payload < self._total]
+        if beyond := [one for one in taken if one.message.payload >= self._total]:
+            yield GivePermits(beyond, for_good=True)  # there were to be more of them once
+
+    def _recall(self) -> Plan[None]:
+        """Learn what a rate still allows: another worker may have begun some of it."""
+        if self._budget is None or self._recalled or not self._held:
+            return
+        self._budget.recall((yield RecallBegun(self._held[0])))
+        self._recalled = True
+
+    def _in_hand(self) -> int:
+        """How many permits are surely ours, and of use: none once their lease has ended."""
+        if self._held and monotonic() - self._since >= self._lease:
+            self._held = []
+        if not self._held:
+            self._recalled = False
+        return len(self._held) if self._recalled or self._budget is None else 0
+
+    def _allow(self, permits: int) -> Plan[None]:
+        """Let the shift claim for so many permits; with fewer than before, give back what was not begun."""
+        if permits == self._allowed:
+            return
+        fewer, self._allowed = permits < self._allowed, permits
+        shift = self._shift
+        shift.hand.pace.allow(shift.handlers_for(permits))
+        shift.journal.permitted(permits)
+        if fewer:
+            while (attempt := shift.hand.next()) is not None:
+                shift.hand.end(attempt, Release())
+            yield TurnsEnded()
+        yield Freed(wake=True)

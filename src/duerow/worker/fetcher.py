@@ -1,0 +1,168 @@
+"""Claim ahead: when to ask for messages, how many, and how long to sleep when there are none.
+
+Plans (see `duerow.plan`) whose steps a worker carries out, blocking or awaited.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from math import inf
+from time import monotonic
+
+import msgspec
+
+from duerow.errors import StoreUnavailable
+from duerow.plan import Plan
+from duerow.reservation import Reservation
+from duerow.settlement import Release
+from duerow.worker.attempt import Attempt
+from duerow.worker.maintenance import Ticking
+from duerow.worker.prefetch import Backoff, Interval
+from duerow.worker.run import Shift
+from duerow.worker.settler import RoomWanted, Settle
+from duerow.worker.suspects import Isolation
+
+NAP = 0.05
+"""Seconds to wait, once in a shift, for what is in hand to end, before anything is set up for a longer sleep."""
+
+
+class Reserve(msgspec.Struct, frozen=True):
+    """Claim up to so many messages; answered with reservations."""
+
+    limit: int
+
+
+class Listen(msgspec.Struct, frozen=True):
+    """See to it that pushes are heard of from now on, where the store tells of them."""
+
+
+class NextDue(msgspec.Struct, frozen=True):
+    """Note that this consumer sleeps for so long; answered with how long it is until a message is due, or None."""
+
+    sleep: timedelta
+
+
+class Sleep(msgspec.Struct, frozen=True):
+    """Wait at most so many seconds for a push or a call to wake up; answered with whether one came."""
+
+    seconds: float
+
+
+class HandOut(msgspec.Struct, frozen=True):
+    """Tell so many handlers that there is something for them."""
+
+    count: int
+
+
+class Claiming:
+    """Finds messages for the handlers of a shift, and finds out that there are no more."""
+
+    def __init__(self, shift: Shift) -> None:
+        self._shift, self._hand = shift, shift.hand
+        self._interval, self._outage = Interval(), Backoff()
+        self._looked = False  # whether the queue was seen empty a moment ago
+        self._due_in: timedelta | None = None
+        self._napped = False
+        self._ticking, self._isolation = Ticking(shift), Isolation(shift)
+        self._ticked = False
+
+    def fetch(self) -> Plan[None]:
+        """Keep the handlers supplied until the shift is over."""
+        while not self._shift.over:
+            room = self._hand.room()
+            if not room:
+                yield RoomWanted()
+                continue
+            attempts = yield from self.next(room)
+            self._hand.waiting.extend(attempts)
+            yield HandOut(len(attempts))
+
+    def next(self, limit: int) -> Plan[Sequence[Attempt]]:
+        """Claim up to so many messages, waiting until there is one; [] when the shift is over."""
+        while not self._shift.over:
+            if self._hand.apart:  # nothing is begun beside them
+                yield RoomWanted()
+                continue
+            try:
+                found = yield from self._look(limit)
+            except StoreUnavailable as error:
+                seconds = self._outage.next()
+                self._shift.journal.unavailable("fetch from", error, seconds)
+                yield from self._sleep(seconds)
+                continue
+            if self._outage.failing:
+                self._outage.reset()
+                self._shift.journal.available("fetch from")
+            if found:
+                self._interval.reset()
+                return found
+        return []
+
+    def _look(self, limit: int) -> Plan[Sequence[Attempt]]:
+        """Claim; if there is nothing, say so to the store, claim once more, and sleep."""
+        if not self._looked:
+            found = yield from self._claim(limit)
+            if found or self._shift.over:
+                return found
+            if self._hand.held and not self._napped:
+                # A short run ends with what is in hand: it never needs the connection on which pushes are heard.
+                self._napped = True
+                yield from self._sleep(NAP)
+                return []
+        yield Listen()
+        # What this worker settles from here on may come too late for the look, and must end the sleep after it.
+        self._shift.sleeps_until = inf
+        try:
+            self._due_in = yield NextDue(timedelta(seconds=self._shift.poll))
+            # A push may have come in before the store knew that somebody sleeps.
+            found = yield from self._claim(limit, nothing_will_be_due=self._due_in is None)
+            if not found and not self._shift.over:
+                yield from self._sleep_until_due()
+            return found
+        finally:
+            self._shift.sleeps_until = 0.0
+
+    def _claim(self, limit: int, nothing_will_be_due: bool = False) -> Plan[Sequence[Attempt]]:
+        shift = self._shift
+        empty_handed = not self._hand.held
+        since = monotonic()
+        self._looked = False
+        reservations = yield Reserve(limit)
+        self._hand.pace.note_claim(monotonic() - since)
+        if reservations and shift.over:
+            yield from self._give_back(reservations)
+            return []
+        if reservations:
+            attempts = self._hand.take_in(reservations, since)
+            shift.journal.fetched(attempts)
+            return (yield from self._isolation.admit(attempts))
+        if empty_handed and (shift.until == "idle" or (shift.until == "empty" and nothing_will_be_due)):
+            if not self._ticked:  # what schedules have due is due as well, however short the run
+                yield from self._ticking.look_before_the_end()
+                self._ticked = True
+                return (yield from self._claim(limit, nothing_will_be_due))
+            shift.over = True
+        return []
+
+    def _give_back(self, reservations: Sequence[Reservation]) -> Plan[None]:
+        """The shift ended while these were claimed; whoever settles may have left already."""
+        yield Settle([(reservation, Release()) for reservation in reservations])
+
+    def _sleep_until_due(self) -> Plan[None]:
+        seconds = self._interval.next(self._shift.poll)
+        due_in = None if self._due_in is None else self._due_in.total_seconds()
+        falls_due = due_in is not None and 0 < due_in <= seconds
+        if due_in is not None and falls_due:
+            seconds = due_in
+        woken = yield from self._sleep(seconds)
+        # After a sleep that nothing ended, the store is told of the next one before the queue is looked at.
+        self._looked = not (woken or falls_due)
+
+    def _sleep(self, seconds: float) -> Plan[bool]:
+        self._shift.sleeps_until = monotonic() + seconds
+        try:
+            woken: bool = yield Sleep(seconds)
+        finally:
+            self._shift.sleeps_until = 0.0
+        return woken

@@ -1,0 +1,115 @@
+"""Keep the leases: extend what is in hand with each heartbeat, and give back what waits for longer than was thought.
+
+A heartbeat is also how a worker learns that a message is no longer its own.
+
+A plan (see `duerow.plan`) for a thread and a connection of its own, so that no handler can hold it up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from time import monotonic
+
+import msgspec
+
+from duerow.errors import StoreUnavailable
+from duerow.plan import Plan
+from duerow.reservation import Reservation
+from duerow.settlement import Release
+from duerow.worker.attempt import Attempt
+from duerow.worker.in_flight import Ended
+from duerow.worker.prefetch import Backoff
+from duerow.worker.run import Shift
+from duerow.worker.settler import Freed, Pause, Settle
+
+MOST_AT_ONCE = 1_000
+"""Leases in one statement."""
+
+TOO_LONG = 2.0
+"""Seconds that a message waits in hand behind handlers that took less before: no attempt of it counts until it begins.
+
+Also a third of its lease is too long.
+"""
+
+LOOK = 1.0
+"""Seconds between looks at what waits, at most."""
+
+
+class Extend(msgspec.Struct, frozen=True):
+    """Let these leases go on; answered with the refused ones."""
+
+    reservations: list[Reservation]
+
+
+class Keeping:
+    """Keeps the leases of a shift."""
+
+    def __init__(self, shift: Shift) -> None:
+        self._shift, self._hand = shift, shift.hand
+        self._third = shift.terms.lease.total_seconds() / 3
+        beat = shift.terms.heartbeat
+        self._beat = self._third if beat is None else beat.total_seconds()
+        self._too_long = min(TOO_LONG, self._third - self._beat / 2)  # as exact as the beats are
+        self._outage = Backoff(most=self._beat)
+
+    def keep(self) -> Plan[None]:
+        """Extend leases until the shift's time is up."""
+        while not self._shift.gave_up:
+            yield Pause(min(self._until_next(), LOOK))
+            now = monotonic()
+            yield from self._give_back([one for one in self._hand.ours() if now - one.claimed_at >= self._too_long])
+            old = [attempt for attempt in self._hand.ours() if now - attempt.extended_at >= self._beat / 2]
+            if not old or now - min(attempt.extended_at for attempt in old) < self._beat:
+                continue
+            yield from self._extend_all(old)
+
+    def _until_next(self) -> float:
+        """Seconds until the next lease wants its heartbeat; at most the time between two, since new ones may come."""
+        now = monotonic()
+        ages = [now - attempt.extended_at for attempt in self._hand.ours()]
+        return max(0.0, self._beat - max(ages, default=0.0))
+
+    def _give_back(self, old: Sequence[Attempt]) -> Plan[None]:
+        """Let others have what waited for too long, with no attempt counted: handlers take longer than was thought."""
+        given_back = [attempt for attempt in old if self._hand.withdraw(attempt)]
+        if not given_back:
+            return
+        self._hand.pace.stall(self._too_long)
+        ended: list[Ended] = [Ended(attempt, Release()) for attempt in given_back]
+        try:
+            yield Settle([(one.attempt.reservation, one.settlement) for one in ended])
+        except StoreUnavailable as error:
+            self._shift.journal.given_up(given_back, error)
+        else:
+            self._shift.journal.settled(ended)
+        self._hand.let_go(given_back)
+        yield Freed(wake=False)
+
+    def _extend_all(self, attempts: Sequence[Attempt]) -> Plan[None]:
+        for part in _parts(attempts):
+            now = monotonic()
+            try:
+                refused = yield Extend([attempt.reservation for attempt in part])
+            except StoreUnavailable as error:
+                seconds = self._outage.next()
+                self._shift.journal.unavailable("extend leases on", error, seconds)
+                yield Pause(seconds)
+                return
+            self._outage.reset()
+            for attempt in part:
+                attempt.extended_at = now
+            lost = {one.receipt: one.error for one in refused}
+            for attempt in part if lost else ():
+                if (why := lost.get(attempt.reservation.receipt)) is not None and not attempt.finished:
+                    self._lose(attempt, why)
+
+    def _lose(self, attempt: Attempt, error: Exception) -> None:
+        """Tell the handler; what was not begun is dropped."""
+        attempt.tell(error)
+        if self._hand.withdraw(attempt):
+            self._hand.let_go([attempt])
+            self._shift.journal.lost(attempt)
+
+
+def _parts(attempts: Sequence[Attempt]) -> list[Sequence[Attempt]]:
+    return [attempts[start : start + MOST_AT_ONCE] for start in range(0, len(attempts), MOST_AT_ONCE)]

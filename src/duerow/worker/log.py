@@ -1,0 +1,170 @@
+"""What a worker tells people: one log line for each event, with ids, queue and attempt as structured extras.
+
+Logger `duerow.worker`. DEBUG: done. INFO: fetched, given back, the database answers again. WARNING: failed (cause,
+and when the next attempt is due), lease lost, the database cannot be reached, a settlement of unknown outcome.
+ERROR: buried, a broken retry policy, a settlement that cannot be carried out, a schedule that cannot tick.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from time import monotonic
+from typing import Any, Final
+
+from duerow.message import Failure
+from duerow.payload.encoding import said_of
+from duerow.settlement import DONE, Bury, Left, Release, Rollback
+from duerow.worker.attempt import Attempt
+from duerow.worker.in_flight import Ended
+
+LOG: Final = logging.getLogger("duerow.worker")
+
+_QUIET: Final = (Rollback, Bury, Release, Left)
+
+
+class Journal:
+    """The lines of one worker on one queue."""
+
+    def __init__(self, queue: str, worker: str, quiet: bool = False) -> None:
+        self._queue, self._worker, self._quiet = queue, worker, quiet
+
+    def fetched(self, attempts: Sequence[Attempt]) -> None:
+        """Messages were claimed."""
+        self._many(logging.INFO, "fetched %d of %s", attempts)
+
+    def apart(self, attempts: Sequence[Attempt]) -> None:
+        """Messages that were in hand at a death are handled with nothing beside them."""
+        text = "%d of %s were in hand when their worker died, and are handled apart: nothing else is begun beside them"
+        self._many(logging.INFO, text, attempts)
+
+    def settled(self, batch: Sequence[Ended]) -> None:
+        """Turns ended as decided."""
+        done = [one.attempt for one in batch if one.settlement is DONE or not isinstance(one.settlement, _QUIET)]
+        if done:
+            self._many(logging.DEBUG, "done %d of %s", done)
+        if len(done) == len(batch):
+            return
+        for one in batch:
+            if isinstance(one.settlement, Rollback):
+                self._failed(one.attempt, one.settlement)
+            elif isinstance(one.settlement, Bury):
+                self._buried(one.attempt, one.settlement)
+        if back := [one.attempt for one in batch if isinstance(one.settlement, Release)]:
+            self._many(logging.INFO, "gave back %d of %s, not begun", back)
+        if left := [one.attempt for one in batch if isinstance(one.settlement, Left)]:
+            self._many(logging.INFO, "left %d of %s as they are: gone, or changed meanwhile", left)
+
+    def lost(self, attempt: Attempt) -> None:
+        """A message is no longer ours."""
+        self._one(
+            logging.WARNING, "lease lost on message %s of %s, attempt %d; what its handler did is dropped", attempt
+        )
+
+    def unsettled(self, attempt: Attempt, error: BaseException) -> None:
+        """A turn could not even be ended as failed."""
+        self._one(logging.ERROR, "cannot settle message %s of %s, attempt %d: %s", attempt, self._why(error))
+
+    def broken_policy(self, attempt: Attempt, error: BaseException) -> None:
+        """A retry policy raised, or gave what is no delay."""
+        text = "the retry policy failed for message %s of %s, attempt %d: %s; the default one is used"
+        self._one(logging.ERROR, text, attempt, self._why(error))
+
+    def unknown(self, attempts: Sequence[Attempt], error: BaseException) -> None:
+        """The answer to a settlement was lost."""
+        text = "cannot tell whether %d of %s were settled: %s; those that were not are due at the end of their lease"
+        self._many(logging.WARNING, text, attempts, _line(error))
+
+    def given_up(self, attempts: Sequence[Attempt], error: BaseException) -> None:
+        """The worker ends and could not settle."""
+        text = "stopped before %d of %s could be settled: %s; they are due again at the end of their lease"
+        self._many(logging.WARNING, text, attempts, _line(error))
+
+    def unavailable(self, what: str, error: BaseException, seconds: float) -> None:
+        """The database does not answer."""
+        extra = self._extra()
+        LOG.warning("cannot %s %s: %s; trying again in %.1f s", what, self._queue, _line(error), seconds, extra=extra)
+
+    def available(self, what: str) -> None:
+        """The database answers again."""
+        LOG.info("can %s %s again", what, self._queue, extra=self._extra())
+
+    def deaf(self, error: BaseException) -> None:
+        """There is no hearing of pushes for now."""
+        text = "cannot hear of pushes to %s: %s; looking for them every now and then instead"
+        LOG.warning(text, self._queue, _line(error), extra=self._extra())
+
+    def not_ticking(self, schedule: str, error: BaseException) -> None:
+        """A schedule is due and cannot push its message."""
+        text = "schedule %s cannot tick: %s; it is tried again every now and then"
+        LOG.error(text, schedule, _line(error), extra=self._extra(schedule=schedule))
+
+    def not_counted(self, error: BaseException) -> None:
+        """What was counted for `stats` could not be written."""
+        text = "what was counted of %s for stats in the last seconds may be lost: %s"
+        LOG.warning(text, self._queue, _line(error), extra=self._extra())
+
+    def permitted(self, permits: int) -> None:
+        """The worker holds another number of permits of the cluster than before."""
+        LOG.info("holds %d permits of %s", permits, self._queue, extra=self._extra(permits=permits))
+
+    def stopping(self, running: int, waiting: int) -> None:
+        """The worker ends."""
+        text = "stopping on %s: %d handlers are running, %d messages go back"
+        if running or waiting:
+            LOG.info(text, self._queue, running, waiting, extra=self._extra(running=running, waiting=waiting))
+
+    def _failed(self, attempt: Attempt, settlement: Rollback) -> None:
+        delay = settlement.delay or timedelta(0)
+        retry_at = _server_time(attempt) + delay
+        text = "message %s of %s failed at attempt %d: %s; retry at %s UTC"
+        cause = self._why(settlement.error)
+        self._one(
+            logging.WARNING, text, attempt, cause, f"{retry_at:%Y-%m-%d %H:%M:%S}", cause=cause, retry_at=retry_at
+        )
+
+    def _buried(self, attempt: Attempt, settlement: Bury) -> None:
+        cause = self._why(settlement)
+        self._one(logging.ERROR, "message %s of %s is buried after attempt %d: %s", attempt, cause, cause=cause)
+
+    def _why(self, error: Any) -> str:
+        """Return what went wrong with a message, in one line; only the type and the place if errors may quote it."""
+        return _one_line(said_of(error, self._quiet))
+
+    def _one(self, level: int, text: str, attempt: Attempt, *values: Any, **more: Any) -> None:
+        if LOG.isEnabledFor(level):
+            message = attempt.message
+            named = {"message_id": message.id, "attempt": message.attempts, "key": message.key, "queue": message.queue}
+            LOG.log(
+                level, text, message.id, message.queue, message.attempts, *values, extra=self._extra(**named, **more)
+            )
+
+    def _many(self, level: int, text: str, attempts: Sequence[Attempt], *values: Any) -> None:
+        if not LOG.isEnabledFor(level):
+            return
+        ids_of: dict[str, list[int]] = {}
+        for attempt in attempts:
+            ids_of.setdefault(attempt.message.queue, []).append(attempt.message.id)
+        for queue, ids in ids_of.items():
+            extra = self._extra(queue=queue, message_ids=ids, count=len(ids))
+            LOG.log(level, text, len(ids), queue, *values, extra=extra)
+
+    def _extra(self, **more: Any) -> dict[str, Any]:
+        return {"queue": self._queue, "worker": self._worker, **more}
+
+
+def _server_time(attempt: Attempt) -> datetime:
+    """What the database's clock shows, as far as this process can tell: when it lent the message, and since then."""
+    message = attempt.message
+    lent = message.last_attempt_at or message.first_due_at
+    return lent + timedelta(seconds=monotonic() - attempt.claimed_at)
+
+
+def _line(error: Any) -> str:
+    """One line of at most 500 characters that says what went wrong."""
+    return _one_line(said_of(error, False))
+
+
+def _one_line(described: Failure) -> str:
+    return " ".join(described.message.split())[:500] or described.type

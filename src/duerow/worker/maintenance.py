@@ -1,0 +1,136 @@
+"""Push what schedules have due and prune what was kept long enough, beside the work on messages.
+
+A plan (see `duerow.plan`) for a thread and a connection of its own. Every worker of a database does this for all of
+its schedules; the first one to come pushes a tick, and the others find that it is pushed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from time import monotonic
+from typing import Final
+
+import msgspec
+
+from duerow.errors import DuerowError, StoreUnavailable
+from duerow.plan import Plan
+from duerow.queue.history import PRUNE_BATCH
+from duerow.queue.schedule import Maintained
+from duerow.worker.prefetch import Backoff
+from duerow.worker.run import Shift
+
+LOOK: Final = 10.0
+"""Seconds between looks at the schedules, at most: so late may be a tick that was declared just now."""
+
+BREATH: Final = 0.01
+"""Seconds between looks, at least, also if the database's clock stands still just before a tick."""
+
+PRESENT: Final = 9.0
+"""Seconds after which a worker says again that it is there, and prunes, at the next look."""
+
+UNKNOWN: Final = 50.0
+"""Seconds after which what is left for its unknown kind is counted anew, at the next look."""
+
+SETTLED_IN: Final = 1.0
+"""Seconds after which a worker first looks at the schedules: its own work, which may be short, goes first."""
+
+TICKER: Final = "ticker"
+
+
+class Maintain(msgspec.Struct, frozen=True):
+    """Push what schedules have due; answered with what `Database.tick` returns."""
+
+
+class Present(msgspec.Struct, frozen=True):
+    """Note in the database that this worker is there, and what was counted of its work."""
+
+
+class TellDifferences(msgspec.Struct, frozen=True):
+    """Log what the database says of the queues otherwise than this worker's handles do."""
+
+
+class LookForUnknown(msgspec.Struct, frozen=True):
+    """Count what is left since this worker does not know its kind, if there was any; log what is new of it."""
+
+
+class Prune(msgspec.Struct, frozen=True):
+    """Take away a batch of what was kept long enough; answered with how much that was."""
+
+
+class Rest(msgspec.Struct, frozen=True):
+    """Wait for so many seconds, or until the shift is over."""
+
+    seconds: float
+
+
+class Ticking:
+    """Keeps the schedules of a database ticking for as long as a shift lasts."""
+
+    def __init__(self, shift: Shift) -> None:
+        self._shift = shift
+        self._outage = Backoff()
+        self._failed: dict[str, str] = {}
+        self._present_at = float("-inf")
+        self._prunes = False
+        self._looked_at = float("-inf")
+
+    def tick(self) -> Plan[None]:
+        """Push what is due, and sleep until the next tick, until the shift is over."""
+        yield Rest(SETTLED_IN)
+        while not self._shift.over:
+            try:
+                done = yield from self.look()
+            except StoreUnavailable as error:
+                seconds = self._outage.next()
+                self._shift.journal.unavailable("look at the schedules beside", error, seconds)
+            else:
+                self._outage.reset()
+                seconds = BREATH if self._prunes else _until_next_look(done)
+            yield Rest(seconds)
+
+    def look(self) -> Plan[Maintained]:
+        """Say now and then that this worker is there, take away some of what was kept long enough, push what is due."""
+        if monotonic() - self._present_at >= PRESENT:
+            yield Present()
+            self._present_at, self._prunes = monotonic(), True
+            yield from self._look_for_unknown()
+        yield from self._compare()
+        if self._prunes:  # a batch at a time: what is due of the schedules does not wait for all
+            self._prunes = (yield Prune()) >= PRUNE_BATCH
+        return (yield from self._push_what_is_due())
+
+    def look_before_the_end(self) -> Plan[None]:
+        """Push what is due, for a run that has nothing else to do; a short one has not yet said that it is there."""
+        if not self._shift.compared:
+            yield Present()
+            yield from self._compare()
+        yield LookForUnknown()
+        yield from self._push_what_is_due()
+
+    def _look_for_unknown(self) -> Plan[None]:
+        if monotonic() - self._looked_at >= UNKNOWN:
+            yield LookForUnknown()
+            self._looked_at = monotonic()
+
+    def _compare(self) -> Plan[None]:
+        if not self._shift.compared:
+            yield TellDifferences()
+            self._shift.compared = True
+
+    def _push_what_is_due(self) -> Plan[Maintained]:
+        done: Maintained = yield Maintain()
+        self._tell(done.failed)
+        return done
+
+    def _tell(self, failed: Mapping[str, DuerowError]) -> None:
+        """Say which schedules cannot tick: once, not at every look."""
+        for name, error in failed.items():
+            if self._failed.get(name) != str(error):
+                self._shift.journal.not_ticking(name, error)
+        self._failed = {name: str(error) for name, error in failed.items()}
+
+
+def _until_next_look(done: Maintained) -> float:
+    if done.next_in is None or done.failed:
+        return LOOK
+    return min(LOOK, max(BREATH, done.next_in.total_seconds()))

@@ -1,0 +1,59 @@
+"""Functions around each call of a handler: for logging, metrics, trace context, connections of one's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from duerow.errors import ConfigurationError
+from duerow.signatures import check_call
+from duerow.worker.run import is_async, is_generator
+
+CallNext = Callable[[Any], Any]
+"""Calls what is further inside with the message (or the list of a batch); async workers await what it returns."""
+
+Middleware = Callable[[Any, CallNext], Any]
+"""(message, call_next) -> the outcome; the first of a list is outermost."""
+
+
+def around(handler: Callable[..., Any], middleware: object, awaited: bool) -> Callable[..., Any]:
+    """Return a handler inside all of the middleware; the handler itself if there is none.
+
+    Args:
+        handler: what is innermost.
+        middleware: the functions, the first outermost.
+        awaited: whether it is called by an async worker, which awaits what it returns.
+
+    Raises:
+        ConfigurationError: it is no list of functions, or one is a generator function, or a coroutine function that
+            nobody would await.
+    """
+    if not isinstance(middleware, list | tuple):
+        raise ConfigurationError(
+            f"middleware is a list of functions of (message, call_next), not {middleware!r:.80}; the first is outermost"
+        )
+    for layer in middleware:
+        if not callable(layer):
+            raise ConfigurationError(f"middleware is functions of (message, call_next), not {layer!r:.80}")
+        if is_generator(layer):
+            raise ConfigurationError(
+                f"the middleware {layer!r:.120} is a generator function, of which a call runs nothing; it calls "
+                "call_next and returns what that returned"
+            )
+        check_call("middleware", layer, "message", "call_next")
+        if not awaited and is_async(layer):
+            raise ConfigurationError(
+                f"the middleware {layer!r:.120} is an async function; give it to duerow.aio.Worker"
+            )
+    for layer in reversed(middleware):
+        handler = _inside(layer, handler)
+    return handler
+
+
+def _inside(layer: Middleware, inner: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a handler in one layer, which sees the message alone: a transaction's connection passes it by."""
+
+    def call(subject: Any, *more: Any) -> Any:
+        return layer(subject, (lambda one: inner(one, *more)) if more else inner)
+
+    return call

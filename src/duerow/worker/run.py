@@ -1,0 +1,342 @@
+"""One run of a worker: what it was asked to do, what it has in hand, and whether it is to end."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from inspect import isasyncgenfunction, iscoroutinefunction, isgeneratorfunction
+from typing import TYPE_CHECKING, Final, Literal
+
+from duerow.clock import HostClock
+from duerow.errors import ConfigurationError, InvalidOutcome, NotSupported
+from duerow.message import check_span
+from duerow.queue.metrics import Meter
+from duerow.retry import DEFAULT, RetryPolicy
+from duerow.settlement import DONE, Move, Settlement, decide, mistake
+from duerow.signatures import check_call
+from duerow.store import Capabilities
+from duerow.worker.attempt import Attempt
+from duerow.worker.in_flight import Ended, Hand, Slot
+from duerow.worker.log import Journal
+from duerow.worker.prefetch import BATCHES_AHEAD, Pace
+
+if TYPE_CHECKING:
+    from duerow.worker.rate_limit import Budget
+
+Until = Literal["idle", "empty"] | None
+
+GRACE: Final = timedelta(seconds=10)
+POLL_WOKEN: Final = timedelta(seconds=5)
+POLL_ALONE: Final = timedelta(seconds=1)
+
+_UNTIL: Final[tuple[Until, ...]] = (None, "idle", "empty")
+_TICK: Final = timedelta(milliseconds=1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Terms:
+    """How a worker works.
+
+    Attributes:
+        batch: most messages in one claim and in one settlement.
+        concurrency: handlers that run at once.
+        lease: how long a claim lasts unless it is extended.
+        retry: the delays between attempts, and their limit.
+        timeout: how long a handler may take for one message; None: as long as it likes.
+        poll: longest sleep on an idle queue; None: 5 s where pushes wake the worker, else 1 s.
+        grace: how long running handlers have when the worker is stopped.
+        name: the worker's part of what `leased_by` says.
+        whole_batch: whether a handler is given many messages at once.
+        transactional: whether a handler writes in the transaction that ends its message's turn.
+        rate: most messages in any span of a length; None: as many as there are.
+        budget: what is left of the rate, over all runs of a worker.
+        singleton: whether one such worker is active at a time, in the whole cluster.
+        cluster_concurrency: handlers that run at once in all workers of these queues; None: as many as there are.
+        heartbeat: how long after the last one a lease is extended, which tells whether it is lost; None: a third of it.
+    """
+
+    batch: int
+    concurrency: int
+    lease: timedelta
+    retry: RetryPolicy
+    timeout: timedelta | None
+    poll: timedelta | None
+    grace: timedelta
+    name: str
+    whole_batch: bool = False
+    transactional: bool = False
+    rate: tuple[int, timedelta] | None = None
+    budget: Budget | None = None
+    singleton: bool = False
+    cluster_concurrency: int | None = None
+    heartbeat: timedelta | None = None
+
+    def __post_init__(self) -> None:
+        check_count("batch", self.batch)
+        check_count("concurrency", self.concurrency)
+        check_switch("whole_batch", self.whole_batch)
+        check_switch("transactional", self.transactional)
+        check_switch("singleton", self.singleton)
+        if self.cluster_concurrency is not None:
+            check_count("cluster_concurrency", self.cluster_concurrency)
+            if self.singleton:
+                raise ConfigurationError(
+                    "singleton lets one worker be active, cluster_concurrency so many handlers of all: say one of them"
+                )
+        if self.whole_batch and self.transactional:
+            raise ConfigurationError(
+                "whole_batch and transactional do not go together: in one transaction no message could fail alone"
+            )
+        check_span("grace", self.grace)
+        if self.timeout is not None:
+            check_span("timeout", self.timeout, _TICK)
+        if self.poll is not None:
+            check_span("poll", self.poll, _TICK)
+        if self.heartbeat is not None:
+            check_heartbeat(self.heartbeat, self.lease)
+        check_name(self.name)
+
+    @property
+    def one_by_one(self) -> bool:
+        """Whether each message has its own claim and its own settlement."""
+        return self.batch == 1 and not self.by_permit
+
+    @property
+    def by_permit(self) -> bool:
+        """Whether it may only work with a permit of the cluster."""
+        return self.singleton or self.cluster_concurrency is not None
+
+
+class Shift:
+    """What the parts of a running worker share.
+
+    Attributes:
+        terms: how it works.
+        until: when it ends by itself.
+        queues: the names of the queues that it works on.
+        width: how many messages a handler has at once.
+        hand: what it has claimed.
+        slots: where its handlers run.
+        over: nothing more may be claimed or begun.
+        closing: nothing more will be decided: settle what is there, then end.
+        gave_up: its time is up, also for what could not be settled yet.
+        hears: whether pushes wake it at the moment.
+        compared: whether what its handles declare was compared with what the database keeps.
+        sleeps_until: when it will next look for messages, on the monotonic clock in seconds; infinite during the last
+            look before a sleep, 0 while it is awake.
+        meter: counts what it does, for `stats`.
+
+    Args:
+        queue: the queue that it works on, or what its queues are called together.
+        terms: how it works.
+        until: when it ends by itself.
+        retries: the retry policy of each queue by its name, if there are several.
+        meter: that of its database; None: one of its own, which nobody reads.
+        quiet: whether its log must not say what errors say, which may quote payloads.
+    """
+
+    def __init__(
+        self,
+        queue: str,
+        terms: Terms,
+        until: Until,
+        retries: Mapping[str, RetryPolicy] | None = None,
+        meter: Meter | None = None,
+        quiet: bool = False,
+    ) -> None:
+        self.queue, self.terms, self.until = queue, terms, check_until(until)
+        self.queues = list(retries) if retries else [queue]
+        self._retries = retries
+        self.width = terms.batch if terms.whole_batch else 1
+        ahead = BATCHES_AHEAD if terms.rate is None and terms.cluster_concurrency is None else 0
+        pace = Pace(terms.batch, terms.concurrency * self.width, terms.lease.total_seconds(), ahead, self.width)
+        pace.careful = any(self.policy_of(name).limit == 1 for name in self.queues)
+        if terms.by_permit:
+            pace.allow(0)
+        self.hand = Hand(pace)
+        self.journal = Journal(queue, terms.name, quiet)
+        self.meter = meter or Meter(HostClock().now)
+        self.slots: set[Slot] = set()
+        self.over = self.closing = self.gave_up = False
+        self.hears = self._told_deaf = self.compared = False
+        self.sleeps_until = 0.0
+
+    @property
+    def poll(self) -> float:
+        """Seconds to sleep at most."""
+        poll = self.terms.poll or (POLL_WOKEN if self.hears else POLL_ALONE)
+        return poll.total_seconds()
+
+    def handlers_for(self, permits: int) -> int:
+        """Return how many messages may be in handlers' hands with so many permits of the cluster."""
+        handlers = self.terms.concurrency if self.terms.singleton and permits else permits
+        return handlers * self.width
+
+    def policy_of(self, queue: str) -> RetryPolicy:
+        """Return the retry policy of a queue."""
+        return self._retries[queue] if self._retries else self.terms.retry
+
+    def hears_again(self) -> None:
+        """Pushes wake the worker from now on."""
+        self.hears, self._told_deaf = True, False
+
+    def hears_no_more(self, error: Exception) -> None:
+        """Pushes do not wake the worker; said once, not at every try."""
+        if not self._told_deaf:
+            self.journal.deaf(error)
+        self.hears, self._told_deaf = False, True
+
+    def conclude(self, attempt: Attempt, outcome: object) -> Settlement:
+        """Return how a turn ends, as `decide` does; nonsense of a handler or of a policy is a failed attempt."""
+        if outcome is None:
+            return DONE
+        policy = self.policy_of(attempt.message.queue)
+        try:
+            return decide(attempt.message, outcome, policy)
+        except Exception as error:  # a policy is the user's code
+            self.journal.broken_policy(attempt, error)
+            return decide(attempt.message, outcome, DEFAULT)
+
+    def conclude_batch(self, batch: Sequence[Attempt], outcome: object) -> list[Ended]:
+        """Return how the turns of a batch end, by what its handler returned or raised.
+
+        None: all are done. A list or tuple with one entry for each message: None, a settlement, a list of moves or an
+        exception. An exception is the outcome of every message, and so is whatever else is no such list.
+        """
+        if not isinstance(outcome, list | tuple):
+            each = outcome if outcome is None or isinstance(outcome, BaseException) else _no_outcomes(batch, outcome)
+            return [Ended(attempt, self.conclude(attempt, each)) for attempt in batch]
+        if len(outcome) != len(batch):
+            each = _no_outcomes(batch, outcome)
+            return [Ended(attempt, self.conclude(attempt, each)) for attempt in batch]
+        pairs = zip(batch, outcome, strict=True)
+        return [Ended(attempt, self.conclude(attempt, _entry(attempt, one))) for attempt, one in pairs]
+
+
+def _no_outcomes(batch: Sequence[Attempt], outcome: object) -> InvalidOutcome:
+    what = f"{len(outcome)} outcomes" if isinstance(outcome, list | tuple) else mistake(outcome) or f"{outcome!r:.80}"
+    return InvalidOutcome(
+        f"the handler of a batch of {len(batch)} returned {what}; it returns None (all are done) or a list with one "
+        "entry for each message, in their order"
+    )
+
+
+def _entry(attempt: Attempt, entry: object) -> object:
+    """Return the outcome of one message of a batch; an error for what could be a mistake."""
+    moves = isinstance(entry, list) and any(isinstance(part, Move) for part in entry)
+    if entry is None or moves or isinstance(entry, Settlement | BaseException):
+        return entry
+    return InvalidOutcome(
+        f"message {attempt.message.id}: the handler of its batch gave {entry!r:.80} as its outcome; give None (done), "
+        "a settlement, a list of moves or an exception"
+    )
+
+
+def new_name() -> str:
+    """Return a name for a worker that was given none."""
+    return f"w{secrets.token_hex(2)}"
+
+
+def check_count(name: str, count: object) -> None:
+    """Raise ConfigurationError unless it is an integer of at least 1."""
+    if type(count) is not int or count < 1:
+        raise ConfigurationError(f"{name} is an integer of at least 1, not {count!r:.80}")
+
+
+def check_switch(name: str, switch: object) -> None:
+    """Raise ConfigurationError unless it is True or False."""
+    if not isinstance(switch, bool):
+        raise ConfigurationError(f"{name} is True or False, not {switch!r:.80}")
+
+
+def check_heartbeat(heartbeat: object, lease: timedelta) -> None:
+    """Raise ConfigurationError unless a lease outlasts two such heartbeats that fail; InvalidMessage: no span."""
+    if check_span("heartbeat", heartbeat, _TICK) > lease / 3:
+        raise ConfigurationError(
+            f"heartbeat is at most a third of the lease, so that one may fail: {lease / 3} with a lease of {lease}, "
+            f"not {heartbeat}; ask for a longer lease or for a more frequent heartbeat"
+        )
+
+
+def check_name(name: object) -> None:
+    """Raise ConfigurationError unless a worker can be called so."""
+    if not isinstance(name, str) or not 1 <= len(name) <= 100 or not name.isprintable():
+        raise ConfigurationError(f"a worker's name is 1 to 100 printable characters, not {name!r:.120}")
+
+
+def check_until(until: object) -> Until:
+    """Return `until` if a worker can be told so, else raise ConfigurationError."""
+    for known in _UNTIL:
+        if until == known:
+            return known
+    raise ConfigurationError(
+        f"until cannot be {until!r:.80}: say 'idle' (nothing is due now), 'empty' (nothing will be due), "
+        "or nothing: until the worker is stopped"
+    )
+
+
+def handlers_at_once(concurrency: int, processes: int | None, transactional: bool, capabilities: Capabilities) -> int:
+    """Return how many handlers can run at once; one where a transaction lets no other one write beside it.
+
+    Raises:
+        ConfigurationError: processes are given beside something that does not go with them.
+        NotSupported: the store cannot have handlers write in its transactions.
+    """
+    if processes is not None:
+        check_count("processes", processes)
+        if concurrency != 1:
+            raise ConfigurationError(
+                f"processes={processes} says how many handlers run at once; leave concurrency={concurrency!r:.20} out"
+            )
+        if transactional:
+            raise ConfigurationError(
+                "processes and transactional do not go together: a connection cannot be handed to another process"
+            )
+        return processes
+    if transactional is not True:
+        return concurrency
+    if not capabilities.within:
+        raise NotSupported(
+            "transactional=True: this store cannot settle in a transaction that a handler writes in; use one that "
+            "keeps its messages beside your rows, such as sqlite:// or postgresql://, or leave it out"
+        )
+    check_count("concurrency", concurrency)
+    return concurrency if capabilities.parallel_writes else 1
+
+
+def is_async(handler: object) -> bool:
+    """Return whether calling it gives a coroutine, as far as one can see without calling it."""
+    return any(map(iscoroutinefunction, _called(handler)))
+
+
+def is_generator(handler: object) -> bool:
+    """Return whether calling it gives a generator, of which nothing runs; as far as one can see without calling it."""
+    return any(isgeneratorfunction(one) or isasyncgenfunction(one) for one in _called(handler))
+
+
+def _called(handler: object) -> tuple[object, object]:
+    """Return what may run when this is called: itself, or the method by which objects of its type are called."""
+    return handler, getattr(type(handler), "__call__", None)  # noqa: B004 - not whether it can be called
+
+
+def check_handler(handler: object, *given: str) -> None:
+    """Raise ConfigurationError unless it can be called, with such arguments, and a call runs it."""
+    if not callable(handler):
+        raise ConfigurationError(f"a handler is a function of one message, not {handler!r:.80}")
+    if is_generator(handler):
+        raise ConfigurationError(
+            f"{handler!r:.120} is a generator function, of which a call runs nothing; return the outcome instead of "
+            "yielding it"
+        )
+    check_call("the handler", handler, *given)
+
+
+def given_to(entities: bool, whole_batch: bool, transactional: bool) -> Sequence[str]:
+    """Return what a handler is called with."""
+    if entities:
+        return ("rows" if whole_batch else "row", "session")
+    if whole_batch:
+        return ("messages",)
+    return ("message", "connection") if transactional else ("message",)

@@ -1,0 +1,220 @@
+"""Settle in batches: carry out what was decided, and decide anew what the store refuses.
+
+Plans (see `duerow.plan`) whose steps a worker carries out, blocking or awaited.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import timedelta
+from time import monotonic
+
+import msgspec
+
+from duerow.errors import DuerowError, LeaseLost, StoreRefused, StoreUnavailable
+from duerow.plan import Plan
+from duerow.reservation import Reservation
+from duerow.settlement import Rollback, Settlement
+from duerow.worker.attempt import Attempt
+from duerow.worker.in_flight import Ended, by_queue
+from duerow.worker.prefetch import Backoff
+from duerow.worker.run import Shift
+
+MOST_AT_ONCE = 1_000
+"""Turns in one settlement at most, however large the batches are that a worker claims."""
+
+SAMPLES = 100
+"""How many of a batch's handling times are counted at most, evenly spread, each for those beside it."""
+
+_NOW = timedelta(0)
+
+
+class Settle(msgspec.Struct, frozen=True):
+    """End these turns in one transaction; answered with the refused ones."""
+
+    pairs: Iterable[tuple[Reservation, Settlement]]
+
+
+class WriteCounts(msgspec.Struct, frozen=True):
+    """Write what was counted for `stats` and is not written yet."""
+
+
+class EndWanted(msgspec.Struct, frozen=True):
+    """Wait until a turn was decided, or the shift closes."""
+
+
+class RoomWanted(msgspec.Struct, frozen=True):
+    """Wait until some of what is in hand was settled, the shift is over, or so many seconds have passed."""
+
+    seconds: float | None = None
+
+
+class Freed(msgspec.Struct, frozen=True):
+    """Tell whoever claims that there is room; `wake` it also if it sleeps."""
+
+    wake: bool
+
+
+class Pause(msgspec.Struct, frozen=True):
+    """Wait for so many seconds, or until the shift's time is up."""
+
+    seconds: float
+
+
+class Settling:
+    """Carries out what was decided about the messages of a shift."""
+
+    def __init__(self, shift: Shift) -> None:
+        self._shift, self._hand = shift, shift.hand
+        self._several = len(shift.queues) > 1
+        batch = shift.terms.batch
+        self._limit = batch if batch == 1 else max(batch, min(shift.terms.concurrency, MOST_AT_ONCE))
+
+    def serve(self) -> Plan[None]:
+        """Settle whatever is decided until the shift closes."""
+        while True:
+            closing = self._shift.closing
+            batch = self._hand.take_ended(self._limit)
+            if batch and self._several:
+                for part in by_queue(batch):
+                    yield from self.settle(part)
+            elif batch:
+                yield from self.settle(batch)
+            elif closing:
+                yield from self._write_counts()
+                return
+            else:
+                yield EndWanted()
+
+    def _write_counts(self) -> Plan[None]:
+        try:
+            yield WriteCounts()
+        except (StoreUnavailable, StoreRefused) as error:
+            self._shift.journal.not_counted(error)
+
+    def settle(self, batch: Sequence[Ended]) -> Plan[None]:
+        """Carry out what was decided; what cannot be is a failed attempt of that message alone."""
+        errors = yield from self._carry_out(batch)
+        if errors:
+            failed = self._failures(errors)
+            batch = [ended for ended in batch if ended.attempt not in errors]
+            if failed:
+                batch += yield from self._settle_failures(failed)
+        self._hand.let_go(errors or ())
+        yield self.settled(batch)
+
+    def settled(self, batch: Sequence[Ended]) -> Freed:
+        """These turns have ended as decided: let go of them, and return what to tell whoever claims."""
+        self._hand.let_go(ended.attempt for ended in batch)
+        self._shift.journal.settled(batch)
+        if batch:
+            each = -(-len(batch) // SAMPLES)
+            times = [one.attempt.seconds for one in batch[::each] if one.attempt.seconds is not None]
+            self._shift.meter.handled(batch[0].attempt.message.queue, times, each)
+        return Freed(self._wakes(batch))
+
+    def committed(self, attempt: Attempt, settlement: Settlement) -> Freed:
+        """A turn has ended in a transaction of its handler's: as `settled`."""
+        self._shift.meter.ended(attempt.message.queue, 1, [(attempt.reservation, settlement)])
+        return self.settled([Ended(attempt, settlement)])
+
+    def find_out(self, attempt: Attempt, error: StoreUnavailable) -> Plan[None]:
+        """The answer to a commit was lost: a turn that can still be ended as failed was not committed."""
+        failed = Ended(attempt, self._shift.conclude(attempt, error))
+        why = (yield from self._carry_out([failed])).get(attempt)
+        if why is None:
+            yield self.settled([failed])
+            return
+        self._hand.let_go([attempt])
+        if isinstance(why, LeaseLost):
+            self._shift.journal.unknown([attempt], error)
+        elif not isinstance(why, StoreUnavailable):
+            self._shift.journal.unsettled(attempt, why)
+            raise why
+        yield Freed(self._wakes([]))
+
+    def lost(self, attempt: Attempt, error: Exception) -> Freed:
+        """A turn was refused, for good: let go of its message, and return what to tell whoever claims."""
+        attempt.tell(error)
+        self._shift.journal.lost(attempt)
+        self._hand.let_go([attempt])
+        return Freed(self._wakes([]))
+
+    def _carry_out(self, batch: Sequence[Ended]) -> Plan[dict[Attempt, Exception]]:
+        """Settle, for as long as it takes the database to answer; return what was refused, and why."""
+        outage = Backoff()
+        while True:
+            try:
+                refused = yield Settle((one.attempt.reservation, one.settlement) for one in batch)
+            except StoreUnavailable as error:
+                if (lost := self._lost(batch, error)) is not None:
+                    return lost
+                seconds = outage.next()
+                self._shift.journal.unavailable("settle on", error, seconds)
+                yield Pause(seconds)
+            except Exception as error:
+                # One of them is at fault, and none was changed.
+                return (yield from self._carry_out_apart(batch, error))
+            else:
+                if not refused:
+                    return {}
+                why = {one.receipt: one.error for one in refused}
+                attempts = [one.attempt for one in batch]
+                return {one: why[one.reservation.receipt] for one in attempts if one.reservation.receipt in why}
+
+    def _carry_out_apart(self, batch: Sequence[Ended], error: Exception) -> Plan[dict[Attempt, Exception]]:
+        """Settle each half by itself, until the one that cannot be settled stands alone."""
+        if len(batch) == 1:
+            return {batch[0].attempt: error}
+        middle = len(batch) // 2
+        first = yield from self._carry_out(batch[:middle])
+        second = yield from self._carry_out(batch[middle:])
+        return first | second
+
+    def _lost(self, batch: Sequence[Ended], error: StoreUnavailable) -> dict[Attempt, Exception] | None:
+        """Return all as lost when it makes no sense to try again, else None."""
+        attempts = [one.attempt for one in batch]
+        if error.outcome == "unknown":
+            self._shift.journal.unknown(attempts, error)
+        elif self._shift.gave_up:
+            self._shift.journal.given_up(attempts, error)
+        else:
+            return None
+        return dict.fromkeys(attempts, error)
+
+    def _failures(self, errors: dict[Attempt, Exception]) -> list[Ended]:
+        """Decide anew about refused turns that are still ours."""
+        failed: list[Ended] = []
+        for attempt, error in errors.items():
+            if isinstance(error, LeaseLost):
+                attempt.tell(error)
+                self._shift.journal.lost(attempt)
+            elif not isinstance(error, StoreUnavailable):
+                failed.append(Ended(attempt, self._shift.conclude(attempt, error)))
+        return failed
+
+    def _settle_failures(self, failed: list[Ended]) -> Plan[list[Ended]]:
+        """Settle turns as failed; return those that are. If even that cannot be done, the fault is not a message's."""
+        errors = yield from self._carry_out(failed)
+        for attempt, error in errors.items():
+            if isinstance(error, LeaseLost):
+                self._shift.journal.lost(attempt)
+            elif isinstance(error, DuerowError) and error.of_row:
+                # Of that message alone; when its lease ends, the claim that meets it buries it.
+                self._shift.journal.unsettled(attempt, error)
+            elif not isinstance(error, StoreUnavailable):
+                self._shift.journal.unsettled(attempt, error)
+                raise error
+        return [ended for ended in failed if ended.attempt not in errors]
+
+    def _wakes(self, batch: Sequence[Ended]) -> bool:
+        """Whether whoever claims has a reason to look before its sleep ends."""
+        shift = self._shift
+        if not shift.sleeps_until:
+            return False
+        if shift.until is not None and not self._hand.held:
+            return True
+        if any(one.attempt.message.group is not None for one in batch):
+            return True  # the next of its group may have its turn
+        delays = [one.delay or _NOW for one in (ended.settlement for ended in batch) if isinstance(one, Rollback)]
+        return bool(delays) and monotonic() + min(delays).total_seconds() < shift.sleeps_until

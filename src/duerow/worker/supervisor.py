@@ -1,0 +1,186 @@
+"""Watch over a shift: handlers that take too long, the request to stop, and an end within a bounded time.
+
+Plans (see `duerow.plan`) whose steps a worker carries out, blocking or awaited; they never touch the database, so a
+database that hangs cannot hold up the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from datetime import timedelta
+from time import monotonic
+from typing import Final
+
+import msgspec
+
+from duerow.errors import TimedOut
+from duerow.plan import Plan
+from duerow.settlement import Release, Rollback, Settlement
+from duerow.worker.attempt import Attempt
+from duerow.worker.in_flight import Slot
+from duerow.worker.run import Shift
+
+PATIENCE: Final = 5.0
+"""Seconds that the last settlements may take once the handlers have ended."""
+
+LAST_WORDS: Final = 1.0
+"""Seconds in which those whose time is up may say what they leave undone."""
+
+FETCHER: Final = "fetcher"
+SETTLER: Final = "settler"
+KEEPER: Final = "keeper"
+FINDER: Final = "finder"
+PERMITS: Final = "permits"
+
+
+class Stop(msgspec.Struct, frozen=True):
+    """An event: somebody asks the worker to stop; asked twice, it waits for no handler."""
+
+
+class Left(msgspec.Struct, frozen=True):
+    """An event: this part of the worker has ended, by itself or with an error."""
+
+    role: Hashable
+    error: BaseException | None = None
+
+
+class NextEvent(msgspec.Struct, frozen=True):
+    """Wait for an event, at most for so many seconds (None: as long as it takes); answered with it or None."""
+
+    seconds: float | None
+
+
+class Hire(msgspec.Struct, frozen=True):
+    """Start a thread or task for a new slot."""
+
+
+class Dismiss(msgspec.Struct, frozen=True):
+    """Give up on the thread or task of a slot: its handler was told, nothing that it does counts."""
+
+    slot: Slot
+
+
+class TurnsEnded(msgspec.Struct, frozen=True):
+    """Tell whoever settles that there is something for it."""
+
+
+class AllChanged(msgspec.Struct, frozen=True):
+    """Let all parts of the worker look at the shift: it is over, closing, or its time is up."""
+
+
+class Supervising:
+    """Watches over a shift, from its start to its end.
+
+    Attributes:
+        staff: the parts of the worker at work: fetcher, settler, ticker and slots.
+        hurry: whether the handlers get no grace.
+    """
+
+    def __init__(self, shift: Shift) -> None:
+        self._shift, self._hand = shift, shift.hand
+        self.staff: set[Hashable] = set()
+        self.hurry = False
+        self._stopped = False
+        self._failure: BaseException | None = None
+
+    def watch(self) -> Plan[None]:
+        """Wait until the shift is over: its work is done, it was asked to stop, or a part of it failed."""
+        while not (self._stopped or self._shift.over or self._failure):
+            self._note((yield NextEvent(self._until_timeout())))
+            yield from self._end_late_handlers()
+
+    def wind_down(self) -> Plan[None]:
+        """Claim nothing more, give back what was not begun, let handlers end, settle, and end in a bounded time.
+
+        Raises whatever a part of the worker failed with.
+        """
+        shift = self._shift
+        shift.over = True
+        shift.journal.stopping(sum(slot.attempt is not None for slot in shift.slots), len(self._hand.waiting))
+        self._give_back()
+        yield AllChanged()
+        yield from self._let_handlers_end(monotonic() + shift.terms.grace.total_seconds())
+        yield from self._abandon_handlers()
+        self._give_back()  # what the fetcher had under way
+        shift.closing = True
+        yield AllChanged()
+        yield from self._let_settlements_end(monotonic() + PATIENCE)
+        shift.gave_up = True
+        yield AllChanged()
+        yield from self._let_settlements_end(monotonic() + LAST_WORDS)
+        if self._failure is not None:
+            raise self._failure
+
+    def _note(self, event: Stop | Left | None) -> None:
+        if isinstance(event, Stop):
+            self._stopped, self.hurry = True, self._stopped
+        elif isinstance(event, Left):
+            self.staff.discard(event.role)
+            self._failure = self._failure or event.error
+
+    def _let_handlers_end(self, deadline: float) -> Plan[None]:
+        while self.staff - {SETTLER, PERMITS} and not self.hurry and (left := deadline - monotonic()) > 0:
+            until_timeout = self._until_timeout()
+            self._note((yield NextEvent(left if until_timeout is None else min(left, until_timeout))))
+            yield from self._end_late_handlers()
+
+    def _let_settlements_end(self, deadline: float) -> Plan[None]:
+        while self.staff and (left := deadline - monotonic()) > 0:
+            self._note((yield NextEvent(left)))
+
+    def _until_timeout(self) -> float | None:
+        """Seconds until the next handler may have taken too long, of those that may begin now too; None: no timeout."""
+        if self._shift.terms.timeout is None:
+            return None
+        timeout, now = self._shift.terms.timeout.total_seconds(), monotonic()
+        running = [slot.started for slot in self._shift.slots if slot.attempt is not None]
+        return max(0.0, min(*running, now) + timeout - now if running else timeout)
+
+    def _end_late_handlers(self) -> Plan[None]:
+        """End attempts that are over their time, and replace their slots."""
+        timeout = self._shift.terms.timeout
+        if timeout is None:
+            return
+        for slot, attempt in self._running():
+            if monotonic() - slot.started < timeout.total_seconds() or not slot.abandon(attempt):
+                continue
+            self._hand.pace.note(timeout.total_seconds())
+            for late in slot.batch or (attempt,):
+                late.seconds = timeout.total_seconds()
+                error = TimedOut(
+                    f"message {late.message.id}: its handler ran longer than the worker's timeout of {timeout}"
+                )
+                self._end(late, error, self._shift.conclude(late, error))
+            yield from self._replace(slot)
+            if not self._shift.over:
+                yield Hire()
+
+    def _abandon_handlers(self) -> Plan[None]:
+        """End the attempts that outlasted the grace: due again at once, whatever the policy's limit is."""
+        for slot, attempt in self._running():
+            if not slot.abandon(attempt):
+                continue
+            for late in slot.batch or (attempt,):
+                error = TimedOut(
+                    f"message {late.message.id}: its worker was stopped, and its handler did not end within the "
+                    f"grace of {self._shift.terms.grace}"
+                )
+                self._end(late, error, Rollback(timedelta(0), error))
+            yield from self._replace(slot)
+
+    def _running(self) -> list[tuple[Slot, Attempt]]:
+        return [(slot, slot.attempt) for slot in self._shift.slots.copy() if slot.attempt is not None]
+
+    def _end(self, attempt: Attempt, error: Exception, settlement: Settlement) -> None:
+        self._hand.end(attempt, settlement)
+        attempt.tell(error)
+
+    def _replace(self, slot: Slot) -> Plan[None]:
+        self._shift.slots.discard(slot)
+        self.staff.discard(slot)
+        yield Dismiss(slot)
+        yield TurnsEnded()
+
+    def _give_back(self) -> None:
+        while (attempt := self._hand.next()) is not None:
+            self._hand.end(attempt, Release())

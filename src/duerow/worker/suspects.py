@@ -1,0 +1,148 @@
+"""Messages that were in hand when their worker died: one of them may have killed it, and would kill the next one.
+
+Nobody knows which. So they are handled with little beside them, and alone at last: what is harmless gets through, and
+what kills is found out.
+
+The plan (see `duerow.plan`) is carried out by whoever claims, blocking or awaited.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from time import monotonic
+from typing import Final
+
+from msgspec.structs import replace
+
+from duerow.message import Message
+from duerow.plan import Plan
+from duerow.reservation import Reservation
+from duerow.settlement import Release
+from duerow.worker.attempt import Attempt
+from duerow.worker.run import Shift
+from duerow.worker.settler import RoomWanted, Settle
+from duerow.worker.supervisor import TurnsEnded
+
+APART: Final = 16
+"""Messages whose consumer died are begun with fewer others by this factor for each attempt."""
+
+WORKER_DIED: Final = frozenset({"LeaseEnded"})
+BATCH_DIED: Final = frozenset({"LeaseEnded", "HandlerDied"})
+"""Types of `last_error` that tell that a message was in hand at a death; of a batch, also at that of its process."""
+
+
+def begin_with(
+    reservations: Sequence[Reservation], chunk: int, limit: int | None
+) -> tuple[Sequence[Reservation], Sequence[Reservation]]:
+    """Return which of a claim to begin, and which to give back.
+
+    Args:
+        reservations: what was claimed, of one queue.
+        chunk: how many are begun together when there is nothing to fear.
+        limit: how many attempts a message has in all.
+    """
+    suspects = [one for one in reservations if _consumer_died(one.message, WORKER_DIED)]
+    if not suspects:
+        return reservations, ()
+    begun = suspects[: _together([one.message for one in suspects], chunk, limit)]
+    ids = {one.message.id for one in begun}
+    return begun, [one for one in reservations if one.message.id not in ids]
+
+
+def _together(suspects: Sequence[Message], chunk: int, limit: int | None) -> int:
+    """Return how many of them to begin: fewer with each attempt, and one at the last."""
+    attempt = max(one.attempts for one in suspects)
+    last = limit is not None and attempt >= limit
+    return 1 if last else max(1, chunk // APART ** (attempt - 1))
+
+
+def _consumer_died(message: Message, signs: frozenset[str]) -> bool:
+    return message.last_error is not None and message.last_error.type in signs
+
+
+class Isolation:
+    """Sees to it that no message of a shift is given up for a death that it only shared.
+
+    What was in hand at a death waits until nothing else is in hand, and nothing else is begun until it has ended. And
+    what is claimed for its last attempt begins at once, or goes back: its worker may die before it begins.
+    """
+
+    def __init__(self, shift: Shift) -> None:
+        self._shift, self._hand = shift, shift.hand
+        self._chunk = shift.terms.concurrency * shift.width
+        self._signs = BATCH_DIED if shift.terms.whole_batch else WORKER_DIED
+        self._limits = {name: shift.policy_of(name).limit for name in shift.queues}
+        self._least = min((limit for limit in self._limits.values() if limit is not None), default=None)
+
+    def admit(self, attempts: Sequence[Attempt]) -> Plan[Sequence[Attempt]]:
+        """Return which of the messages that were claimed to begin now, after a wait if need be; give back the rest."""
+        # No function is called for each message of a claim: whoever handles them quickly would notice.
+        messages = [one.reservation.message for one in attempts]
+        if any(message.last_error is not None for message in messages):
+            suspects = [one for one in attempts if _consumer_died(one.message, self._signs)]
+            if suspects:
+                self._hand.pace.careful = True  # there may be more: a claim of many would give back all but one
+                return (yield from self._apart(self._first_of(suspects), attempts))
+        most = max([message.attempts for message in messages], default=0)
+        self._hand.pace.careful = self._least is not None and most >= self._least and any(map(self._is_last, attempts))
+        if not self._hand.pace.careful:
+            return attempts
+        begun = attempts[: max(1, self._free())]
+        yield from self._give_back(attempts[len(begun) :])
+        return begun
+
+    def _first_of(self, suspects: Sequence[Attempt]) -> Sequence[Attempt]:
+        """Return those to handle together: of one queue, so that they can be one batch."""
+        queue = suspects[0].message.queue
+        messages = [one.message for one in suspects if one.message.queue == queue]
+        ids = {message.id for message in messages[: _together(messages, self._chunk, self._limits[queue])]}
+        return [one for one in suspects if one.message.queue == queue and one.message.id in ids]
+
+    def _is_last(self, attempt: Attempt) -> bool:
+        limit = self._limits[attempt.message.queue]
+        return limit is not None and attempt.message.attempts >= limit
+
+    def _free(self) -> int:
+        """How many messages can be begun at once."""
+        # Counted from what may run, not from the slots that are there: the first claim comes before they are.
+        busy = sum(slot.attempt is not None for slot in self._shift.slots.copy())
+        return self._hand.pace.at_once - busy * self._shift.width - len(self._hand.waiting)
+
+    def _apart(self, suspects: Sequence[Attempt], attempts: Sequence[Attempt]) -> Plan[Sequence[Attempt]]:
+        """Give back all else that has not begun, and wait until what has is settled."""
+        hand, shift = self._hand, self._shift
+        hand.apart.update(suspects)
+        others = [one for one in attempts if one not in hand.apart]
+        while (waiting := hand.next()) is not None:
+            others.append(waiting)
+        yield from self._give_back(others)
+        shift.journal.apart(suspects)
+        until = monotonic() + shift.terms.lease.total_seconds()
+        while not (hand.alone or shift.over) and (left := until - monotonic()) > 0:
+            yield RoomWanted(left)
+        if shift.over:
+            hand.let_go(suspects)
+            yield Settle([(one.reservation, Release()) for one in suspects])  # whoever settles may have left already
+            return []
+        for lost in [one for one in suspects if one.error is not None]:
+            hand.let_go([lost])
+            shift.journal.lost(lost)
+        ours = [one for one in suspects if one.error is None]
+        if hand.alone and hand.pace.most:
+            return ours
+        yield from self._put_off(ours)
+        return []
+
+    def _put_off(self, suspects: Sequence[Attempt]) -> Plan[None]:
+        """A handler runs for longer than a lease: do not keep the others idle, and let another worker have these."""
+        for one in suspects:
+            reservation = one.reservation
+            later = replace(reservation.message, due_at=reservation.until + self._shift.terms.lease)
+            one.reservation = replace(reservation, message=later)
+        yield from self._give_back(suspects)
+
+    def _give_back(self, attempts: Sequence[Attempt]) -> Plan[None]:
+        for one in attempts:
+            self._hand.end(one, Release())
+        if attempts:
+            yield TurnsEnded()

@@ -1,0 +1,5 @@
+"""MariaDB keeps every promise."""
+
+from duerow.testing.conformance import promises
+
+globals().update(promises())

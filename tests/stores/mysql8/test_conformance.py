@@ -1,5 +1,0 @@
-"""MySQL keeps every promise."""
-
-from duerow.testing.conformance import promises
-
-globals().update(promises())

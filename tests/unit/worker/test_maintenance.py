@@ -1,0 +1,113 @@
+"""When a worker looks at the schedules: its plan is carried out here by hand, with a time that passes at once."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from duerow.errors import ConfigurationError, StoreUnavailable
+from duerow.plan import run
+from duerow.queue.history import PRUNE_BATCH
+from duerow.queue.schedule import Maintained
+from duerow.worker.maintenance import (
+    BREATH,
+    LOOK,
+    SETTLED_IN,
+    LookForUnknown,
+    Maintain,
+    Present,
+    Prune,
+    Rest,
+    TellDifferences,
+    Ticking,
+)
+from duerow.worker.run import Shift
+from tests.unit.worker.test_fetcher import a_shift
+
+
+def pauses(
+    look: Callable[[], Maintained], rounds: int = 3, shift: Shift | None = None, pruned: Sequence[int] = ()
+) -> list[float]:
+    """Let a worker look so many times; return how long it pauses after each. Its own work went first."""
+    batches = iter(pruned)
+    shift = shift or a_shift()
+    rests: list[float] = []
+
+    def carry_out(step: Any) -> Any:
+        if isinstance(step, Maintain):
+            return look()
+        if isinstance(step, Present | TellDifferences | LookForUnknown):
+            return None
+        if isinstance(step, Prune):
+            return next(batches, 0)
+        assert isinstance(step, Rest)
+        rests.append(step.seconds)
+        shift.over = shift.over or len(rests) > rounds
+        return None
+
+    run(Ticking(shift).tick(), carry_out)
+    assert rests[0] == SETTLED_IN
+    return rests[1:]
+
+
+@pytest.mark.parametrize(
+    ("next_in", "pause"),
+    [
+        (None, LOOK),
+        (timedelta(seconds=3), 3.0),
+        (timedelta(hours=3), LOOK),
+        (timedelta(microseconds=1), BREATH),
+        (timedelta(seconds=-3), BREATH),
+    ],
+)
+def test_it_sleeps_until_the_next_tick_but_looks_now_and_then(next_in: timedelta | None, pause: float) -> None:
+    assert pauses(lambda: Maintained(0, next_in, {}), rounds=2) == [pause, pause]
+
+
+def test_a_schedule_that_cannot_tick_is_told_once_and_tried_seldom(caplog: pytest.LogCaptureFixture) -> None:
+    done = Maintained(0, timedelta(seconds=-5), {"nightly": ConfigurationError("no such zone")})
+    with caplog.at_level(logging.INFO, "duerow.worker"):
+        assert pauses(lambda: done) == [LOOK] * 3
+    assert [record.getMessage() for record in caplog.records] == [
+        "schedule nightly cannot tick: ConfigurationError: no such zone; it is tried again every now and then"
+    ]
+
+
+def test_a_database_that_is_away_is_left_alone_for_a_while(caplog: pytest.LogCaptureFixture) -> None:
+    answers: list[Maintained | StoreUnavailable] = [StoreUnavailable("it is away")] * 3
+    answers += [Maintained(0, None, {}), StoreUnavailable("it is away")]
+
+    def look() -> Maintained:
+        answer = answers.pop(0)
+        if isinstance(answer, StoreUnavailable):
+            raise answer
+        return answer
+
+    first, second, third, there, again = pauses(look, rounds=5)
+    assert first <= 0.1
+    assert second <= 0.2
+    assert 0.2 <= third <= 0.4
+    assert there == LOOK
+    assert again <= 0.1
+
+
+def test_what_was_kept_long_enough_is_taken_away_bit_by_bit_between_looks_at_the_schedules() -> None:
+    looks: list[Maintained] = []
+
+    def look() -> Maintained:
+        looks.append(Maintained(0, None, {}))
+        return looks[-1]
+
+    batches = [PRUNE_BATCH, PRUNE_BATCH, 7, PRUNE_BATCH]
+    assert pauses(look, rounds=4, pruned=batches) == [BREATH, BREATH, LOOK, LOOK]
+    assert len(looks) == 4
+
+
+def test_nothing_is_looked_at_when_the_shift_is_over() -> None:
+    shift = a_shift()
+    shift.over = True
+    assert pauses(lambda: pytest.fail("it looked"), shift=shift) == []
