@@ -13,6 +13,7 @@ in its own way, on both. In memory half of the promises are tried with transacti
 
 from collections import defaultdict
 from collections.abc import Sequence
+from pathlib import Path
 from zlib import crc32
 
 import pytest
@@ -56,10 +57,23 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what is left to the long tests."""
     found = [item for item in items if isinstance(item, pytest.Function)]
     picked = [item for item in found if item.path.parent.name in ON_ONE_DATABASE and item.path.name not in ON_BOTH]
-    others = set(on_other_databases(picked))
-    for item in found:
-        if item in others or not is_chosen(item) or (of_promises(item) and is_another(item)):
-            item.add_marker(pytest.mark.soak)
+    left = {item for item in found if not is_chosen(item)}
+    left.update(on_other_databases(picked))
+    left.update(in_other_ways([item for item in found if of_promises(item) and item not in left]))
+    for item in left:
+        item.add_marker(pytest.mark.soak)
+
+
+def in_other_ways(items: Sequence[pytest.Function]) -> list[pytest.Function]:
+    """Return those of the promises' tests that are tried in another way than their names pick; one of each stays."""
+    promises: dict[tuple[Path, str], list[pytest.Function]] = defaultdict(list)
+    for item in items:
+        promises[item.path, item.originalname].append(item)
+    others: list[pytest.Function] = []
+    for tests in promises.values():
+        left = [item for item in tests if is_another(item)]
+        others += left if len(left) < len(tests) else left[1:]
+    return others
 
 
 def is_chosen(item: pytest.Function) -> bool:

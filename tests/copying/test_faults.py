@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from importlib import import_module
 from typing import Any
 
 import pytest
@@ -70,8 +71,8 @@ def test_whatever_step_it_breaks_off_at_the_same_call_goes_on_and_counts_exactly
     make_pair: Make, families: tuple[str, str, str], move: bool, monkeypatch: pytest.MonkeyPatch, at_once: None
 ):
     for face in ("sync", "aio"):
-        monkeypatch.setattr(f"duerow.{face}.copying.BATCH", 2)
-        monkeypatch.setattr(f"duerow.{face}.copying.TURNS", 2)
+        monkeypatch.setattr(import_module(f"duerow.{face}.copy"), "BATCH", 2)
+        monkeypatch.setattr(import_module(f"duerow.{face}.copy"), "TURNS", 2)
     pair = make_pair(*families)
     source, target = pair.open("source"), pair.open("target")
     # Each time another queue, so that nothing has to be emptied.

@@ -4,7 +4,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from tests.sizes import is_other_face, on_other_databases
+from tests.sizes import in_other_ways, is_other_face, on_other_databases
 
 
 def item(name: str, id: str, *fixtures: str) -> Any:
@@ -36,3 +36,11 @@ def test_of_two_databases_a_name_leaves_one_to_the_long_tests_and_what_is_on_one
     left = on_other_databases([*both, item("test_single", "sqlite"), item("test_single", "mariadb")])
     assert sorted(one.originalname for one in left) == sorted(f"test_{n}" for n in range(200))
     assert 60 < sum("sqlite" in one.callspec.id for one in left) < 140
+
+
+def test_whatever_a_name_picks_each_promise_is_tried_in_one_way_at_least() -> None:
+    ways = ["sync-raw", "sync-session"]
+    tests = [item(f"test_{n}", way, "begin") for n in range(50) for way in ways]
+    left = in_other_ways(tests)
+    assert len(left) > 20
+    assert {one.originalname for one in tests if one not in left} == {f"test_{n}" for n in range(50)}
