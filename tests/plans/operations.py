@@ -16,11 +16,11 @@ from duerow.store import (
     Committed,
     Counted,
     Entry,
-    Keeping,
     Moved,
     Query,
     Record,
     Released,
+    Retention,
     RolledBack,
     Scan,
     Totals,
@@ -31,7 +31,7 @@ from duerow.where import Compare
 from tests.plans.crowd import CONSUMER, GROUPS, QUEUE
 
 MINUTE: Final = timedelta(minutes=1)
-KEEPING: Final = Keeping(history=timedelta(days=1), keys=timedelta(days=1))
+KEEPING: Final = Retention(history=timedelta(days=1), keys=timedelta(days=1))
 NOW: Final = datetime.now(UTC)
 
 DUE, HEADS, RESTING, STOPPED, KEY, GROUP, TURN, ID = "due", "heads", "resting", "stopped", "key", "group", "turn", "id"

@@ -22,7 +22,7 @@ from duerow.stores.sql.dialects.mssql.compiler import written
 from duerow.stores.sql.dialects.mssql.dialect import SqlServer
 from duerow.stores.sql.entities.keys import Key
 from duerow.stores.sql.entities.plans import EntityStore
-from duerow.stores.sql.entities.queries import Looking
+from duerow.stores.sql.entities.queries import EntityQueries
 from duerow.stores.sql.plans import SqlStore
 from duerow.where import parse
 from tests.entity.models import ByThree, Lower, Mail
@@ -49,7 +49,7 @@ def test_what_is_asked_and_changed_of_a_users_rows_through_its_own_engine_is_tsq
     ours = kept_in("mssql")
     for state, id in ((Mail.sending, 7), (ByThree.sending, (UUID(int=7), date(2026, 1, 1), 7))):
         model, _, table = state_of(state)
-        looking: Looking[Any] = Looking(mapper_of(model), table, None, ours)
+        looking: EntityQueries[Any] = EntityQueries(mapper_of(model), table, None, ours)
         meant = looking.meant((), id, stops=False)
         asked: list[Any] = [
             looking.by_ids([id], "mssql"),

@@ -16,7 +16,7 @@ from sqlalchemy.dialects import mysql, postgresql, sqlite
 
 from duerow.entity.columns import StateTable, add_indexes, state_columns
 from duerow.errors import NotSupported
-from duerow.store import Indexed, Order, PastQuery
+from duerow.store import HistoryQuery, Indexed, Order
 from duerow.stores.sql.dialects.mssql.compiler import written
 from duerow.stores.sql.dialects.mssql.dialect import SqlServer
 from duerow.stores.sql.dialects.mysql.mariadb import MariaDB
@@ -155,12 +155,12 @@ def statements(of: Statements) -> dict[str, Statement]:
         found["search-indexed"] = of.search((), asked, Order(), locked=False, indexed_of=indexed_of)
     found["tally"] = of.tally(where, ("payload", "companyId"), limited=True, resting=False)
     about = parse("outcome = 'failed' and payload.companyId = 3345 and error.type like 'Time%'")
-    found["past"] = of.past(PastQuery("q", where=about, after=(datetime(2026, 1, 1, tzinfo=UTC), 7, 3)))
+    found["past"] = of.past(HistoryQuery("q", where=about, after=(datetime(2026, 1, 1, tzinfo=UTC), 7, 3)))
     found["scan"] = of.scan(("queues", "statuses"), where)
     found["scan-descending"] = of.scan(("descending",), None, ("id",))
     found["scan_past"] = of.scan_past(("queues",), about)
     found["scan_past-descending"] = of.scan_past(("descending",), None, ("id",))
-    found["past-ends"] = of.past(PastQuery("q", id=7, ends=True, oldest_first=True))
+    found["past-ends"] = of.past(HistoryQuery("q", id=7, ends=True, oldest_first=True))
     return found
 
 

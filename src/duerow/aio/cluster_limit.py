@@ -12,7 +12,7 @@ from duerow.queue.consumer_id import new_claim
 from duerow.retry import fixed
 from duerow.worker.cluster_limit import ExtendPermits, GivePermits, MakePermits, RecallBegun, TakePermits, permit_queue
 from duerow.worker.rate_limit import ENTRIES, NoteBegun
-from duerow.worker.run import Shift
+from duerow.worker.run import Run
 
 
 class PermitDesk:
@@ -25,7 +25,7 @@ class PermitDesk:
         database: where the worker's queues are.
     """
 
-    def __init__(self, shift: Shift, database: Any) -> None:
+    def __init__(self, shift: Run, database: Any) -> None:
         terms = shift.terms
         name = permit_queue("singleton" if terms.singleton else "concurrency", shift.queues)
         self._queue: Queue = database.queue(name, lease=terms.lease, retry=fixed(timedelta(0)))

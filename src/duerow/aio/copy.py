@@ -23,8 +23,8 @@ from duerow.store import (
     ALL_IDS,
     Arrival,
     Change,
+    HistoryRow,
     Indexed,
-    Past,
     Query,
     Reception,
     Record,
@@ -234,7 +234,7 @@ class _Copying:
         if (yield from self.target.store.receive([Arrival(beginning, None)])) != ["before"]:
             raise _NotBegun
 
-    async def _some(self, route: Route, past: bool, more: str | None = None) -> list[Record | Past]:
+    async def _some(self, route: Route, past: bool, more: str | None = None) -> list[Record | HistoryRow]:
         """Return the first message, or turn, that goes a way."""
         where = route.which("turn" if past else "message", more)
         return await self._scan(Scan(past=past, queues=(route.queue,), where=where, limit=1))
@@ -427,7 +427,7 @@ class _Copying:
 
     # History.
 
-    async def _turns_of(self, route: Route, records: list[Record]) -> list[Past]:
+    async def _turns_of(self, route: Route, records: list[Record]) -> list[HistoryRow]:
         """Return the turns of messages that are still there."""
         if route.to not in self.asked.history:
             return []
@@ -439,7 +439,7 @@ class _Copying:
 
     async def _copy_turns(self, route: Route, count: Count) -> None:
         """Let the turns of messages arrive that are not in the queue any more, those of one message together."""
-        waiting: list[Past] = []
+        waiting: list[HistoryRow] = []
         async for page in self._turns(route, None, (0, 0), ALL_IDS):
             waiting += page
             whole = [past for past in waiting if past.id != waiting[-1].id]
@@ -447,7 +447,7 @@ class _Copying:
             await self._send_turns(route, whole, count)
         await self._send_turns(route, waiting, count)
 
-    async def _send_turns(self, route: Route, turns: list[Past], count: Count) -> None:
+    async def _send_turns(self, route: Route, turns: list[HistoryRow], count: Count) -> None:
         if not turns:
             return
         ids = tuple({past.id for past in turns})
@@ -461,12 +461,12 @@ class _Copying:
 
     async def _turns(
         self, route: Route, more: str | None, after: tuple[int, int], last: int
-    ) -> AsyncIterator[list[Past]]:
+    ) -> AsyncIterator[list[HistoryRow]]:
         """Yield turns in the order of id and token, page by page."""
         where = route.which("turn", more)
         while True:
             query = Scan(past=True, queues=(route.queue,), where=where, after=after, last=last, limit=TURNS)
-            page: list[Past] = await self._scan(query)
+            page: list[HistoryRow] = await self._scan(query)
             if page:
                 yield page
             if len(page) < TURNS:

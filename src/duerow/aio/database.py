@@ -16,7 +16,7 @@ from duerow.aio import offload
 from duerow.aio.bulk import Publishing
 from duerow.aio.directory import Directory
 from duerow.aio.offload import Transaction
-from duerow.aio.pipelines import Charting
+from duerow.aio.pipelines import Pipelines
 from duerow.aio.queue import Queue
 from duerow.clock import Clock, HostClock
 from duerow.errors import Conflict, DuerowError, StoreUnavailable
@@ -30,7 +30,7 @@ from duerow.queue import schedule as planning
 from duerow.queue.dead_letters import check_targets
 from duerow.queue.definition import Defined, Definition, decoded, readable
 from duerow.queue.history import PRUNE_BATCH
-from duerow.queue.metrics import Meter
+from duerow.queue.metrics import Metrics
 from duerow.queue.schedule import Daily, Maintained, Missed, Schedule
 from duerow.retry import RetryFunction, RetryPolicy
 from duerow.store import (
@@ -94,7 +94,7 @@ async def connect(
     return database
 
 
-class Database(Charting, Directory, Publishing):
+class Database(Pipelines, Directory, Publishing):
     """The queues of one database; made by `connect`, a context manager that closes it at the end.
 
     Attributes:
@@ -118,7 +118,7 @@ class Database(Charting, Directory, Publishing):
         self._clock = clock
         self._payloads = Payloads(sealing=self.encryption)
         self._dead_letters: dict[str, str] = {}
-        self.meter = Meter(self.host_time)
+        self.meter = Metrics(self.host_time)
         self.handled: dict[int, Queue[Any]] = {}
 
     @overload

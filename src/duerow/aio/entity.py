@@ -43,7 +43,7 @@ from duerow.retry import RetryFunction, RetryPolicy
 from duerow.settlement import LEFT, Bury, Commit, Left, Retry, Settlement, decide
 from duerow.store import Refused
 from duerow.stores.sql.entities.keys import parts_of
-from duerow.stores.sql.entities.queries import Looking, Standing
+from duerow.stores.sql.entities.queries import EntityQueries, Standing
 from duerow.stores.sql.errors import explained
 
 E = TypeVar("E", default=Any)
@@ -98,7 +98,7 @@ class EntityQueue(Generic[E]):
         database = Database(store, connections, clock)
         self.dialect = engine.dialect.name
         self.line = EntityLine(self, database, lease, retry, permits)
-        self._looking: Looking[E] = Looking(mapper_of(self.model), self.table, clock, kept_in(self.dialect))
+        self._looking: EntityQueries[E] = EntityQueries(mapper_of(self.model), self.table, clock, kept_in(self.dialect))
 
     def __repr__(self) -> str:
         return f"<EntityQueue {self.name!r}>"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from duerow.aio.database import Database
 
 
-class Recalling(Generic[P]):
+class History(Generic[P]):
     """The part of a queue that is about its history; see `Queue`."""
 
     database: Database

@@ -11,7 +11,7 @@ from duerow.plan import Plan
 from duerow.queue import mapping
 from duerow.queue.edits import one_id, one_of
 from duerow.queue.stats import CAP, Reason, Stats, reasons, work
-from duerow.store import Counters, Order, Query, Standing
+from duerow.store import Counters, Order, Query, QueueStats
 
 if TYPE_CHECKING:
     from duerow.aio.database import Database
@@ -21,7 +21,7 @@ PURGE_BATCH: Final = 1_000
 """How many messages a purge takes away in one transaction."""
 
 
-class Operating:
+class Operations:
     """The part of a queue that is for operators; see `Queue`."""
 
     database: Database
@@ -41,7 +41,7 @@ class Operating:
         cap = None if exact else CAP + 1
         store = self.database.store
 
-        def look() -> Plan[tuple[Standing, Counters]]:
+        def look() -> Plan[tuple[QueueStats, Counters]]:
             standing = yield from store.standing(self.name, cap)
             return standing, (yield from store.counters(self.name))
 

@@ -12,7 +12,7 @@ from duerow.payload.encoding import SETS
 from duerow.phrases import Hint
 from duerow.pipeline.graph import Graph, graph_text, read_graph, removed
 from duerow.reservation import Receipt
-from duerow.store import Charted, Moved, Query, Record, Refused, Standing, Store, Turn
+from duerow.store import Moved, Query, QueueStats, Record, Refused, Store, StoredPipeline, Turn
 
 if TYPE_CHECKING:
     from duerow.pipeline import Pipeline
@@ -21,7 +21,7 @@ REHOMED_AT_ONCE: Final = 1_000
 """Messages that are moved from a removed station in one transaction."""
 
 
-class Charting:
+class Pipelines:
     """The part of a database that is about pipelines; see `Database`."""
 
     store: Store
@@ -60,7 +60,7 @@ class Charting:
             for queue, to in moves.items():
                 await self._rehome(after, queue, to)
             await self._require_empty(after, list(moves))
-            kept = Charted(after.name, graph_text(after), secrets.randbits(62))
+            kept = StoredPipeline(after.name, graph_text(after), secrets.randbits(62))
             if await self._chart(after.name, None if known is None else known.version, kept):
                 return True
 
@@ -78,11 +78,11 @@ class Charting:
             if await self._chart(name, known.version, None):
                 return True
 
-    async def _charted(self, name: str) -> Charted | None:
-        found: list[Charted] = await self.run(lambda: self.store.pipelines(name))
+    async def _charted(self, name: str) -> StoredPipeline | None:
+        found: list[StoredPipeline] = await self.run(lambda: self.store.pipelines(name))
         return found[0] if found else None
 
-    async def _chart(self, name: str, version: int | None, after: Charted | None) -> bool:
+    async def _chart(self, name: str, version: int | None, after: StoredPipeline | None) -> bool:
         done: bool = await self.run(lambda: self.store.set_pipeline(name, version, after))
         return done
 
@@ -110,8 +110,8 @@ class Charting:
                     "reschedule or remove them first"
                 )
 
-    async def _standing(self, queue: str) -> Standing:
-        standing: Standing = await self.run(lambda: self.store.standing(queue, None))
+    async def _standing(self, queue: str) -> QueueStats:
+        standing: QueueStats = await self.run(lambda: self.store.standing(queue, None))
         return standing
 
     async def _rehome(self, after: Graph, queue: str, to: str) -> None:

@@ -16,11 +16,11 @@ from msgspec import UNSET
 from duerow import reservation as core
 from duerow.aio import offload
 from duerow.aio.bulk import Lending
-from duerow.aio.definition import Defining
-from duerow.aio.edits import Looking, P
-from duerow.aio.history import Recalling
-from duerow.aio.operations import Operating
-from duerow.aio.unknown_kinds import Kinds
+from duerow.aio.definition import Definitions
+from duerow.aio.edits import Edits, P
+from duerow.aio.history import History
+from duerow.aio.operations import Operations
+from duerow.aio.unknown_kinds import UnknownKinds
 from duerow.errors import (
     CodecError,
     ConfigurationError,
@@ -54,7 +54,7 @@ from duerow.queue.definition import check_indexed, check_max_payload_bytes, inde
 from duerow.queue.handler import Handled
 from duerow.queue.history import keeping
 from duerow.queue.redrive import Redriven
-from duerow.queue.throttle import Pace
+from duerow.queue.throttle import Throttle
 from duerow.reservation import Receipt
 from duerow.retry import RetryFunction, RetryPolicy, as_policy
 from duerow.settlement import DONE, Bury, Commit, Move, MoveOptions, Release, Retry, Rollback, Settlement, decide
@@ -113,7 +113,7 @@ class Reservation(core.Reservation[P], Generic[P], frozen=True, gc=False):
         await self.queue.move(self, to, payload, within=within, **options)
 
 
-class Queue(Looking[P], Recalling[P], Operating, Defining, Lending, Kinds, Handled):
+class Queue(Edits[P], History[P], Operations, Definitions, Lending, UnknownKinds, Handled):
     """A named line of messages; made by `Database.queue`. `Queue[Order]` is one whose payloads are declared `Order`s.
 
     Attributes:
@@ -158,7 +158,7 @@ class Queue(Looking[P], Recalling[P], Operating, Defining, Lending, Kinds, Handl
         self._remembers = remember_keys is not None
         self._store = database.store
         self._payloads = Payloads(self.name, _declared(payload, upgrades), database.encryption)
-        Kinds.__init__(self)
+        UnknownKinds.__init__(self)
 
     def on_terms(self, lease: timedelta | None, retry: RetryPolicy | RetryFunction | None) -> Queue[P]:
         """Return another handle of this queue, with this lease and retry policy; None: those of this one."""
@@ -746,7 +746,7 @@ class Queue(Looking[P], Recalling[P], Operating, Defining, Lending, Kinds, Handl
             NotSupported: `on_duplicate` changes two messages together, and the store cannot.
         """
         most = None if limit is None else edits.how_many(limit)
-        pace = Pace(rate, redriving.BATCH)
+        pace = Throttle(rate, redriving.BATCH)
         mode = check_on_duplicate(on_duplicate)
         condition = None if where is None else as_condition(where)
         self._check_redrive(mode)

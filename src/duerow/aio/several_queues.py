@@ -13,7 +13,7 @@ from duerow.store import Refused
 from duerow.worker.several_queues import Round
 
 
-class Queues:
+class SeveralQueues:
     """What a worker asks of a queue, of several at once."""
 
     locked_while_handled = False

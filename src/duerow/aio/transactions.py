@@ -7,7 +7,7 @@ from time import monotonic
 from typing import Any
 
 from duerow.aio.queue import Queue
-from duerow.aio.several_queues import Queues
+from duerow.aio.several_queues import SeveralQueues
 from duerow.aio.worker_tasks import Handlers
 from duerow.errors import LeaseLost, StoreUnavailable
 from duerow.settlement import LEFT, Release, Settlement
@@ -15,18 +15,18 @@ from duerow.store import AsyncOwnTransaction
 from duerow.worker.attempt import CURRENT, Attempt
 from duerow.worker.in_flight import Slot
 from duerow.worker.prefetch import Backoff
-from duerow.worker.run import Shift
-from duerow.worker.settler import Settling
+from duerow.worker.run import Run
+from duerow.worker.settler import Settler
 from duerow.worker.transaction import committed_by_hand, keeps, rolled_back_by_hand
 
 
 class TransactionalHandlers(Handlers):
     """As `Handlers`, but a turn that ends well is settled by the handler's own task, in the handler's transaction."""
 
-    def __init__(self, shift: Shift, queue: Queue | Queues, handler: Any) -> None:
+    def __init__(self, shift: Run, queue: Queue | SeveralQueues, handler: Any) -> None:
         super().__init__(shift, queue, handler)
         self._queue = queue
-        self._settling = Settling(shift)
+        self._settling = Settler(shift)
         self._outage = Backoff()
 
     async def _handle(self, slot: Slot, attempt: Attempt) -> Settlement | None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 LOG: Final = logging.getLogger("duerow.queue")
 
 
-class Kinds:
+class UnknownKinds:
     """The part of a queue that knows which kinds of payloads it can read; see `Queue`.
 
     Claims ask for all kinds until one meets a message of an unknown kind, and gives it back as it was. From then on

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from duerow.aio.processes import ProcessBatchHandlers, Processes, ProcessHandlers
 from duerow.aio.queue import Queue
-from duerow.aio.several_queues import Queues
+from duerow.aio.several_queues import SeveralQueues
 from duerow.aio.transactions import TransactionalHandlers
 from duerow.aio.worker_batches import BatchHandlers
 from duerow.aio.worker_tasks import Handlers
@@ -19,7 +19,7 @@ from duerow.retry import RetryFunction, RetryPolicy
 from duerow.worker.child_process import pickled
 from duerow.worker.middleware import Middleware, around
 from duerow.worker.rate_limit import Rate, budget_of, check_rate
-from duerow.worker.run import GRACE, Shift, Terms, Until, check_handler, given_to, handlers_at_once, is_async, new_name
+from duerow.worker.run import GRACE, Options, Run, Until, check_handler, given_to, handlers_at_once, is_async, new_name
 from duerow.worker.several_queues import Entities, as_queues, dispatching, handlers_of
 from duerow.worker.signals import signals_of_task, stopped_in_loop_by
 
@@ -108,9 +108,9 @@ class Worker:
         self._processes = None if processes is None else Processes(pickled(innermost))
         self._handler = around(self._processes or innermost, middleware, awaited=True)
         handles = [one.on_terms(lease, retry) for one in queues]
-        self._queue = handles[0] if len(handles) == 1 else Queues(handles, mixed=not whole_batch)
+        self._queue = handles[0] if len(handles) == 1 else SeveralQueues(handles, mixed=not whole_batch)
         self._retries = {one.name: one.retry for one in handles} if len(handles) > 1 else None
-        self._terms = Terms(
+        self._terms = Options(
             batch=batch,
             concurrency=handlers_at_once(
                 concurrency, processes, transactional, self._queue.database.store.capabilities
@@ -156,7 +156,7 @@ class Worker:
         taken = signals_of_task(signals)
         database = self._queue.database
         quiet = is_quiet(database.encryption)
-        shift = Shift(self._queue.name, self._terms, until, self._retries, database.meter, quiet)
+        shift = Run(self._queue.name, self._terms, until, self._retries, database.meter, quiet)
         handlers = self._handlers_of(shift)
         if self._entities is not None:
             self._entities.settle_in()
@@ -174,7 +174,7 @@ class Worker:
             with self._change:
                 self._handlers = None
 
-    def _handlers_of(self, shift: Shift) -> Handlers:
+    def _handlers_of(self, shift: Run) -> Handlers:
         terms, parts = self._terms, (shift, self._queue, self._handler)
         if self._processes is not None:
             return (ProcessBatchHandlers if terms.whole_batch else ProcessHandlers)(*parts, processes=self._processes)
@@ -183,7 +183,7 @@ class Worker:
         )
 
     @property
-    def queue(self) -> Queue | Queues:
+    def queue(self) -> Queue | SeveralQueues:
         """Its own handle of the queue that it works on, or of all of them."""
         return self._queue
 

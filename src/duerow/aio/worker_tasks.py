@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from duerow.aio.cluster_limit import PermitDesk
 from duerow.aio.queue import Queue, Reservation
-from duerow.aio.several_queues import Queues
+from duerow.aio.several_queues import SeveralQueues
 from duerow.errors import InvalidOutcome, StoreUnavailable
 from duerow.plan import Plan, arun
 from duerow.queue.consumer_id import consumer_name, new_claim
@@ -26,11 +26,20 @@ from duerow.worker.attempt import CURRENT, Attempt
 from duerow.worker.cluster_limit import AwaitChange, Permits, permits_of
 from duerow.worker.fetcher import HandOut, Listen, NextDue, Reserve, Sleep
 from duerow.worker.in_flight import Slot
-from duerow.worker.lease_keeper import Extend, Keeping
-from duerow.worker.maintenance import TICKER, LookForUnknown, Maintain, Present, Prune, Rest, TellDifferences, Ticking
+from duerow.worker.lease_keeper import Extend, LeaseKeeper
+from duerow.worker.maintenance import (
+    TICKER,
+    LookForUnknown,
+    Maintain,
+    Maintenance,
+    Present,
+    Prune,
+    Rest,
+    TellDifferences,
+)
 from duerow.worker.rate_limit import claiming
-from duerow.worker.run import Shift
-from duerow.worker.settler import EndWanted, Freed, Pause, RoomWanted, Settle, Settling, WriteCounts
+from duerow.worker.run import Run
+from duerow.worker.settler import EndWanted, Freed, Pause, RoomWanted, Settle, Settler, WriteCounts
 from duerow.worker.supervisor import (
     FETCHER,
     FINDER,
@@ -38,12 +47,12 @@ from duerow.worker.supervisor import (
     PERMITS,
     SETTLER,
     AllChanged,
-    Dismiss,
-    Hire,
+    DropSlot,
     Left,
     NextEvent,
+    StartSlot,
     Stop,
-    Supervising,
+    Supervisor,
     TurnsEnded,
 )
 
@@ -57,14 +66,14 @@ BREATH: Final = 0.001
 class Handlers:
     """The tasks that run handlers, on the loop of whoever called `run`."""
 
-    def __init__(self, shift: Shift, queue: Queue | Queues, handler: Callable[..., Any]) -> None:
+    def __init__(self, shift: Run, queue: Queue | SeveralQueues, handler: Callable[..., Any]) -> None:
         self._shift, self._hand, self._handler = shift, shift.hand, handler
         self._loop = asyncio.get_running_loop()
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._tasks: set[asyncio.Task[None]] = set()
         self._ended: asyncio.Future[None] = self._loop.create_future()
         self._gone: asyncio.Future[None] = self._loop.create_future()
-        self._office = Office(shift, queue, self)
+        self._office = Coordinator(shift, queue, self)
 
     async def work(self) -> None:
         """Handle until the shift has ended; cancelled, end it at once."""
@@ -201,17 +210,17 @@ class Handlers:
             return error
 
 
-class Office:
+class Coordinator:
     """All else: claims, settlements, leases and the watch over them, in a thread with a loop of its own.
 
     So a handler that blocks its loop holds up no lease, no settlement, and no transaction that is under way.
     """
 
-    def __init__(self, shift: Shift, queue: Queue | Queues, handlers: Handlers) -> None:
+    def __init__(self, shift: Run, queue: Queue | SeveralQueues, handlers: Handlers) -> None:
         self._shift, self._queue, self._handlers = shift, queue, handlers
         self._hand = shift.hand
-        self._supervising = Supervising(shift)
-        self._claiming, self._settling, self._keeping = claiming(shift), Settling(shift), Keeping(shift)
+        self._supervising = Supervisor(shift)
+        self._claiming, self._settling, self._keeping = claiming(shift), Settler(shift), LeaseKeeper(shift)
         self._thread = threading.Thread(target=self._run, name=f"duerow-{queue.name}", daemon=True)
         self._loop = asyncio.new_event_loop()
         self._events: asyncio.Queue[Stop | Left] = asyncio.Queue()
@@ -242,8 +251,8 @@ class Office:
             Rest: lambda step: _within(step.seconds, self._over.wait()),
             TurnsEnded: self._turns_ended,
             NextEvent: self._next_event,
-            Hire: self._hire,
-            Dismiss: self._dismiss,
+            StartSlot: self._hire,
+            DropSlot: self._dismiss,
             AllChanged: self._tell_all,
         }
         if shift.terms.by_permit:
@@ -299,13 +308,13 @@ class Office:
         supervising = self._supervising
         try:
             self._start(KEEPER, self._keeping.keep())
-            self._start(TICKER, Ticking(self._shift).tick())
+            self._start(TICKER, Maintenance(self._shift).tick())
             self._start(SETTLER, self._settling.serve())
             if self._shift.terms.by_permit:
                 self._start(PERMITS, Permits(self._shift).keep())
             self._start(FETCHER, self._claiming.fetch())
             for _ in range(self._shift.terms.concurrency):
-                await self._hire(Hire())
+                await self._hire(StartSlot())
             await self._carry_out(supervising.watch())
         except BaseException:
             supervising.hurry = True
@@ -379,13 +388,13 @@ class Office:
         event: Stop | Left | None = await _within(step.seconds, self._events.get())
         return event
 
-    async def _hire(self, step: Hire) -> None:
+    async def _hire(self, step: StartSlot) -> None:
         slot = Slot()
         self._shift.slots.add(slot)
         self._supervising.staff.add(slot)
         self._handlers.hire(slot)
 
-    async def _dismiss(self, step: Dismiss) -> None:
+    async def _dismiss(self, step: DropSlot) -> None:
         self._handlers.dismiss(step.slot)
 
     async def _tell_all(self, step: AllChanged) -> None:
@@ -404,7 +413,7 @@ class Office:
 class _Wakeup:
     """Sleeps until a push, a call of `wake`, or the end of a time."""
 
-    def __init__(self, shift: Shift, queue: Queue | Queues) -> None:
+    def __init__(self, shift: Run, queue: Queue | SeveralQueues) -> None:
         self._shift, self._queue = shift, queue
         self._possible = queue.database.store.capabilities.wakes_consumers
         self._listener: AsyncListener | None = None

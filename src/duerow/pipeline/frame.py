@@ -22,7 +22,7 @@ from duerow.pipeline.graph import Node
 from duerow.pipeline.stations import Station, check_name
 from duerow.queue.mapping import HOPS
 from duerow.settlement import Move, Rollback, Settlement
-from duerow.store import Moved, Outline
+from duerow.store import MessageHeader, Moved
 
 BATCH: Final = 25_000
 """Messages of one batch, at most."""
@@ -210,7 +210,9 @@ class Frame(Station):
             priority=row.priority,
         )
 
-    def passed_on(self, outline: Outline, row: Row, to: str, payload: Encoded | None, max_hops: int) -> Moved | None:
+    def passed_on(
+        self, outline: MessageHeader, row: Row, to: str, payload: Encoded | None, max_hops: int
+    ) -> Moved | None:
         """Return the move of a message whose row asks for no more than most do; None: `row_settlement` has to tell.
 
         Both say the same where this says something: this is for rows that come by the thousand.

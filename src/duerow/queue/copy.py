@@ -25,7 +25,7 @@ from duerow.phrases import Argument
 from duerow.queue.dead_letters import FROM, home
 from duerow.queue.definition import Definition, decoded, differences
 from duerow.reservation import Receipt
-from duerow.store import Arrival, Capabilities, Change, Committed, Past, Record, Said, Turn
+from duerow.store import Arrival, Capabilities, Change, Committed, HistoryRow, QueueSettings, Record, Turn
 from duerow.where import Condition, Subject, as_condition
 
 COPYING: Final = "copying"
@@ -79,7 +79,7 @@ class Copied(msgspec.Struct, frozen=True, gc=False):
         return self.left == 0
 
 
-Either = TypeVar("Either", Record, Past)
+Either = TypeVar("Either", Record, HistoryRow)
 
 
 class Route(msgspec.Struct, frozen=True):
@@ -149,7 +149,7 @@ class Asked:
         there = replace(record, queue=route.to, headers=route.headers(headers), due_at=due)
         return Arrival(name or self.name_of(record), self._belonging(record, there))
 
-    def turn(self, past: Past, route: Route) -> Arrival:
+    def turn(self, past: HistoryRow, route: Route) -> Arrival:
         """Return a turn as it arrives."""
         name = _hashed("turn", self.name, past.queue, past.id, past.token, past.created_at, past.finished_at)
         there = replace(past, queue=route.to, headers=route.headers(past.headers))
@@ -264,7 +264,7 @@ def check_target(target: Capabilities) -> None:
         )
 
 
-def definition_of(said: Iterable[Said], queue: str) -> Definition | None:
+def definition_of(said: Iterable[QueueSettings], queue: str) -> Definition | None:
     """Return what is declared of a queue.
 
     Raises:

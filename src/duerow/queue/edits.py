@@ -27,7 +27,7 @@ from duerow.phrases import Argument, Hint
 from duerow.plan import BEGIN, Plan
 from duerow.queue.dead_letters import home
 from duerow.settlement import merged
-from duerow.store import Change, Indexed, Keeping, Order, Query, Record, Store
+from duerow.store import Change, Indexed, Order, Query, Record, Retention, Store
 from duerow.where import FIELDS, Compare, Condition, as_condition, every
 
 UNFINISHED: Final[tuple[Status, ...]] = (*LIVE, "dead")
@@ -179,7 +179,7 @@ def _is_readable(record: Record) -> bool:
 
 
 def remove(
-    store: Store, choice: Choice, previous: Batch | None, dry_run: bool, keep: Keeping | None = None
+    store: Store, choice: Choice, previous: Batch | None, dry_run: bool, keep: Retention | None = None
 ) -> Plan[Batch]:
     """Take the next batch of the messages that are meant out of the queue; as `change` otherwise."""
     if dry_run:

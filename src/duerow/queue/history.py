@@ -15,7 +15,7 @@ from duerow.payload import codec
 from duerow.payload.encoding import Reader
 from duerow.plan import BEGIN, Plan
 from duerow.queue import edits
-from duerow.store import Entry, Keeping, Past, PastQuery, PlaceInHistory, Query, Store
+from duerow.store import Entry, HistoryQuery, HistoryRow, PlaceInHistory, Query, Retention, Store
 from duerow.where import Condition, as_condition
 
 REPLAY_OF: Final = "replay-of"
@@ -105,7 +105,7 @@ class Replayed(msgspec.Struct, frozen=True, gc=False):
         return Replayed(self.count + other.count, self.skipped + other.skipped, self.ids + other.ids)
 
 
-def keeping(history: timedelta | None, remember_keys: timedelta | None) -> Keeping | None:
+def keeping(history: timedelta | None, remember_keys: timedelta | None) -> Retention | None:
     """Return what a queue is to keep of what is over; None: nothing.
 
     Raises:
@@ -113,13 +113,13 @@ def keeping(history: timedelta | None, remember_keys: timedelta | None) -> Keepi
     """
     if history is None and remember_keys is None:
         return None
-    return Keeping(
+    return Retention(
         None if history is None else check_span("history", history, SHORTEST),
         None if remember_keys is None else check_span("remember_keys", remember_keys, SHORTEST),
     )
 
 
-def event(past: Past, reader: Reader) -> Event[Any]:
+def event(past: HistoryRow, reader: Reader) -> Event[Any]:
     """Return a turn for people to look at: a payload that cannot be decoded is given as its stored text."""
     payload: Any = past.payload
     headers: Mapping[str, Scalar] = {}
@@ -151,7 +151,7 @@ def event(past: Past, reader: Reader) -> Event[Any]:
     )
 
 
-def asked(queue: str, where: object, id: object, limit: object, after: object) -> PastQuery:
+def asked(queue: str, where: object, id: object, limit: object, after: object) -> HistoryQuery:
     """Return which turns to show, the latest first.
 
     Raises:
@@ -160,7 +160,7 @@ def asked(queue: str, where: object, id: object, limit: object, after: object) -
     """
     if after is not None and not isinstance(after, Event):
         raise ConfigurationError(f"after= takes the last turn of the page before, an Event, not {shown(after)}")
-    return PastQuery(
+    return HistoryQuery(
         queue,
         id=_id(id),
         where=None if where is None else as_condition(where, "turn"),
@@ -224,7 +224,7 @@ def replay(store: Store, choice: Choice, previous: Batch | None, dry_run: bool) 
     if store.capabilities.transactions:
         yield BEGIN
     if choice.id is not None:
-        ends = yield from store.history(PastQuery(choice.queue, id=choice.id, ends=True, limit=1))
+        ends = yield from store.history(HistoryQuery(choice.queue, id=choice.id, ends=True, limit=1))
         if not ends:
             raise InvalidMessage(
                 f"the history of queue {choice.queue!r} has no end of message {choice.id}: it is still there, it was "
@@ -236,7 +236,7 @@ def replay(store: Store, choice: Choice, previous: Batch | None, dry_run: bool) 
         return Batch(Replayed(0))
     done = 0 if previous is None else previous.done.count + previous.done.skipped
     wanted = REPLAY_BATCH if choice.limit is None else min(REPLAY_BATCH, choice.limit - done)
-    query = PastQuery(
+    query = HistoryQuery(
         choice.queue,
         ends=True,
         where=choice.where,
@@ -253,11 +253,11 @@ def replay(store: Store, choice: Choice, previous: Batch | None, dry_run: bool) 
 
 
 def _latest(store: Store, choice: Choice) -> Plan[PlaceInHistory | None]:
-    newest = yield from store.history(PastQuery(choice.queue, ends=True, where=choice.where, limit=1))
+    newest = yield from store.history(HistoryQuery(choice.queue, ends=True, where=choice.where, limit=1))
     return newest[0].place if newest else None
 
 
-def _pushed_again(store: Store, ends: list[Past], dry_run: bool) -> Plan[Replayed]:
+def _pushed_again(store: Store, ends: list[HistoryRow], dry_run: bool) -> Plan[Replayed]:
     if not ends:
         return Replayed(0)
     if dry_run:
@@ -267,7 +267,7 @@ def _pushed_again(store: Store, ends: list[Past], dry_run: bool) -> Plan[Replaye
     return Replayed(len(ids), len(pushed) - len(ids), ids)
 
 
-def _would_be_pushed(store: Store, ends: list[Past]) -> Plan[Replayed]:
+def _would_be_pushed(store: Store, ends: list[HistoryRow]) -> Plan[Replayed]:
     keys = tuple({end.key for end in ends if end.key is not None})
     taken: set[str | None] = set()
     if keys:
@@ -281,7 +281,7 @@ def _would_be_pushed(store: Store, ends: list[Past]) -> Plan[Replayed]:
     return Replayed(count, len(ends) - count)
 
 
-def _again(end: Past) -> Entry:
+def _again(end: HistoryRow) -> Entry:
     """Return what ended as a new message: the same content, key, group and priority, due at once."""
     headers = {**codec.decode_headers(end.headers), REPLAY_OF: end.id}
     headers.pop(PART_OF, None)  # that is the turn's, not the message's

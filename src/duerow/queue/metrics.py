@@ -62,7 +62,7 @@ class Tally:
         return Counted(queue, minute, totals, histogram.written(self.waiting), histogram.written(self.handling))
 
 
-class Meter:
+class Metrics:
     """Counts for one handle of a database; its methods may be called from any thread.
 
     What is counted is written into the row of the minute in which it is written, so up to ten seconds late.
@@ -210,7 +210,7 @@ class Meter:
         return (self._clock() + self._ahead).replace(second=0, microsecond=0)
 
 
-_METERS: Final[weakref.WeakSet[Meter]] = weakref.WeakSet()
+_METERS: Final[weakref.WeakSet[Metrics]] = weakref.WeakSet()
 
 
 def _count_anew() -> None:

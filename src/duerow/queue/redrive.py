@@ -15,7 +15,7 @@ from duerow.plan import BEGIN, Plan
 from duerow.queue import dead_letters, edits, mapping
 from duerow.reservation import Receipt, Reservation
 from duerow.settlement import Move
-from duerow.store import Indexed, Keeping, Moved, Query, Record, Store, Turn
+from duerow.store import Indexed, Moved, Query, Record, Retention, Store, Turn
 from duerow.where import Compare, Condition, IsNull, every, negation
 
 BATCH: Final = 100
@@ -85,7 +85,7 @@ class Away(msgspec.Struct, frozen=True):
     own: str | None
     where: Condition | None
     on_duplicate: OnDuplicate
-    keep: Keeping | None
+    keep: Retention | None
 
     def batch(
         self, store: Store, most: int, previous: edits.Batch | None, given: frozenset[Place], dry_run: bool
@@ -157,7 +157,7 @@ class Stayed(msgspec.Struct, frozen=True):
     queue: str
     where: Condition | None
     on_duplicate: OnDuplicate
-    keep: Keeping | None
+    keep: Retention | None
     indexed: tuple[Indexed, ...]
 
     def batch(

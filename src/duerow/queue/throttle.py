@@ -8,7 +8,7 @@ from duerow.errors import ConfigurationError
 from duerow.phrases import Argument
 
 
-class Pace:
+class Throttle:
     """So many messages a second at the most.
 
     Args:

@@ -13,7 +13,7 @@ from typing import Final, Self
 
 from duerow.errors import StoreUnavailable
 from duerow.reservation import Receipt
-from duerow.store import Lent
+from duerow.store import Lease
 from duerow.sync.queue import Queue
 from duerow.worker.prefetch import Backoff
 
@@ -36,7 +36,7 @@ class Batch:
     """
 
     claim: str
-    lent: Lent
+    lent: Lease
 
     def __len__(self) -> int:
         return len(self.lent.receipts)
@@ -57,13 +57,13 @@ class Batch:
         """Return the part of the batch that are these messages."""
         wanted = set(ids)
         receipts = [receipt for receipt in self.lent.receipts if receipt.id in wanted]
-        return Batch(self.claim, Lent(receipts, self.lent.groups))
+        return Batch(self.claim, Lease(receipts, self.lent.groups))
 
     def halves(self) -> list[Batch]:
         """Return its two halves, or itself alone if it is one message."""
         receipts, middle = self.lent.receipts, (len(self) + 1) // 2
         parts = [part for part in (receipts[:middle], receipts[middle:]) if part]
-        return [Batch(self.claim, Lent(part, self.lent.groups)) for part in parts]
+        return [Batch(self.claim, Lease(part, self.lent.groups)) for part in parts]
 
     def pieces(self) -> Iterable[list[Receipt]]:
         """Yield the receipts in pieces for one transaction each."""

@@ -29,7 +29,7 @@ from duerow.payload.encoding import Payloads, StoredPayload
 
 if TYPE_CHECKING:
     from duerow.payload.encoding import Sealing
-    from duerow.store import Past, Record
+    from duerow.store import HistoryRow, Record
 
 _LONG, _INT, _TEXT, _MOMENT = LongType(), IntegerType(), StringType(), TimestampType()
 _HEADERS = MapType(_TEXT, _TEXT)
@@ -159,7 +159,7 @@ class Shape:
         return pa.chunked_array([texts([Payloads(one.queue, None, self._sealing).opened(one).text for one in stored])])
 
 
-def of_records(records: Sequence[Record | Past], names: Sequence[str], types: dict[str, DataType]) -> pa.Table:
+def of_records(records: Sequence[Record | HistoryRow], names: Sequence[str], types: dict[str, DataType]) -> pa.Table:
     """Return what a store read as a table of columns, JSON still as text."""
     kinds: dict[str, pa.DataType] = {
         field.name: pa.string() if pa.types.is_map(field.type) else field.type

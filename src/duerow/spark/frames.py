@@ -50,7 +50,7 @@ from duerow.spark.schema import (
 )
 from duerow.spark.task import OUTAGE, WORKER, Tally
 from duerow.spark.write import COLUMNS, Writing, Written, open_task, packed, read_written, write_task
-from duerow.store import Committed, Lent, Query, Turn
+from duerow.store import Committed, Lease, Query, Turn
 from duerow.worker.prefetch import patiently
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ class FrameJob(Job):
         with self._lending:
             if self._budget is not None:
                 limit = min(limit, self._budget.room())
-            lent = self._patiently(lambda: self._queue.lend(limit, consumer=claim)) if limit else Lent([], {})
+            lent = self._patiently(lambda: self._queue.lend(limit, consumer=claim)) if limit else Lease([], {})
             if self._budget is not None:
                 self._budget.spend(len(lent.receipts))
         self._ahead = len(lent.receipts) == limit and self._budget is None
@@ -167,7 +167,7 @@ class FrameJob(Job):
         for batch in left:
             for piece in batch.pieces():
                 try:
-                    refused = self._queue.give_back(Lent(piece, batch.lent.groups))
+                    refused = self._queue.give_back(Lease(piece, batch.lent.groups))
                 except StoreUnavailable as gone:
                     if error is None:
                         raise

@@ -26,7 +26,7 @@ from duerow.spark.batch import Range
 from duerow.spark.fast_check import glance
 from duerow.spark.gc_freeze import keep_what_is_imported
 from duerow.spark.schema import check_text, checker, needs_check
-from duerow.spark.task import Access, Settler, Tally, database_of
+from duerow.spark.task import Access, Tally, TaskSettler, database_of
 from duerow.store import Record
 from duerow.sync.database import Database
 from duerow.worker.attempt import Attempt
@@ -100,7 +100,7 @@ class Reader:
         self._station, self._max_hops = station, max_hops
         self._queue = station.queue(database)
         self._payloads = Payloads(station.name, None, database.encryption)
-        self._settler = Settler(station, database, CHUNK)
+        self._settler = TaskSettler(station, database, CHUNK)
         of: Any = station.payload
         self._declared: Declared[Any] | None = None if of is None else Declared(of)
         given = station.schema is not None

@@ -30,8 +30,8 @@ from duerow.sync.database import Database, connect
 from duerow.worker.attempt import Attempt
 from duerow.worker.in_flight import Ended
 from duerow.worker.prefetch import patiently
-from duerow.worker.run import GRACE, Shift, Terms
-from duerow.worker.settler import Freed, Pause, Settle, Settling
+from duerow.worker.run import GRACE, Options, Run
+from duerow.worker.settler import Freed, Pause, Settle, Settler
 from duerow.worker.suspects import begin_with
 
 if TYPE_CHECKING:
@@ -183,7 +183,7 @@ def is_due(wait: timedelta | None) -> bool:
 _NOW: Final = timedelta(0)
 
 
-class Settler:
+class TaskSettler:
     """What ends turns of a station's messages in one process, for as long as it takes the database to answer.
 
     Args:
@@ -195,7 +195,7 @@ class Settler:
     def __init__(self, station: Station, database: Database, chunk: int) -> None:
         self._station = station
         self._queue = station.queue(database)
-        terms = Terms(
+        terms = Options(
             batch=chunk,
             concurrency=1,
             lease=station.lease,
@@ -205,8 +205,8 @@ class Settler:
             grace=GRACE,
             name=WORKER,
         )
-        shift = Shift(station.name, terms, until=None, meter=database.meter, quiet=is_quiet(database.encryption))
-        self._settling, self._journal = Settling(shift), shift.journal
+        shift = Run(station.name, terms, until=None, meter=database.meter, quiet=is_quiet(database.encryption))
+        self._settling, self._journal = Settler(shift), shift.journal
         self._patient_until = 0.0
 
     def patiently(self, ask: Callable[[], T]) -> T:
@@ -242,7 +242,7 @@ class Settler:
         time.sleep(seconds)
 
 
-class Consumer(Settler):
+class Consumer(TaskSettler):
     """A station's consumer in one process.
 
     Args:

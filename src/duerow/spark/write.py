@@ -32,8 +32,8 @@ from duerow.spark.batch import Batch
 from duerow.spark.gc_freeze import keep_what_is_imported
 from duerow.spark.read import Desk, reader
 from duerow.spark.schema import check_text, checker, may_be_absent, schema_of, without_absent
-from duerow.spark.task import Settler, Tally, database_of
-from duerow.store import Entry, Moved, Outline, Query, Record, Refused, Turn
+from duerow.spark.task import Tally, TaskSettler, database_of
+from duerow.store import Entry, MessageHeader, Moved, Query, Record, Refused, Turn
 from duerow.sync.database import Database
 from duerow.worker.attempt import Attempt
 from duerow.worker.in_flight import Ended
@@ -209,7 +209,7 @@ class Writer:
     def __init__(self, station: Frame, database: Database, targets: Mapping[str, Any], max_hops: int) -> None:
         self.station, self._database, self._max_hops = station, database, max_hops
         self._queue = station.queue(database)
-        self._settler = Settler(station, database, CHUNK)
+        self._settler = TaskSettler(station, database, CHUNK)
         self._payloads = Payloads(station.name, sealing=database.encryption)
         self._targets = {queue: None if of is None else Target(of) for queue, of in targets.items()}
 
@@ -283,7 +283,7 @@ class Writer:
             LOG.warning("%s: cannot tell whether %d messages were settled: %s", self.station, len(turns), error)
             return []
 
-    def _moved(self, outline: Outline, row: Row, encode: Encode) -> Moved | None:
+    def _moved(self, outline: MessageHeader, row: Row, encode: Encode) -> Moved | None:
         """Return a row's move; None if it takes a closer look, or cannot be."""
         try:
             to = self.station.target(row)

@@ -7,11 +7,11 @@ from typing import Literal
 import msgspec
 
 from duerow.reservation import Receipt
-from duerow.store.reads import Past
+from duerow.store.reads import HistoryRow
 from duerow.store.writes import GivenUp, Record
 
 
-class Lent(msgspec.Struct, frozen=True, gc=False):
+class Lease(msgspec.Struct, frozen=True, gc=False):
     """What a lend lent, without the messages themselves.
 
     Attributes:
@@ -25,7 +25,7 @@ class Lent(msgspec.Struct, frozen=True, gc=False):
     buried: list[GivenUp] = []
 
 
-class Outline(msgspec.Struct, frozen=True, gc=False):
+class MessageHeader(msgspec.Struct, frozen=True, gc=False):
     """A message that is lent, without its payload: what it takes along when it moves; fields as in `Record`."""
 
     id: int
@@ -57,7 +57,7 @@ class Arrival(msgspec.Struct, frozen=True, gc=False):
     """
 
     name: str
-    what: Record | Past | None
+    what: Record | HistoryRow | None
 
 
 Reception = Literal["arrived", "before", "refused"]

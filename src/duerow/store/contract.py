@@ -10,20 +10,20 @@ from typing import Protocol
 from duerow.message import OnDuplicate, Pushed
 from duerow.plan import Plan
 from duerow.reservation import Receipt
-from duerow.store.bulk import Arrival, Lent, Outline, Published, Reception
+from duerow.store.bulk import Arrival, Lease, MessageHeader, Published, Reception
 from duerow.store.metadata import (
-    Charted,
     Counted,
     Counters,
     Indexed,
     Indexing,
-    Said,
+    QueueSettings,
+    QueueStats,
     ScheduleChange,
     SchedulesFound,
-    Standing,
+    StoredPipeline,
 )
-from duerow.store.reads import Change, Consumer, Inspection, Past, PastQuery, Query, Removal, Scan, Tally
-from duerow.store.writes import Entry, Keeping, Record, Refused, Reserved, Turn
+from duerow.store.reads import Change, Consumer, HistoryQuery, HistoryRow, Inspection, Query, Removal, Scan, Tally
+from duerow.store.writes import Entry, Record, Refused, Reserved, Retention, Turn
 from duerow.where import Condition, Path
 
 
@@ -91,7 +91,7 @@ class Store(Protocol):
         attempts: int | None,
         consumer: str,
         dead_letter: str | None = None,
-        keep: Keeping | None = None,
+        keep: Retention | None = None,
         kinds: Collection[str] | None = None,
         apart: bool = False,
     ) -> Plan[Reserved]:
@@ -120,10 +120,10 @@ class Store(Protocol):
         attempts: int | None,
         consumer: str,
         dead_letter: str | None = None,
-        keep: Keeping | None = None,
+        keep: Retention | None = None,
         kinds: Collection[str] | None = None,
         apart: bool = False,
-    ) -> Plan[Lent]:
+    ) -> Plan[Lease]:
         """As `reserve`, but the messages stay where they are: only their receipts are answered."""
         ...
 
@@ -131,7 +131,7 @@ class Store(Protocol):
         """Let the leases run until now + lease under the same tokens; return the new ends of those still ours."""
         ...
 
-    def settle(self, turns: Sequence[Turn], keep: Keeping | None = None) -> Plan[list[Refused]]:
+    def settle(self, turns: Sequence[Turn], keep: Retention | None = None) -> Plan[list[Refused]]:
         """End turns, all in one transaction where the store has them; return those that were refused.
 
         What is to be kept of the others is written in the same transaction: each turn but a released one with the
@@ -146,7 +146,7 @@ class Store(Protocol):
         self,
         queue: str,
         limit: int,
-        keep: Keeping | None = None,
+        keep: Retention | None = None,
         kinds: Collection[str] | None = None,
         apart: bool = False,
     ) -> Plan[list[Record]]:
@@ -158,7 +158,7 @@ class Store(Protocol):
         ...
 
     def remove(
-        self, queue: str, ids: Sequence[int], keys: Sequence[str], even_if_leased: bool, keep: Keeping | None = None
+        self, queue: str, ids: Sequence[int], keys: Sequence[str], even_if_leased: bool, keep: Retention | None = None
     ) -> Plan[Removal]:
         """Take messages out of the queue by id, and live ones by key; of what is kept, remember their keys."""
         ...
@@ -178,7 +178,7 @@ class Store(Protocol):
         """Change a schedule and push what it pushes, both or neither; False: another was faster, nothing changed."""
         ...
 
-    def set_pipeline(self, name: str, version: int | None, after: Charted | None) -> Plan[bool]:
+    def set_pipeline(self, name: str, version: int | None, after: StoredPipeline | None) -> Plan[bool]:
         """Keep a pipeline as it is `after`, None: no longer; False: it has another version by now, nothing changed.
 
         A version of None means that there is none of this name yet.
@@ -201,7 +201,7 @@ class Store(Protocol):
         turns: Sequence[Turn] = (),
         on_duplicate: OnDuplicate = "ignore",
         once: str | None = None,
-        keep: Keeping | None = None,
+        keep: Retention | None = None,
     ) -> Plan[Published]:
         """End turns, push what parts of a batch staged, and forget all that it staged: in one transaction.
 
@@ -307,7 +307,7 @@ class Store(Protocol):
         """
         ...
 
-    def outlines(self, queue: str, receipts: Sequence[Receipt]) -> Plan[list[Outline]]:
+    def outlines(self, queue: str, receipts: Sequence[Receipt]) -> Plan[list[MessageHeader]]:
         """Read what messages of a queue are, but for their payloads, as long as the receipts hold; in any order."""
         ...
 
@@ -315,11 +315,11 @@ class Store(Protocol):
         """Read messages without taking them."""
         ...
 
-    def history(self, query: PastQuery) -> Plan[list[Past]]:
+    def history(self, query: HistoryQuery) -> Plan[list[HistoryRow]]:
         """Read turns that are over."""
         ...
 
-    def scan(self, query: Scan) -> Plan[list[Record] | list[Past]]:
+    def scan(self, query: Scan) -> Plan[list[Record] | list[HistoryRow]]:
         """Read messages, or turns that are over, of many queues in the order of id and token; served by that alone."""
         ...
 
@@ -327,7 +327,7 @@ class Store(Protocol):
         """Read up to `limit` messages that `reserve` would lend, in its order; of a group the one whose turn it is."""
         ...
 
-    def standing(self, queue: str, cap: int | None) -> Plan[Standing]:
+    def standing(self, queue: str, cap: int | None) -> Plan[QueueStats]:
         """Tell how a queue stands; count no further than `cap` of each."""
         ...
 
@@ -362,7 +362,7 @@ class Store(Protocol):
         """
         ...
 
-    def said(self, queue: str | None = None) -> Plan[list[Said]]:
+    def said(self, queue: str | None = None) -> Plan[list[QueueSettings]]:
         """Read what is said of a queue, or of all of which something is said, in the order of their names."""
         ...
 
@@ -397,7 +397,7 @@ class Store(Protocol):
         """
         ...
 
-    def pipelines(self, name: str | None = None) -> Plan[list[Charted]]:
+    def pipelines(self, name: str | None = None) -> Plan[list[StoredPipeline]]:
         """Read the pipelines that are kept in the order of their names, or that of a name alone."""
         ...
 

@@ -67,7 +67,7 @@ class ScheduleChange(msgspec.Struct, frozen=True, gc=False):
     push: tuple[Entry, ...] = ()
 
 
-class Charted(msgspec.Struct, frozen=True, gc=False):
+class StoredPipeline(msgspec.Struct, frozen=True, gc=False):
     """A pipeline as it is kept.
 
     Attributes:
@@ -81,7 +81,7 @@ class Charted(msgspec.Struct, frozen=True, gc=False):
     version: int
 
 
-class Said(msgspec.Struct, frozen=True, gc=False):
+class QueueSettings(msgspec.Struct, frozen=True, gc=False):
     """What is said of a queue.
 
     Attributes:
@@ -104,7 +104,7 @@ class Indexing(msgspec.Struct, frozen=True, gc=False):
     dropped: tuple[str, ...] = ()
 
 
-class Standing(msgspec.Struct, frozen=True, gc=False):
+class QueueStats(msgspec.Struct, frozen=True, gc=False):
     """How a queue stands, as numbers of its messages by what they wait for, each counted up to a cap.
 
     Attributes:

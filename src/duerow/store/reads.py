@@ -15,7 +15,7 @@ from duerow.store.writes import Record
 from duerow.where import Condition
 
 
-class Past(msgspec.Struct, frozen=True, gc=False):
+class HistoryRow(msgspec.Struct, frozen=True, gc=False):
     """A turn that is over, with payload, headers and error as JSON text; fields as in `duerow.queue.history.Event`."""
 
     id: int
@@ -48,7 +48,7 @@ PlaceInHistory = tuple[datetime, int, int]
 """A place in the history of a queue: when a turn finished, its message's id and its token."""
 
 
-class PastQuery(msgspec.Struct, frozen=True, gc=False):
+class HistoryQuery(msgspec.Struct, frozen=True, gc=False):
     """Which turns of a queue's history to read; all that is given must hold.
 
     Attributes:

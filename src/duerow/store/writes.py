@@ -223,7 +223,7 @@ class Refused(msgspec.Struct, frozen=True):
     error: DuerowError
 
 
-class Keeping(msgspec.Struct, frozen=True, gc=False):
+class Retention(msgspec.Struct, frozen=True, gc=False):
     """What a queue keeps of messages that are over, as its handle declares it.
 
     Attributes:

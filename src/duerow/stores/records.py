@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from duerow.message import Ending, Failure, OnDuplicate
 from duerow.payload.codec import decode_failure, encode_failure
 from duerow.queue.dead_letters import dead_letter as dead_letters
-from duerow.store import Buried, Change, Committed, End, Entry, Moved, Past, Record, RolledBack
+from duerow.store import Buried, Change, Committed, End, Entry, HistoryRow, Moved, Record, RolledBack
 
 
 def due_time(now: datetime, due: datetime | None, delay: timedelta | None) -> datetime:
@@ -67,9 +67,9 @@ def turn_of(
     outcome: Ending,
     moved_to: str | None,
     error: str | None,
-) -> Past:
+) -> HistoryRow:
     """Return what history keeps of a turn, given the due time that it had in line and how it ended."""
-    return Past(
+    return HistoryRow(
         id=record.id,
         token=record.token,
         queue=record.queue,

@@ -15,14 +15,14 @@ from duerow.reservation import Receipt
 from duerow.store import (
     Entry,
     GivenUp,
-    Keeping,
-    Lent,
+    Lease,
+    MessageHeader,
     Moved,
-    Outline,
     Published,
     Record,
     Refused,
     Released,
+    Retention,
     Store,
     Turn,
 )
@@ -42,7 +42,7 @@ class Lending:
     name: str
     retry: RetryPolicy
     dead_letter: str | None
-    keeping: Keeping | None
+    keeping: Retention | None
     _only: frozenset[str] | None
 
     if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class Lending:
 
         def _given_up(self, buried: Sequence[GivenUp]) -> None: ...
 
-    def lend(self, n: int, *, lease: timedelta | None = None, consumer: str | None = None) -> Lent:
+    def lend(self, n: int, *, lease: timedelta | None = None, consumer: str | None = None) -> Lease:
         """Lend up to n due messages until now + lease, as `reserve_many` does, without reading them: for engines.
 
         What they are is read by many at the same time with `held`. In pieces of 5,000, each a transaction; if a
@@ -74,7 +74,7 @@ class Lending:
             try:
                 piece = self._lend_piece(wanted, span, claim)
             except BaseException as error:
-                self._give_back_for(error, Lent(receipts, groups, buried))
+                self._give_back_for(error, Lease(receipts, groups, buried))
                 raise
             receipts += piece.receipts
             groups |= piece.groups
@@ -82,14 +82,14 @@ class Lending:
             if len(piece.receipts) < wanted:
                 break
         receipts.sort(key=lambda receipt: receipt.id)
-        return Lent(receipts, groups, buried)
+        return Lease(receipts, groups, buried)
 
     def held(self, consumer: str, first: int, last: int, limit: int = PIECE) -> list[Record]:
         """Read the messages with ids from `first` to `last` that a claim still holds, by id, at most `limit`."""
         store = self.database.store
         return self.database.run(lambda: store.held(self.name, consumer, first, last, limit), None, limit)
 
-    def outlines(self, receipts: Sequence[Receipt]) -> list[Outline]:
+    def outlines(self, receipts: Sequence[Receipt]) -> list[MessageHeader]:
         """Read what was lent but for the payloads, of that which is still held; in any order."""
         store = self.database.store
         return self.database.run(lambda: store.outlines(self.name, receipts), None, len(receipts))
@@ -107,21 +107,21 @@ class Lending:
         self.database.meter.ended(self.name, len(ended), moved=moved)
         return refused
 
-    def give_back(self, lent: Lent) -> list[Refused]:
+    def give_back(self, lent: Lease) -> list[Refused]:
         """Give back what was lent: due as before, with no attempt counted; return those that were no longer held."""
         turns = [Turn(receipt, Released(None), self._group(lent, receipt.id)) for receipt in lent.receipts]
         return self._settle(turns, None)
 
-    def _lend_piece(self, wanted: int, lease: timedelta, claim: str) -> Lent:
+    def _lend_piece(self, wanted: int, lease: timedelta, claim: str) -> Lease:
         def lend(apart: bool) -> Any:
             terms = (self.retry.limit, claim, self.dead_letter, self.keeping, self._only, apart)
             return self.database.store.lend(self.name, wanted, lease, *terms)
 
-        piece: Lent = self.database.claim(lend, None, wanted)
+        piece: Lease = self.database.claim(lend, None, wanted)
         self._given_up(piece.buried)
         return piece
 
-    def _give_back_for(self, error: BaseException, lent: Lent) -> None:
+    def _give_back_for(self, error: BaseException, lent: Lease) -> None:
         """Give back what was lent before an error; if that cannot be either, it is due when its lease ends."""
         if not lent.receipts:
             return
@@ -130,7 +130,7 @@ class Lending:
         except StoreUnavailable as gone:
             error.add_note(f"{len(lent.receipts)} messages of {self.name!r} stay lent until their lease ends: {gone}")
 
-    def _group(self, lent: Lent, id: int) -> tuple[str, str] | None:
+    def _group(self, lent: Lease, id: int) -> tuple[str, str] | None:
         group = lent.groups.get(id)
         return None if group is None else (self.name, group)
 
@@ -161,7 +161,7 @@ class Publishing:
         *,
         on_duplicate: OnDuplicate = "ignore",
         once: str | None = None,
-        keep: Keeping | None = None,
+        keep: Retention | None = None,
     ) -> Published:
         """End turns, push what parts of a batch staged, and forget the rest of it: in one transaction. For engines.
 

@@ -22,8 +22,8 @@ from duerow.store import (
     ALL_IDS,
     Arrival,
     Change,
+    HistoryRow,
     Indexed,
-    Past,
     Query,
     Reception,
     Record,
@@ -235,7 +235,7 @@ class _Copying:
         if (yield from self.target.store.receive([Arrival(beginning, None)])) != ["before"]:
             raise _NotBegun
 
-    def _some(self, route: Route, past: bool, more: str | None = None) -> list[Record | Past]:
+    def _some(self, route: Route, past: bool, more: str | None = None) -> list[Record | HistoryRow]:
         """Return the first message, or turn, that goes a way."""
         where = route.which("turn" if past else "message", more)
         return self._scan(Scan(past=past, queues=(route.queue,), where=where, limit=1))
@@ -426,7 +426,7 @@ class _Copying:
 
     # History.
 
-    def _turns_of(self, route: Route, records: list[Record]) -> list[Past]:
+    def _turns_of(self, route: Route, records: list[Record]) -> list[HistoryRow]:
         """Return the turns of messages that are still there."""
         if route.to not in self.asked.history:
             return []
@@ -436,7 +436,7 @@ class _Copying:
 
     def _copy_turns(self, route: Route, count: Count) -> None:
         """Let the turns of messages arrive that are not in the queue any more, those of one message together."""
-        waiting: list[Past] = []
+        waiting: list[HistoryRow] = []
         for page in self._turns(route, None, (0, 0), ALL_IDS):
             waiting += page
             whole = [past for past in waiting if past.id != waiting[-1].id]
@@ -444,7 +444,7 @@ class _Copying:
             self._send_turns(route, whole, count)
         self._send_turns(route, waiting, count)
 
-    def _send_turns(self, route: Route, turns: list[Past], count: Count) -> None:
+    def _send_turns(self, route: Route, turns: list[HistoryRow], count: Count) -> None:
         if not turns:
             return
         ids = tuple({past.id for past in turns})
@@ -456,12 +456,12 @@ class _Copying:
             count.turns += answers.count("arrived")
             count.turns_before += answers.count("before")
 
-    def _turns(self, route: Route, more: str | None, after: tuple[int, int], last: int) -> Iterator[list[Past]]:
+    def _turns(self, route: Route, more: str | None, after: tuple[int, int], last: int) -> Iterator[list[HistoryRow]]:
         """Yield turns in the order of id and token, page by page."""
         where = route.which("turn", more)
         while True:
             query = Scan(past=True, queues=(route.queue,), where=where, after=after, last=last, limit=TURNS)
-            page: list[Past] = self._scan(query)
+            page: list[HistoryRow] = self._scan(query)
             if page:
                 yield page
             if len(page) < TURNS:

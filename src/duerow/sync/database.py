@@ -25,7 +25,7 @@ from duerow.queue import schedule as planning
 from duerow.queue.dead_letters import check_targets
 from duerow.queue.definition import Defined, Definition, decoded, readable
 from duerow.queue.history import PRUNE_BATCH
-from duerow.queue.metrics import Meter
+from duerow.queue.metrics import Metrics
 from duerow.queue.schedule import Daily, Maintained, Missed, Schedule
 from duerow.retry import RetryFunction, RetryPolicy
 from duerow.store import (
@@ -42,7 +42,7 @@ from duerow.sync import offload
 from duerow.sync.bulk import Publishing
 from duerow.sync.directory import Directory
 from duerow.sync.offload import Transaction
-from duerow.sync.pipelines import Charting
+from duerow.sync.pipelines import Pipelines
 from duerow.sync.queue import Queue
 
 T = TypeVar("T")
@@ -95,7 +95,7 @@ def connect(
     return database
 
 
-class Database(Charting, Directory, Publishing):
+class Database(Pipelines, Directory, Publishing):
     """The queues of one database; made by `connect`, a context manager that closes it at the end.
 
     Attributes:
@@ -119,7 +119,7 @@ class Database(Charting, Directory, Publishing):
         self._clock = clock
         self._payloads = Payloads(sealing=self.encryption)
         self._dead_letters: dict[str, str] = {}
-        self.meter = Meter(self.host_time)
+        self.meter = Metrics(self.host_time)
         self.handled: dict[int, Queue[Any]] = {}
 
     @overload

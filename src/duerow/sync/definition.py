@@ -24,7 +24,7 @@ from duerow.queue.definition import (
 )
 from duerow.queue.retry_json import as_value
 from duerow.retry import RetryPolicy
-from duerow.store import Indexed, Indexing, Keeping
+from duerow.store import Indexed, Indexing, Retention
 
 if TYPE_CHECKING:
     from duerow.sync.database import Database
@@ -41,7 +41,7 @@ PATIENCE: Final = 60.0
 """Seconds to wait for another process that makes indexes."""
 
 
-class Defining:
+class Definitions:
     """The part of a queue that says what is declared of it; see `Queue`."""
 
     database: Database
@@ -50,7 +50,7 @@ class Defining:
     retry: RetryPolicy
     dead_letter: str | None
     max_payload_bytes: int
-    keeping: Keeping | None
+    keeping: Retention | None
     indexed: tuple[Indexed, ...]
 
     @property

@@ -17,7 +17,7 @@ from duerow.plan import Plan
 from duerow.queue import edits, mapping
 from duerow.queue.counts import CAP, Count, Counts, counted, counted_by
 from duerow.queue.edits import UNFINISHED, Batch, Changed
-from duerow.store import Indexed, Keeping, Query, Store
+from duerow.store import Indexed, Query, Retention, Store
 from duerow.where import Compare, Condition, Field, as_condition, as_path, every
 
 if TYPE_CHECKING:
@@ -29,14 +29,14 @@ P = TypeVar("P", default=Any)
 STATUSES: Final[tuple[Status, ...]] = get_args(Status)
 
 
-class Looking(Generic[P]):
+class Edits(Generic[P]):
     """The part of a queue that looks and changes; it hands nothing out."""
 
     database: Database
     name: str
     max_payload_bytes: int
     indexed: tuple[Indexed, ...]
-    keeping: Keeping | None
+    keeping: Retention | None
     _store: Store
     _payloads: Payloads
 

@@ -13,7 +13,7 @@ from duerow.payload.encoding import SETS
 from duerow.phrases import Hint
 from duerow.pipeline.graph import Graph, graph_text, read_graph, removed
 from duerow.reservation import Receipt
-from duerow.store import Charted, Moved, Query, Record, Refused, Standing, Store, Turn
+from duerow.store import Moved, Query, QueueStats, Record, Refused, Store, StoredPipeline, Turn
 
 if TYPE_CHECKING:
     from duerow.pipeline import Pipeline
@@ -22,7 +22,7 @@ REHOMED_AT_ONCE: Final = 1_000
 """Messages that are moved from a removed station in one transaction."""
 
 
-class Charting:
+class Pipelines:
     """The part of a database that is about pipelines; see `Database`."""
 
     store: Store
@@ -61,7 +61,7 @@ class Charting:
             for queue, to in moves.items():
                 self._rehome(after, queue, to)
             self._require_empty(after, list(moves))
-            kept = Charted(after.name, graph_text(after), secrets.randbits(62))
+            kept = StoredPipeline(after.name, graph_text(after), secrets.randbits(62))
             if self._chart(after.name, None if known is None else known.version, kept):
                 return True
 
@@ -79,11 +79,11 @@ class Charting:
             if self._chart(name, known.version, None):
                 return True
 
-    def _charted(self, name: str) -> Charted | None:
-        found: list[Charted] = self.run(lambda: self.store.pipelines(name))
+    def _charted(self, name: str) -> StoredPipeline | None:
+        found: list[StoredPipeline] = self.run(lambda: self.store.pipelines(name))
         return found[0] if found else None
 
-    def _chart(self, name: str, version: int | None, after: Charted | None) -> bool:
+    def _chart(self, name: str, version: int | None, after: StoredPipeline | None) -> bool:
         done: bool = self.run(lambda: self.store.set_pipeline(name, version, after))
         return done
 
@@ -111,8 +111,8 @@ class Charting:
                     "reschedule or remove them first"
                 )
 
-    def _standing(self, queue: str) -> Standing:
-        standing: Standing = self.run(lambda: self.store.standing(queue, None))
+    def _standing(self, queue: str) -> QueueStats:
+        standing: QueueStats = self.run(lambda: self.store.standing(queue, None))
         return standing
 
     def _rehome(self, after: Graph, queue: str, to: str) -> None:

@@ -11,7 +11,7 @@ from duerow.sync.worker_threads import Crew
 from duerow.worker.attempt import Attempt
 from duerow.worker.child_process import Child
 from duerow.worker.in_flight import Ended, Slot
-from duerow.worker.supervisor import Dismiss
+from duerow.worker.supervisor import DropSlot
 
 
 class Processes:
@@ -47,7 +47,7 @@ class _InProcesses(Crew):
         super().__init__(*args)
         self._processes = processes
         self._children: dict[Slot, Child] = {}
-        self._actions[Dismiss] = self._dismiss
+        self._actions[DropSlot] = self._dismiss
 
     def work(self) -> None:
         """Go to work; return when the shift has ended, and all children with it."""
@@ -72,7 +72,7 @@ class _InProcesses(Crew):
             child.close()
             self._children.pop(slot, None)
 
-    def _dismiss(self, step: Dismiss) -> None:
+    def _dismiss(self, step: DropSlot) -> None:
         if (child := self._children.get(step.slot)) is not None:
             child.kill()
 

@@ -47,18 +47,18 @@ from duerow.queue.definition import check_indexed, check_max_payload_bytes, inde
 from duerow.queue.handler import Handled
 from duerow.queue.history import keeping
 from duerow.queue.redrive import Redriven
-from duerow.queue.throttle import Pace
+from duerow.queue.throttle import Throttle
 from duerow.reservation import Receipt
 from duerow.retry import RetryFunction, RetryPolicy, as_policy
 from duerow.settlement import DONE, Bury, Commit, Move, MoveOptions, Release, Retry, Rollback, Settlement, decide
 from duerow.store import Query, Record, Refused, Turn
 from duerow.sync import offload
 from duerow.sync.bulk import Lending
-from duerow.sync.definition import Defining
-from duerow.sync.edits import Looking, P
-from duerow.sync.history import Recalling
-from duerow.sync.operations import Operating
-from duerow.sync.unknown_kinds import Kinds
+from duerow.sync.definition import Definitions
+from duerow.sync.edits import Edits, P
+from duerow.sync.history import History
+from duerow.sync.operations import Operations
+from duerow.sync.unknown_kinds import UnknownKinds
 from duerow.where import Condition, as_condition
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ class Reservation(core.Reservation[P], Generic[P], frozen=True, gc=False):
         self.queue.move(self, to, payload, within=within, **options)
 
 
-class Queue(Looking[P], Recalling[P], Operating, Defining, Lending, Kinds, Handled):
+class Queue(Edits[P], History[P], Operations, Definitions, Lending, UnknownKinds, Handled):
     """A named line of messages; made by `Database.queue`. `Queue[Order]` is one whose payloads are declared `Order`s.
 
     Attributes:
@@ -158,7 +158,7 @@ class Queue(Looking[P], Recalling[P], Operating, Defining, Lending, Kinds, Handl
         self._remembers = remember_keys is not None
         self._store = database.store
         self._payloads = Payloads(self.name, _declared(payload, upgrades), database.encryption)
-        Kinds.__init__(self)
+        UnknownKinds.__init__(self)
 
     def on_terms(self, lease: timedelta | None, retry: RetryPolicy | RetryFunction | None) -> Queue[P]:
         """Return another handle of this queue, with this lease and retry policy; None: those of this one."""
@@ -742,7 +742,7 @@ class Queue(Looking[P], Recalling[P], Operating, Defining, Lending, Kinds, Handl
             NotSupported: `on_duplicate` changes two messages together, and the store cannot.
         """
         most = None if limit is None else edits.how_many(limit)
-        pace = Pace(rate, redriving.BATCH)
+        pace = Throttle(rate, redriving.BATCH)
         mode = check_on_duplicate(on_duplicate)
         condition = None if where is None else as_condition(where)
         self._check_redrive(mode)

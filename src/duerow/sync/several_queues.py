@@ -14,7 +14,7 @@ from duerow.sync.queue import Queue, Reservation
 from duerow.worker.several_queues import Round
 
 
-class Queues:
+class SeveralQueues:
     """What a worker asks of a queue, of several at once."""
 
     locked_while_handled = False

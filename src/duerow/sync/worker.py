@@ -13,14 +13,14 @@ from duerow.payload.encoding import is_quiet
 from duerow.retry import RetryFunction, RetryPolicy
 from duerow.sync.processes import ProcessBatchCrew, ProcessCrew, Processes
 from duerow.sync.queue import Queue
-from duerow.sync.several_queues import Queues
+from duerow.sync.several_queues import SeveralQueues
 from duerow.sync.transactions import TransactionalCrew
 from duerow.sync.worker_batches import BatchCrew
 from duerow.sync.worker_threads import Crew, Events
 from duerow.worker.child_process import pickled
 from duerow.worker.middleware import Middleware, around
 from duerow.worker.rate_limit import Rate, budget_of, check_rate
-from duerow.worker.run import GRACE, Shift, Terms, Until, check_handler, given_to, handlers_at_once, is_async, new_name
+from duerow.worker.run import GRACE, Options, Run, Until, check_handler, given_to, handlers_at_once, is_async, new_name
 from duerow.worker.several_queues import Entities, as_queues, dispatching, handlers_of
 from duerow.worker.signals import signals_of_thread, stopped_by
 from duerow.worker.supervisor import Stop
@@ -105,9 +105,9 @@ class Worker:
         self._processes = None if processes is None else Processes(pickled(innermost))
         self._handler = around(self._processes or innermost, middleware, awaited=False)
         handles = [one.on_terms(lease, retry) for one in queues]
-        self._queue = handles[0] if len(handles) == 1 else Queues(handles, mixed=not whole_batch)
+        self._queue = handles[0] if len(handles) == 1 else SeveralQueues(handles, mixed=not whole_batch)
         self._retries = {one.name: one.retry for one in handles} if len(handles) > 1 else None
-        self._terms = Terms(
+        self._terms = Options(
             batch=batch,
             concurrency=handlers_at_once(
                 concurrency, processes, transactional, self._queue.database.store.capabilities
@@ -127,7 +127,7 @@ class Worker:
             cluster_concurrency=cluster_concurrency,
         )
         self._events: Events = SimpleQueue()
-        self._shift: Shift | None = None
+        self._shift: Run | None = None
         self._running = threading.Lock()
 
     def run(self, until: Until = None, *, signals: bool | None = None) -> None:
@@ -151,7 +151,7 @@ class Worker:
         taken = signals_of_thread(signals)
         database = self._queue.database
         quiet = is_quiet(database.encryption)
-        shift = Shift(self._queue.name, self._terms, until, self._retries, database.meter, quiet)
+        shift = Run(self._queue.name, self._terms, until, self._retries, database.meter, quiet)
         if not self._running.acquire(blocking=False):
             raise ConfigurationError("this worker runs already; make another one of the same queue")
         self._shift = shift
@@ -163,14 +163,14 @@ class Worker:
             self._events = SimpleQueue()
             self._running.release()
 
-    def _crew(self, shift: Shift) -> Crew:
+    def _crew(self, shift: Run) -> Crew:
         terms, parts = self._terms, (shift, self._queue, self._handler, self._events)
         if self._processes is not None:
             return (ProcessBatchCrew if terms.whole_batch else ProcessCrew)(*parts, processes=self._processes)
         return (BatchCrew if terms.whole_batch else TransactionalCrew if terms.transactional else Crew)(*parts)
 
     @property
-    def queue(self) -> Queue | Queues:
+    def queue(self) -> Queue | SeveralQueues:
         """Its own handle of the queue that it works on, or of all of them."""
         return self._queue
 

@@ -19,16 +19,25 @@ from duerow.settlement import Settlement
 from duerow.store import Listener
 from duerow.sync.cluster_limit import PermitDesk
 from duerow.sync.queue import Queue, Reservation
-from duerow.sync.several_queues import Queues
+from duerow.sync.several_queues import SeveralQueues
 from duerow.worker.attempt import CURRENT, Attempt
 from duerow.worker.cluster_limit import AwaitChange, Permits, permits_of
 from duerow.worker.fetcher import HandOut, Listen, NextDue, Reserve, Sleep
 from duerow.worker.in_flight import Ended, Slot
-from duerow.worker.lease_keeper import Extend, Keeping
-from duerow.worker.maintenance import TICKER, LookForUnknown, Maintain, Present, Prune, Rest, TellDifferences, Ticking
+from duerow.worker.lease_keeper import Extend, LeaseKeeper
+from duerow.worker.maintenance import (
+    TICKER,
+    LookForUnknown,
+    Maintain,
+    Maintenance,
+    Present,
+    Prune,
+    Rest,
+    TellDifferences,
+)
 from duerow.worker.rate_limit import claiming
-from duerow.worker.run import Shift
-from duerow.worker.settler import EndWanted, Freed, Pause, RoomWanted, Settle, Settling, WriteCounts
+from duerow.worker.run import Run
+from duerow.worker.settler import EndWanted, Freed, Pause, RoomWanted, Settle, Settler, WriteCounts
 from duerow.worker.signals import LOOK
 from duerow.worker.supervisor import (
     FETCHER,
@@ -36,12 +45,12 @@ from duerow.worker.supervisor import (
     PERMITS,
     SETTLER,
     AllChanged,
-    Dismiss,
-    Hire,
+    DropSlot,
     Left,
     NextEvent,
+    StartSlot,
     Stop,
-    Supervising,
+    Supervisor,
     TurnsEnded,
 )
 
@@ -51,11 +60,11 @@ Events = SimpleQueue[Stop | Left]
 class Crew:
     """The threads of one run: each carries out its plan, and tells the supervisor when it leaves."""
 
-    def __init__(self, shift: Shift, queue: Queue | Queues, handler: Callable[..., Any], events: Events) -> None:
+    def __init__(self, shift: Run, queue: Queue | SeveralQueues, handler: Callable[..., Any], events: Events) -> None:
         self._shift, self._queue, self._handler, self._events = shift, queue, handler, events
         self._hand = shift.hand
-        self._claiming, self._settling = claiming(shift), Settling(shift)
-        self._supervising = Supervising(shift)
+        self._claiming, self._settling = claiming(shift), Settler(shift)
+        self._supervising = Supervisor(shift)
         self._wakeup = _Wakeup(shift, queue)
         self._turn_to_claim = threading.Lock()
         self._work = threading.Condition()
@@ -83,8 +92,8 @@ class Crew:
             Rest: lambda step: self._over.wait(step.seconds),
             TurnsEnded: lambda step: self._ended.set(),
             NextEvent: self._next_event,
-            Hire: lambda step: self._hire(),
-            Dismiss: lambda step: None,  # a thread cannot be ended, but it has been told and counts for nothing
+            StartSlot: lambda step: self._hire(),
+            DropSlot: lambda step: None,  # a thread cannot be ended, but it has been told and counts for nothing
             AllChanged: lambda step: self._tell_all(),
         }
         if shift.terms.by_permit:
@@ -95,8 +104,8 @@ class Crew:
         """Go to work; return when the shift has ended."""
         supervising = self._supervising
         try:
-            self._start(KEEPER, lambda: self._carry_out(Keeping(self._shift).keep()))
-            self._start(TICKER, lambda: self._carry_out(Ticking(self._shift).tick()))
+            self._start(KEEPER, lambda: self._carry_out(LeaseKeeper(self._shift).keep()))
+            self._start(TICKER, lambda: self._carry_out(Maintenance(self._shift).tick()))
             self._start(SETTLER, lambda: self._carry_out(self._settling.serve()))
             if self._shift.terms.by_permit:
                 self._start(PERMITS, lambda: self._carry_out(Permits(self._shift).keep()))
@@ -245,7 +254,7 @@ class Crew:
 class _Wakeup:
     """Sleeps until a push, a call of `wake`, or the end of a time."""
 
-    def __init__(self, shift: Shift, queue: Queue | Queues) -> None:
+    def __init__(self, shift: Run, queue: Queue | SeveralQueues) -> None:
         self._shift, self._queue = shift, queue
         self._possible = queue.database.store.capabilities.wakes_consumers
         self._listener: Listener | None = None

@@ -33,15 +33,15 @@ from duerow.store import (
     Committed,
     End,
     Entry,
-    Keeping,
+    HistoryQuery,
+    HistoryRow,
     Moved,
-    Past,
-    PastQuery,
     Query,
     Record,
     Released,
     Removal,
     Reserved,
+    Retention,
     RolledBack,
     Store,
     Turn,
@@ -67,7 +67,7 @@ STEPS_OF_TIME = st.sampled_from(
 )
 QUEUES = st.sampled_from(NAMES)
 KEEPS = st.sampled_from(
-    [None, None, Keeping(history=hours(1)), Keeping(keys=minutes(1)), Keeping(history=hours(24), keys=hours(1))]
+    [None, None, Retention(history=hours(1)), Retention(keys=minutes(1)), Retention(history=hours(24), keys=hours(1))]
 )
 KEYS = st.sampled_from(["a", "b", "A", "a "])
 PAYLOADS = st.sampled_from(["1", "2", '"1"', '{"a":1}'])
@@ -160,7 +160,7 @@ class _Both:
         """The store's receipt for one of the reference."""
         return Receipt(self.twin(receipt.id), receipt.token)
 
-    def past(self, past: Past) -> Past:
+    def past(self, past: HistoryRow) -> HistoryRow:
         """The store's turn for one of the reference."""
         return msgspec.structs.replace(past, id=self.twin(past.id))
 
@@ -236,7 +236,7 @@ class StoreMachine(RuleBasedStateMachine):
         keep=KEEPS,
     )
     def reserve(
-        self, queue: str, limit: int, lease: timedelta, attempts: int | None, consumer: str, keep: Keeping | None
+        self, queue: str, limit: int, lease: timedelta, attempts: int | None, consumer: str, keep: Retention | None
     ) -> None:
         """Reserve as one of two consumers, under any limit of attempts."""
         ours, theirs = self.both.run(
@@ -252,7 +252,7 @@ class StoreMachine(RuleBasedStateMachine):
 
     @precondition(lambda self: self.lent)
     @rule(turns=st.lists(st.tuples(PLACES, ENDS), min_size=1, max_size=5), keep=KEEPS)
-    def settle(self, turns: list[tuple[int, End | _Given]], keep: Keeping | None) -> None:
+    def settle(self, turns: list[tuple[int, End | _Given]], keep: Retention | None) -> None:
         """End some turns, lost, settled and expired ones among them."""
         chosen: dict[Receipt, Turn] = {}
         for place, end in turns:
@@ -296,7 +296,7 @@ class StoreMachine(RuleBasedStateMachine):
         self.granted |= theirs
 
     @rule(queue=QUEUES, lease=LEASES, late=st.sampled_from(["extend", "settle", None]), keep=KEEPS, taken=st.booleans())
-    def overtake(self, queue: str, lease: timedelta, late: str | None, keep: Keeping | None, taken: bool) -> None:
+    def overtake(self, queue: str, lease: timedelta, late: str | None, keep: Retention | None, taken: bool) -> None:
         """Bring the first of a group back while the second is lent, whose holder is late: often, since it is rare."""
         pushed = [Entry(queue, None, "json", payload, None, None, None, "o", FIRST) for payload in ("1", "2")]
         self.push(pushed, "ignore", False)
@@ -320,11 +320,11 @@ class StoreMachine(RuleBasedStateMachine):
             self.settle([(place, RolledBack(seconds(0), ERROR))], keep)
         self._reserve_one(queue, lease, keep)
 
-    def _reserve_one(self, queue: str, lease: timedelta, keep: Keeping | None) -> None:
+    def _reserve_one(self, queue: str, lease: timedelta, keep: Retention | None) -> None:
         self.reserve(queue, 1, lease, None, "here:1:a/1", keep)
 
     @rule(queue=QUEUES, limit=st.integers(1, 3), keep=KEEPS)
-    def pop(self, queue: str, limit: int, keep: Keeping | None) -> None:
+    def pop(self, queue: str, limit: int, keep: Retention | None) -> None:
         """Take messages for good."""
         ours, theirs = self.both.run(
             lambda store: store.pop(queue, limit, keep), lambda store: store.pop(queue, limit, keep)
@@ -339,7 +339,7 @@ class StoreMachine(RuleBasedStateMachine):
         keep=KEEPS,
     )
     def remove(
-        self, queue: str, places: list[int], keys: list[str], even_if_leased: bool, keep: Keeping | None
+        self, queue: str, places: list[int], keys: list[str], even_if_leased: bool, keep: Retention | None
     ) -> None:
         """Remove by id and by key, from under consumers or not."""
         known = sorted(self.both.twins)
@@ -445,7 +445,7 @@ class StoreMachine(RuleBasedStateMachine):
         """After every step: the same messages, field by field, the same counts, the same next due time."""
         assert everything(self.database) == [self.both.record(record) for record in everything(self.both.reference)]
         for name in NAMES:
-            query = PastQuery(name, limit=1_000)
+            query = HistoryQuery(name, limit=1_000)
             ours, theirs = self.both.run(lambda store: store.history(query), lambda store: store.history(query))  # noqa: B023
             assert ours == [self.both.past(past) for past in theirs]
             ours, theirs = self.both.run(lambda store: store.count(name), lambda store: store.count(name))  # noqa: B023

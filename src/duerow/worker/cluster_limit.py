@@ -19,7 +19,7 @@ from duerow.plan import Plan
 from duerow.reservation import Reservation
 from duerow.settlement import Release
 from duerow.worker.prefetch import Backoff
-from duerow.worker.run import Shift
+from duerow.worker.run import Run
 from duerow.worker.settler import Freed
 from duerow.worker.supervisor import TurnsEnded
 
@@ -87,7 +87,7 @@ def permits_of(queue: Any) -> Any:
 class Permits:
     """Holds the permits of a shift, and lets it claim as much as they allow."""
 
-    def __init__(self, shift: Shift) -> None:
+    def __init__(self, shift: Run) -> None:
         terms = shift.terms
         self._shift = shift
         self._total = terms.cluster_concurrency or 1

@@ -17,9 +17,9 @@ from duerow.plan import Plan
 from duerow.reservation import Reservation
 from duerow.settlement import Release
 from duerow.worker.attempt import Attempt
-from duerow.worker.maintenance import Ticking
+from duerow.worker.maintenance import Maintenance
 from duerow.worker.prefetch import Backoff, Interval
-from duerow.worker.run import Shift
+from duerow.worker.run import Run
 from duerow.worker.settler import RoomWanted, Settle
 from duerow.worker.suspects import Isolation
 
@@ -55,16 +55,16 @@ class HandOut(msgspec.Struct, frozen=True):
     count: int
 
 
-class Claiming:
+class Fetcher:
     """Finds messages for the handlers of a shift, and finds out that there are no more."""
 
-    def __init__(self, shift: Shift) -> None:
+    def __init__(self, shift: Run) -> None:
         self._shift, self._hand = shift, shift.hand
         self._interval, self._outage = Interval(), Backoff()
         self._looked = False  # whether the queue was seen empty a moment ago
         self._due_in: timedelta | None = None
         self._napped = False
-        self._ticking, self._isolation = Ticking(shift), Isolation(shift)
+        self._ticking, self._isolation = Maintenance(shift), Isolation(shift)
         self._ticked = False
 
     def fetch(self) -> Plan[None]:

@@ -17,7 +17,7 @@ import msgspec
 from duerow.reservation import Reservation
 from duerow.settlement import Settlement
 from duerow.worker.attempt import Attempt
-from duerow.worker.prefetch import Pace
+from duerow.worker.prefetch import Prefetch
 
 NEVER: Final = 1e6
 """Seconds after which nobody waits any more."""
@@ -90,7 +90,7 @@ class Slot:
             return True
 
 
-class Hand:
+class InFlight:
     """All that was claimed and is not durably settled.
 
     Attributes:
@@ -101,7 +101,7 @@ class Hand:
         pace: what handling takes.
     """
 
-    def __init__(self, pace: Pace, clock: Callable[[], float] = monotonic) -> None:
+    def __init__(self, pace: Prefetch, clock: Callable[[], float] = monotonic) -> None:
         self.pace = pace
         self.held: set[Attempt] = set()
         self.apart: set[Attempt] = set()

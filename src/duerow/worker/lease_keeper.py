@@ -19,7 +19,7 @@ from duerow.settlement import Release
 from duerow.worker.attempt import Attempt
 from duerow.worker.in_flight import Ended
 from duerow.worker.prefetch import Backoff
-from duerow.worker.run import Shift
+from duerow.worker.run import Run
 from duerow.worker.settler import Freed, Pause, Settle
 
 MOST_AT_ONCE = 1_000
@@ -41,10 +41,10 @@ class Extend(msgspec.Struct, frozen=True):
     reservations: list[Reservation]
 
 
-class Keeping:
+class LeaseKeeper:
     """Keeps the leases of a shift."""
 
-    def __init__(self, shift: Shift) -> None:
+    def __init__(self, shift: Run) -> None:
         self._shift, self._hand = shift, shift.hand
         self._third = shift.terms.lease.total_seconds() / 3
         beat = shift.terms.heartbeat

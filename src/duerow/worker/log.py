@@ -24,7 +24,7 @@ LOG: Final = logging.getLogger("duerow.worker")
 _QUIET: Final = (Rollback, Bury, Release, Left)
 
 
-class Journal:
+class WorkerLog:
     """The lines of one worker on one queue."""
 
     def __init__(self, queue: str, worker: str, quiet: bool = False) -> None:

@@ -17,7 +17,7 @@ from duerow.plan import Plan
 from duerow.queue.history import PRUNE_BATCH
 from duerow.queue.schedule import Maintained
 from duerow.worker.prefetch import Backoff
-from duerow.worker.run import Shift
+from duerow.worker.run import Run
 
 LOOK: Final = 10.0
 """Seconds between looks at the schedules, at most: so late may be a tick that was declared just now."""
@@ -63,10 +63,10 @@ class Rest(msgspec.Struct, frozen=True):
     seconds: float
 
 
-class Ticking:
+class Maintenance:
     """Keeps the schedules of a database ticking for as long as a shift lasts."""
 
-    def __init__(self, shift: Shift) -> None:
+    def __init__(self, shift: Run) -> None:
         self._shift = shift
         self._outage = Backoff()
         self._failed: dict[str, str] = {}

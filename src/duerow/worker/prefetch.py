@@ -39,7 +39,7 @@ FIRST_PAUSE: Final = 0.1
 """Seconds, at most, to leave alone what has failed once."""
 
 
-class Pace:
+class Prefetch:
     """What handling a message takes, and so how many may be held without keeping them from other workers.
 
     Args:

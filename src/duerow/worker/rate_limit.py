@@ -20,9 +20,9 @@ from duerow.errors import ConfigurationError, StoreUnavailable
 from duerow.message import check_span
 from duerow.plan import Plan
 from duerow.worker.attempt import Attempt
-from duerow.worker.fetcher import Claiming
+from duerow.worker.fetcher import Fetcher
 from duerow.worker.prefetch import Backoff
-from duerow.worker.run import Shift
+from duerow.worker.run import Run
 
 Rate = tuple[int, timedelta]
 """(most messages, the length of the span)."""
@@ -118,10 +118,10 @@ class Budget:
             self._spent, self._sum = deque(spent), sum(count for _, count in spent)
 
 
-class Throttled(Claiming):
+class Throttled(Fetcher):
     """Claims no more than the rate allows, and only what can be begun at once."""
 
-    def __init__(self, shift: Shift, budget: Budget) -> None:
+    def __init__(self, shift: Run, budget: Budget) -> None:
         super().__init__(shift)
         self._budget = budget
         self._entries = Entries(shift.terms.rate[1]) if shift.terms.rate and shift.terms.singleton else None
@@ -175,8 +175,8 @@ class Entries:
         return NoteBegun(f"{self._worker}/{self._number}", self._total, self._span, new)
 
 
-def claiming(shift: Shift) -> Claiming:
+def claiming(shift: Run) -> Fetcher:
     """Return who claims for a shift."""
     if shift.terms.rate is None:
-        return Claiming(shift)
+        return Fetcher(shift)
     return Throttled(shift, shift.terms.budget or Budget(shift.terms.rate))

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Final, Literal
 from duerow.clock import HostClock
 from duerow.errors import ConfigurationError, InvalidOutcome, NotSupported
 from duerow.message import check_span
-from duerow.queue.metrics import Meter
+from duerow.queue.metrics import Metrics
 from duerow.retry import DEFAULT, RetryPolicy
 from duerow.settlement import DONE, Move, Settlement, decide, mistake
 from duerow.signatures import check_call
 from duerow.store import Capabilities
 from duerow.worker.attempt import Attempt
-from duerow.worker.in_flight import Ended, Hand, Slot
-from duerow.worker.log import Journal
-from duerow.worker.prefetch import BATCHES_AHEAD, Pace
+from duerow.worker.in_flight import Ended, InFlight, Slot
+from duerow.worker.log import WorkerLog
+from duerow.worker.prefetch import BATCHES_AHEAD, Prefetch
 
 if TYPE_CHECKING:
     from duerow.worker.rate_limit import Budget
@@ -36,7 +36,7 @@ _TICK: Final = timedelta(milliseconds=1)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Terms:
+class Options:
     """How a worker works.
 
     Attributes:
@@ -109,7 +109,7 @@ class Terms:
         return self.singleton or self.cluster_concurrency is not None
 
 
-class Shift:
+class Run:
     """What the parts of a running worker share.
 
     Attributes:
@@ -140,10 +140,10 @@ class Shift:
     def __init__(
         self,
         queue: str,
-        terms: Terms,
+        terms: Options,
         until: Until,
         retries: Mapping[str, RetryPolicy] | None = None,
-        meter: Meter | None = None,
+        meter: Metrics | None = None,
         quiet: bool = False,
     ) -> None:
         self.queue, self.terms, self.until = queue, terms, check_until(until)
@@ -151,13 +151,13 @@ class Shift:
         self._retries = retries
         self.width = terms.batch if terms.whole_batch else 1
         ahead = BATCHES_AHEAD if terms.rate is None and terms.cluster_concurrency is None else 0
-        pace = Pace(terms.batch, terms.concurrency * self.width, terms.lease.total_seconds(), ahead, self.width)
+        pace = Prefetch(terms.batch, terms.concurrency * self.width, terms.lease.total_seconds(), ahead, self.width)
         pace.careful = any(self.policy_of(name).limit == 1 for name in self.queues)
         if terms.by_permit:
             pace.allow(0)
-        self.hand = Hand(pace)
-        self.journal = Journal(queue, terms.name, quiet)
-        self.meter = meter or Meter(HostClock().now)
+        self.hand = InFlight(pace)
+        self.journal = WorkerLog(queue, terms.name, quiet)
+        self.meter = meter or Metrics(HostClock().now)
         self.slots: set[Slot] = set()
         self.over = self.closing = self.gave_up = False
         self.hears = self._told_deaf = self.compared = False

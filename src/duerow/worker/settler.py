@@ -18,7 +18,7 @@ from duerow.settlement import Rollback, Settlement
 from duerow.worker.attempt import Attempt
 from duerow.worker.in_flight import Ended, by_queue
 from duerow.worker.prefetch import Backoff
-from duerow.worker.run import Shift
+from duerow.worker.run import Run
 
 MOST_AT_ONCE = 1_000
 """Turns in one settlement at most, however large the batches are that a worker claims."""
@@ -61,10 +61,10 @@ class Pause(msgspec.Struct, frozen=True):
     seconds: float
 
 
-class Settling:
+class Settler:
     """Carries out what was decided about the messages of a shift."""
 
-    def __init__(self, shift: Shift) -> None:
+    def __init__(self, shift: Run) -> None:
         self._shift, self._hand = shift, shift.hand
         self._several = len(shift.queues) > 1
         batch = shift.terms.batch

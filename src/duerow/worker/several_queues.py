@@ -101,10 +101,10 @@ def handlers_of(handler: object, queues: Sequence[Named]) -> dict[str, Any]:
 def dispatching(handlers: Mapping[str, Callable[..., Any]]) -> Callable[..., Any]:
     """Return one handler that calls that of the message's queue; of a batch all are of one."""
     first, *others = handlers.values()
-    return first if all(other is first for other in others) else Dispatching(handlers)
+    return first if all(other is first for other in others) else Dispatcher(handlers)
 
 
-class Dispatching:
+class Dispatcher:
     """A handler that calls that of the message's queue."""
 
     def __init__(self, handlers: Mapping[str, Callable[..., Any]]) -> None:

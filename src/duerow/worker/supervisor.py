@@ -18,7 +18,7 @@ from duerow.plan import Plan
 from duerow.settlement import Release, Rollback, Settlement
 from duerow.worker.attempt import Attempt
 from duerow.worker.in_flight import Slot
-from duerow.worker.run import Shift
+from duerow.worker.run import Run
 
 PATIENCE: Final = 5.0
 """Seconds that the last settlements may take once the handlers have ended."""
@@ -50,11 +50,11 @@ class NextEvent(msgspec.Struct, frozen=True):
     seconds: float | None
 
 
-class Hire(msgspec.Struct, frozen=True):
+class StartSlot(msgspec.Struct, frozen=True):
     """Start a thread or task for a new slot."""
 
 
-class Dismiss(msgspec.Struct, frozen=True):
+class DropSlot(msgspec.Struct, frozen=True):
     """Give up on the thread or task of a slot: its handler was told, nothing that it does counts."""
 
     slot: Slot
@@ -68,7 +68,7 @@ class AllChanged(msgspec.Struct, frozen=True):
     """Let all parts of the worker look at the shift: it is over, closing, or its time is up."""
 
 
-class Supervising:
+class Supervisor:
     """Watches over a shift, from its start to its end.
 
     Attributes:
@@ -76,7 +76,7 @@ class Supervising:
         hurry: whether the handlers get no grace.
     """
 
-    def __init__(self, shift: Shift) -> None:
+    def __init__(self, shift: Run) -> None:
         self._shift, self._hand = shift, shift.hand
         self.staff: set[Hashable] = set()
         self.hurry = False
@@ -153,7 +153,7 @@ class Supervising:
                 self._end(late, error, self._shift.conclude(late, error))
             yield from self._replace(slot)
             if not self._shift.over:
-                yield Hire()
+                yield StartSlot()
 
     def _abandon_handlers(self) -> Plan[None]:
         """End the attempts that outlasted the grace: due again at once, whatever the policy's limit is."""
@@ -178,7 +178,7 @@ class Supervising:
     def _replace(self, slot: Slot) -> Plan[None]:
         self._shift.slots.discard(slot)
         self.staff.discard(slot)
-        yield Dismiss(slot)
+        yield DropSlot(slot)
         yield TurnsEnded()
 
     def _give_back(self) -> None:

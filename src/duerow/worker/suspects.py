@@ -19,7 +19,7 @@ from duerow.plan import Plan
 from duerow.reservation import Reservation
 from duerow.settlement import Release
 from duerow.worker.attempt import Attempt
-from duerow.worker.run import Shift
+from duerow.worker.run import Run
 from duerow.worker.settler import RoomWanted, Settle
 from duerow.worker.supervisor import TurnsEnded
 
@@ -67,7 +67,7 @@ class Isolation:
     what is claimed for its last attempt begins at once, or goes back: its worker may die before it begins.
     """
 
-    def __init__(self, shift: Shift) -> None:
+    def __init__(self, shift: Run) -> None:
         self._shift, self._hand = shift, shift.hand
         self._chunk = shift.terms.concurrency * shift.width
         self._signs = BATCH_DIED if shift.terms.whole_batch else WORKER_DIED

@@ -13,7 +13,7 @@ from sqlalchemy import create_engine, make_url
 from duerow import Database, Draft, connect
 from duerow.errors import Conflict
 from duerow.message import LIVE
-from duerow.store import Order, PastQuery, Query
+from duerow.store import HistoryQuery, Order, Query
 from duerow.stores.sql.connections.compiled import Texts
 from duerow.stores.sql.dialects.postgresql.dialect import BLIND_WAYS, PostgreSQL
 from duerow.stores.sql.plans import SqlStore, Step
@@ -137,7 +137,7 @@ def history_steps(store: SqlStore) -> dict[str, Any]:
     """The steps about history and remembered keys, each by the index that it needs."""
     statements, more = store.statements, {"limit_in": 100}
     return {
-        "duerow_history_finished": next(store.history(PastQuery("mail", after=PAST))),
+        "duerow_history_finished": next(store.history(HistoryQuery("mail", after=PAST))),
         "duerow_history_pkey": store._given(statements.forget_turns, RECEIPT, [(1, 2), (3, 4)]),
         "duerow_history_until": store._step(statements.expired_turns, more),
         "duerow_remembered_until": store._step(statements.expired_keys, more),
@@ -160,11 +160,11 @@ def test_history_and_remembered_keys_are_found_by_their_indexes(
         assert index in found
         assert "Seq Scan" not in found
         assert "Sort" not in found or index.endswith("_until")  # which is up to what the planner knows of the rows
-    one = plan(superuser, next(store.history(PastQuery("mail", id=7, ends=True, limit=1))))
+    one = plan(superuser, next(store.history(HistoryQuery("mail", id=7, ends=True, limit=1))))
     assert "duerow_history_pkey" in one
     keys = store._given(store.statements.forget_keys, ("queue", "key"), [("mail", "a"), ("mail", "b")])
     assert "duerow_remembered_pkey" in plan(superuser, keys)
-    by_key = plan(superuser, next(store.history(PastQuery("mail", where=parse("key = 'k'")))))
+    by_key = plan(superuser, next(store.history(HistoryQuery("mail", where=parse("key = 'k'")))))
     assert "duerow_history_key" in by_key
     assert "Sort" not in by_key
 

@@ -11,7 +11,7 @@ from sqlalchemy.dialects import sqlite
 
 from duerow import Database
 from duerow.message import LIVE
-from duerow.store import Order, PastQuery, Query
+from duerow.store import HistoryQuery, Order, Query
 from duerow.stores.sql.connections.compiled import Texts
 from duerow.stores.sql.dialects.sqlite.dialect import SQLite
 from duerow.stores.sql.plans import SqlStore, Step
@@ -112,15 +112,15 @@ def test_indexed_payload_fields_are_looked_up_in_their_indexes(place: Place, db:
 RECEIPTS = [(1, 2), (3, 4)]
 PAST = {
     "a page": (
-        next(STORE.history(PastQuery("mail", after=(START, 7, 3)))),
+        next(STORE.history(HistoryQuery("mail", after=(START, 7, 3)))),
         "duerow_history USING INDEX duerow_history_finished (queue=? AND (finished_at,id,token)<(?,?,?))",
     ),
     "of a message": (
-        next(STORE.history(PastQuery("mail", id=7, ends=True))),
+        next(STORE.history(HistoryQuery("mail", id=7, ends=True))),
         "duerow_history USING INDEX sqlite_autoindex_duerow_history_1 (id=?)",
     ),
     "of a key": (
-        next(STORE.history(PastQuery("mail", where=parse("key = 'k'")))),
+        next(STORE.history(HistoryQuery("mail", where=parse("key = 'k'")))),
         "duerow_history USING INDEX duerow_history_key (queue=? AND key=?)",
     ),
     "what is over": (

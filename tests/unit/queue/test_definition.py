@@ -7,7 +7,7 @@ import pytest
 
 from duerow import bury, by_error, exponential, fixed, limited, on, snooze
 from duerow.queue.retry_json import PolicyValue, as_policy, as_value, limit_of
-from duerow.queue.throttle import Pace
+from duerow.queue.throttle import Throttle
 from duerow.retry import DEFAULT
 from duerow.retry import as_policy as from_user
 
@@ -70,7 +70,7 @@ def test_a_policy_of_the_users_own_class_keeps_its_limit():
 
 
 def test_batches_are_no_larger_than_what_a_second_allows():
-    free, slow, slowest = Pace(None, 100), Pace(10, 100), Pace(0.5, 100)
+    free, slow, slowest = Throttle(None, 100), Throttle(10, 100), Throttle(0.5, 100)
     assert [pace.batch(None, 0) for pace in (free, slow, slowest)] == [100, 10, 1]
     assert [pace.batch(7, 3) for pace in (free, slow, slowest)] == [4, 4, 1]
     assert [pace.pause(5) for pace in (free, slow, slowest)] == [0.0, 0.5, 10.0]

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from duerow.queue import metrics as metering
-from duerow.queue.metrics import Meter
+from duerow.queue.metrics import Metrics
 from duerow.store import Totals
 from duerow.testing.clock import MovableClock
 
@@ -21,17 +21,17 @@ def clock() -> MovableClock:
 
 
 @pytest.fixture
-def meter(clock: MovableClock) -> Meter:
-    return Meter(clock.now)
+def meter(clock: MovableClock) -> Metrics:
+    return Metrics(clock.now)
 
 
-def written(meter: Meter) -> list[tuple[str, datetime, int]]:
+def written(meter: Metrics) -> list[tuple[str, datetime, int]]:
     """Write; return what."""
     with meter.writing() as rows:
         return [(row.queue, row.minute, row.totals.done) for row in rows]
 
 
-def test_a_row_says_all_of_its_minute_and_the_next_minute_begins_anew(meter: Meter, clock: MovableClock) -> None:
+def test_a_row_says_all_of_its_minute_and_the_next_minute_begins_anew(meter: Metrics, clock: MovableClock) -> None:
     minute = START.replace(second=0)
     meter.ended("mail", 3)
     meter.ended("billing", 1)
@@ -44,7 +44,7 @@ def test_a_row_says_all_of_its_minute_and_the_next_minute_begins_anew(meter: Met
     assert written(meter) == [("mail", minute + timedelta(minutes=1), 7)]
 
 
-def test_what_could_not_be_written_is_written_with_the_next(meter: Meter, clock: MovableClock) -> None:
+def test_what_could_not_be_written_is_written_with_the_next(meter: Metrics, clock: MovableClock) -> None:
     def fail() -> None:
         with meter.writing():
             meter.ended("mail", 1)
@@ -58,7 +58,7 @@ def test_what_could_not_be_written_is_written_with_the_next(meter: Meter, clock:
     assert written(meter) == [("mail", (START + timedelta(minutes=5)).replace(second=0), 4)]
 
 
-def test_while_one_thread_writes_another_has_nothing_to_write(meter: Meter) -> None:
+def test_while_one_thread_writes_another_has_nothing_to_write(meter: Metrics) -> None:
     meter.ended("mail", 3)
     with meter.writing() as rows:
         meter.ended("mail", 2)
@@ -67,7 +67,7 @@ def test_while_one_thread_writes_another_has_nothing_to_write(meter: Meter) -> N
     assert [number for *_, number in written(meter)] == [5]
 
 
-def test_it_is_due_every_ten_seconds_if_there_is_something(meter: Meter, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_is_due_every_ten_seconds_if_there_is_something(meter: Metrics, monkeypatch: pytest.MonkeyPatch) -> None:
     meter.ended("mail", 1)
     assert not meter.due()
     now = metering.monotonic()
@@ -80,7 +80,7 @@ def test_it_is_due_every_ten_seconds_if_there_is_something(meter: Meter, monkeyp
     assert meter.due()
 
 
-def test_the_minute_is_that_of_the_database_as_its_claims_show_it(meter: Meter, clock: MovableClock) -> None:
+def test_the_minute_is_that_of_the_database_as_its_claims_show_it(meter: Metrics, clock: MovableClock) -> None:
     class Lent:
         priority = 0
         due_at = START
@@ -92,7 +92,7 @@ def test_the_minute_is_that_of_the_database_as_its_claims_show_it(meter: Meter, 
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here, and so no child that inherits anything")
-def test_a_child_counts_its_own_work_alone_and_under_another_name(meter: Meter) -> None:
+def test_a_child_counts_its_own_work_alone_and_under_another_name(meter: Metrics) -> None:
     meter.ended("mail", 3)
     mine = meter.process
     out, into = os.pipe()

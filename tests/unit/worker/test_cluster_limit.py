@@ -24,7 +24,7 @@ from duerow.worker.cluster_limit import (
     TakePermits,
 )
 from duerow.worker.rate_limit import Budget
-from duerow.worker.run import Shift, Terms
+from duerow.worker.run import Options, Run
 
 LEASE = 60.0
 
@@ -33,9 +33,9 @@ class Office:
     """Carries out the steps of a plan, as its script says, with a time that passes while it waits."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, **terms: Any) -> None:
-        self.shift = Shift(
+        self.shift = Run(
             "mail",
-            Terms(
+            Options(
                 batch=10,
                 concurrency=4,
                 lease=timedelta(seconds=LEASE),

@@ -12,15 +12,15 @@ import pytest
 from duerow.errors import StoreUnavailable
 from duerow.plan import run
 from duerow.retry import DEFAULT
-from duerow.worker.fetcher import Claiming, NextDue, Reserve, Sleep
-from duerow.worker.run import Shift, Terms, Until
-from duerow.worker.settler import Settling
+from duerow.worker.fetcher import Fetcher, NextDue, Reserve, Sleep
+from duerow.worker.run import Options, Run, Until
+from duerow.worker.settler import Settler
 
 Answers = dict[type, Callable[[Any], Any]]
 
 
-def a_shift(until: Until = None) -> Shift:
-    terms = Terms(
+def a_shift(until: Until = None) -> Run:
+    terms = Options(
         batch=10,
         concurrency=1,
         lease=timedelta(minutes=1),
@@ -30,13 +30,13 @@ def a_shift(until: Until = None) -> Shift:
         grace=timedelta(seconds=1),
         name="anna",
     )
-    return Shift("mail", terms, until)
+    return Run("mail", terms, until)
 
 
 class Idle:
     """Carries out the steps of a worker with nothing to do, and counts what it asks the database for."""
 
-    def __init__(self, shift: Shift, seconds: float, answers: Answers | None = None) -> None:
+    def __init__(self, shift: Run, seconds: float, answers: Answers | None = None) -> None:
         self.shift, self.left, self.answers = shift, seconds, answers or {}
         self.now = 0.0
         self.asked: Counter[str] = Counter()
@@ -65,11 +65,11 @@ def test_an_idle_worker_asks_at_most_three_times_a_second(hears: bool) -> None:
     shift = a_shift()
     shift.hears = hears
     idle = Idle(shift, seconds=60)
-    run(Claiming(shift).next(10), idle)
+    run(Fetcher(shift).next(10), idle)
     assert idle.statements / idle.now <= 3
     shift.over, idle.left = False, 120
     asked, since = idle.statements, idle.now
-    run(Claiming(shift).next(10), idle)
+    run(Fetcher(shift).next(10), idle)
     assert (idle.statements - asked) / (idle.now - since) <= 3
     assert max(idle.sleeps) <= (5 if hears else 1)
 
@@ -92,7 +92,7 @@ def test_it_sleeps_until_the_next_message_is_due_and_then_claims_first() -> None
         shift.over = order.count("sleep") > 0
         return False
 
-    run(Claiming(shift).next(1), Idle(shift, 60, {Reserve: reserve, NextDue: next_due, Sleep: sleep}))
+    run(Fetcher(shift).next(1), Idle(shift, 60, {Reserve: reserve, NextDue: next_due, Sleep: sleep}))
     assert order == ["claim", "next due", "claim", "sleep 0.003", "claim", "next due", "claim", "sleep"]
 
 
@@ -109,7 +109,7 @@ def test_after_a_push_it_claims_before_it_asks_anything_else() -> None:
         return lambda step: order.append(name) or answer
 
     answers: Answers = {Reserve: note("claim", []), NextDue: note("next due", None), Sleep: sleep}
-    run(Claiming(shift).next(1), Idle(shift, 60, answers))
+    run(Fetcher(shift).next(1), Idle(shift, 60, answers))
     assert order[order.index("woken") + 1] == "claim"
 
 
@@ -118,7 +118,7 @@ def test_what_is_settled_during_the_last_look_ends_the_sleep_after_it() -> None:
     told: list[bool] = []
 
     def reserve(step: Reserve) -> list[Any]:
-        told.append(Settling(shift).settled([]).wake)  # the claim has looked already, and saw nothing of this
+        told.append(Settler(shift).settled([]).wake)  # the claim has looked already, and saw nothing of this
         return []
 
     def sleep(step: Sleep) -> bool:
@@ -126,7 +126,7 @@ def test_what_is_settled_during_the_last_look_ends_the_sleep_after_it() -> None:
         return False
 
     answers: Answers = {Reserve: reserve, NextDue: lambda step: timedelta(minutes=1), Sleep: sleep}
-    run(Claiming(shift).next(1), Idle(shift, 60, answers))
+    run(Fetcher(shift).next(1), Idle(shift, 60, answers))
     assert told == [False, True]
 
 
@@ -137,7 +137,7 @@ def test_a_server_that_is_away_is_asked_seldom() -> None:
         raise StoreUnavailable("it is away")
 
     idle = Idle(shift, seconds=600, answers={Reserve: away})
-    run(Claiming(shift).next(1), idle)
+    run(Fetcher(shift).next(1), idle)
     assert idle.statements < 300
     assert idle.sleeps[0] <= 0.1
     assert max(idle.sleeps) <= 5

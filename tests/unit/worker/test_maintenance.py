@@ -19,18 +19,18 @@ from duerow.worker.maintenance import (
     SETTLED_IN,
     LookForUnknown,
     Maintain,
+    Maintenance,
     Present,
     Prune,
     Rest,
     TellDifferences,
-    Ticking,
 )
-from duerow.worker.run import Shift
+from duerow.worker.run import Run
 from tests.unit.worker.test_fetcher import a_shift
 
 
 def pauses(
-    look: Callable[[], Maintained], rounds: int = 3, shift: Shift | None = None, pruned: Sequence[int] = ()
+    look: Callable[[], Maintained], rounds: int = 3, shift: Run | None = None, pruned: Sequence[int] = ()
 ) -> list[float]:
     """Let a worker look so many times; return how long it pauses after each. Its own work went first."""
     batches = iter(pruned)
@@ -49,7 +49,7 @@ def pauses(
         shift.over = shift.over or len(rests) > rounds
         return None
 
-    run(Ticking(shift).tick(), carry_out)
+    run(Maintenance(shift).tick(), carry_out)
     assert rests[0] == SETTLED_IN
     return rests[1:]
 

@@ -15,9 +15,9 @@ from duerow.errors import StoreUnavailable
 from duerow.plan import run
 from duerow.retry import DEFAULT
 from duerow.worker.fetcher import Reserve, Sleep
-from duerow.worker.prefetch import Pace
+from duerow.worker.prefetch import Prefetch
 from duerow.worker.rate_limit import Budget, Entries, NoteBegun, Throttled
-from duerow.worker.run import Shift, Terms
+from duerow.worker.run import Options, Run
 
 
 class Time:
@@ -41,7 +41,7 @@ def a_reservation() -> Any:
 def claims(most: int, seconds: float, wanted: list[int], woken_early: bool) -> list[tuple[float, int]]:
     """When how many were claimed from a queue that never ends."""
     time = Time()
-    terms = Terms(
+    terms = Options(
         batch=10,
         concurrency=1,
         lease=timedelta(minutes=1),
@@ -52,7 +52,7 @@ def claims(most: int, seconds: float, wanted: list[int], woken_early: bool) -> l
         name="anna",
         rate=(most, timedelta(seconds=seconds)),
     )
-    shift = Shift("mail", terms, None)
+    shift = Run("mail", terms, None)
     claimed: list[tuple[float, int]] = []
     sleeps = [0]
 
@@ -89,14 +89,14 @@ def test_it_waits_no_longer_than_it_must() -> None:
 
 
 def test_nothing_is_claimed_ahead_of_the_handlers() -> None:
-    pace = Pace(batch=100, concurrency=4, lease=60, ahead=0)
+    pace = Prefetch(batch=100, concurrency=4, lease=60, ahead=0)
     for _ in range(1000):
         pace.note(0.000_01)
     assert pace.most == 4
 
 
 def test_a_singleton_writes_down_what_it_begins_before_any_handler_sees_it() -> None:
-    terms = Terms(
+    terms = Options(
         batch=10,
         concurrency=4,
         lease=timedelta(minutes=1),
@@ -108,7 +108,7 @@ def test_a_singleton_writes_down_what_it_begins_before_any_handler_sees_it() -> 
         rate=(100, timedelta(seconds=50)),
         singleton=True,
     )
-    shift = Shift("mail", terms, None)
+    shift = Run("mail", terms, None)
     time = Time()
     claiming = Throttled(shift, Budget(terms.rate, time))  # type: ignore[arg-type]
     claiming._entries = Entries(timedelta(seconds=50), time)

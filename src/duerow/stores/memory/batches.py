@@ -9,7 +9,7 @@ from typing import Final
 from duerow.errors import QueueDraining, StagedLost
 from duerow.message import OnDuplicate, Pushed
 from duerow.reservation import Receipt
-from duerow.store import Entry, Keeping, Lent, Outline, Record
+from duerow.store import Entry, Lease, MessageHeader, Record, Retention
 from duerow.stores.memory import steps
 from duerow.stores.memory.state import Staged, State
 
@@ -26,14 +26,14 @@ def lend(
     attempts: int | None,
     consumer: str,
     dead_letter: str | None,
-    keep: Keeping | None,
+    keep: Retention | None,
     kinds: Collection[str] | None,
-) -> Lent:
+) -> Lease:
     """Lend as a reserve does, and tell no more than who was lent."""
     reserved = steps.reserve(state, now, queue, limit, lease, attempts, consumer, dead_letter, keep, kinds)
     records = sorted(reserved.records, key=lambda record: record.id)
     groups = {record.id: record.group for record in records if record.group is not None}
-    return Lent([Receipt(record.id, record.token) for record in records], groups, reserved.buried)
+    return Lease([Receipt(record.id, record.token) for record in records], groups, reserved.buried)
 
 
 def held(state: State, now: datetime, queue: str, consumer: str, first: int, last: int, limit: int) -> list[Record]:
@@ -46,12 +46,12 @@ def held(state: State, now: datetime, queue: str, consumer: str, first: int, las
     return found[:limit]
 
 
-def outlines(state: State, now: datetime, queue: str, receipts: Sequence[Receipt]) -> list[Outline]:
+def outlines(state: State, now: datetime, queue: str, receipts: Sequence[Receipt]) -> list[MessageHeader]:
     """Read of messages what is no payload, as long as the receipts hold."""
     held = {(receipt.id, receipt.token) for receipt in receipts}
     found = [state.records[id_] for id_ in sorted({id_ for id_, _ in held}) if id_ in state.records]
     ours = [record for record in found if record.queue == queue and (record.id, record.token) in held]
-    return [Outline(record.id, record.key, record.headers, record.group, record.priority) for record in ours]
+    return [MessageHeader(record.id, record.key, record.headers, record.group, record.priority) for record in ours]
 
 
 def stage(state: State, now: datetime, batch: str, part: str, entries: Sequence[Entry]) -> None:

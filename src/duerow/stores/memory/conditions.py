@@ -12,14 +12,14 @@ from typing import Any, Final
 import msgspec
 
 from duerow.payload.codec import UNREADABLE
-from duerow.store import Past, Record
+from duerow.store import HistoryRow, Record
 from duerow.where import PAST_JSON, Compare, Condition, Every, In, IsNull, Like, Not, Operator, Path, Some, Value
 
 _MISSING: Final = object()
 _decode = msgspec.json.Decoder().decode
 
 
-def holds(condition: Condition, record: Record | Past) -> bool:
+def holds(condition: Condition, record: Record | HistoryRow) -> bool:
     """Return whether a condition holds of a message, or of a turn of one."""
     match condition:
         case Every(terms):
@@ -41,7 +41,7 @@ def holds(condition: Condition, record: Record | Past) -> bool:
     raise AssertionError(f"{condition!r} is no condition")
 
 
-def at(record: Record | Past, path: Path) -> Any:
+def at(record: Record | HistoryRow, path: Path) -> Any:
     """Return the value at a path of a message or a turn; None when it is missing or null."""
     root, names = path[0], path[1:]
     if root not in PAST_JSON:

@@ -13,12 +13,12 @@ from duerow.store import (
     Committed,
     End,
     Entry,
-    Keeping,
+    HistoryQuery,
+    HistoryRow,
     Moved,
-    Past,
-    PastQuery,
     Record,
     Released,
+    Retention,
     RolledBack,
     Scan,
 )
@@ -27,7 +27,7 @@ from duerow.stores.memory.state import State
 from duerow.stores.records import story, turn_of
 
 
-def find(state: State, now: datetime, query: PastQuery) -> list[Past]:
+def find(state: State, now: datetime, query: HistoryQuery) -> list[HistoryRow]:
     """Go through all turns, and keep those of which all that is asked holds."""
     turns = state.past.values() if query.id is not None else state.in_time(state.past.values())
     found = [past for past, _ in turns if _fits(past, query)]
@@ -35,7 +35,7 @@ def find(state: State, now: datetime, query: PastQuery) -> list[Past]:
     return found[: query.limit]
 
 
-def scan(state: State, now: datetime, query: Scan) -> list[Past]:
+def scan(state: State, now: datetime, query: Scan) -> list[HistoryRow]:
     """Go through all turns in the order of their receipts, and keep those of which all that is asked holds."""
     found = [past for past, _ in state.past.values() if _is_scanned(past, query)]
     found.sort(key=lambda past: (past.id, past.token), reverse=query.descending)
@@ -47,7 +47,7 @@ def prune(state: State, now: datetime, limit: int) -> int:
     return state.forget(now, limit)
 
 
-def ended(state: State, now: datetime, record: Record, end: End, keep: Keeping | None, met: bool = False) -> None:
+def ended(state: State, now: datetime, record: Record, end: End, keep: Retention | None, met: bool = False) -> None:
     """Keep a turn that ends, and remember the key of a message that leaves or is given up.
 
     Args:
@@ -76,7 +76,7 @@ def ended(state: State, now: datetime, record: Record, end: End, keep: Keeping |
 
 
 def lapsed(
-    state: State, now: datetime, record: Record, error: str, buried: bool, to: str | None, keep: Keeping | None
+    state: State, now: datetime, record: Record, error: str, buried: bool, to: str | None, keep: Retention | None
 ) -> None:
     """Keep the turn of a lease that ended unsettled; remember the key of a message that is buried for it."""
     if keep is None or record.leased_until is None:
@@ -90,7 +90,7 @@ def lapsed(
         left(state, now, record, keep)
 
 
-def popped(state: State, now: datetime, record: Record, handed: Record, keep: Keeping | None) -> None:
+def popped(state: State, now: datetime, record: Record, handed: Record, keep: Retention | None) -> None:
     """Keep the turn of a message that is popped, and its key.
 
     Args:
@@ -108,7 +108,7 @@ def popped(state: State, now: datetime, record: Record, handed: Record, keep: Ke
     left(state, now, record, keep)
 
 
-def left(state: State, now: datetime, record: Record, keep: Keeping | None) -> None:
+def left(state: State, now: datetime, record: Record, keep: Retention | None) -> None:
     """Remember the key of a message that has left."""
     if keep is not None and keep.keys is not None and record.key is not None:
         state.remember(record.queue, record.key, record.id, now + keep.keys)
@@ -127,7 +127,7 @@ def former(state: State, now: datetime, queue: str, key: str | None) -> int | No
     return id_ if until > now else None
 
 
-def _fits(past: Past, query: PastQuery) -> bool:
+def _fits(past: HistoryRow, query: HistoryQuery) -> bool:
     after = query.after
     return (
         past.queue == query.queue
@@ -139,7 +139,7 @@ def _fits(past: Past, query: PastQuery) -> bool:
     )
 
 
-def _is_scanned(past: Past, query: Scan) -> bool:
+def _is_scanned(past: HistoryRow, query: Scan) -> bool:
     return (
         past.id <= query.last
         and (query.descending or (past.id, past.token) > query.after)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from duerow.store import Charted
+from duerow.store import StoredPipeline
 from duerow.stores.memory.state import State
 
 
-def find(state: State, now: datetime, name: str | None) -> list[Charted]:
+def find(state: State, now: datetime, name: str | None) -> list[StoredPipeline]:
     """Return the pipelines in the order of their names, or that of a name."""
     return [state.pipelines[known] for known in sorted(state.pipelines) if name in (None, known)]
 
 
-def change(state: State, now: datetime, name: str, version: int | None, after: Charted | None) -> bool:
+def change(state: State, now: datetime, name: str, version: int | None, after: StoredPipeline | None) -> bool:
     """Keep a pipeline if it still has the version with which it was read."""
     known = state.pipelines.get(name)
     if version != (None if known is None else known.version):

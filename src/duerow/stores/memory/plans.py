@@ -17,34 +17,34 @@ from duerow.store import (
     Arrival,
     Capabilities,
     Change,
-    Charted,
     Closed,
     Committed,
     Consumer,
     Counted,
     Counters,
     Entry,
+    HistoryQuery,
+    HistoryRow,
     Indexed,
     Indexing,
     Inspection,
     Joined,
-    Keeping,
-    Lent,
-    Outline,
-    Past,
-    PastQuery,
+    Lease,
+    MessageHeader,
     Published,
     Query,
+    QueueSettings,
+    QueueStats,
     Reception,
     Record,
     Refused,
     Removal,
     Reserved,
-    Said,
+    Retention,
     Scan,
     ScheduleChange,
     SchedulesFound,
-    Standing,
+    StoredPipeline,
     Tally,
     Turn,
 )
@@ -92,7 +92,7 @@ class MemoryStore:
         attempts: int | None,
         consumer: str,
         dead_letter: str | None = None,
-        keep: Keeping | None = None,
+        keep: Retention | None = None,
         kinds: Collection[str] | None = None,
         apart: bool = False,
     ) -> Plan[Reserved]:
@@ -108,10 +108,10 @@ class MemoryStore:
         attempts: int | None,
         consumer: str,
         dead_letter: str | None = None,
-        keep: Keeping | None = None,
+        keep: Retention | None = None,
         kinds: Collection[str] | None = None,
         apart: bool = False,
-    ) -> Plan[Lent]:
+    ) -> Plan[Lease]:
         """Lend due messages without reading them; see `Store.lend`."""
         terms: dict[str, Any] = {"lease": lease, "attempts": attempts, "consumer": consumer, "dead_letter": dead_letter}
         return _alone(partial(batches.lend, queue=queue, limit=limit, keep=keep, kinds=kinds, **terms))
@@ -121,7 +121,7 @@ class MemoryStore:
         ids: dict[str, Any] = {"first": first, "last": last, "limit": limit}
         return _alone(partial(batches.held, queue=queue, consumer=consumer, **ids))
 
-    def outlines(self, queue: str, receipts: Sequence[Receipt]) -> Plan[list[Outline]]:
+    def outlines(self, queue: str, receipts: Sequence[Receipt]) -> Plan[list[MessageHeader]]:
         """Read what messages are but for their payloads; see `Store.outlines`."""
         return _alone(partial(batches.outlines, queue=queue, receipts=receipts))
 
@@ -136,7 +136,7 @@ class MemoryStore:
         turns: Sequence[Turn] = (),
         on_duplicate: OnDuplicate = "ignore",
         once: str | None = None,
-        keep: Keeping | None = None,
+        keep: Retention | None = None,
     ) -> Plan[Published]:
         """End turns, and push what a batch staged; see `Store.publish`."""
         yield BEGIN
@@ -169,7 +169,7 @@ class MemoryStore:
         """Let leases run until now + lease; see `Store.extend`."""
         return _alone(partial(steps.extend, receipts=receipts, lease=lease))
 
-    def settle(self, turns: Sequence[Turn], keep: Keeping | None = None) -> Plan[list[Refused]]:
+    def settle(self, turns: Sequence[Turn], keep: Retention | None = None) -> Plan[list[Refused]]:
         """End turns and then push what follows from them; the refused ones are returned in the order given.
 
         A receipt that is given twice ends one turn, the first to take effect; the other is refused.
@@ -207,7 +207,7 @@ class MemoryStore:
         self,
         queue: str,
         limit: int,
-        keep: Keeping | None = None,
+        keep: Retention | None = None,
         kinds: Collection[str] | None = None,
         apart: bool = False,
     ) -> Plan[list[Record]]:
@@ -215,7 +215,7 @@ class MemoryStore:
         return _alone(partial(steps.pop, queue=queue, limit=limit, keep=keep, kinds=kinds))
 
     def remove(
-        self, queue: str, ids: Sequence[int], keys: Sequence[str], even_if_leased: bool, keep: Keeping | None = None
+        self, queue: str, ids: Sequence[int], keys: Sequence[str], even_if_leased: bool, keep: Retention | None = None
     ) -> Plan[Removal]:
         """Take messages out of the queue by id or key; see `Store.remove`."""
         named: dict[str, Any] = {"ids": ids, "keys": keys, "even_if_leased": even_if_leased}
@@ -231,11 +231,11 @@ class MemoryStore:
         """Change a schedule and push what it pushes, in one step; see `Store.set_schedule`."""
         return _alone(partial(schedules.change, change=change))
 
-    def set_pipeline(self, name: str, version: int | None, after: Charted | None) -> Plan[bool]:
+    def set_pipeline(self, name: str, version: int | None, after: StoredPipeline | None) -> Plan[bool]:
         """Keep a pipeline if it still is what it was when it was read; see `Store.set_pipeline`."""
         return _alone(partial(pipelines.change, name=name, version=version, after=after))
 
-    def pipelines(self, name: str | None = None) -> Plan[list[Charted]]:
+    def pipelines(self, name: str | None = None) -> Plan[list[StoredPipeline]]:
         """Read pipelines; see `Store.pipelines`."""
         return _alone(partial(pipelines.find, name=name))
 
@@ -273,15 +273,15 @@ class MemoryStore:
 
         return _alone(both)
 
-    def history(self, query: PastQuery) -> Plan[list[Past]]:
+    def history(self, query: HistoryQuery) -> Plan[list[HistoryRow]]:
         """Read turns that are over; see `Store.history`."""
         return _alone(partial(past.find, query=query))
 
-    def scan(self, query: Scan) -> Plan[list[Record] | list[Past]]:
+    def scan(self, query: Scan) -> Plan[list[Record] | list[HistoryRow]]:
         """Read messages or turns of many queues; see `Store.scan`."""
         return _alone(partial(past.scan if query.past else steps.scan, query=query))
 
-    def standing(self, queue: str, cap: int | None) -> Plan[Standing]:
+    def standing(self, queue: str, cap: int | None) -> Plan[QueueStats]:
         """Tell how a queue stands; see `Store.standing`."""
         return _alone(partial(steps.standing, queue=queue, cap=cap))
 
@@ -312,7 +312,7 @@ class MemoryStore:
         """Count messages by what is at a path; see `Store.tally`."""
         return _alone(partial(steps.tally, queue=queue, where=where, by=by, limit=limit))
 
-    def said(self, queue: str | None = None) -> Plan[list[Said]]:
+    def said(self, queue: str | None = None) -> Plan[list[QueueSettings]]:
         """Tell what is said of queues; see `Store.said`."""
         return _alone(partial(steps.said, queue=queue))
 

@@ -9,7 +9,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from duerow.message import LIVE
-from duerow.store import Arrival, Past, Reception, Record
+from duerow.store import Arrival, HistoryRow, Reception, Record
 from duerow.stores.memory import batches
 from duerow.stores.memory.state import State
 
@@ -25,7 +25,7 @@ def receive(
     ids = {old_id: state.next_id() for old_id in old_ids}
     answers: dict[int, Reception] = {}
     for place, one in enumerate(arrivals):
-        if not isinstance(one.what, Past):
+        if not isinstance(one.what, HistoryRow):
             answers[place] = _receive_message(state, now, one, ids, final)
     kept_out = {
         one.what.id
@@ -33,7 +33,7 @@ def receive(
         if isinstance(one.what, Record) and answers[place] == "refused"
     }
     for place, one in enumerate(arrivals):
-        if isinstance(one.what, Past):
+        if isinstance(one.what, HistoryRow):
             answers[place] = "refused" if one.what.id in kept_out else "before"
             if one.what.id not in kept_out and batches.note(state, now, one.name):
                 state.note(replace(one.what, id=ids[one.what.id]), one.what.finished_at + history)

@@ -16,10 +16,10 @@ from duerow.store import (
     End,
     Entry,
     Joined,
-    Keeping,
     Moved,
     Record,
     Released,
+    Retention,
     RolledBack,
     Turn,
 )
@@ -60,7 +60,7 @@ def require_lone_turns(turns: Sequence[Turn]) -> None:
         )
 
 
-def end_turn(state: State, now: datetime, turn: Turn, keep: Keeping | None) -> DuerowError | None:
+def end_turn(state: State, now: datetime, turn: Turn, keep: Retention | None) -> DuerowError | None:
     """End one turn, without its `then`, and keep what is to be kept; return why it was refused, None if it was not."""
     record = lent_on(state, turn.receipt)
     if record is None:
@@ -97,7 +97,7 @@ def gather(state: State, now: datetime, turn: Turn) -> End | DuerowError | None:
     return join.join(state, now, record, turn.end) if isinstance(turn.end, Joined) else None
 
 
-def _move(state: State, now: datetime, record: Record, move: Moved, keep: Keeping | None) -> DuplicateKey | None:
+def _move(state: State, now: datetime, record: Record, move: Moved, keep: Retention | None) -> DuplicateKey | None:
     payload = record.payload if move.payload is None else move.payload
     kind = record.kind if move.kind is None else move.kind
     held = state.holder(move.to, move.key)

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 from duerow.errors import QueryTimeout
 from duerow.message import LIVE
-from duerow.store import Charted, Consumer, Counted, Entry, Past, Planned, Record, Totals
+from duerow.store import Consumer, Counted, Entry, HistoryRow, Planned, Record, StoredPipeline, Totals
 
 T = TypeVar("T")
 
@@ -63,7 +63,7 @@ class State:
         self._journal: list[tuple[int | None, Callable[[], None]]] = []
         self._last_id = 0
         self._places: dict[int, datetime] = {}
-        self.past: dict[tuple[int, int], tuple[Past, datetime]] = {}
+        self.past: dict[tuple[int, int], tuple[HistoryRow, datetime]] = {}
         self.remembered: dict[tuple[str, str], tuple[int, datetime]] = {}
         self.paused: set[str] = set()
         self.draining: set[str] = set()
@@ -72,7 +72,7 @@ class State:
         self.consumers: dict[str, Consumer] = {}
         self.sets: dict[tuple[str, str], tuple[int | None, datetime | None]] = {}
         self.parts: dict[int, dict[int, str]] = {}
-        self.pipelines: dict[str, Charted] = {}
+        self.pipelines: dict[str, StoredPipeline] = {}
         self.staged: dict[str, tuple[Staged, ...]] = {}
         self.noted: dict[str, datetime] = {}
         self.counted: dict[tuple[str, datetime, str], Counted] = {}
@@ -169,7 +169,7 @@ class State:
         self._journal.append((None, partial(_replace_in, kept, name, kept.get(name))))
         _replace_in(kept, name, value)
 
-    def note(self, past: Past, until: datetime) -> None:
+    def note(self, past: HistoryRow, until: datetime) -> None:
         """Keep this turn until its time is over; a turn is over once, and its receipt names no second one."""
         assert (past.id, past.token) not in self.past, f"the turn of {past} was over before"  # noqa: S101
         self.assign(self.past, (past.id, past.token), (past, until))

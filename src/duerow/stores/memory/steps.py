@@ -20,16 +20,16 @@ from duerow.store import (
     Entry,
     GivenUp,
     Inspection,
-    Keeping,
     Order,
     Query,
+    QueueSettings,
+    QueueStats,
     Record,
     Refused,
     Removal,
     Reserved,
-    Said,
+    Retention,
     Scan,
-    Standing,
     Tally,
 )
 from duerow.stores.memory import history
@@ -100,7 +100,7 @@ def reserve(
     attempts: int | None,
     consumer: str,
     dead_letter: str | None,
-    keep: Keeping | None,
+    keep: Retention | None,
     kinds: Collection[str] | None = None,
 ) -> Reserved:
     """Lend the first `limit` in line; those that used up their attempts in leases nobody settled are buried."""
@@ -136,7 +136,7 @@ def pop(
     now: datetime,
     queue: str,
     limit: int,
-    keep: Keeping | None,
+    keep: Retention | None,
     kinds: Collection[str] | None,
 ) -> list[Record]:
     """Take the first `limit` in line away; what is returned is nobody's any more, so it carries no lease."""
@@ -160,7 +160,7 @@ def remove(
     ids: Sequence[int],
     keys: Sequence[str],
     even_if_leased: bool,
-    keep: Keeping | None,
+    keep: Retention | None,
 ) -> Removal:
     """Take away those named by id in this queue and the live ones named by key, unless a lease on them runs."""
     named = {record.id: record for record in _by_id(state, ids) if record.queue == queue}
@@ -214,11 +214,12 @@ def say(
     state.known.add(queue)
 
 
-def said(state: State, now: datetime, queue: str | None) -> list[Said]:
+def said(state: State, now: datetime, queue: str | None) -> list[QueueSettings]:
     """Tell what is said of a queue, or of all."""
     names = state.known if queue is None else state.known & {queue}
     return [
-        Said(name, state.definitions.get(name), name in state.paused, name in state.draining) for name in sorted(names)
+        QueueSettings(name, state.definitions.get(name), name in state.paused, name in state.draining)
+        for name in sorted(names)
     ]
 
 
@@ -239,7 +240,7 @@ def purge(state: State, now: datetime, queue: str, limit: int, last: int) -> int
     return len(ids)
 
 
-def standing(state: State, now: datetime, queue: str, cap: int | None) -> Standing:
+def standing(state: State, now: datetime, queue: str, cap: int | None) -> QueueStats:
     """Go through the queue's messages and count them by what they wait for."""
     numbers: Counter[str] = Counter()
     dues: dict[str, list[datetime]] = {"ready": [], "later": []}
@@ -257,7 +258,7 @@ def standing(state: State, now: datetime, queue: str, cap: int | None) -> Standi
     names = ("ready", "delayed", "leased", "waiting", "stopped", "dead")
     counted = {name: numbers[name] if cap is None else min(numbers[name], cap) for name in names}
     oldest, following = min(dues["ready"], default=None), min(dues["later"], default=None)
-    return Standing(**counted, oldest_due_at=oldest, next_due_at=following, paused=queue in state.paused)
+    return QueueStats(**counted, oldest_due_at=oldest, next_due_at=following, paused=queue in state.paused)
 
 
 def inspect(state: State, now: datetime, queue: str, id: int | None, key: str | None) -> Inspection | None:
@@ -434,7 +435,7 @@ def _in_turn(
     now: datetime,
     queue: str,
     attempts: int | None,
-    keep: Keeping | None,
+    keep: Retention | None,
     kinds: Collection[str] | None,
 ) -> Iterator[Record]:
     """Yield the messages in line, priority by priority; of a group the first alone, and while no other is lent.

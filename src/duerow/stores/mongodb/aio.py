@@ -76,7 +76,7 @@ class AwaitedConnections:
     @asynccontextmanager
     async def open(self) -> AsyncIterator[AsyncExecute]:
         """Lend a connection; see Connections.open."""
-        lent = Lent(self.client(), self.target.database, self.store, limit=self.read_timeout)
+        lent = Connection(self.client(), self.target.database, self.store, limit=self.read_timeout)
         try:
             yield lent.execute
         except BaseException:
@@ -92,7 +92,7 @@ class AwaitedConnections:
             raise ConfigurationError(f"within={within!r:.80} is no AsyncClientSession; {WANTED_WITHIN}, of this face")
         if within.has_ended or not within.in_transaction:
             raise ConfigurationError(f"no transaction is open in the session given as within=; {WANTED_WITHIN}")
-        lent = Lent(within.client, self.target.database, self.store, within)
+        lent = Connection(within.client, self.target.database, self.store, within)
 
         async def execute(step: Any) -> Any:
             await self._check_cluster(within.client)
@@ -117,7 +117,7 @@ class AwaitedConnections:
         """Begin a transaction for a handler; see Connections.begin."""
         if not self.store.capabilities.within:
             raise no_handlers_transactions()
-        own = Lent(self.client(), self.target.database, self.store)
+        own = Connection(self.client(), self.target.database, self.store)
         await own.begin()
         return HandlersTransaction(own)
 
@@ -137,7 +137,7 @@ class AwaitedConnections:
                     await client.close()
 
 
-class Lent:
+class Connection:
     """One lent connection: each command by itself, or in a transaction once BEGIN has been said."""
 
     def __init__(
@@ -193,7 +193,7 @@ class Lent:
     async def _together(self, step: Together) -> Any:
         if self.session is not None:
             return await arun(step.plan(), self.execute)
-        inner = Lent(self.client, self._name, self.store, limit=self._limit)
+        inner = Connection(self.client, self._name, self.store, limit=self._limit)
         try:
             await inner.begin()
             result = await arun(step.plan(), inner.execute)
@@ -224,7 +224,7 @@ class Lent:
 class HandlersTransaction:
     """A transaction that a handler writes in; see AsyncOwnTransaction. Its connection is an AsyncClientSession."""
 
-    def __init__(self, lent: Lent) -> None:
+    def __init__(self, lent: Connection) -> None:
         assert lent.session is not None  # noqa: S101 - it has begun
         self._lent, self.connection = lent, lent.session
         self._mark = mark_of(lent.session)

@@ -19,7 +19,7 @@ from bson import Int64
 from duerow.clock import FIRST, LAST, micros
 from duerow.clock import moment as moment_of
 from duerow.message import LIVE
-from duerow.store import ABSENT, UNFIT, Past, Record, Shapes, examined, mended
+from duerow.store import ABSENT, UNFIT, HistoryRow, Record, Shapes, examined, mended
 
 SHADOWS: Final = {"payload": "fields", "headers": "labels", "error": "faults"}
 """What is kept of JSON text for conditions, by the field that holds the text."""
@@ -188,7 +188,7 @@ PLAIN: Final = {"fields": 0, "labels": 0}
 """What of a message need not be read."""
 
 
-def past_document(past: Past) -> dict[str, Any]:
+def past_document(past: HistoryRow) -> dict[str, Any]:
     """Return a turn as it is kept, without the end of its time."""
     fields: dict[str, Any] = {
         name: micro(value) if isinstance(value, datetime) else value
@@ -201,9 +201,9 @@ def past_document(past: Past) -> dict[str, Any]:
     return fields
 
 
-def past_of(found: Mapping[str, Any]) -> Past:
+def past_of(found: Mapping[str, Any]) -> HistoryRow:
     """Return a kept turn."""
-    return Past(
+    return HistoryRow(
         id=int(found["id"]),
         token=int(found["token"]),
         queue=found["queue"],

@@ -7,11 +7,11 @@ from datetime import datetime
 from msgspec.structs import replace
 
 from duerow.queue.history import stood_for
-from duerow.store import Committed, End, Moved, Past, Record
+from duerow.store import Committed, End, HistoryRow, Moved, Record
 from duerow.stores.records import story, turn_of
 
 
-def ended(record: Record, place: datetime | None, now: datetime, end: End, met: bool = False) -> Past:
+def ended(record: Record, place: datetime | None, now: datetime, end: End, met: bool = False) -> HistoryRow:
     """Return the turn that ends so.
 
     Args:
@@ -33,12 +33,12 @@ def ended(record: Record, place: datetime | None, now: datetime, end: End, met: 
     return replace(past, payload=payload, kind=kind, headers=headers)
 
 
-def lapsed(record: Record, place: datetime | None, error: str, buried: bool, to: str | None) -> Past:
+def lapsed(record: Record, place: datetime | None, error: str, buried: bool, to: str | None) -> HistoryRow:
     """Return the turn of a lease that ended unsettled; a dead one if the message is buried for it."""
     finished_at = record.leased_until or record.created_at
     return turn_of(record, place, finished_at, "dead" if buried else "failed", to if buried else None, error)
 
 
-def popped(record: Record, handed: Record, now: datetime) -> Past:
+def popped(record: Record, handed: Record, now: datetime) -> HistoryRow:
     """Return the turn of a message that is popped, with the token that a reservation would have had."""
     return replace(turn_of(handed, record.due_at, now, "done", None, None), token=record.token + 1)

@@ -9,19 +9,19 @@ from duerow.errors import ConfigurationError, NotSupported
 from duerow.plan import Plan
 from duerow.store import Capabilities
 from duerow.stores.mongodb import commands, schema
-from duerow.stores.mongodb.plans.change import Changing
-from duerow.stores.mongodb.plans.metadata import Keeping
-from duerow.stores.mongodb.plans.pop import Taking
-from duerow.stores.mongodb.plans.read import Reading
-from duerow.stores.mongodb.plans.receive import Receiving
-from duerow.stores.mongodb.plans.reserve import Claiming
-from duerow.stores.mongodb.plans.stage import Staging
+from duerow.stores.mongodb.plans.change import MongoChange
+from duerow.stores.mongodb.plans.metadata import MongoMetadata
+from duerow.stores.mongodb.plans.pop import MongoPop
+from duerow.stores.mongodb.plans.read import MongoRead
+from duerow.stores.mongodb.plans.receive import MongoReceive
+from duerow.stores.mongodb.plans.reserve import MongoReserve
+from duerow.stores.mongodb.plans.stage import MongoStage
 
 OLDEST_WIRE: Final = 17
 """The version of the protocol that MongoDB 6.0 speaks."""
 
 
-class MongoStore(Claiming, Taking, Staging, Receiving, Changing, Keeping, Reading):
+class MongoStore(MongoReserve, MongoPop, MongoStage, MongoReceive, MongoChange, MongoMetadata, MongoRead):
     """Queues in MongoDB; see `duerow.store.Store`.
 
     What the server is able to do is known once `check` or `migrate` has asked it.

@@ -78,7 +78,7 @@ class BlockingConnections:
     @contextmanager
     def open(self) -> Iterator[Execute]:
         """Lend a connection; see Connections.open."""
-        lent = Lent(self.client(), self.target.database, self.store, limit=self.read_timeout)
+        lent = Connection(self.client(), self.target.database, self.store, limit=self.read_timeout)
         try:
             yield lent.execute
         except BaseException:
@@ -95,7 +95,7 @@ class BlockingConnections:
         if within.has_ended or not within.in_transaction:
             raise ConfigurationError(f"no transaction is open in the session given as within=; {WANTED_WITHIN}")
         self._check_cluster(within.client)
-        return Lent(within.client, self.target.database, self.store, within).execute
+        return Connection(within.client, self.target.database, self.store, within).execute
 
     def _check_cluster(self, theirs: MongoClient[Any]) -> None:
         """Raise ConfigurationError if a client of the caller's leads to other servers; each is asked once."""
@@ -114,7 +114,7 @@ class BlockingConnections:
         """Begin a transaction for a handler; see Connections.begin."""
         if not self.store.capabilities.within:
             raise no_handlers_transactions()
-        own = Lent(self.client(), self.target.database, self.store)
+        own = Connection(self.client(), self.target.database, self.store)
         own.begin()
         return HandlersTransaction(own)
 
@@ -134,7 +134,7 @@ class BlockingConnections:
                 client.close()
 
 
-class Lent:
+class Connection:
     """One lent connection: each command by itself, or in a transaction once BEGIN has been said."""
 
     def __init__(
@@ -190,7 +190,7 @@ class Lent:
     def _together(self, step: Together) -> Any:
         if self.session is not None:
             return run(step.plan(), self.execute)
-        inner = Lent(self.client, self._name, self.store, limit=self._limit)
+        inner = Connection(self.client, self._name, self.store, limit=self._limit)
         try:
             inner.begin()
             result = run(step.plan(), inner.execute)
@@ -221,7 +221,7 @@ class Lent:
 class HandlersTransaction:
     """A transaction that a handler writes in; see OwnTransaction. Its connection is a ClientSession."""
 
-    def __init__(self, lent: Lent) -> None:
+    def __init__(self, lent: Connection) -> None:
         assert lent.session is not None  # noqa: S101 - it has begun
         self._lent, self.connection = lent, lent.session
         self._mark = mark_of(lent.session)

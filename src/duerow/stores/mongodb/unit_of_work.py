@@ -16,7 +16,7 @@ from duerow.errors import Conflict
 from duerow.message import LIVE
 from duerow.plan import Plan
 from duerow.reservation import Receipt
-from duerow.store import Keeping, Past, Record
+from duerow.store import HistoryRow, Record, Retention
 from duerow.stores.mongodb import commands
 from duerow.stores.mongodb.documents import (
     PLAIN,
@@ -51,7 +51,7 @@ def call_up(names: Names, groups: Iterable[GroupPlace]) -> Plan[None]:
                 yield commands.update(names.messages, [commands.change({"_id": first["_id"]}, into_line)])
 
 
-class Work:
+class UnitOfWork:
     """Messages under change.
 
     Args:
@@ -61,14 +61,14 @@ class Work:
         expiring: whether what is kept says to the server when it ends.
     """
 
-    def __init__(self, names: Names, now: datetime, keep: Keeping | None = None, expiring: bool = True) -> None:
+    def __init__(self, names: Names, now: datetime, keep: Retention | None = None, expiring: bool = True) -> None:
         self.names, self.now, self.keep, self.expiring = names, now, keep, expiring
         self.records: dict[int, Record] = {}
         self._before: dict[int, dict[str, Any]] = {}
         self._places: dict[int, datetime | None] = {}
         self._holders: dict[KeyPlace, int] = {}
         self._touched: dict[int, None] = {}
-        self._pasts: list[Past] = []
+        self._pasts: list[HistoryRow] = []
         self._remembered: dict[KeyPlace, tuple[int, datetime]] = {}
 
     # Reading.
@@ -138,7 +138,7 @@ class Work:
         del self.records[id_]
         self._touch(id_)
 
-    def note(self, past: Past) -> None:
+    def note(self, past: HistoryRow) -> None:
         """Keep this turn, if turns are kept."""
         if self.keep is not None and self.keep.history is not None:
             self._pasts.append(past)

@@ -38,7 +38,7 @@ class Start:
     changes: int
 
 
-class Floors:
+class ClaimFloors:
     """The floors of one process, one for each queue.
 
     Args:

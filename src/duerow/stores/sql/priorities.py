@@ -31,7 +31,7 @@ class Line(NamedTuple):
     grouped: bool
 
 
-class Doors:
+class DrainCache:
     """Which queues take messages, as far as this process knows.
 
     A push asks again when half a second has passed since one asked, and always while the queue was found closed.
@@ -54,7 +54,7 @@ class Doors:
         self._open.pop(queue, None)
 
 
-class Lines:
+class Priorities:
     """The lines that this process knows of."""
 
     def __init__(self) -> None:

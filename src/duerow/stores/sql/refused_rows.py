@@ -9,7 +9,7 @@ PASSED_OVER_FOR: Final = 60.0
 """Seconds until a row is tried again: whatever refused it may have been mended by then."""
 
 
-class Refusals:
+class RefusedRows:
     """Which rows of which queues are passed over."""
 
     def __init__(self) -> None:

@@ -27,12 +27,12 @@ from duerow.store import (
     Committed,
     End,
     Entry,
-    Keeping,
-    Lent,
+    Lease,
+    MessageHeader,
     Moved,
-    Outline,
     Published,
     Refused,
+    Retention,
     RolledBack,
     Turn,
 )
@@ -53,7 +53,7 @@ def entry(payload: object, queue: str = "billing", key: str | None = None, **mor
     return Entry(queue, key, "json", str(payload), **terms)
 
 
-def turns(lent: Lent, queue: str = "mail", end: Any = Committed()) -> list[Turn]:  # noqa: B008 - a frozen value
+def turns(lent: Lease, queue: str = "mail", end: Any = Committed()) -> list[Turn]:  # noqa: B008 - a frozen value
     """The turns that end what was lent."""
     named = lent.groups.get
     return [Turn(one, end, None if (group := named(one.id)) is None else (queue, group)) for one in lent.receipts]
@@ -66,7 +66,7 @@ def test_what_is_lent_unread_is_lent_as_by_a_reserve_and_read_by_the_claim_in_ra
     queue.push("later", delay=hours(1))
     lent = queue.lend(4, lease=LEASE, consumer="a/1")
     first = sorted([*pushed[0::2], pushed[1]])
-    assert lent == Lent([Receipt(id, 1) for id in first], {})
+    assert lent == Lease([Receipt(id, 1) for id in first], {})
     assert [one.message.id for one in queue.reserve_many(9)] == [pushed[3], pushed[5]]
     found = queue.held("a/1", first[1], first[-1])
     assert [(one.id, one.payload, one.key, one.attempts) for one in found] == [
@@ -87,7 +87,7 @@ def test_what_is_lent_is_read_without_payloads_as_long_as_the_receipts_hold(
     queue.push_many([Draft(0, **full), Draft(1, group="g"), Draft(2), Draft(3), Draft(4)])
     lent = queue.lend(9, lease=LEASE).receipts
     records = {one.id: one for one in everything(db)}
-    wanted = [Outline(one.id, one.key, one.headers, one.group, one.priority) for one in records.values()]
+    wanted = [MessageHeader(one.id, one.key, one.headers, one.group, one.priority) for one in records.values()]
     found = queue.outlines(lent)
     assert sorted(found, key=lambda one: one.id) == wanted
     assert [(one.key, one.group, one.priority) for one in wanted[:2]] == [("k", None, -7), (None, "g", 0)]
@@ -320,7 +320,7 @@ def test_a_fault_at_any_point_of_a_publish_leaves_all_of_it_or_nothing(
 ) -> None:
     if not db.store.capabilities.transactions:
         return
-    keep = Keeping(history=hours(1), keys=hours(1))
+    keep = Retention(history=hours(1), keys=hours(1))
     points: list[str] = []
     faulty = open_database()
     watch(unwrapped(faulty), points.append)

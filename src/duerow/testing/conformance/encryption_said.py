@@ -33,7 +33,7 @@ from duerow import (
 )
 from duerow.encryption import Encryption
 from duerow.errors import DuerowError
-from duerow.store import PastQuery
+from duerow.store import HistoryQuery
 from duerow.testing.conformance.fixtures import OpenDatabase, Place
 from duerow.testing.contents import everything
 from duerow.testing.faces import Face
@@ -73,7 +73,7 @@ def kept(db: Database) -> str:
     """All that the database holds of messages and their turns, as text."""
     rows: list[Any] = [*everything(db)]
     for name in db.queues():
-        rows += db.run(lambda name=name: db.store.history(PastQuery(name, limit=1_000)))  # type: ignore[misc]
+        rows += db.run(lambda name=name: db.store.history(HistoryQuery(name, limit=1_000)))  # type: ignore[misc]
     return "\n".join(f"{msgspec.json.encode(row, enc_hook=str)!r}" for row in rows)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from duerow import Database, Draft, Join, Pipeline, Relay, Sink
 from duerow.errors import ConfigurationError
-from duerow.store import Charted
+from duerow.store import StoredPipeline
 from duerow.testing.clock import MovableClock, hours, minutes
 from duerow.testing.contents import everything, payloads
 from duerow.testing.pipeline_by_hand import carry
@@ -41,10 +41,10 @@ def test_pipelines_that_were_declared_are_there_for_others_to_see(db: Database) 
 
 
 def test_a_definition_that_was_changed_meanwhile_is_not_written_over(db: Database) -> None:
-    def put(version: int | None, after: Charted | None) -> bool:
+    def put(version: int | None, after: StoredPipeline | None) -> bool:
         return db.run(lambda: db.store.set_pipeline("p", version, after))
 
-    first, second = Charted("p", '{"a":1}', 1), Charted("p", "[]", 2)
+    first, second = StoredPipeline("p", '{"a":1}', 1), StoredPipeline("p", "[]", 2)
     assert [put(1, first), put(None, first), put(None, second), put(2, second)] == [False, True, False, False]
     assert db.run(lambda: db.store.pipelines("p")) == [first]
     assert [put(1, second), put(1, None), db.run(db.store.pipelines)] == [True, False, [second]]
@@ -117,6 +117,6 @@ def test_a_join_with_sets_that_are_not_whole_cannot_be_removed(db: Database) -> 
 
 
 def test_a_pipeline_that_another_version_wrote_differently_is_told_by_name(db: Database) -> None:
-    db.run(lambda: db.store.set_pipeline("p", None, Charted("p", '{"name":5}', 1)))
+    db.run(lambda: db.store.set_pipeline("p", None, StoredPipeline("p", '{"name":5}', 1)))
     with pytest.raises(ConfigurationError, match="pipeline 'p' cannot be read by this version"):
         db.pipelines()

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from duerow import Database, Queue
 from duerow.errors import NotSupported
 from duerow.plan import BEGIN, Plan
-from duerow.store import Arrival, Past, Reception, Record, Scan
+from duerow.store import Arrival, HistoryRow, Reception, Record, Scan
 from duerow.testing.clock import START, MovableClock, hours, minutes
 from duerow.testing.contents import everything
 
@@ -45,9 +45,9 @@ def message(id: int, **more: Any) -> Record:
     return Record(id=id, **{**plain, **more})
 
 
-def turn(id: int, token: int, outcome: Any = "failed") -> Past:
+def turn(id: int, token: int, outcome: Any = "failed") -> HistoryRow:
     """A turn that is over, as another database has it."""
-    return Past(
+    return HistoryRow(
         id=id,
         token=token,
         queue="mail",
@@ -91,7 +91,7 @@ MESSAGES = [
 TURNS = [turn(71, 1), turn(71, 3), turn(73, 1, "done")]
 
 
-def named(those: Sequence[Record | Past], prefix: str = "") -> list[Arrival]:
+def named(those: Sequence[Record | HistoryRow], prefix: str = "") -> list[Arrival]:
     """Each under a name of its own."""
     return [Arrival(f"{prefix}{place}", what) for place, what in enumerate(those)]
 
@@ -101,9 +101,9 @@ def receive(db: Database, arrivals: list[Arrival], final: bool = False) -> list[
     return db.run(lambda: db.store.receive(arrivals, WEEK, final))
 
 
-def kept(db: Database) -> list[Past]:
+def kept(db: Database) -> list[HistoryRow]:
     """All turns that are kept, in the order of their ids."""
-    return [one for one in db.run(lambda: db.store.scan(Scan(past=True))) if isinstance(one, Past)]
+    return [one for one in db.run(lambda: db.store.scan(Scan(past=True))) if isinstance(one, HistoryRow)]
 
 
 def test_what_comes_from_another_database_is_as_it_was_and_comes_once(db: Database, clock: MovableClock) -> None:
@@ -145,7 +145,7 @@ def test_what_has_a_key_that_is_taken_is_refused_with_its_turns_and_for_good_onl
     if not db.store.capabilities.receives:
         return
     holder = queue.push("mine", key="k")
-    those: list[Record | Past] = [message(5, key="k"), message(6, key="free"), turn(5, 1), turn(6, 1)]
+    those: list[Record | HistoryRow] = [message(5, key="k"), message(6, key="free"), turn(5, 1), turn(6, 1)]
     assert receive(db, named(those)) == ["refused", "arrived", "refused", "arrived"]
     assert receive(db, named(those[:1], "for good "), final=True) == ["refused"]
     queue.remove(holder.id)

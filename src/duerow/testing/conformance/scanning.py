@@ -6,11 +6,11 @@ from datetime import timedelta
 from typing import Any
 
 from duerow import Database, Draft
-from duerow.store import Past, Query, Record, Scan
+from duerow.store import HistoryRow, Query, Record, Scan
 from duerow.where import parse
 
 
-def scanned(db: Database, **asked: Any) -> list[Record | Past]:
+def scanned(db: Database, **asked: Any) -> list[Record | HistoryRow]:
     """What a scan finds."""
     return [*db.run(lambda: db.store.scan(Scan(**{"limit": 100, **asked})))]
 
@@ -55,11 +55,11 @@ def test_a_scan_reads_turns_in_the_order_of_their_receipts(db: Database) -> None
 
     assert len(receipts) == 8
     assert receipts == sorted(receipts)
-    assert [past.outcome for past in every if isinstance(past, Past)][:3] == ["failed", "moved", "done"]
+    assert [past.outcome for past in every if isinstance(past, HistoryRow)][:3] == ["failed", "moved", "done"]
     assert scanned(db, past=True, after=receipts[1], last=receipts[4][0]) == every[2:6]
     assert scanned(db, past=True, after=receipts[0], limit=3) == every[1:4]
     assert scanned(db, past=True, descending=True, limit=2) == every[:-3:-1]
     assert scanned(db, past=True, queues=("mail",)) == [past for past in every if past.queue == "mail"]
     assert scanned(db, past=True, where=parse("outcome = 'failed' and error.message = 'no line'")) == [
-        past for past in every if isinstance(past, Past) and past.outcome == "failed"
+        past for past in every if isinstance(past, HistoryRow) and past.outcome == "failed"
     ]

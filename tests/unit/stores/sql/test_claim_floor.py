@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from duerow.stores.sql import claim_floor as module
-from duerow.stores.sql.claim_floor import BEHIND, LOOK_BELOW, Floors
+from duerow.stores.sql.claim_floor import BEHIND, LOOK_BELOW, ClaimFloors
 
 NOON = datetime(2030, 1, 1, 12, tzinfo=UTC)
 SECOND = timedelta(seconds=1)
@@ -22,83 +22,83 @@ def monotonic(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 
 @pytest.fixture
-def floors(monotonic: list[float]) -> Floors:
-    floors = Floors(kept=True)
+def floors(monotonic: list[float]) -> ClaimFloors:
+    floors = ClaimFloors(kept=True)
     floors.claimed("mail", floors.start("mail"), oldest=NOON, newest=NOON + SECOND)
     return floors
 
 
 def test_the_first_claim_starts_at_the_head() -> None:
-    assert Floors(kept=True).start("mail").due_at is None
+    assert ClaimFloors(kept=True).start("mail").due_at is None
 
 
 def test_a_database_without_dead_entries_has_no_floor() -> None:
-    floors = Floors(kept=False)
+    floors = ClaimFloors(kept=False)
     assert floors.start("mail").due_at is None
 
 
-def test_the_floor_does_not_pass_the_oldest_row_that_was_due(floors: Floors) -> None:
+def test_the_floor_does_not_pass_the_oldest_row_that_was_due(floors: ClaimFloors) -> None:
     assert floors.start("mail").due_at == NOON
 
 
-def test_the_floor_stays_behind_the_newest_row_lent(floors: Floors) -> None:
+def test_the_floor_stays_behind_the_newest_row_lent(floors: ClaimFloors) -> None:
     newest = NOON + 2 * SECOND
     floors.claimed("mail", floors.start("mail"), oldest=newest, newest=newest)
     assert floors.start("mail").due_at == newest - BEHIND
 
 
-def test_the_floor_never_goes_down_by_a_claim(floors: Floors) -> None:
+def test_the_floor_never_goes_down_by_a_claim(floors: ClaimFloors) -> None:
     floors.claimed("mail", floors.start("mail"), oldest=NOON, newest=NOON)
     assert floors.start("mail").due_at == NOON
 
 
-def test_each_queue_has_its_own_floor(floors: Floors) -> None:
+def test_each_queue_has_its_own_floor(floors: ClaimFloors) -> None:
     assert floors.start("billing").due_at is None
 
 
-def test_after_half_a_second_a_claim_looks_below(floors: Floors, monotonic: list[float]) -> None:
+def test_after_half_a_second_a_claim_looks_below(floors: ClaimFloors, monotonic: list[float]) -> None:
     monotonic[0] += LOOK_BELOW
     assert floors.start("mail").due_at is None
 
 
-def test_claims_above_the_floor_do_not_put_off_the_look_below(floors: Floors, monotonic: list[float]) -> None:
+def test_claims_above_the_floor_do_not_put_off_the_look_below(floors: ClaimFloors, monotonic: list[float]) -> None:
     monotonic[0] += LOOK_BELOW / 2
     floors.claimed("mail", floors.start("mail"), oldest=NOON, newest=NOON + SECOND)
     monotonic[0] += LOOK_BELOW / 2
     assert floors.start("mail").due_at is None
 
 
-def test_an_own_write_below_the_floor_is_looked_for_at_once(floors: Floors) -> None:
+def test_an_own_write_below_the_floor_is_looked_for_at_once(floors: ClaimFloors) -> None:
     floors.lower(NOON - SECOND)
     assert floors.start("mail").due_at is None
 
 
-def test_an_own_write_above_the_floor_changes_nothing(floors: Floors) -> None:
+def test_an_own_write_above_the_floor_changes_nothing(floors: ClaimFloors) -> None:
     floors.lower(NOON + SECOND)
     assert floors.start("mail").due_at == NOON
 
 
-def test_a_claim_that_began_before_an_own_write_below_does_not_raise_the_floor(floors: Floors) -> None:
+def test_a_claim_that_began_before_an_own_write_below_does_not_raise_the_floor(floors: ClaimFloors) -> None:
     start = floors.start("mail")
     floors.lower(NOON - SECOND)
     floors.claimed("mail", start, oldest=NOON + SECOND, newest=NOON + 9 * SECOND)
     assert floors.start("mail").due_at is None
 
 
-def test_what_was_found_empty_is_not_looked_at_again(floors: Floors) -> None:
+def test_what_was_found_empty_is_not_looked_at_again(floors: ClaimFloors) -> None:
     nothing_before, writes = floors.nothing_before("mail")
     assert nothing_before is None
     floors.looked("mail", NOON, writes)
     assert floors.nothing_before("mail")[0] == NOON
 
 
-def test_a_write_of_this_process_makes_it_look_at_all_again(floors: Floors) -> None:
+def test_a_write_of_this_process_makes_it_look_at_all_again(floors: ClaimFloors) -> None:
     floors.looked("mail", NOON, floors.nothing_before("mail")[1])
     floors.written()
     assert floors.nothing_before("mail")[0] is None
 
 
-def test_a_write_while_it_was_looked_counts_as_not_seen(floors: Floors) -> None:
+def test_a_write_while_it_was_looked_counts_as_not_seen(floors: ClaimFloors) -> None:
     writes = floors.nothing_before("mail")[1]
     floors.written()
     floors.looked("mail", NOON, writes)

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from duerow.stores.sql.priorities import COMMITTED_IN, Lines
+from duerow.stores.sql.priorities import COMMITTED_IN, Priorities
 
 
 @pytest.mark.parametrize("paused", [True, False])
@@ -12,7 +12,7 @@ def test_a_look_that_began_before_a_pause_was_committed_does_not_undo_it(
     paused: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(time, "monotonic", lambda: 100.0)
-    lines = Lines()
+    lines = Priorities()
     lines.looked("mail", not paused, begun=99.0)
     assert lines.is_paused("mail") is not paused
     lines.paused("mail", paused)

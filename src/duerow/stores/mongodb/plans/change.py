@@ -7,14 +7,14 @@ from datetime import datetime
 
 from duerow.errors import DuerowError, DuplicateKey, LeaseLost, MessageLeased
 from duerow.plan import BEGIN, Plan
-from duerow.store import Change, Keeping, Record, Refused, Removal
+from duerow.store import Change, Record, Refused, Removal, Retention
 from duerow.stores.mongodb import commands
-from duerow.stores.mongodb.plans.settle import Settling
-from duerow.stores.mongodb.unit_of_work import Work, call_up
+from duerow.stores.mongodb.plans.settle import MongoSettle
+from duerow.stores.mongodb.unit_of_work import UnitOfWork, call_up
 from duerow.stores.records import altered, lease_runs
 
 
-class Changing(Settling):
+class MongoChange(MongoSettle):
     """Plans that change messages for people."""
 
     def change(self, queue: str, changes: Sequence[Change], even_if_leased: bool, dry_run: bool) -> Plan[list[Refused]]:
@@ -41,14 +41,14 @@ class Changing(Settling):
             yield from work.write()
         return refused
 
-    def _change_alone(self, work: Work, queue: str, record: Record) -> Plan[DuerowError | None]:
+    def _change_alone(self, work: UnitOfWork, queue: str, record: Record) -> Plan[DuerowError | None]:
         written = yield from work.write_alone(record.id)
         if written == "taken":
             return DuplicateKey(queue, [str(record.key)])
         return LeaseLost(record.id) if written == "lost" else None
 
     def remove(
-        self, queue: str, ids: Sequence[int], keys: Sequence[str], even_if_leased: bool, keep: Keeping | None = None
+        self, queue: str, ids: Sequence[int], keys: Sequence[str], even_if_leased: bool, keep: Retention | None = None
     ) -> Plan[Removal]:
         """Take away those named by id in this queue and the live ones named by key; see Store.remove."""
         if keep is not None and keep.keys is not None:
@@ -68,7 +68,9 @@ class Changing(Settling):
             yield from work.write()
         return removal
 
-    def _remove(self, work: Work, record: Record, even_if_leased: bool, now: datetime, removal: Removal) -> Plan[None]:
+    def _remove(
+        self, work: UnitOfWork, record: Record, even_if_leased: bool, now: datetime, removal: Removal
+    ) -> Plan[None]:
         if lease_runs(record, now) and not even_if_leased:
             removal.leased.append((record.id, record.leased_by or ""))
             return
@@ -90,7 +92,9 @@ class Changing(Settling):
         return int(reply["n"])
 
 
-def _refusal(work: Work, queue: str, record: Record | None, change: Change, even_if_leased: bool) -> DuerowError | None:
+def _refusal(
+    work: UnitOfWork, queue: str, record: Record | None, change: Change, even_if_leased: bool
+) -> DuerowError | None:
     if record is None or record.queue != queue or record.status == "done":
         return LeaseLost(change.receipt.id)
     if lease_runs(record, work.now) and not even_if_leased:

@@ -10,10 +10,10 @@ from typing import Final
 from duerow.clock import Clock
 from duerow.errors import NotSupported, QueueDraining
 from duerow.plan import Plan
-from duerow.store import Capabilities, Entry, Keeping, Said
+from duerow.store import Capabilities, Entry, QueueSettings, Retention
 from duerow.stores.mongodb import commands
 from duerow.stores.mongodb.documents import Names
-from duerow.stores.mongodb.unit_of_work import Work
+from duerow.stores.mongodb.unit_of_work import UnitOfWork
 
 CLOCK_GOOD_FOR: Final = 60.0
 """Seconds for which a sample of the server's clock is carried on by this process's steady one."""
@@ -30,7 +30,7 @@ UNKNOWN: Final = Capabilities(wakes_consumers=False, passes_over=False)
 """What a server is taken for until it was asked."""
 
 
-class Core:
+class MongoPlans:
     """The base of all plans.
 
     Args:
@@ -61,8 +61,8 @@ class Core:
         at, then = sampled
         return then + timedelta(seconds=time.monotonic() - at)
 
-    def _work(self, now: datetime, keep: Keeping | None = None) -> Work:
-        return Work(self.names, now, keep, expiring=self._clock is None)
+    def _work(self, now: datetime, keep: Retention | None = None) -> UnitOfWork:
+        return UnitOfWork(self.names, now, keep, expiring=self._clock is None)
 
     # What needs transactions.
 
@@ -71,7 +71,7 @@ class Core:
         if not self.capabilities.transactions:
             raise NotSupported(f"{what} {NEEDS}")
 
-    def _check_keeping(self, keep: Keeping | None) -> None:
+    def _check_keeping(self, keep: Retention | None) -> None:
         if keep is not None and keep.history is not None:
             self._need("history=, which keeps turns beside their messages,")
         if keep is not None and keep.keys is not None:
@@ -83,12 +83,12 @@ class Core:
 
     # What is said of queues.
 
-    def said(self, queue: str | None = None) -> Plan[list[Said]]:
+    def said(self, queue: str | None = None) -> Plan[list[QueueSettings]]:
         """Read what is said of a queue, or of all; see Store.said."""
         chosen = {} if queue is None else {"_id": queue}
         found = yield commands.find(self.names.queues, chosen, {"_id": 1}, outside=True)
         return [
-            Said(one["_id"], one.get("definition"), one.get("paused", False), one.get("draining", False))
+            QueueSettings(one["_id"], one.get("definition"), one.get("paused", False), one.get("draining", False))
             for one in found
         ]
 

@@ -22,8 +22,8 @@ from duerow.store import Closed, Committed, End, Entry, Joined, Record, Refused,
 from duerow.store.join_sets import open_text, part_headers, part_text, whole_text
 from duerow.stores.mongodb import commands
 from duerow.stores.mongodb.documents import micro
-from duerow.stores.mongodb.plans.push import Pushing
-from duerow.stores.mongodb.unit_of_work import Work
+from duerow.stores.mongodb.plans.push import MongoPush
+from duerow.stores.mongodb.unit_of_work import UnitOfWork
 from duerow.stores.records import begun_anew, created
 
 SetPlace = tuple[str, str]
@@ -50,7 +50,7 @@ class Set:
 class Sets:
     """The sets that the turns of one call are about."""
 
-    work: Work
+    work: UnitOfWork
     ids: Any
     by_place: dict[SetPlace, Set] = field(default_factory=dict)
     parts: dict[int, dict[int, str]] = field(default_factory=dict)
@@ -132,10 +132,10 @@ class Sets:
         self.emptied.add(message)
 
 
-class Joining(Pushing):
+class MongoJoin(MongoPush):
     """Plans for the turns of parts, and of sets that are due."""
 
-    def _load_sets(self, work: Work, turns: Sequence[Turn]) -> Plan[Sets]:
+    def _load_sets(self, work: UnitOfWork, turns: Sequence[Turn]) -> Plan[Sets]:
         """Read the sets, their messages and their parts."""
         ends = [turn.end for turn in turns if isinstance(turn.end, Joined | Closed)]
         sets = Sets(work, iter(()))

@@ -11,7 +11,6 @@ from duerow.clock import moment
 from duerow.plan import BEGIN, Plan
 from duerow.queue.history import NOTED_FOR, STAGED_FOR
 from duerow.store import (
-    Charted,
     Counted,
     Counters,
     Indexed,
@@ -19,12 +18,13 @@ from duerow.store import (
     Planned,
     ScheduleChange,
     SchedulesFound,
+    StoredPipeline,
     Totals,
 )
 from duerow.stores.mongodb import commands
 from duerow.stores.mongodb.documents import maybe_moment, micro
 from duerow.stores.mongodb.filters import field_of
-from duerow.stores.mongodb.plans.push import Pushing
+from duerow.stores.mongodb.plans.push import MongoPush
 from duerow.stores.mongodb.steps import Command
 
 DUE_AT_ONCE: Final = 100
@@ -36,7 +36,7 @@ KEPT: Final = timedelta(minutes=70)
 TOTALS: Final = ("done", "failed", "dead", "moved")
 
 
-class Keeping(Pushing):
+class MongoMetadata(MongoPush):
     """Plans about what is kept beside messages."""
 
     # Queues and consumers.
@@ -131,12 +131,12 @@ class Keeping(Pushing):
 
     # Pipelines.
 
-    def pipelines(self, name: str | None = None) -> Plan[list[Charted]]:
+    def pipelines(self, name: str | None = None) -> Plan[list[StoredPipeline]]:
         """Read pipelines; see Store.pipelines."""
         found = yield commands.find(self.names.pipelines, {} if name is None else {"_id": name}, {"_id": 1})
-        return [Charted(one["_id"], one["definition"], one["version"]) for one in found]
+        return [StoredPipeline(one["_id"], one["definition"], one["version"]) for one in found]
 
-    def set_pipeline(self, name: str, version: int | None, after: Charted | None) -> Plan[bool]:
+    def set_pipeline(self, name: str, version: int | None, after: StoredPipeline | None) -> Plan[bool]:
         """Keep a pipeline if it still is what it was when it was read; see Store.set_pipeline."""
         fields = None if after is None else {"_id": name, "definition": after.definition, "version": after.version}
         return (yield from self._compare_and_set(self.names.pipelines, name, version, fields))

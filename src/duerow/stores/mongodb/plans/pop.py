@@ -9,31 +9,31 @@ from datetime import datetime
 from msgspec.structs import replace
 
 from duerow.plan import BEGIN, Plan
-from duerow.store import Keeping, Record
+from duerow.store import Record, Retention
 from duerow.stores.mongodb import commands, history
 from duerow.stores.mongodb.documents import PLAIN, record_of
 from duerow.stores.mongodb.plans.priorities import (
     IN_LINE,
     Found,
     Group,
-    Lines,
+    MongoPriorities,
     behind,
     has_lapsed,
     is_kept_back,
     of_kinds,
 )
-from duerow.stores.mongodb.unit_of_work import Work
+from duerow.stores.mongodb.unit_of_work import UnitOfWork
 from duerow.stores.records import ended_lease, settled, unleased
 
 
-class Taking(Lines):
+class MongoPop(MongoPriorities):
     """Plans that take messages out, or only look who is first."""
 
     def pop(
         self,
         queue: str,
         limit: int,
-        keep: Keeping | None = None,
+        keep: Retention | None = None,
         kinds: Collection[str] | None = None,
         apart: bool = False,
     ) -> Plan[list[Record]]:
@@ -60,7 +60,7 @@ class Taking(Lines):
         yield from work.write()
         return taken
 
-    def _take_turns(self, first: Sequence[Record], work: Work) -> Plan[None]:
+    def _take_turns(self, first: Sequence[Record], work: UnitOfWork) -> Plan[None]:
         """Mark messages of groups as lent before they go: so the index keeps away whoever lends another at this moment.
 
         A snapshot does not: a message that goes before may have become visible, and been lent, since it was taken.
@@ -83,7 +83,7 @@ class Taking(Lines):
     # Looking at who is first.
 
     def _first(
-        self, queue: str, limit: int, now: datetime, work: Work | None, kinds: Collection[str] | None = None
+        self, queue: str, limit: int, now: datetime, work: UnitOfWork | None, kinds: Collection[str] | None = None
     ) -> Plan[list[Record]]:
         """Return the first in line whose turn it is, at most so many.
 
@@ -103,7 +103,7 @@ class Taking(Lines):
         priority: int,
         limit: int,
         now: datetime,
-        work: Work | None,
+        work: UnitOfWork | None,
         first: list[Record],
         served: set[str],
         kinds: Collection[str] | None,
@@ -149,7 +149,7 @@ class Taking(Lines):
         return taken
 
 
-def _freed(work: Work, group: Group, priority: int, now: datetime) -> Group:
+def _freed(work: UnitOfWork, group: Group, priority: int, now: datetime) -> Group:
     """Take a lease that ended from a message that keeps its group back, if this line is late enough to notice."""
     if group.found is None or not has_lapsed(group.lent, priority, now):
         return group

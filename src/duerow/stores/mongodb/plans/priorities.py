@@ -15,7 +15,7 @@ from duerow.plan import Plan
 from duerow.store import Record
 from duerow.stores.mongodb import commands
 from duerow.stores.mongodb.documents import PLAIN, micro, record_of
-from duerow.stores.mongodb.plans.core import Core
+from duerow.stores.mongodb.plans.core import MongoPlans
 
 IN_LINE: Final = {"line_at": 1, "_id": 1}
 
@@ -32,7 +32,7 @@ class Group:
     found: Found | None = None
 
 
-class Lines(Core):
+class MongoPriorities(MongoPlans):
     """Looks at lines and at groups."""
 
     def _next_line(self, queue: str, after: int | None) -> Plan[int | None]:

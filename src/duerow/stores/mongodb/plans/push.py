@@ -16,9 +16,9 @@ from duerow.plan import BEGIN, Plan
 from duerow.store import Entry
 from duerow.stores.mongodb import commands
 from duerow.stores.mongodb.documents import PLAIN, difference, document, micro, whole, whole_batch
-from duerow.stores.mongodb.plans.core import Core
+from duerow.stores.mongodb.plans.core import MongoPlans
 from duerow.stores.mongodb.steps import DUPLICATE_KEY, INSIDE, Together
-from duerow.stores.mongodb.unit_of_work import KeyPlace, Work
+from duerow.stores.mongodb.unit_of_work import KeyPlace, UnitOfWork
 from duerow.stores.records import created, met
 
 TRIES: Final = 3
@@ -31,7 +31,7 @@ Former = Mapping[KeyPlace, int]
 """Who held keys that are remembered."""
 
 
-class Pushing(Core):
+class MongoPush(MongoPlans):
     """Plans that add messages."""
 
     def push(
@@ -141,7 +141,7 @@ class Pushing(Core):
         return [Pushed(id_, "created") for id_ in ids]
 
     def _push_into(
-        self, work: Work, entries: Sequence[Entry], on_duplicate: OnDuplicate, remembered: bool = False
+        self, work: UnitOfWork, entries: Sequence[Entry], on_duplicate: OnDuplicate, remembered: bool = False
     ) -> Plan[list[Pushed]]:
         """Decide on messages one after the other, so that each meets the keys of those before it; nothing is written.
 
@@ -241,7 +241,7 @@ class Pushing(Core):
             if (yield from self._change_unchanged(held, document(after), work)):
                 return Pushed(record.id, "updated")
 
-    def _change_unchanged(self, held: dict[str, Any], after: dict[str, Any], work: Work) -> Plan[bool]:
+    def _change_unchanged(self, held: dict[str, Any], after: dict[str, Any], work: UnitOfWork) -> Plan[bool]:
         """Change a message if nobody else did: neither took, ended or changed it (token), nor moved its due time."""
         chosen = {**commands.fence(int(held["_id"]), int(held["token"])), "due_at": held.get("due_at")}
         change = commands.change(chosen, difference(held, after))

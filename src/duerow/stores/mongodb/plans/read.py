@@ -13,21 +13,21 @@ from duerow.plan import Plan
 from duerow.reservation import Receipt
 from duerow.store import (
     Consumer,
+    HistoryQuery,
+    HistoryRow,
     Indexed,
     Inspection,
-    Outline,
-    Past,
-    PastQuery,
+    MessageHeader,
     Query,
+    QueueStats,
     Record,
     Scan,
-    Standing,
     Tally,
 )
 from duerow.stores.mongodb import commands
 from duerow.stores.mongodb.documents import PLAIN, micro, past_of, read_json, record_of, told_moment
 from duerow.stores.mongodb.filters import field_of, filter_of, order_after
-from duerow.stores.mongodb.plans.priorities import Lines, of_kinds
+from duerow.stores.mongodb.plans.priorities import MongoPriorities, of_kinds
 from duerow.where import PAST_JSON, Condition, Path
 
 LAST: Final = "_last"
@@ -36,7 +36,7 @@ LAST: Final = "_last"
 GROUPED: Final = {"group": 1, "due_at": 1, "leased_by": 1}
 
 
-class Reading(Lines):
+class MongoRead(MongoPriorities):
     """Plans that read."""
 
     def find(self, query: Query) -> Plan[list[Record]]:
@@ -87,7 +87,7 @@ class Reading(Lines):
         found: list[dict[str, Any]] = yield commands.bounded(sorted_by, searches)
         return found
 
-    def scan(self, query: Scan) -> Plan[list[Record] | list[Past]]:
+    def scan(self, query: Scan) -> Plan[list[Record] | list[HistoryRow]]:
         """Read messages or turns of many queues; see Store.scan."""
         if query.limit < 1:
             return []
@@ -107,7 +107,7 @@ class Reading(Lines):
         found = yield commands.find(collection, {"$and": chosen}, sort, query.limit, PLAIN)
         return [past_of(one) for one in found] if query.past else [record_of(one) for one in found]
 
-    def history(self, query: PastQuery) -> Plan[list[Past]]:
+    def history(self, query: HistoryQuery) -> Plan[list[HistoryRow]]:
         """Read turns that are over; see Store.history."""
         if query.limit < 1:
             return []
@@ -135,13 +135,13 @@ class Reading(Lines):
         found = yield commands.find(self.names.messages, chosen, {"_id": 1}, limit, PLAIN)
         return [record_of(one) for one in found]
 
-    def outlines(self, queue: str, receipts: Sequence[Receipt]) -> Plan[list[Outline]]:
+    def outlines(self, queue: str, receipts: Sequence[Receipt]) -> Plan[list[MessageHeader]]:
         """Read what messages are but for their payloads; see Store.outlines."""
         tokens = {receipt.id: receipt.token for receipt in receipts}
         chosen = {"_id": {"$in": [Int64(id) for id in tokens]}, "queue": queue}
         found = yield commands.find(self.names.messages, chosen, None, len(tokens), PLAIN)
         ours = [one for one in map(record_of, found) if one.token == tokens[one.id]]
-        return [Outline(one.id, one.key, one.headers, one.group, one.priority) for one in ours]
+        return [MessageHeader(one.id, one.key, one.headers, one.group, one.priority) for one in ours]
 
     def count(self, queue: str) -> Plan[dict[str, int]]:
         """Count messages by status; see Store.count."""
@@ -216,7 +216,7 @@ class Reading(Lines):
         found = yield commands.find(self.names.messages, commands.ids_in([blocker or 0]), shown=PLAIN)
         return record_of(found[0]) if found else None
 
-    def standing(self, queue: str, cap: int | None) -> Plan[Standing]:
+    def standing(self, queue: str, cap: int | None) -> Plan[QueueStats]:
         """Tell how a queue stands; see Store.standing."""
         now = micro((yield from self.now()))
         alone: dict[str, Any] = {"queue": queue, "group": None}
@@ -241,7 +241,7 @@ class Reading(Lines):
             elif kind != "waiting":
                 following = min(due_at, following or due_at)
         said = yield from self.said(queue)
-        return Standing(
+        return QueueStats(
             **{name: number if cap is None else min(number, cap) for name, number in numbers.items()},
             oldest_due_at=None if oldest is None else moment(oldest),
             next_due_at=None if following is None else moment(following),

@@ -10,17 +10,17 @@ from msgspec.structs import replace
 
 from duerow.message import LIVE
 from duerow.plan import BEGIN, Plan
-from duerow.store import Arrival, Past, Reception, Record
+from duerow.store import Arrival, HistoryRow, Reception, Record
 from duerow.stores.mongodb import commands
 from duerow.stores.mongodb.documents import micro, past_document
-from duerow.stores.mongodb.plans.push import Pushing
-from duerow.stores.mongodb.unit_of_work import Work
+from duerow.stores.mongodb.plans.push import MongoPush
+from duerow.stores.mongodb.unit_of_work import UnitOfWork
 
 REFUSED: Final = "/refused"
 """What follows the name of an arrival in the note that it was refused."""
 
 
-class Receiving(Pushing):
+class MongoReceive(MongoPush):
     """Plans that take in what comes from another database."""
 
     def receive(
@@ -36,13 +36,13 @@ class Receiving(Pushing):
         work = self._work((yield from self.now()))
         ids = yield from self._new_ids([one.what for one in arrivals if one.what is not None])
         noted = yield from self._noted(arrivals)
-        lone = [one for one in arrivals if not isinstance(one.what, Past)]
+        lone = [one for one in arrivals if not isinstance(one.what, HistoryRow)]
         refused = {one.name for one in lone if one.name + REFUSED in noted}
         fresh = {one.name for one in lone} - noted
         taken = yield from self._receive_messages(work, [one for one in lone if one.name in fresh], ids)
         refused |= taken
         kept_out = {one.what.id for one in lone if one.name in refused and one.what is not None}
-        turns = {one.name: one.what for one in arrivals if isinstance(one.what, Past)}
+        turns = {one.name: one.what for one in arrivals if isinstance(one.what, HistoryRow)}
         refused |= {name for name, turn in turns.items() if turn.id in kept_out}
         fresh |= turns.keys() - refused - noted
         yield from self._note_all({*(fresh - taken), *(_notes_of(taken) if final else ())}, work)
@@ -50,7 +50,7 @@ class Receiving(Pushing):
         yield from self._write_turns(work, [turn for name, turn in turns.items() if name in fresh], ids, history)
         return ["refused" if one.name in refused else "arrived" if one.name in fresh else "before" for one in arrivals]
 
-    def _new_ids(self, those: Sequence[Record | Past]) -> Plan[dict[int, int]]:
+    def _new_ids(self, those: Sequence[Record | HistoryRow]) -> Plan[dict[int, int]]:
         """Hand out an id for each of those that things had elsewhere, in their order."""
         old = sorted({what.id for what in those})
         return dict(zip(old, (yield from self._ids(len(old))), strict=True))
@@ -63,11 +63,11 @@ class Receiving(Pushing):
             noted |= {one["_id"] for one in (yield commands.find(self.names.noted, {"_id": {"$in": chunk}}))}
         return noted
 
-    def _note_all(self, names: Iterable[str], work: Work) -> Plan[None]:
+    def _note_all(self, names: Iterable[str], work: UnitOfWork) -> Plan[None]:
         for chunk in commands.in_commands(sorted(names)):
             yield commands.insert(self.names.noted, [{"_id": name, "at": micro(work.now)} for name in chunk])
 
-    def _receive_messages(self, work: Work, arrivals: Sequence[Arrival], ids: dict[int, int]) -> Plan[set[str]]:
+    def _receive_messages(self, work: UnitOfWork, arrivals: Sequence[Arrival], ids: dict[int, int]) -> Plan[set[str]]:
         """Decide on messages one after the other; return the names of those whose key a live message holds."""
         records = {one.name: one.what for one in arrivals if isinstance(one.what, Record)}
         live = [record for record in records.values() if record.status in LIVE]
@@ -80,7 +80,9 @@ class Receiving(Pushing):
                 work.put(replace(record, id=ids[record.id], leased_by=None, leased_until=None))
         return taken
 
-    def _write_turns(self, work: Work, turns: Iterable[Past], ids: dict[int, int], history: timedelta) -> Plan[None]:
+    def _write_turns(
+        self, work: UnitOfWork, turns: Iterable[HistoryRow], ids: dict[int, int], history: timedelta
+    ) -> Plan[None]:
         kept = (
             past_document(replace(turn, id=ids[turn.id])) | work.until(turn.finished_at + history) for turn in turns
         )

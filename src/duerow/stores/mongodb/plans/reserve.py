@@ -24,14 +24,14 @@ from duerow.message import Failure
 from duerow.payload.codec import encode_failure
 from duerow.plan import Plan
 from duerow.reservation import Receipt
-from duerow.store import GivenUp, Keeping, Lent, Record, Reserved
+from duerow.store import GivenUp, Lease, Record, Reserved, Retention
 from duerow.stores.mongodb import commands, history
 from duerow.stores.mongodb.documents import PLAIN, difference, document, is_sound, maybe_moment, micro, record_of
 from duerow.stores.mongodb.plans.priorities import (
     IN_LINE,
     Found,
     Group,
-    Lines,
+    MongoPriorities,
     behind,
     has_lapsed,
     is_kept_back,
@@ -66,7 +66,7 @@ class Terms:
     attempts: int | None
     consumer: str
     dead_letter: str | None
-    keep: Keeping | None
+    keep: Retention | None
     kinds: Collection[str] | None
 
 
@@ -96,7 +96,7 @@ class Claim:
         return self.limit - len(self.lent)
 
 
-class Claiming(Lines):
+class MongoReserve(MongoPriorities):
     """Plans that hand messages out."""
 
     def reserve(
@@ -107,7 +107,7 @@ class Claiming(Lines):
         attempts: int | None,
         consumer: str,
         dead_letter: str | None = None,
-        keep: Keeping | None = None,
+        keep: Retention | None = None,
         kinds: Collection[str] | None = None,
         apart: bool = False,
     ) -> Plan[Reserved]:
@@ -123,15 +123,15 @@ class Claiming(Lines):
         attempts: int | None,
         consumer: str,
         dead_letter: str | None = None,
-        keep: Keeping | None = None,
+        keep: Retention | None = None,
         kinds: Collection[str] | None = None,
         apart: bool = False,
-    ) -> Plan[Lent]:
+    ) -> Plan[Lease]:
         """Lend due messages and tell who they are; see Store.lend."""
         claim = yield from self._claim(queue, limit, lease, attempts, consumer, dead_letter, keep, kinds)
         records = sorted(claim.lent, key=lambda record: record.id)
         groups = {record.id: record.group for record in records if record.group is not None}
-        return Lent([Receipt(record.id, record.token) for record in records], groups, claim.buried)
+        return Lease([Receipt(record.id, record.token) for record in records], groups, claim.buried)
 
     # Claims.
 
@@ -143,7 +143,7 @@ class Claiming(Lines):
         attempts: int | None,
         consumer: str,
         dead_letter: str | None,
-        keep: Keeping | None,
+        keep: Retention | None,
         kinds: Collection[str] | None,
     ) -> Plan[Claim]:
         self._check_keeping(keep)

@@ -18,25 +18,25 @@ from duerow.store import (
     End,
     Entry,
     Joined,
-    Keeping,
     Moved,
     Record,
     Refused,
     Released,
+    Retention,
     RolledBack,
     Turn,
 )
 from duerow.stores.mongodb import commands, history
 from duerow.stores.mongodb.documents import micro
-from duerow.stores.mongodb.plans.join import Joining
-from duerow.stores.mongodb.unit_of_work import Work
+from duerow.stores.mongodb.plans.join import MongoJoin
+from duerow.stores.mongodb.unit_of_work import UnitOfWork
 from duerow.stores.records import begun_anew, dead, due_time, met, settled
 
 Numbered = tuple[int, Turn]
 """A turn and its place in the call."""
 
 
-class Settling(Joining):
+class MongoSettle(MongoJoin):
     """Plans that end turns."""
 
     def extend(self, receipts: Sequence[Receipt], lease: timedelta) -> Plan[dict[Receipt, datetime]]:
@@ -52,7 +52,7 @@ class Settling(Joining):
             kept |= {Receipt(int(one["_id"]), int(one["token"])) for one in found}
         return {receipt: until for receipt in receipts if receipt in kept}
 
-    def settle(self, turns: Sequence[Turn], keep: Keeping | None = None) -> Plan[list[Refused]]:
+    def settle(self, turns: Sequence[Turn], keep: Retention | None = None) -> Plan[list[Refused]]:
         """End turns and then push what follows from them; see Store.settle.
 
         A receipt that is given twice ends one turn, the first to take effect; the other is refused.
@@ -69,7 +69,7 @@ class Settling(Joining):
         yield from work.write()
         return refused
 
-    def _settle_into(self, work: Work, turns: Sequence[Turn]) -> Plan[list[Refused]]:
+    def _settle_into(self, work: UnitOfWork, turns: Sequence[Turn]) -> Plan[list[Refused]]:
         """Decide how turns end, and push what follows; nothing is written but what sets keep."""
         yield from work.load(turn.receipt.id for turn in turns)
         yield from work.load_holders(_keys_wanted(turns))
@@ -121,7 +121,7 @@ class Settling(Joining):
                 refused[place] = Refused(turn.receipt, error)
         return [refused[place] for place in sorted(refused)]
 
-    def _settle_alone(self, work: Work, turn: Turn) -> Plan[DuerowError | None]:
+    def _settle_alone(self, work: UnitOfWork, turn: Turn) -> Plan[DuerowError | None]:
         """End one turn. That a key is taken shows as the server's refusal, so that no gap is left to look into."""
         before = work.lent_on(turn.receipt)
         error = end_turn(work, turn)
@@ -139,7 +139,7 @@ class Settling(Joining):
         return None
 
 
-def end_turn(work: Work, turn: Turn) -> DuerowError | None:
+def end_turn(work: UnitOfWork, turn: Turn) -> DuerowError | None:
     """End one turn, without its `then`, and keep what is to be kept; return why it was refused, None if it was not."""
     record, now = work.lent_on(turn.receipt), work.now
     if record is None:
@@ -199,7 +199,7 @@ def _keys_wanted(turns: Iterable[Turn]) -> list[tuple[str, str]]:
     return [(end.to, end.key) for end in ends if isinstance(end, Moved) and end.key is not None]
 
 
-def _move(work: Work, record: Record, move: Moved) -> DuplicateKey | None:
+def _move(work: UnitOfWork, record: Record, move: Moved) -> DuplicateKey | None:
     payload = record.payload if move.payload is None else move.payload
     kind = record.kind if move.kind is None else move.kind
     held = work.holder(move.to, move.key)

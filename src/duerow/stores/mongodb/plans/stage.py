@@ -11,13 +11,13 @@ from duerow.clock import moment
 from duerow.errors import BatchRefused, StagedLost
 from duerow.message import OnDuplicate
 from duerow.plan import BEGIN, Plan
-from duerow.store import Entry, Keeping, Published, Turn
+from duerow.store import Entry, Published, Retention, Turn
 from duerow.stores.mongodb import commands
 from duerow.stores.mongodb.documents import micro
-from duerow.stores.mongodb.plans.settle import Settling
+from duerow.stores.mongodb.plans.settle import MongoSettle
 
 
-class Staging(Settling):
+class MongoStage(MongoSettle):
     """Plans for batches."""
 
     def stage(self, batch: str, part: str, entries: Sequence[Entry]) -> Plan[None]:
@@ -40,7 +40,7 @@ class Staging(Settling):
         turns: Sequence[Turn] = (),
         on_duplicate: OnDuplicate = "ignore",
         once: str | None = None,
-        keep: Keeping | None = None,
+        keep: Retention | None = None,
     ) -> Plan[Published]:
         """End turns, and push what a batch staged; see Store.publish."""
         self._need("publishing a batch")

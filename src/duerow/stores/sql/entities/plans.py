@@ -21,24 +21,24 @@ from duerow.store import (
     Committed,
     Counted,
     Inspection,
-    Keeping,
     Query,
+    QueueSettings,
     Record,
     Refused,
     Released,
     Reserved,
+    Retention,
     RolledBack,
-    Said,
     SchedulesFound,
     Turn,
 )
-from duerow.stores.sql.claim_floor import Floors
+from duerow.stores.sql.claim_floor import ClaimFloors
 from duerow.stores.sql.dialects.base import Dialect
 from duerow.stores.sql.entities.keys import Identity
 from duerow.stores.sql.entities.statements import EntityStatements, EntityTables
 from duerow.stores.sql.plans import SqlStore, Step
-from duerow.stores.sql.priorities import Doors, Lines
-from duerow.stores.sql.refused_rows import Refusals
+from duerow.stores.sql.priorities import DrainCache, Priorities
+from duerow.stores.sql.refused_rows import RefusedRows
 from duerow.stores.sql.statements import RECEIPT, OverRows
 
 T = TypeVar("T")
@@ -81,8 +81,8 @@ class EntityStore(SqlStore):
         self.speak(dialect)
         # A handler has a session that does not end its transaction: to mark it would take two more round trips a row.
         self.marks_transactions = dialect.writes_alone
-        self.lines, self.doors, self.floors = Lines(), Doors(), Floors(dialect.keeps_dead_entries)
-        self.refusals = Refusals()
+        self.lines, self.doors, self.floors = Priorities(), DrainCache(), ClaimFloors(dialect.keeps_dead_entries)
+        self.refusals = RefusedRows()
 
     def speak(self, dialect: Dialect) -> None:
         """Have the statements of a dialect; see `Core.speak`."""
@@ -109,7 +109,7 @@ class EntityStore(SqlStore):
         attempts: int | None,
         consumer: str,
         dead_letter: str | None = None,
-        keep: Keeping | None = None,
+        keep: Retention | None = None,
         kinds: Collection[str] | None = None,
         apart: bool = False,
     ) -> Plan[Reserved]:
@@ -140,7 +140,7 @@ class EntityStore(SqlStore):
             result: T = finished.value
             return result
 
-    def settle(self, turns: Sequence[Turn], keep: Keeping | None = None) -> Plan[list[Refused]]:
+    def settle(self, turns: Sequence[Turn], keep: Retention | None = None) -> Plan[list[Refused]]:
         """End turns; those that would send a message anywhere are refused. See Store.settle."""
         refused = [Refused(turn.receipt, error) for turn in turns if (error := self._cannot(turn)) is not None]
         if refused:
@@ -191,7 +191,7 @@ class EntityStore(SqlStore):
             raise AssertionError("a database always knows the time")
         return Inspection(now, found[0], None, False, []) if found else None
 
-    def said(self, queue: str | None = None) -> Plan[list[Said]]:
+    def said(self, queue: str | None = None) -> Plan[list[QueueSettings]]:
         """Nothing is said of it."""
         yield from ()
         return []

@@ -81,7 +81,7 @@ def id_of(entity: Any) -> Any:
     return parts[0] if len(parts) == 1 else tuple(parts)
 
 
-class Looking(Generic[E]):
+class EntityQueries(Generic[E]):
     """The statements of one state.
 
     Args:

@@ -7,14 +7,14 @@ from functools import lru_cache
 
 from duerow.plan import Plan
 from duerow.stores.sql.dialects.base import Dialect
-from duerow.stores.sql.plans.change import Changing
-from duerow.stores.sql.plans.counters import Counting
-from duerow.stores.sql.plans.index import Indexes
-from duerow.stores.sql.plans.lend import Lendings
-from duerow.stores.sql.plans.pipelines import Charting
-from duerow.stores.sql.plans.receive import Receiving
-from duerow.stores.sql.plans.schedules import Scheduling
-from duerow.stores.sql.plans.stage import Staging
+from duerow.stores.sql.plans.change import ChangePlans
+from duerow.stores.sql.plans.counters import CounterPlans
+from duerow.stores.sql.plans.index import IndexPlans
+from duerow.stores.sql.plans.lend import LendPlans
+from duerow.stores.sql.plans.pipelines import PipelinePlans
+from duerow.stores.sql.plans.receive import ReceivePlans
+from duerow.stores.sql.plans.schedules import SchedulePlans
+from duerow.stores.sql.plans.stage import StagePlans
 from duerow.stores.sql.rights import grants
 from duerow.stores.sql.statements import Statement, Step
 from duerow.stores.sql.tables import Tables
@@ -30,7 +30,9 @@ def _questions(dialect: Dialect, tables: Tables, ours: bool) -> tuple[Statement 
     return server, unfit
 
 
-class SqlStore(Receiving, Lendings, Staging, Changing, Counting, Scheduling, Indexes, Charting):
+class SqlStore(
+    ReceivePlans, LendPlans, StagePlans, ChangePlans, CounterPlans, SchedulePlans, IndexPlans, PipelinePlans
+):
     """The contract on an SQL database; see `duerow.store.Store`, whose promises are not repeated here.
 
     Args:

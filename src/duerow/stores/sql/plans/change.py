@@ -10,13 +10,13 @@ from duerow.errors import DuerowError, DuplicateKey, LeaseLost, MessageLeased
 from duerow.plan import BEGIN, Plan
 from duerow.reservation import Receipt
 from duerow.store import Change, Entry, Query, Refused
-from duerow.stores.sql.plans.push import Item, Pushing
-from duerow.stores.sql.plans.read import Reading
+from duerow.stores.sql.plans.push import Item, PushPlans
+from duerow.stores.sql.plans.read import ReadPlans
 from duerow.stores.sql.priorities import Line
 from duerow.stores.sql.statements import CHANGED, RECEIPT
 
 
-class Changing(Pushing, Reading):
+class ChangePlans(PushPlans, ReadPlans):
     """Plans that change messages."""
 
     def change(self, queue: str, changes: Sequence[Change], even_if_leased: bool, dry_run: bool) -> Plan[list[Refused]]:

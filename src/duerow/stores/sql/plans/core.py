@@ -10,11 +10,11 @@ from typing import Any, TypeVar
 from duerow.clock import Clock, HostClock
 from duerow.plan import Plan
 from duerow.store import Entry
-from duerow.stores.sql.claim_floor import Floors
+from duerow.stores.sql.claim_floor import ClaimFloors
 from duerow.stores.sql.dialects.base import Dialect
 from duerow.stores.sql.migrations import Migrations
-from duerow.stores.sql.priorities import Doors, Line, Lines
-from duerow.stores.sql.refused_rows import Refusals
+from duerow.stores.sql.priorities import DrainCache, Line, Priorities
+from duerow.stores.sql.refused_rows import RefusedRows
 from duerow.stores.sql.statements import OverRows, Statement, Statements, Step
 from duerow.stores.sql.tables import Tables
 
@@ -31,7 +31,7 @@ def _installation(dialect: Dialect, prefix: str, schema: str | None, timed: bool
     return tables, Statements(tables, dialect, timed)
 
 
-class Core:
+class CorePlans:
     """What all plans of one store need; see `SqlStore` for the arguments.
 
     Attributes:
@@ -46,8 +46,8 @@ class Core:
         self.clock = clock or (None if dialect.server_clock else HostClock())
         self._place = prefix, schema
         self.speak(dialect)
-        self.lines, self.doors, self.floors = Lines(), Doors(), Floors(dialect.keeps_dead_entries)
-        self.refusals = Refusals()
+        self.lines, self.doors, self.floors = Priorities(), DrainCache(), ClaimFloors(dialect.keeps_dead_entries)
+        self.refusals = RefusedRows()
 
     def speak(self, dialect: Dialect) -> None:
         """Have the statements of a dialect; a connection may find the server to be another than its address said."""

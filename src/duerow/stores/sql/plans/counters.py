@@ -9,7 +9,7 @@ from typing import Any, Final
 from duerow.clock import EPOCH
 from duerow.plan import BEGIN, Plan
 from duerow.store import Counted, Counters, Totals
-from duerow.stores.sql.plans.core import Core
+from duerow.stores.sql.plans.core import CorePlans
 from duerow.stores.sql.statements.counters import COUNTED, NUMBERS
 
 KEPT: Final = timedelta(minutes=70)
@@ -22,7 +22,7 @@ _HOUR: Final = timedelta(hours=1)
 _MINUTE: Final = timedelta(minutes=1)
 
 
-class Counting(Core):
+class CounterPlans(CorePlans):
     """Plans about what was counted. A queue's lifetime is the row of no process, of the minute 0."""
 
     def note_counts(self, process: str, rows: Sequence[Counted]) -> Plan[None]:

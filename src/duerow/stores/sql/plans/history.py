@@ -9,18 +9,18 @@ from typing import Any
 from duerow.clock import EPOCH
 from duerow.plan import BEGIN, Plan
 from duerow.queue.history import NOTED_FOR, STAGED_FOR
-from duerow.store import Buried, Committed, End, Keeping, Moved, Past, PastQuery, Released, RolledBack, Turn
-from duerow.stores.sql.plans.core import Core
+from duerow.store import Buried, Committed, End, HistoryQuery, HistoryRow, Moved, Released, Retention, RolledBack, Turn
+from duerow.stores.sql.plans.core import CorePlans
 from duerow.stores.sql.statements import RECEIPT, STORY
 
 Place = tuple[str, str | None]
 """A queue and a key in it."""
 
 
-class Recalling(Core):
+class HistoryPlans(CorePlans):
     """Plans about history and remembered keys, and the parts of others that keep them."""
 
-    def history(self, query: PastQuery) -> Plan[list[Past]]:
+    def history(self, query: HistoryQuery) -> Plan[list[HistoryRow]]:
         """Read turns that are over; see Store.history."""
         rows = yield self._step(self.statements.past(query), {"queue_in": query.queue, "limit_in": query.limit})
         return [self._past(row) for row in rows]
@@ -60,7 +60,7 @@ class Recalling(Core):
 
     # What is written with the end of a turn.
 
-    def _keep(self, turns: Sequence[Turn], keep: Keeping) -> Plan[None]:
+    def _keep(self, turns: Sequence[Turn], keep: Retention) -> Plan[None]:
         """Keep turns that are about to end, and remember the keys of the messages that leave or are given up."""
         turns = [turn for turn in turns if not isinstance(turn.end, Released)]
         if keep.history is not None and turns:
@@ -94,7 +94,7 @@ class Recalling(Core):
         more = {"history": self.dialect.write_span(history)}
         yield self._given(self.statements.keep_popped, ("id",), [(id,) for id in ids], more)
 
-    def _remember(self, left: Sequence[tuple[str, str | None, int]], keep: Keeping | None) -> Plan[None]:
+    def _remember(self, left: Sequence[tuple[str, str | None, int]], keep: Retention | None) -> Plan[None]:
         """Remember the keys of messages that have left; of equal keys that of the highest id."""
         if keep is None or keep.keys is None:
             return
@@ -131,11 +131,11 @@ class Recalling(Core):
     def _keys(self, keys: timedelta) -> dict[str, Any]:
         return {"keys": self.dialect.write_span(keys)}
 
-    def _past(self, row: Sequence[Any]) -> Past:
+    def _past(self, row: Sequence[Any]) -> HistoryRow:
         """Return a row of PAST as a turn."""
         read: Any = self.dialect.read_moment
         before, moments, after = row[:12], row[12:17], row[17:]
-        return Past(*before, *map(read, moments), *after)
+        return HistoryRow(*before, *map(read, moments), *after)
 
 
 _KEYED = ("queue", "key", "id")

@@ -9,11 +9,11 @@ from duerow.errors import ConfigurationError, Conflict
 from duerow.plan import BEGIN, Plan
 from duerow.store import Indexed, Indexing
 from duerow.stores.sql.payload_indexes import index_name, names_begin
-from duerow.stores.sql.plans.core import Core
+from duerow.stores.sql.plans.core import CorePlans
 from duerow.stores.sql.statements import Statement
 
 
-class Indexes(Core):
+class IndexPlans(CorePlans):
     """Plans about the indexes of payload fields."""
 
     def index(self, queue: str, fields: Sequence[Indexed], dry_run: bool) -> Plan[Indexing]:

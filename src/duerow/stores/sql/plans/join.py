@@ -10,9 +10,9 @@ from duerow.errors import DuerowError
 from duerow.payload import codec
 from duerow.plan import Plan
 from duerow.reservation import Receipt
-from duerow.store import Closed, Committed, Entry, Joined, Keeping, Moved, Record, Turn
+from duerow.store import Closed, Committed, Entry, Joined, Moved, Record, Retention, Turn
 from duerow.store.join_sets import open_text, part_headers, part_text, whole_text
-from duerow.stores.sql.plans.push import Pushing
+from duerow.stores.sql.plans.push import PushPlans
 from duerow.stores.sql.statements import RECEIPT
 
 Placed = tuple[int, Turn]
@@ -90,7 +90,7 @@ class _Set:
         return [parts[id] for id in sorted(parts)]
 
 
-class Joining(Pushing):
+class JoinPlans(PushPlans):
     """Plans for the turns of parts, and of sets that are due."""
 
     def _join(
@@ -98,7 +98,7 @@ class Joining(Pushing):
         closed: Sequence[Placed],
         joined: Sequence[Placed],
         refused: dict[int, DuerowError | None],
-        keep: Keeping | None,
+        keep: Retention | None,
     ) -> Plan[tuple[list[Placed], list[Placed]]]:
         """Let sets be whole whose time has come, and messages become parts of sets.
 
@@ -133,7 +133,7 @@ class Joining(Pushing):
         return turns
 
     def _gather(
-        self, items: Sequence[Placed], refused: dict[int, DuerowError | None], keep: Keeping | None
+        self, items: Sequence[Placed], refused: dict[int, DuerowError | None], keep: Retention | None
     ) -> Plan[tuple[list[Placed], list[Placed]]]:
         """Let messages become parts of sets; return how their turns end, and those of sets that are whole now."""
         joins = {turn.receipt: (place, turn.end) for place, turn in items if isinstance(turn.end, Joined)}

@@ -10,15 +10,15 @@ import msgspec
 
 from duerow.plan import BEGIN, Plan
 from duerow.reservation import Receipt
-from duerow.store import Keeping, Lent, Outline, Record
-from duerow.stores.sql.plans.reserve import Rows, Takes, Taking, Used, given_up
+from duerow.store import Lease, MessageHeader, Record, Retention
+from duerow.stores.sql.plans.reserve import Claim, ReservePlans, Rows, Used, given_up
 from duerow.stores.sql.priorities import Line
 from duerow.stores.sql.statements import RECEIPT
 
 _STATUS: Final = 2
 
 
-class Lendings(Taking):
+class LendPlans(ReservePlans):
     """Plans for batches that are lent to many readers."""
 
     def lend(
@@ -29,10 +29,10 @@ class Lendings(Taking):
         attempts: int | None,
         consumer: str,
         dead_letter: str | None = None,
-        keep: Keeping | None = None,
+        keep: Retention | None = None,
         kinds: Collection[str] | None = None,
         apart: bool = False,
-    ) -> Plan[Lent]:
+    ) -> Plan[Lease]:
         """Lend due messages; see Store.lend."""
         statements = self.statements
         values = {"attempts_in": attempts, "lease": self.dialect.write_span(lease), "consumer": consumer}
@@ -64,7 +64,7 @@ class Lendings(Taking):
         yield from taking.see_off()
         lent: list[_Lent] = sorted(taking.records, key=_id)
         groups = {one.id: one.group for one in lent if one.group is not None}
-        return Lent([Receipt(one.id, one.token) for one in lent], groups, taking.given)
+        return Lease([Receipt(one.id, one.token) for one in lent], groups, taking.given)
 
     def _unread(self, rows: Rows, line: Line) -> list[_Lent]:
         """Return the rows of what was lent, not buried."""
@@ -93,12 +93,12 @@ class Lendings(Taking):
         rows = yield self._step(self.statements.held, values)
         return [self.dialect.record(row) for row in rows]
 
-    def outlines(self, queue: str, receipts: Sequence[Receipt]) -> Plan[list[Outline]]:
+    def outlines(self, queue: str, receipts: Sequence[Receipt]) -> Plan[list[MessageHeader]]:
         """Read what messages are but for their payloads; see Store.outlines."""
-        found: list[Outline] = []
+        found: list[MessageHeader] = []
         for chunk in self._chunks(sorted({(receipt.id, receipt.token) for receipt in receipts})):
             rows = yield self._given(self.statements.outlines, RECEIPT, chunk, {"queue_in": queue})
-            found += [Outline(*row) for row in rows]
+            found += [MessageHeader(*row) for row in rows]
         return found
 
 
@@ -112,7 +112,7 @@ class _Lent(msgspec.Struct, frozen=True, gc=False):
     group: str | None
 
 
-class _Unread(Takes):
+class _Unread(Claim):
     """A call that lends without reading: of what is buried only the receipts are known."""
 
     def add(self, records: Sequence[Any], rows: Rows, line: Line) -> None:

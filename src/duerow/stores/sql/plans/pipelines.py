@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from duerow.plan import Plan
-from duerow.store import Charted
-from duerow.stores.sql.plans.core import Core
+from duerow.store import StoredPipeline
+from duerow.stores.sql.plans.core import CorePlans
 from duerow.stores.sql.statements import Step
 
 
-class Charting(Core):
+class PipelinePlans(CorePlans):
     """Plans about pipelines."""
 
-    def pipelines(self, name: str | None = None) -> Plan[list[Charted]]:
+    def pipelines(self, name: str | None = None) -> Plan[list[StoredPipeline]]:
         """Read pipelines; see Store.pipelines."""
         by: tuple[str, ...] = () if name is None else ("name",)
         rows = yield Step(self.statements.pipelines(by), {} if name is None else {"name_in": name})
-        return [Charted(*row) for row in rows]
+        return [StoredPipeline(*row) for row in rows]
 
-    def set_pipeline(self, name: str, version: int | None, after: Charted | None) -> Plan[bool]:
+    def set_pipeline(self, name: str, version: int | None, after: StoredPipeline | None) -> Plan[bool]:
         """Keep a pipeline; see Store.set_pipeline."""
         was = {} if version is None else {"was": version}
         if after is None:

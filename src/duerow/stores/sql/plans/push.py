@@ -12,7 +12,7 @@ from duerow.message import OnDuplicate, Pushed
 from duerow.plan import BEGIN, Plan
 from duerow.store import Entry, Record
 from duerow.stores.sql.plans.core import Group, T
-from duerow.stores.sql.plans.history import Recalling
+from duerow.stores.sql.plans.history import HistoryPlans
 from duerow.stores.sql.priorities import Line
 from duerow.stores.sql.statements import ENTRY, ONE, RECEIPT
 
@@ -33,7 +33,7 @@ class Item(msgspec.Struct, frozen=True, gc=False):
         return (self.entry.queue, self.entry.key)
 
 
-class Pushing(Recalling):
+class PushPlans(HistoryPlans):
     """Plans that add messages, and look up who holds a key."""
 
     def push(

@@ -16,22 +16,22 @@ from duerow.message import LIVE
 from duerow.plan import BEGIN, Plan
 from duerow.store import (
     Consumer,
+    HistoryRow,
     Indexed,
     Inspection,
-    Keeping,
     Order,
-    Past,
     Query,
+    QueueSettings,
+    QueueStats,
     Record,
     Removal,
-    Said,
+    Retention,
     Scan,
-    Standing,
     Tally,
 )
 from duerow.stores.sql.conditions import asked_statuses
 from duerow.stores.sql.payload_indexes import index_name
-from duerow.stores.sql.plans.history import Recalling
+from duerow.stores.sql.plans.history import HistoryPlans
 from duerow.stores.sql.plans.kinds import of_kinds, padded
 from duerow.stores.sql.statements import PAST, RECORD, Statement, Step
 from duerow.where import FIELDS, JSON, Condition, Path, Value
@@ -49,7 +49,7 @@ _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder().decode
 
 
-class Reading(Recalling):
+class ReadPlans(HistoryPlans):
     """Plans that look, and what an operator removes."""
 
     def remove(
@@ -58,7 +58,7 @@ class Reading(Recalling):
         ids: Sequence[int],
         keys: Sequence[str],
         even_if_leased: bool,
-        keep: Keeping | None = None,
+        keep: Retention | None = None,
     ) -> Plan[Removal]:
         """Take messages away; see Store.remove."""
         yield BEGIN
@@ -95,11 +95,13 @@ class Reading(Recalling):
         self.doors.forget(queue)
         yield from self._wake([queue])
 
-    def said(self, queue: str | None = None) -> Plan[list[Said]]:
+    def said(self, queue: str | None = None) -> Plan[list[QueueSettings]]:
         """Tell what is said of queues; see Store.said."""
         by, values = ((), {}) if queue is None else (("name",), {"queue_in": queue})
         rows = yield self._step(self.statements.said(by), values)
-        return [Said(name, definition, bool(paused), bool(draining)) for name, definition, paused, draining in rows]
+        return [
+            QueueSettings(name, definition, bool(paused), bool(draining)) for name, definition, paused, draining in rows
+        ]
 
     def note_consumer(self, name: str, queues: Sequence[str], kinds: Sequence[str], version: str) -> Plan[None]:
         """Note that a consumer is there; see Store.note_consumer."""
@@ -114,7 +116,7 @@ class Reading(Recalling):
 
     # Reads.
 
-    def standing(self, queue: str, cap: int | None) -> Plan[Standing]:
+    def standing(self, queue: str, cap: int | None) -> Plan[QueueStats]:
         """Tell how a queue stands; see Store.standing."""
         yield from self._look_for_lines(queue)
         read: Callable[[Any], Any] = self.dialect.read_moment
@@ -132,7 +134,7 @@ class Reading(Recalling):
                         firsts["ready" if due else "later"].append(read(first))
         ((dead, stopped, waiting, paused, _),) = yield self._step(self.statements.out_of_line, bound)
         most = {name: number if cap is None else min(number, cap) for name, number in numbers.items()}
-        return Standing(
+        return QueueStats(
             ready=most["ready"],
             delayed=most["delayed"],
             leased=most["leased"],
@@ -199,7 +201,7 @@ class Reading(Recalling):
         rows = yield self._step(statement, values)
         return [self.dialect.record(row) for row in rows]
 
-    def scan(self, query: Scan) -> Plan[list[Record] | list[Past]]:
+    def scan(self, query: Scan) -> Plan[list[Record] | list[HistoryRow]]:
         """Read messages or turns of many queues; see Store.scan."""
         rows = yield self.scanning(query, PAST if query.past else RECORD)
         return [self._past(row) for row in rows] if query.past else [self.dialect.record(row) for row in rows]

@@ -7,8 +7,8 @@ from datetime import timedelta
 from typing import Any, Final
 
 from duerow.plan import BEGIN, Plan
-from duerow.store import Arrival, Entry, Past, Reception, Record
-from duerow.stores.sql.plans.push import Item, Pushing
+from duerow.store import Arrival, Entry, HistoryRow, Reception, Record
+from duerow.stores.sql.plans.push import Item, PushPlans
 from duerow.stores.sql.priorities import Line
 from duerow.stores.sql.statements import ARRIVED, PAST, TOLD
 
@@ -16,7 +16,7 @@ REFUSED: Final = "/refused"
 """What follows the name of an arrival in the note that it was refused."""
 
 
-class Receiving(Pushing):
+class ReceivePlans(PushPlans):
     """Plans that take in what comes from another database."""
 
     def receive(
@@ -24,16 +24,18 @@ class Receiving(Pushing):
     ) -> Plan[list[Reception]]:
         """Take in messages and turns; see Store.receive."""
         yield BEGIN
-        lone = [one for one in arrivals if not isinstance(one.what, Past)]
+        lone = [one for one in arrivals if not isinstance(one.what, HistoryRow)]
         fresh = yield from self._note_all(one.name for one in lone)
         refused = yield from self._noted(one.name + REFUSED for one in lone if one.name not in fresh)
         ids = yield from self._new_ids([one.what for one in arrivals if one.what is not None])
         records = [one for one in lone if isinstance(one.what, Record)]
         refused |= yield from self._receive_messages([one for one in records if one.name in fresh], ids, final)
         kept_out = {one.what.id for one in records if one.what is not None and one.name + REFUSED in refused}
-        turns = [one for one in arrivals if isinstance(one.what, Past) and one.what.id not in kept_out]
+        turns = [one for one in arrivals if isinstance(one.what, HistoryRow) and one.what.id not in kept_out]
         fresh |= yield from self._receive_turns(turns, ids, history)
-        refused |= {one.name + REFUSED for one in arrivals if isinstance(one.what, Past) and one.what.id in kept_out}
+        refused |= {
+            one.name + REFUSED for one in arrivals if isinstance(one.what, HistoryRow) and one.what.id in kept_out
+        }
         return [_answer(one.name, fresh, refused) for one in arrivals]
 
     def _note_all(self, names: Iterable[str]) -> Plan[set[str]]:
@@ -51,7 +53,7 @@ class Receiving(Pushing):
             found |= {row[0] for row in rows}
         return found
 
-    def _new_ids(self, those: Sequence[Record | Past]) -> Plan[dict[int, int]]:
+    def _new_ids(self, those: Sequence[Record | HistoryRow]) -> Plan[dict[int, int]]:
         """Hand out an id for each of those that things had elsewhere, in their order.
 
         The highest is used by a row that is added and taken away: what has turns alone leaves no other trace of its id,
@@ -86,7 +88,7 @@ class Receiving(Pushing):
     def _receive_turns(self, arrivals: Sequence[Arrival], ids: dict[int, int], history: timedelta) -> Plan[set[str]]:
         """Keep those turns that did not come before; return their names."""
         fresh = yield from self._note_all(one.name for one in arrivals)
-        turns = [one.what for one in arrivals if isinstance(one.what, Past) and one.name in fresh]
+        turns = [one.what for one in arrivals if isinstance(one.what, HistoryRow) and one.name in fresh]
         for chunk in self._chunks(turns, _size):
             rows = [self._told(past, ids[past.id], history) for past in chunk]
             yield self._given(self.statements.insert_turns, TOLD, rows)
@@ -122,7 +124,7 @@ class Receiving(Pushing):
             record.last_error,
         )
 
-    def _told(self, past: Past, id: int, history: timedelta) -> tuple[Any, ...]:
+    def _told(self, past: HistoryRow, id: int, history: timedelta) -> tuple[Any, ...]:
         """Return a turn's values for TOLD."""
         values = {name: getattr(past, name) for name in PAST} | {"id": id, "until": past.finished_at + history}
         for name in ("created_at", "first_due_at", "due_at", "started_at", "finished_at", "until"):
@@ -136,5 +138,5 @@ def _answer(name: str, fresh: set[str], refused: set[str]) -> Reception:
     return "arrived" if name in fresh else "before"
 
 
-def _size(what: Record | Past) -> int:
+def _size(what: Record | HistoryRow) -> int:
     return len(what.payload)

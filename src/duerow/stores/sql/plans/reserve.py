@@ -17,10 +17,10 @@ from duerow.payload.codec import decode_failure
 from duerow.plan import BEGIN, Plan
 from duerow.queue.dead_letters import dead_letter as moved_to_dead_letters
 from duerow.reservation import Receipt
-from duerow.store import UNFIT, GivenUp, Keeping, Moved, Record, Reserved, Turn, mended
+from duerow.store import UNFIT, GivenUp, Moved, Record, Reserved, Retention, Turn, mended
 from duerow.stores.sql.claim_floor import Start
 from duerow.stores.sql.plans.kinds import of_kinds, padded
-from duerow.stores.sql.plans.savepoints import LOG, Savepoints
+from duerow.stores.sql.plans.savepoints import LOG, SavepointPlans
 from duerow.stores.sql.priorities import Line
 from duerow.stores.sql.statements import LENT, RECORD, OverRows, Statement
 
@@ -56,7 +56,7 @@ class Used(NamedTuple):
     group: str | None
 
 
-class Taking(Savepoints):
+class ReservePlans(SavepointPlans):
     """Plans that lend due messages or take them away."""
 
     def reserve(
@@ -67,7 +67,7 @@ class Taking(Savepoints):
         attempts: int | None,
         consumer: str,
         dead_letter: str | None = None,
-        keep: Keeping | None = None,
+        keep: Retention | None = None,
         kinds: Collection[str] | None = None,
         apart: bool = False,
     ) -> Plan[Reserved]:
@@ -87,7 +87,7 @@ class Taking(Savepoints):
             yield from self._see_off(queue, used, dead_letter, keep)
             taking.given += given_up(used)
 
-        taking = Takes(queue, limit, self.statements.reserve, self.statements.lend, lent, buried, values, kinds)
+        taking = Claim(queue, limit, self.statements.reserve, self.statements.lend, lent, buried, values, kinds)
         taking.apart, taking.leave = apart, leave
         if keep is not None and (history := keep.history) is not None:
             taking.history = history
@@ -96,7 +96,9 @@ class Taking(Savepoints):
         yield from taking.see_off()
         return Reserved(_in_line(taking.records), taking.given)
 
-    def _see_off(self, queue: str, buried: Sequence[Used], dead_letter: str | None, keep: Keeping | None) -> Plan[None]:
+    def _see_off(
+        self, queue: str, buried: Sequence[Used], dead_letter: str | None, keep: Retention | None
+    ) -> Plan[None]:
         """Remember the keys of messages that were buried, and move them to the dead-letter queue if there is one."""
         if keep is not None:
             yield from self._remember([(queue, one.key, one.id) for one in buried], keep)
@@ -189,7 +191,7 @@ class Taking(Savepoints):
         self,
         queue: str,
         limit: int,
-        keep: Keeping | None = None,
+        keep: Retention | None = None,
         kinds: Collection[str] | None = None,
         apart: bool = False,
     ) -> Plan[list[Record]]:
@@ -199,7 +201,7 @@ class Taking(Savepoints):
             return (row[_GROUP] for row in rows)
 
         statements = self.statements
-        taking = Takes(
+        taking = Claim(
             queue, limit, statements.pop, statements.take, self._popped, popped, {"attempts_in": None}, kinds
         )
         taking.apart, taking.ends = apart, True
@@ -226,7 +228,7 @@ class Taking(Savepoints):
 
     # From line to line.
 
-    def _take(self, taking: Takes) -> Plan[None]:
+    def _take(self, taking: Claim) -> Plan[None]:
         """Take due rows, lowest priority first; before the queue is called empty all of its lines are looked at."""
         queue, writes = taking.queue, self.floors.nothing_before(taking.source)[1]
         if refused := self.refusals.of(queue):
@@ -252,7 +254,7 @@ class Taking(Savepoints):
             lines, now = self.lines.of(queue), None if self.clock is None else self.clock.now()
             self.floors.found_nothing(taking.source, [(taking.source, line) for line in lines], writes, now)
 
-    def _take_from(self, taking: Takes, lines: Sequence[Line]) -> Plan[None]:
+    def _take_from(self, taking: Claim, lines: Sequence[Line]) -> Plan[None]:
         if taking.in_steps or any(line.grouped for line in lines):
             yield BEGIN
         for _, equal in groupby(lines, key=_PRIORITY):
@@ -264,7 +266,7 @@ class Taking(Savepoints):
             if not taking.left:
                 return
 
-    def _take_at_once(self, taking: Takes, line: Line) -> Plan[None]:
+    def _take_at_once(self, taking: Claim, line: Line) -> Plan[None]:
         """Take from a line without groups: picked and taken by one statement."""
         while taking.left:
             wanted, start = taking.left, self.floors.start((taking.source, line))
@@ -279,7 +281,7 @@ class Taking(Savepoints):
                 self._found_less(taking, line, start, bool(rows))
                 return
 
-    def _take_in_turn(self, taking: Takes, lines: Sequence[Line]) -> Plan[None]:
+    def _take_in_turn(self, taking: Claim, lines: Sequence[Line]) -> Plan[None]:
         """Take from lines of one priority in several steps: rows are picked, judged if in groups, and then taken."""
         while taking.left:
             picked: list[tuple[datetime, int, Line]] = []
@@ -292,11 +294,11 @@ class Taking(Savepoints):
             for line in lines:
                 yield from self._take_picked(taking, line, [id for _, id, of in chosen if of is line])
 
-    def _take_picked(self, taking: Takes, line: Line, ids: Sequence[int]) -> Plan[None]:
+    def _take_picked(self, taking: Claim, line: Line, ids: Sequence[int]) -> Plan[None]:
         for chunk in self._chunks(sorted(ids)):
             yield from self._apart(taking, chunk, partial(self._take_chunk, taking, line))
 
-    def _take_chunk(self, taking: Takes, line: Line, ids: Sequence[int]) -> Plan[None]:
+    def _take_chunk(self, taking: Claim, line: Line, ids: Sequence[int]) -> Plan[None]:
         if taking.over is not None:
             yield from taking.over(ids)
         if line.grouped and taking.ends:
@@ -311,7 +313,7 @@ class Taking(Savepoints):
         if taking.apart:  # so that what is refused of one's leaving is that one's
             yield from taking.see_off()
 
-    def _picked(self, taking: Takes, line: Line) -> Plan[dict[int, Any]]:
+    def _picked(self, taking: Claim, line: Line) -> Plan[dict[int, Any]]:
         """Lock due rows of a line, as many as are wanted; return their due times by id."""
         start = self.floors.start((taking.source, line))
         bound = self._from(start, taking, line)
@@ -323,7 +325,7 @@ class Taking(Savepoints):
             self._found_less(taking, line, start, bool(rows))
         return {row[0]: row[1] for row in rows if row[0] not in taking.passed}
 
-    def _heads(self, taking: Takes, line: Line) -> Plan[dict[int, Any]]:
+    def _heads(self, taking: Claim, line: Line) -> Plan[dict[int, Any]]:
         """Lock due rows whose turn it is in their groups; others are put behind, so that each is met here once."""
         heads: dict[int, Any] = {}
         seen: set[int] = set()
@@ -363,22 +365,22 @@ class Taking(Savepoints):
                     behind[id] = bool(was_lent)
         return turn, behind
 
-    def _put_behind(self, taking: Takes, behind: Mapping[int, bool], rows: Mapping[int, Sequence[Any]]) -> Plan[None]:
+    def _put_behind(self, taking: Claim, behind: Mapping[int, bool], rows: Mapping[int, Sequence[Any]]) -> Plan[None]:
         for chunk in self._chunks(sorted(behind)):
             yield from self._apart(taking, chunk, partial(self._put_chunk_behind, taking))
         # What was lent kept its group back, also from one that goes before it.
         yield from self._call_up((taking.queue, rows[id][2]) for id, was_lent in behind.items() if was_lent)
 
-    def _put_chunk_behind(self, taking: Takes, ids: Sequence[int]) -> Plan[None]:
+    def _put_chunk_behind(self, taking: Claim, ids: Sequence[int]) -> Plan[None]:
         attempts = taking.values["attempts_in"]
         if taking.history is not None:
             yield from self._keep_lapsed(ids, taking.history, attempts)
         yield self._given(self.statements.put_behind, ("id",), [(id,) for id in ids], {"attempts_in": attempts})
 
-    def _pick(self, taking: Takes, line: Line, start: Start) -> Statement:
+    def _pick(self, taking: Claim, line: Line, start: Start) -> Statement:
         return self.statements.pick(line.grouped, start.due_at is not None, len(taking.kinds))
 
-    def _from(self, start: Start, taking: Takes, line: Line) -> dict[str, Any]:
+    def _from(self, start: Start, taking: Claim, line: Line) -> dict[str, Any]:
         bound = {
             **taking.values,
             "queue_in": taking.queue,
@@ -390,11 +392,11 @@ class Taking(Savepoints):
             bound["floor"] = self.dialect.write_moment(start.due_at)
         return bound
 
-    def _raise_floor(self, taking: Takes, line: Line, start: Start, rows: Rows, newest: Any) -> None:
+    def _raise_floor(self, taking: Claim, line: Line, start: Start, rows: Rows, newest: Any) -> None:
         if self.floors.kept:
             self.floors.claimed((taking.source, line), start, oldest=moment(rows[0][-1]), newest=newest)
 
-    def _found_less(self, taking: Takes, line: Line, start: Start, some: bool) -> None:
+    def _found_less(self, taking: Claim, line: Line, start: Start, some: bool) -> None:
         """Note that a line had fewer rows than were wanted, from its floor on or in all."""
         if start.due_at is not None:
             taking.floored.add(line)
@@ -414,7 +416,7 @@ def given_up(buried: Iterable[Used]) -> list[GivenUp]:
     return [GivenUp(one.id, one.key, one.attempts, one.error) for one in buried]
 
 
-class Takes:
+class Claim:
     """One call that takes due rows, and what it has so far.
 
     Args:

@@ -11,23 +11,23 @@ from duerow.message import Failure
 from duerow.payload.codec import encode_failure
 from duerow.plan import Plan
 from duerow.store import GivenUp
-from duerow.stores.sql.plans.settle import Settling
+from duerow.stores.sql.plans.settle import SettlePlans
 from duerow.stores.sql.refused_rows import PASSED_OVER_FOR
 from duerow.stores.sql.statements import Step
 
 if TYPE_CHECKING:
-    from duerow.stores.sql.plans.reserve import Takes
+    from duerow.stores.sql.plans.reserve import Claim
 
 LOG: Final = logging.getLogger("duerow.store")
 
 
-class Savepoints(Settling):
+class SavepointPlans(SettlePlans):
     """Plans that go on without a row that the database lets nobody change."""
 
     races_for_keys = True
     """Whether a duplicate key may come of a race: of a group two consumers may try to lend one at the same time."""
 
-    def _apart(self, taking: Takes, ids: Sequence[Any], act: Callable[[Sequence[Any]], Plan[None]]) -> Plan[None]:
+    def _apart(self, taking: Claim, ids: Sequence[Any], act: Callable[[Sequence[Any]], Plan[None]]) -> Plan[None]:
         """Do something with rows of a claim; if the claim is apart, what is refused is found, and set aside."""
         if not taking.apart:
             yield from act(ids)
@@ -50,7 +50,7 @@ class Savepoints(Settling):
             yield from self._apart(taking, ids[:middle], act)
             yield from self._apart(taking, ids[middle:], act)
 
-    def _set_aside(self, taking: Takes, id: Any, refused: DuerowError) -> Plan[None]:
+    def _set_aside(self, taking: Claim, id: Any, refused: DuerowError) -> Plan[None]:
         """Bury a row with the reason, without history and dead-letter queue; or pass it over, if not even that goes."""
         taking.passed.add(id)
         if isinstance(refused, Conflict) and self.races_for_keys:

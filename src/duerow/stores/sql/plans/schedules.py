@@ -7,13 +7,13 @@ from typing import Any, Final
 
 from duerow.plan import BEGIN, Plan
 from duerow.store import Planned, ScheduleChange, SchedulesFound
-from duerow.stores.sql.plans.push import Pushing
+from duerow.stores.sql.plans.push import PushPlans
 from duerow.stores.sql.statements import Step
 
 DUE_AT_ONCE: Final = 100
 
 
-class Scheduling(Pushing):
+class SchedulePlans(PushPlans):
     """Plans about schedules."""
 
     def schedules(self, name: str | None = None, due: bool = False) -> Plan[SchedulesFound]:

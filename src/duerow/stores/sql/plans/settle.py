@@ -20,14 +20,14 @@ from duerow.store import (
     End,
     Entry,
     Joined,
-    Keeping,
     Moved,
     Refused,
     Released,
+    Retention,
     RolledBack,
     Turn,
 )
-from duerow.stores.sql.plans.join import Joining
+from duerow.stores.sql.plans.join import JoinPlans
 from duerow.stores.sql.plans.push import Item, Place
 from duerow.stores.sql.priorities import Line
 from duerow.stores.sql.statements import ENTRY, RECEIPT, OverRows
@@ -36,7 +36,7 @@ _ID: Final = attrgetter("id")
 _TURN_ID: Final = attrgetter("receipt.id")
 
 
-class Settling(Joining):
+class SettlePlans(JoinPlans):
     """Plans that end turns, and let leases run longer."""
 
     def extend(self, receipts: Sequence[Receipt], lease: timedelta) -> Plan[dict[Receipt, datetime]]:
@@ -54,7 +54,7 @@ class Settling(Joining):
                     extended[Receipt(id, token)] = end
         return extended
 
-    def settle(self, turns: Sequence[Turn], keep: Keeping | None = None) -> Plan[list[Refused]]:
+    def settle(self, turns: Sequence[Turn], keep: Retention | None = None) -> Plan[list[Refused]]:
         """End turns; see Store.settle. Commits take effect first, then other ends, then moves, then pushes."""
         if keep is None and all(
             type(turn.end) is Committed and turn.group is None and not turn.end.then for turn in turns
@@ -140,7 +140,7 @@ class Settling(Joining):
         items: Sequence[tuple[int, Turn]],
         kind: type[End],
         refused: dict[int, DuerowError | None],
-        keep: Keeping | None = None,
+        keep: Retention | None = None,
     ) -> Plan[None]:
         """End turns of one kind, in the order of id; what was ended is no longer refused."""
         statement, names = self._endings[kind]
@@ -191,7 +191,7 @@ class Settling(Joining):
         items: Sequence[tuple[int, Turn]],
         kind: type[End],
         refused: dict[int, DuerowError | None],
-        keep: Keeping | None,
+        keep: Retention | None,
     ) -> Plan[None]:
         """Move rows as if one after the other in the order of id: most in one write, the rest behind what they need.
 
@@ -240,7 +240,9 @@ class Settling(Joining):
         yield from self._take_back(list(held))
         return [item for id, item in zip(ids, items, strict=True) if id in held]
 
-    def _meet(self, place: int, turn: Turn, refused: dict[int, DuerowError | None], keep: Keeping | None) -> Plan[None]:
+    def _meet(
+        self, place: int, turn: Turn, refused: dict[int, DuerowError | None], keep: Retention | None
+    ) -> Plan[None]:
         """End a move that met another live message with its key: refuse it, or end it as done and change the other."""
         receipt, target = turn.receipt, _target(turn)
         owned = yield self._given(self.statements.owned, RECEIPT, [(receipt.id, receipt.token)])

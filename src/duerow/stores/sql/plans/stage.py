@@ -11,9 +11,9 @@ import msgspec
 from duerow.errors import BatchRefused, StagedLost
 from duerow.message import OnDuplicate
 from duerow.plan import BEGIN, Plan
-from duerow.store import Entry, Keeping, Published, Turn
+from duerow.store import Entry, Published, Retention, Turn
 from duerow.stores.sql.plans.push import entry_size
-from duerow.stores.sql.plans.settle import Settling
+from duerow.stores.sql.plans.settle import SettlePlans
 from duerow.stores.sql.priorities import Line
 from duerow.stores.sql.statements import STAGED
 
@@ -32,7 +32,7 @@ class _Staging(msgspec.Struct, frozen=True, gc=False):
     due: datetime | None
 
 
-class Staging(Settling):
+class StagePlans(SettlePlans):
     """Plans about batches."""
 
     def stage(self, batch: str, part: str, entries: Sequence[Entry]) -> Plan[None]:
@@ -54,7 +54,7 @@ class Staging(Settling):
         turns: Sequence[Turn] = (),
         on_duplicate: OnDuplicate = "ignore",
         once: str | None = None,
-        keep: Keeping | None = None,
+        keep: Retention | None = None,
     ) -> Plan[Published]:
         """Publish a batch; see Store.publish."""
         yield BEGIN

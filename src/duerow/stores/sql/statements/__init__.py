@@ -6,18 +6,18 @@ is kept as text beside the tests and reviewed like code.
 
 from __future__ import annotations
 
-from duerow.stores.sql.statements.change import CHANGED, Changing
+from duerow.stores.sql.statements.change import CHANGED, ChangeStatements
 from duerow.stores.sql.statements.core import ENTRY, LENT, ONE, RECEIPT, RECORD, OverRows, Statement, Step
-from duerow.stores.sql.statements.counters import Counting
+from duerow.stores.sql.statements.counters import CounterStatements
 from duerow.stores.sql.statements.history import PAST, STORY
-from duerow.stores.sql.statements.join import Joining
-from duerow.stores.sql.statements.pipelines import Charting
-from duerow.stores.sql.statements.queues import Queues
-from duerow.stores.sql.statements.read import Reading
-from duerow.stores.sql.statements.receive import ARRIVED, TOLD, Receiving
-from duerow.stores.sql.statements.reserve import Taking
-from duerow.stores.sql.statements.savepoints import Savepoints
-from duerow.stores.sql.statements.schedules import Scheduling
+from duerow.stores.sql.statements.join import JoinStatements
+from duerow.stores.sql.statements.pipelines import PipelineStatements
+from duerow.stores.sql.statements.queues import QueueStatements
+from duerow.stores.sql.statements.read import ReadStatements
+from duerow.stores.sql.statements.receive import ARRIVED, TOLD, ReceiveStatements
+from duerow.stores.sql.statements.reserve import ReserveStatements
+from duerow.stores.sql.statements.savepoints import SavepointStatements
+from duerow.stores.sql.statements.schedules import ScheduleStatements
 from duerow.stores.sql.statements.stage import STAGED
 
 __all__ = [
@@ -39,7 +39,18 @@ __all__ = [
 ]
 
 
-class Statements(Receiving, Taking, Changing, Savepoints, Reading, Queues, Counting, Scheduling, Joining, Charting):
+class Statements(
+    ReceiveStatements,
+    ReserveStatements,
+    ChangeStatements,
+    SavepointStatements,
+    ReadStatements,
+    QueueStatements,
+    CounterStatements,
+    ScheduleStatements,
+    JoinStatements,
+    PipelineStatements,
+):
     """The statements of one installation.
 
     Args:

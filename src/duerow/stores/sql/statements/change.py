@@ -26,7 +26,7 @@ from duerow.stores.sql.statements.core import (
     OverRows,
     Statement,
 )
-from duerow.stores.sql.statements.settle import Settling
+from duerow.stores.sql.statements.settle import SettleStatements
 
 CHANGED: Final[dict[str, tuple[str, ...]]] = {
     "payload": ("kind", "payload"),
@@ -39,7 +39,7 @@ CHANGED: Final[dict[str, tuple[str, ...]]] = {
 """What an operator may change, and the columns of values that each takes."""
 
 
-class Changing(Settling):
+class ChangeStatements(SettleStatements):
     """What an operator changes."""
 
     @cached_property

@@ -152,7 +152,7 @@ class OverRows:
         return self._statements[alike]
 
 
-class Core:
+class CoreStatements:
     """What the statements of every subject share.
 
     Args:

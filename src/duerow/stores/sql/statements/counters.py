@@ -9,14 +9,14 @@ from sqlalchemy import BigInteger, Integer, Text, select, tuple_
 from sqlalchemy.sql.base import Executable
 
 from duerow.stores.sql.dialects.base import const
-from duerow.stores.sql.statements.core import Core, OverRows, Statement
+from duerow.stores.sql.statements.core import CoreStatements, OverRows, Statement
 
 NUMBERS: Final = ("done", "failed", "dead", "moved")
 TIMES: Final = ("waiting", "handling")
 COUNTED: Final = ("queue", "minute", "process", *NUMBERS, *TIMES)
 
 
-class Counting(Core):
+class CounterStatements(CoreStatements):
     """What processes counted of their own work."""
 
     @cached_property

@@ -23,10 +23,10 @@ from sqlalchemy import (
 )
 from sqlalchemy.sql.base import Executable
 
-from duerow.store import PastQuery, PlaceInHistory
+from duerow.store import HistoryQuery, PlaceInHistory
 from duerow.stores.sql.conditions import Conditions
 from duerow.stores.sql.dialects.base import const
-from duerow.stores.sql.statements.core import RECEIPT, Core, OverRows, Statement, unserved
+from duerow.stores.sql.statements.core import RECEIPT, CoreStatements, OverRows, Statement, unserved
 from duerow.where import Condition
 
 STORY: Final = ("outcome", "moved_to", "kind", "payload", "error")
@@ -56,7 +56,7 @@ PAST: Final = (
 """The columns of a turn, in the order of the fields of `Past`."""
 
 
-class Recalling(Core):
+class HistoryStatements(CoreStatements):
     """What is about history, and about remembered keys."""
 
     # History.
@@ -114,7 +114,7 @@ class Recalling(Core):
         }
         return self._over(("id",), lambda given: self._kept(told, given, columns.id == given.c.id))
 
-    def past(self, query: PastQuery) -> Statement:
+    def past(self, query: HistoryQuery) -> Statement:
         """Read turns of a queue's history; made for one use, with the condition's values."""
         history = self.tables.history
         columns = history.c

@@ -9,10 +9,10 @@ from sqlalchemy import Integer, and_, select, true, tuple_
 from sqlalchemy.sql.base import Executable
 
 from duerow.stores.sql.dialects.base import const
-from duerow.stores.sql.statements.core import Core, OverRows, Statement
+from duerow.stores.sql.statements.core import CoreStatements, OverRows, Statement
 
 
-class Joining(Core):
+class JoinStatements(CoreStatements):
     """What keeps the sets of joins and their parts."""
 
     @cached_property

@@ -7,10 +7,10 @@ from typing import Any
 
 from sqlalchemy import BigInteger, ColumnElement, Text, select
 
-from duerow.stores.sql.statements.core import Core, Statement
+from duerow.stores.sql.statements.core import CoreStatements, Statement
 
 
-class Charting(Core):
+class PipelineStatements(CoreStatements):
     """What keeps pipelines."""
 
     @lru_cache(maxsize=4)  # noqa: B019 - lives as long as the store

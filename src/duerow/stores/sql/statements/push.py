@@ -23,13 +23,13 @@ from duerow.stores.sql.dialects.base import const
 from duerow.stores.sql.statements.core import (
     ENTRY,
     ONE,
-    Core,
+    CoreStatements,
     OverRows,
     Statement,
 )
 
 
-class Pushing(Core):
+class PushStatements(CoreStatements):
     """What adds messages or gives held ones new content."""
 
     @lru_cache(maxsize=64)  # noqa: B019 - lives as long as the store

@@ -18,13 +18,13 @@ from sqlalchemy.sql.base import Executable
 
 from duerow.stores.sql.dialects.base import const
 from duerow.stores.sql.statements.core import (
-    Core,
+    CoreStatements,
     OverRows,
     Statement,
 )
 
 
-class Queues(Core):
+class QueueStatements(CoreStatements):
     """What is known of queues and of who is there."""
 
     @cached_property

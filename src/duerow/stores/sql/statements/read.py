@@ -30,7 +30,7 @@ from duerow.stores.sql.dialects.base import const
 from duerow.stores.sql.payload_indexes import index_name
 from duerow.stores.sql.statements.core import (
     RECORD,
-    Core,
+    CoreStatements,
     Statement,
     unserved,
 )
@@ -44,7 +44,7 @@ class _Asked(NamedTuple):
     group: ColumnElement[Any]
 
 
-class Reading(Core):
+class ReadStatements(CoreStatements):
     """What looks at messages and changes none."""
 
     @lru_cache(maxsize=64)  # noqa: B019 - lives as long as the store

@@ -11,7 +11,7 @@ from sqlalchemy.sql.base import Executable
 from duerow.stores.sql.dialects.base import const
 from duerow.stores.sql.statements.core import OverRows
 from duerow.stores.sql.statements.history import PAST
-from duerow.stores.sql.statements.stage import Staging
+from duerow.stores.sql.statements.stage import StageStatements
 
 ARRIVED: Final = (
     "id",
@@ -37,7 +37,7 @@ TOLD: Final = (*PAST, "until")
 """The columns of a turn that arrives."""
 
 
-class Receiving(Staging):
+class ReceiveStatements(StageStatements):
     """What comes from another database."""
 
     @cached_property

@@ -25,7 +25,7 @@ from duerow.stores.sql.statements.core import (
     OUTLINE,
     RECEIPT,
     RECORD,
-    Core,
+    CoreStatements,
     OverRows,
     Statement,
     live,
@@ -36,7 +36,7 @@ MOST_VARIANTS: Final = 16
 """Statements that are kept of each kind of claim: from a floor or not, for 1, 2, 4, … kinds or any."""
 
 
-class Taking(Core):
+class ReserveStatements(CoreStatements):
     """What hands messages out: reserve, pop, and the order of groups."""
 
     @lru_cache(maxsize=MOST_VARIANTS)  # noqa: B019 - lives as long as the store

@@ -10,12 +10,12 @@ from sqlalchemy.sql.base import Executable
 
 from duerow.stores.sql.dialects.base import const
 from duerow.stores.sql.statements.core import OverRows, Statement
-from duerow.stores.sql.statements.settle import Settling
+from duerow.stores.sql.statements.settle import SettleStatements
 
 LARGEST_TOKEN: Final = 2**63 - 1
 
 
-class Savepoints(Settling):
+class SavepointStatements(SettleStatements):
     """What is tried, and what becomes of a row of which it cannot be done."""
 
     @cached_property

@@ -15,12 +15,12 @@ from sqlalchemy import (
 )
 
 from duerow.stores.sql.statements.core import (
-    Core,
+    CoreStatements,
     Statement,
 )
 
 
-class Scheduling(Core):
+class ScheduleStatements(CoreStatements):
     """What keeps schedules."""
 
     @cached_property

@@ -19,12 +19,12 @@ from duerow.stores.sql.dialects.base import const
 from duerow.stores.sql.statements.core import (
     ENTRY,
     RECEIPT,
-    Core,
+    CoreStatements,
     OverRows,
 )
 
 
-class Settling(Core):
+class SettleStatements(CoreStatements):
     """What ends or extends leases."""
 
     @cached_property

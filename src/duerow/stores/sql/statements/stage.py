@@ -20,14 +20,14 @@ from sqlalchemy.sql.base import Executable
 
 from duerow.stores.sql.dialects.base import const
 from duerow.stores.sql.statements.core import ENTRY, OverRows, Statement
-from duerow.stores.sql.statements.history import Recalling
-from duerow.stores.sql.statements.push import Pushing
+from duerow.stores.sql.statements.history import HistoryStatements
+from duerow.stores.sql.statements.push import PushStatements
 
 STAGED: Final = ("staging_id", "place", *ENTRY[1:])
 """The columns of an entry that is staged."""
 
 
-class Staging(Pushing, Recalling):
+class StageStatements(PushStatements, HistoryStatements):
     """What is staged, and published."""
 
     @cached_property
