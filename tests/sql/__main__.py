@@ -1,8 +1,8 @@
 """Write the texts anew after a statement has changed: `python -m tests.sql`; then read the difference."""
 
-from tests.sql.texts import FOLDER, wanted
+from tests.sql.texts import FOLDER, files, wanted
 
-texts = wanted()
+texts = files(wanted())
 for name, text in texts.items():
     path = FOLDER / name
     path.parent.mkdir(exist_ok=True)

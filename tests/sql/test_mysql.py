@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,9 +11,9 @@ from sqlalchemy import BigInteger, Column, MetaData, Table
 from sqlglot import exp
 
 from duerow.stores.sql.dialects.mysql.mysql_writes import in_order, ordered
-from tests.sql.texts import FOLDER
+from tests.sql.texts import reviewed
 
-TEXTS = sorted((FOLDER / "mysql").glob("*.sql"))
+TEXTS = reviewed("mysql")
 
 CHARSET = re.compile(r"\s+CHARACTER\s+SET\s+\w+(\s+COLLATE\s+\w+)?(?=\s+PATH)")
 """What MySQL takes in a column of JSON_TABLE, and the parser does not know."""
@@ -25,23 +24,23 @@ OF_MARIADB_ALONE = re.compile(
 )
 
 
-def parsed(path: Path) -> list[Any]:
-    return sqlglot.parse(CHARSET.sub("", path.read_text()), dialect="mysql")
+def parsed(text: str) -> list[Any]:
+    return sqlglot.parse(CHARSET.sub("", text), dialect="mysql")
 
 
-@pytest.mark.parametrize("path", TEXTS, ids=[path.stem for path in TEXTS])
-def test_each_statement_for_mysql_can_be_parsed_and_has_nothing_of_mariadb_alone(path: Path) -> None:
-    assert parsed(path)
-    assert OF_MARIADB_ALONE.findall(path.read_text()) == []
+@pytest.mark.parametrize("name", TEXTS)
+def test_each_statement_for_mysql_can_be_parsed_and_has_nothing_of_mariadb_alone(name: str) -> None:
+    assert parsed(TEXTS[name])
+    assert OF_MARIADB_ALONE.findall(TEXTS[name]) == []
 
 
 def test_no_assignment_reads_what_an_earlier_one_has_set() -> None:
     seen = 0
-    for path in TEXTS:
-        for statement in parsed(path):
+    for name, text in TEXTS.items():
+        for statement in parsed(text):
             for update in statement.find_all(exp.Update):
                 seen += 1
-                assert read_too_late(update) == [], path.stem
+                assert read_too_late(update) == [], name
     assert seen > 20
 
 

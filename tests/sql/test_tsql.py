@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from datetime import date, timedelta
 from itertools import cycle
-from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -26,20 +25,20 @@ from duerow.stores.sql.entities.queries import EntityQueries
 from duerow.stores.sql.plans import SqlStore
 from duerow.where import parse
 from tests.entity.models import ByThree, Lower, Mail
-from tests.sql.texts import FOLDER
+from tests.sql.texts import reviewed
 from tests.sql.tsql import complaints
 
-TEXTS = sorted((FOLDER / "mssql").glob("*.sql"))
+TEXTS = reviewed("mssql")
 
 
-@pytest.mark.parametrize("path", TEXTS, ids=[path.stem for path in TEXTS])
-def test_each_statement_for_sql_server_is_tsql(path: Path) -> None:
-    assert complaints(path.read_text(), grammar=False) == []
+@pytest.mark.parametrize("name", TEXTS)
+def test_each_statement_for_sql_server_is_tsql(name: str) -> None:
+    assert complaints(TEXTS[name], grammar=False) == []
 
 
 @pytest.mark.soak
 def test_each_statement_for_sql_server_keeps_to_the_grammar() -> None:
-    assert {path.stem: found for path in TEXTS if (found := complaints(path.read_text()))} == {}
+    assert {name: found for name, text in TEXTS.items() if (found := complaints(text))} == {}
 
 
 def test_what_is_asked_and_changed_of_a_users_rows_through_its_own_engine_is_tsql() -> None:
@@ -150,7 +149,7 @@ MISTAKES = {
 
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_a_mistake_in_a_statement_would_be_noticed(mistake: str) -> None:
-    text = (FOLDER / "mssql/call_up.sql").read_text()
+    text = TEXTS["reserve/call_up"]
     replaced = MISTAKES[mistake]
     for old, new in zip(replaced[::2], replaced[1::2], strict=True):
         assert old in text

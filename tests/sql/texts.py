@@ -85,20 +85,51 @@ FLAGS = {"pick": ("grouped", "from_floor"), "publish": ("keyed", "grouped")}
 """What the parameters of a statement that takes several say when they are true."""
 
 
+NAMED = re.compile(r"^-- statement: (.+)\n", re.MULTILINE)
+"""What stands above each statement of a file."""
+
+
 def wanted() -> dict[str, str]:
-    """Return the text of every statement, by the name of its file."""
+    """Return the text of every statement by dialect, file and name, as in `sqlite/push/insert_one`."""
     texts = {}
     for name, (ours, dialect) in DIALECTS.items():
         store = SqlStore(ours, "duerow_", None, None)
         for verb, statement in statements(store.statements).items():
-            texts[f"{name}/{verb}.sql"] = text(getattr(Statements, verb.partition("-")[0]), statement, dialect)
-        texts[f"{name}/migrations.sql"] = store.migration_sql()
+            member = getattr(Statements, verb.partition("-")[0])
+            texts[f"{name}/{room_of(member)}/{verb}"] = text(member, statement, dialect)
+        texts[f"{name}/migrations/migrations"] = store.migration_sql()
         if name != "sqlite":  # which has no roles
-            texts[f"{name}/roles.sql"] = store.roles_sql({})
+            texts[f"{name}/roles/roles"] = store.roles_sql({})
         for verb, statement in of_rows(ours, dialect).items():
             member = getattr(EntityStatements, verb.partition("-")[0])
-            texts[f"{name}/entity-{verb}.sql"] = text(member, statement, dialect)
+            texts[f"{name}/entities/{verb}"] = text(member, statement, dialect)
     return texts
+
+
+def room_of(member: Any) -> str:
+    """Return the last name of the module of `duerow.stores.sql.statements` that makes a statement."""
+    made: Any = getattr(member, "func", getattr(member, "__wrapped__", member))
+    return str(made.__module__.rpartition(".")[2])
+
+
+def files(texts: dict[str, str]) -> dict[str, str]:
+    """Return what is written into each file, by its name: the statements of one module for one dialect."""
+    found: dict[str, list[str]] = {}
+    for name in sorted(texts):
+        file, _, verb = name.rpartition("/")
+        found.setdefault(f"{file}.sql", []).append(f"-- statement: {verb}\n{texts[name]}")
+    return {file: "\n".join(parts) for file, parts in found.items()}
+
+
+def reviewed(dialect: str) -> dict[str, str]:
+    """Return the statements in the files of a dialect, by file and name."""
+    found = {}
+    for path in sorted((FOLDER / dialect).glob("*.sql")):
+        _, *parts = NAMED.split(path.read_text())
+        for place in range(0, len(parts), 2):
+            rest = parts[place + 1] if place + 2 == len(parts) else parts[place + 1].removesuffix("\n")
+            found[f"{path.stem}/{parts[place]}"] = rest
+    return found
 
 
 def of_rows(ours: Any, dialect: Dialect) -> dict[str, Statement]:

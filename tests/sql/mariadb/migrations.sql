@@ -1,3 +1,4 @@
+-- statement: migrations
 CREATE SEQUENCE IF NOT EXISTS `duerow_message_id` CACHE 1000 ENGINE=InnoDB;
 
 CREATE TABLE IF NOT EXISTS duerow_schema (

@@ -1,3 +1,424 @@
+-- statement: blockers
+-- Read who keeps rows of groups back, each as id: one with a lower id, one that is lent; null: nobody.
+SELECT STRAIGHT_JOIN duerow_message.id, duerow_message.leased_by IS NOT NULL AS anon_1, nullif(least((SELECT other.id
+FROM duerow_message AS other
+WHERE other.queue = duerow_message.queue AND other.live_group = duerow_message.`group`
+ORDER BY other.id
+LIMIT 1), duerow_message.id), duerow_message.id) AS nullif_1, (SELECT other.id
+FROM duerow_message AS other
+WHERE other.queue = duerow_message.queue AND other.lent_group = duerow_message.`group` AND other.id !=
+    duerow_message.id
+LIMIT 1) AS anon_2, nullif(least((SELECT other.id
+FROM duerow_message AS other
+WHERE other.queue = duerow_message.queue AND other.live_group = duerow_message.`group`
+ORDER BY other.id
+LIMIT 1 LOCK IN SHARE MODE SKIP LOCKED), duerow_message.id), duerow_message.id) AS nullif_2, (SELECT other.id
+FROM duerow_message AS other
+WHERE other.queue = duerow_message.queue AND other.lent_group = duerow_message.`group` AND other.id !=
+    duerow_message.id
+LIMIT 1 LOCK IN SHARE MODE SKIP LOCKED) AS anon_3
+FROM (SELECT given_rows.`id`
+FROM JSON_TABLE(:given, '$[*]' COLUMNS (`id` BIGINT PATH '$')) AS given_rows) AS given INNER
+JOIN duerow_message ON duerow_message.id = given.id
+
+-- statement: call_up
+-- Put the first of each given group into the line, if it is not; return the queues and due times.
+SELECT STRAIGHT_JOIN duerow_message.queue, coalesce(duerow_message.behind_at, duerow_message.due_at) AS coalesce_1,
+    duerow_message.id, UTC_TIMESTAMP(6) AS anon_1
+FROM (SELECT (SELECT other.id
+FROM duerow_message AS other
+WHERE other.queue = given.queue AND other.live_group = given.`group`
+ORDER BY other.id
+LIMIT 1) AS id
+FROM (SELECT given_rows.`queue`, given_rows.`group`
+FROM JSON_TABLE(:given, '$[*]' COLUMNS (`queue` VARCHAR(255) CHARACTER
+SET utf8mb4 COLLATE utf8mb4_nopad_bin PATH '$[0]', `group` VARCHAR(255) CHARACTER
+SET utf8mb4 COLLATE utf8mb4_nopad_bin PATH '$[1]')) AS given_rows) AS given) AS first INNER
+JOIN duerow_message ON duerow_message.id = first.id
+WHERE duerow_message.leased_by IS NULL
+FOR UPDATE;
+SET STATEMENT sql_safe_updates = 0, sql_mode = CONCAT(@@sql_mode, ',SIMULTANEOUS_ASSIGNMENT,STRICT_ALL_TABLES')
+FOR UPDATE duerow_message FORCE INDEX (PRIMARY)
+SET duerow_message.due_at = coalesce(duerow_message.behind_at, duerow_message.due_at), duerow_message.behind_at = NULL
+WHERE duerow_message.id IN :found
+
+-- statement: further_lines
+-- Read the lowest priority in use between the given ones, in groups or not; null: none. And if it is
+-- paused.
+SELECT :grouped_0 AS anon_1, CASE WHEN :grouped_0 THEN (SELECT duerow_message.priority
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in AND duerow_message.priority > :low_0 AND duerow_message.priority < :high_0 AND
+    duerow_message.due_at IS NOT NULL AND duerow_message.line = 1
+ORDER BY duerow_message.priority
+LIMIT 1) ELSE (SELECT duerow_message.priority
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in AND duerow_message.priority > :low_0 AND duerow_message.priority < :high_0 AND
+    duerow_message.due_at IS NOT NULL AND duerow_message.line = 0
+ORDER BY duerow_message.priority
+LIMIT 1) END AS anon_2, coalesce((SELECT duerow_queue.paused
+FROM duerow_queue
+WHERE duerow_queue.name = :queue_in), 1 = 0) AS coalesce_1 UNION ALL SELECT :grouped_1 AS anon_3, CASE WHEN :grouped_1
+    THEN (SELECT duerow_message.priority
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in AND duerow_message.priority > :low_1 AND duerow_message.priority < :high_1 AND
+    duerow_message.due_at IS NOT NULL AND duerow_message.line = 1
+ORDER BY duerow_message.priority
+LIMIT 1) ELSE (SELECT duerow_message.priority
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in AND duerow_message.priority > :low_1 AND duerow_message.priority < :high_1 AND
+    duerow_message.due_at IS NOT NULL AND duerow_message.line = 0
+ORDER BY duerow_message.priority
+LIMIT 1) END AS anon_4, coalesce((SELECT duerow_queue.paused
+FROM duerow_queue
+WHERE duerow_queue.name = :queue_in), 1 = 0) AS coalesce_2
+
+-- statement: held
+-- Read the messages of a range of ids that a claim holds; the planner is to see nothing but the range.
+SELECT duerow_message.id, duerow_message.queue, duerow_message.payload AS payload, duerow_message.kind,
+    duerow_message.`key`, duerow_message.headers AS headers, duerow_message.`group`, duerow_message.priority,
+    duerow_message.status, coalesce(duerow_message.due_at, duerow_message.behind_at) AS coalesce_1,
+    duerow_message.first_due_at, duerow_message.attempts, duerow_message.token, duerow_message.leased_by,
+    duerow_message.leased_until, duerow_message.created_at, duerow_message.last_attempt_at, duerow_message.last_error
+    AS last_error
+FROM duerow_message
+WHERE duerow_message.id BETWEEN :first_in AND :last_in AND duerow_message.leased_by = :consumer AND
+    duerow_message.queue = :queue_in
+ORDER BY duerow_message.id
+LIMIT :limit_in
+
+-- statement: lend
+-- Lend rows that were picked, as `reserve` does; of two of a group lent at once the second one fails.
+SELECT STRAIGHT_JOIN duerow_message.id, duerow_message.payload AS payload, duerow_message.kind, duerow_message.`key`,
+    duerow_message.headers AS headers, CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts
+    >= :attempts_in) THEN 'dead' ELSE CASE WHEN (duerow_message.status IN ('new', 'error')) THEN duerow_message.status
+    ELSE 'done' END END AS anon_1, duerow_message.created_at, nullif(duerow_message.first_due_at,
+    duerow_message.created_at) AS nullif_1, nullif(duerow_message.due_at, duerow_message.first_due_at) AS nullif_2,
+    (duerow_message.attempts + CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >=
+    :attempts_in) THEN 0 ELSE 1 END) AS anon_2, (duerow_message.token + 1) AS anon_3, timestampdiff(MICROSECOND,
+    '1970-01-01', timestampadd(MICROSECOND, :lease, UTC_TIMESTAMP(6))) AS timestampdiff_1, CASE WHEN
+    (duerow_message.leased_until IS NOT NULL) THEN concat('{"message":', json_quote(concat('was in hand when its
+    worker died: lease of ', duerow_message.leased_by, ' ended at ', date_format(duerow_message.leased_until,
+    '%Y-%m-%d %H:%i:%s'), ' UTC, attempt ', duerow_message.attempts, ' of ', coalesce(:attempts_in, 'any number'))),
+    ',"traceback":null,"type":"LeaseEnded"}') ELSE duerow_message.last_error END AS last_error,
+    duerow_message.priority, duerow_message.`group`, duerow_message.id AS id__1, UTC_TIMESTAMP(6) AS anon_4
+FROM (SELECT given_rows.`id`
+FROM JSON_TABLE(:given, '$[*]' COLUMNS (`id` BIGINT PATH '$')) AS given_rows) AS given INNER
+JOIN duerow_message ON duerow_message.id = given.id
+FOR UPDATE;
+SET STATEMENT sql_safe_updates = 0, sql_mode = CONCAT(@@sql_mode, ',SIMULTANEOUS_ASSIGNMENT,STRICT_ALL_TABLES')
+FOR UPDATE duerow_message FORCE INDEX (PRIMARY)
+SET duerow_message.status = CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >=
+    :attempts_in) THEN 'dead' ELSE CASE WHEN (duerow_message.status IN ('new', 'error')) THEN duerow_message.status
+    ELSE 'done' END END, duerow_message.due_at = CASE WHEN (duerow_message.leased_until IS NOT NULL AND
+    duerow_message.attempts >= :attempts_in) THEN NULL ELSE timestampadd(MICROSECOND, :lease, CAST(:told AS
+    DATETIME(6))) END, duerow_message.place_at = duerow_message.due_at, duerow_message.attempts =
+    duerow_message.attempts + CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >=
+    :attempts_in) THEN 0 ELSE 1 END, duerow_message.token = duerow_message.token + 1, duerow_message.leased_by = CASE
+    WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= :attempts_in) THEN NULL ELSE
+    :consumer END, duerow_message.leased_until = CASE WHEN (duerow_message.leased_until IS NOT NULL AND
+    duerow_message.attempts >= :attempts_in) THEN NULL ELSE timestampadd(MICROSECOND, :lease, CAST(:told AS
+    DATETIME(6))) END, duerow_message.last_attempt_at = CASE WHEN (duerow_message.leased_until IS NOT NULL AND
+    duerow_message.attempts >= :attempts_in) THEN duerow_message.last_attempt_at ELSE CAST(:told AS DATETIME(6)) END,
+    duerow_message.last_error = CASE WHEN (duerow_message.leased_until IS NOT NULL) THEN concat('{"message":',
+    json_quote(concat('was in hand when its worker died: lease of ', duerow_message.leased_by, ' ended at ',
+    date_format(duerow_message.leased_until, '%Y-%m-%d %H:%i:%s'), ' UTC, attempt ', duerow_message.attempts, ' of ',
+    coalesce(:attempts_in, 'any number'))), ',"traceback":null,"type":"LeaseEnded"}') ELSE duerow_message.last_error
+    END
+WHERE duerow_message.id IN :found
+
+-- statement: lend_picked_unread
+-- As `lend`, but return no more than who was lent, the due time it had, and its group.
+SELECT STRAIGHT_JOIN duerow_message.id, (duerow_message.token + 1) AS anon_1, CASE WHEN (duerow_message.leased_until
+    IS NOT NULL AND duerow_message.attempts >= :attempts_in) THEN 'dead' ELSE CASE WHEN (duerow_message.status IN
+    ('new', 'error')) THEN duerow_message.status ELSE 'done' END END AS anon_2, duerow_message.due_at,
+    duerow_message.`group`, duerow_message.id AS id__1, UTC_TIMESTAMP(6) AS anon_3
+FROM (SELECT given_rows.`id`
+FROM JSON_TABLE(:given, '$[*]' COLUMNS (`id` BIGINT PATH '$')) AS given_rows) AS given INNER
+JOIN duerow_message ON duerow_message.id = given.id
+FOR UPDATE;
+SET STATEMENT sql_safe_updates = 0, sql_mode = CONCAT(@@sql_mode, ',SIMULTANEOUS_ASSIGNMENT,STRICT_ALL_TABLES')
+FOR UPDATE duerow_message FORCE INDEX (PRIMARY)
+SET duerow_message.status = CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >=
+    :attempts_in) THEN 'dead' ELSE CASE WHEN (duerow_message.status IN ('new', 'error')) THEN duerow_message.status
+    ELSE 'done' END END, duerow_message.due_at = CASE WHEN (duerow_message.leased_until IS NOT NULL AND
+    duerow_message.attempts >= :attempts_in) THEN NULL ELSE timestampadd(MICROSECOND, :lease, CAST(:told AS
+    DATETIME(6))) END, duerow_message.place_at = duerow_message.due_at, duerow_message.attempts =
+    duerow_message.attempts + CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >=
+    :attempts_in) THEN 0 ELSE 1 END, duerow_message.token = duerow_message.token + 1, duerow_message.leased_by = CASE
+    WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= :attempts_in) THEN NULL ELSE
+    :consumer END, duerow_message.leased_until = CASE WHEN (duerow_message.leased_until IS NOT NULL AND
+    duerow_message.attempts >= :attempts_in) THEN NULL ELSE timestampadd(MICROSECOND, :lease, CAST(:told AS
+    DATETIME(6))) END, duerow_message.last_attempt_at = CASE WHEN (duerow_message.leased_until IS NOT NULL AND
+    duerow_message.attempts >= :attempts_in) THEN duerow_message.last_attempt_at ELSE CAST(:told AS DATETIME(6)) END,
+    duerow_message.last_error = CASE WHEN (duerow_message.leased_until IS NOT NULL) THEN concat('{"message":',
+    json_quote(concat('was in hand when its worker died: lease of ', duerow_message.leased_by, ' ended at ',
+    date_format(duerow_message.leased_until, '%Y-%m-%d %H:%i:%s'), ' UTC, attempt ', duerow_message.attempts, ' of ',
+    coalesce(:attempts_in, 'any number'))), ',"traceback":null,"type":"LeaseEnded"}') ELSE duerow_message.last_error
+    END
+WHERE duerow_message.id IN :found
+
+-- statement: lend_unread
+-- As `reserve`, but return no more than who was lent, and the due time it had; and the floor.
+SELECT duerow_message.id, (duerow_message.token + 1) AS anon_1, CASE WHEN (duerow_message.leased_until IS NOT NULL AND
+    duerow_message.attempts >= :attempts_in) THEN 'dead' ELSE CASE WHEN (duerow_message.status IN ('new', 'error'))
+    THEN duerow_message.status ELSE 'done' END END AS anon_2, duerow_message.due_at, duerow_message.id AS id__1,
+    UTC_TIMESTAMP(6) AS anon_3
+FROM duerow_message FORCE INDEX (duerow_message_due)
+WHERE duerow_message.queue = :queue_in AND duerow_message.priority = :priority_in AND duerow_message.due_at <=
+    UTC_TIMESTAMP(6) AND duerow_message.line = 0
+ORDER BY duerow_message.due_at, duerow_message.id
+LIMIT :limit_in
+FOR UPDATE SKIP LOCKED;
+SET STATEMENT sql_safe_updates = 0, sql_mode = CONCAT(@@sql_mode, ',SIMULTANEOUS_ASSIGNMENT,STRICT_ALL_TABLES')
+FOR UPDATE duerow_message FORCE INDEX (PRIMARY)
+SET duerow_message.status = CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >=
+    :attempts_in) THEN 'dead' ELSE CASE WHEN (duerow_message.status IN ('new', 'error')) THEN duerow_message.status
+    ELSE 'done' END END, duerow_message.due_at = CASE WHEN (duerow_message.leased_until IS NOT NULL AND
+    duerow_message.attempts >= :attempts_in) THEN NULL ELSE timestampadd(MICROSECOND, :lease, CAST(:told AS
+    DATETIME(6))) END, duerow_message.place_at = duerow_message.due_at, duerow_message.attempts =
+    duerow_message.attempts + CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >=
+    :attempts_in) THEN 0 ELSE 1 END, duerow_message.token = duerow_message.token + 1, duerow_message.leased_by = CASE
+    WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= :attempts_in) THEN NULL ELSE
+    :consumer END, duerow_message.leased_until = CASE WHEN (duerow_message.leased_until IS NOT NULL AND
+    duerow_message.attempts >= :attempts_in) THEN NULL ELSE timestampadd(MICROSECOND, :lease, CAST(:told AS
+    DATETIME(6))) END, duerow_message.last_attempt_at = CASE WHEN (duerow_message.leased_until IS NOT NULL AND
+    duerow_message.attempts >= :attempts_in) THEN duerow_message.last_attempt_at ELSE CAST(:told AS DATETIME(6)) END,
+    duerow_message.last_error = CASE WHEN (duerow_message.leased_until IS NOT NULL) THEN concat('{"message":',
+    json_quote(concat('was in hand when its worker died: lease of ', duerow_message.leased_by, ' ended at ',
+    date_format(duerow_message.leased_until, '%Y-%m-%d %H:%i:%s'), ' UTC, attempt ', duerow_message.attempts, ' of ',
+    coalesce(:attempts_in, 'any number'))), ',"traceback":null,"type":"LeaseEnded"}') ELSE duerow_message.last_error
+    END
+WHERE duerow_message.id IN :found
+
+-- statement: lend_unread-from_floor
+-- As `reserve`, but return no more than who was lent, and the due time it had; and the floor.
+SELECT duerow_message.id, (duerow_message.token + 1) AS anon_1, CASE WHEN (duerow_message.leased_until IS NOT NULL AND
+    duerow_message.attempts >= :attempts_in) THEN 'dead' ELSE CASE WHEN (duerow_message.status IN ('new', 'error'))
+    THEN duerow_message.status ELSE 'done' END END AS anon_2, duerow_message.due_at, duerow_message.id AS id__1,
+    UTC_TIMESTAMP(6) AS anon_3
+FROM duerow_message FORCE INDEX (duerow_message_due)
+WHERE duerow_message.queue = :queue_in AND duerow_message.priority = :priority_in AND duerow_message.due_at <=
+    UTC_TIMESTAMP(6) AND duerow_message.line = 0 AND duerow_message.due_at >= :floor
+ORDER BY duerow_message.due_at, duerow_message.id
+LIMIT :limit_in
+FOR UPDATE SKIP LOCKED;
+SET STATEMENT sql_safe_updates = 0, sql_mode = CONCAT(@@sql_mode, ',SIMULTANEOUS_ASSIGNMENT,STRICT_ALL_TABLES')
+FOR UPDATE duerow_message FORCE INDEX (PRIMARY)
+SET duerow_message.status = CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >=
+    :attempts_in) THEN 'dead' ELSE CASE WHEN (duerow_message.status IN ('new', 'error')) THEN duerow_message.status
+    ELSE 'done' END END, duerow_message.due_at = CASE WHEN (duerow_message.leased_until IS NOT NULL AND
+    duerow_message.attempts >= :attempts_in) THEN NULL ELSE timestampadd(MICROSECOND, :lease, CAST(:told AS
+    DATETIME(6))) END, duerow_message.place_at = duerow_message.due_at, duerow_message.attempts =
+    duerow_message.attempts + CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >=
+    :attempts_in) THEN 0 ELSE 1 END, duerow_message.token = duerow_message.token + 1, duerow_message.leased_by = CASE
+    WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= :attempts_in) THEN NULL ELSE
+    :consumer END, duerow_message.leased_until = CASE WHEN (duerow_message.leased_until IS NOT NULL AND
+    duerow_message.attempts >= :attempts_in) THEN NULL ELSE timestampadd(MICROSECOND, :lease, CAST(:told AS
+    DATETIME(6))) END, duerow_message.last_attempt_at = CASE WHEN (duerow_message.leased_until IS NOT NULL AND
+    duerow_message.attempts >= :attempts_in) THEN duerow_message.last_attempt_at ELSE CAST(:told AS DATETIME(6)) END,
+    duerow_message.last_error = CASE WHEN (duerow_message.leased_until IS NOT NULL) THEN concat('{"message":',
+    json_quote(concat('was in hand when its worker died: lease of ', duerow_message.leased_by, ' ended at ',
+    date_format(duerow_message.leased_until, '%Y-%m-%d %H:%i:%s'), ' UTC, attempt ', duerow_message.attempts, ' of ',
+    coalesce(:attempts_in, 'any number'))), ',"traceback":null,"type":"LeaseEnded"}') ELSE duerow_message.last_error
+    END
+WHERE duerow_message.id IN :found
+
+-- statement: lend_unread-of_kinds
+-- As `reserve`, but return no more than who was lent, and the due time it had; and the floor.
+SELECT duerow_message.id, (duerow_message.token + 1) AS anon_1, CASE WHEN (duerow_message.leased_until IS NOT NULL AND
+    duerow_message.attempts >= :attempts_in) THEN 'dead' ELSE CASE WHEN (duerow_message.status IN ('new', 'error'))
+    THEN duerow_message.status ELSE 'done' END END AS anon_2, duerow_message.due_at, duerow_message.id AS id__1,
+    UTC_TIMESTAMP(6) AS anon_3
+FROM duerow_message FORCE INDEX (duerow_message_due)
+WHERE duerow_message.queue = :queue_in AND duerow_message.priority = :priority_in AND duerow_message.due_at <=
+    UTC_TIMESTAMP(6) AND duerow_message.line = 0 AND duerow_message.kind IN (:kind_0_in, :kind_1_in)
+ORDER BY duerow_message.due_at, duerow_message.id
+LIMIT :limit_in
+FOR UPDATE SKIP LOCKED;
+SET STATEMENT sql_safe_updates = 0, sql_mode = CONCAT(@@sql_mode, ',SIMULTANEOUS_ASSIGNMENT,STRICT_ALL_TABLES')
+FOR UPDATE duerow_message FORCE INDEX (PRIMARY)
+SET duerow_message.status = CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >=
+    :attempts_in) THEN 'dead' ELSE CASE WHEN (duerow_message.status IN ('new', 'error')) THEN duerow_message.status
+    ELSE 'done' END END, duerow_message.due_at = CASE WHEN (duerow_message.leased_until IS NOT NULL AND
+    duerow_message.attempts >= :attempts_in) THEN NULL ELSE timestampadd(MICROSECOND, :lease, CAST(:told AS
+    DATETIME(6))) END, duerow_message.place_at = duerow_message.due_at, duerow_message.attempts =
+    duerow_message.attempts + CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >=
+    :attempts_in) THEN 0 ELSE 1 END, duerow_message.token = duerow_message.token + 1, duerow_message.leased_by = CASE
+    WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= :attempts_in) THEN NULL ELSE
+    :consumer END, duerow_message.leased_until = CASE WHEN (duerow_message.leased_until IS NOT NULL AND
+    duerow_message.attempts >= :attempts_in) THEN NULL ELSE timestampadd(MICROSECOND, :lease, CAST(:told AS
+    DATETIME(6))) END, duerow_message.last_attempt_at = CASE WHEN (duerow_message.leased_until IS NOT NULL AND
+    duerow_message.attempts >= :attempts_in) THEN duerow_message.last_attempt_at ELSE CAST(:told AS DATETIME(6)) END,
+    duerow_message.last_error = CASE WHEN (duerow_message.leased_until IS NOT NULL) THEN concat('{"message":',
+    json_quote(concat('was in hand when its worker died: lease of ', duerow_message.leased_by, ' ended at ',
+    date_format(duerow_message.leased_until, '%Y-%m-%d %H:%i:%s'), ' UTC, attempt ', duerow_message.attempts, ' of ',
+    coalesce(:attempts_in, 'any number'))), ',"traceback":null,"type":"LeaseEnded"}') ELSE duerow_message.last_error
+    END
+WHERE duerow_message.id IN :found
+
+-- statement: next_due
+-- Read when the next of each given line is due, of those due from the bound `floor` on; and the time.
+SELECT CASE WHEN given.grouped THEN (SELECT duerow_message.due_at
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in AND duerow_message.priority = given.priority AND duerow_message.due_at >=
+    :floor AND duerow_message.line = 1
+ORDER BY duerow_message.due_at
+LIMIT 1) ELSE (SELECT duerow_message.due_at
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in AND duerow_message.priority = given.priority AND duerow_message.due_at >=
+    :floor AND duerow_message.line = 0
+ORDER BY duerow_message.due_at
+LIMIT 1) END AS anon_1, UTC_TIMESTAMP(6) AS anon_2
+FROM (SELECT given_rows.`grouped`, given_rows.`priority`
+FROM JSON_TABLE(:given, '$[*]' COLUMNS (`grouped` BIGINT PATH '$[0]', `priority` BIGINT PATH '$[1]')) AS given_rows)
+    AS given
+
+-- statement: next_due-of_kinds
+-- Read when the next of each given line is due, of those due from the bound `floor` on; and the time.
+SELECT CASE WHEN given.grouped THEN (SELECT duerow_message.due_at
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in AND duerow_message.priority = given.priority AND duerow_message.kind IN
+    (:kind_0_in, :kind_1_in) AND duerow_message.due_at >= :floor AND duerow_message.line = 1
+ORDER BY duerow_message.due_at
+LIMIT 1) ELSE (SELECT duerow_message.due_at
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in AND duerow_message.priority = given.priority AND duerow_message.kind IN
+    (:kind_0_in, :kind_1_in) AND duerow_message.due_at >= :floor AND duerow_message.line = 0
+ORDER BY duerow_message.due_at
+LIMIT 1) END AS anon_1, UTC_TIMESTAMP(6) AS anon_2
+FROM (SELECT given_rows.`grouped`, given_rows.`priority`
+FROM JSON_TABLE(:given, '$[*]' COLUMNS (`grouped` BIGINT PATH '$[0]', `priority` BIGINT PATH '$[1]')) AS given_rows)
+    AS given
+
+-- statement: outlines
+-- Read the rows of a queue whose token matches, as OUTLINE.
+SELECT duerow_message.id, duerow_message.`key`, duerow_message.headers AS headers, duerow_message.`group`,
+    duerow_message.priority
+FROM (SELECT given_rows.`id`, given_rows.`token`
+FROM JSON_TABLE(:given, '$[*]' COLUMNS (`id` BIGINT PATH '$[0]', `token` BIGINT PATH '$[1]')) AS given_rows) AS given
+    INNER
+JOIN duerow_message ON duerow_message.id = given.id AND duerow_message.token = given.token
+WHERE duerow_message.queue = :queue_in
+
+-- statement: pick
+-- Lock the oldest due rows of a line and read their id, due time and group, and the floor as in
+-- `reserve`.
+SELECT duerow_message.id, duerow_message.due_at, duerow_message.`group`
+FROM duerow_message FORCE INDEX (duerow_message_due)
+WHERE duerow_message.queue = :queue_in AND duerow_message.priority = :priority_in AND duerow_message.due_at <=
+    UTC_TIMESTAMP(6) AND duerow_message.line = 0
+ORDER BY duerow_message.due_at, duerow_message.id
+LIMIT :limit_in
+FOR UPDATE SKIP LOCKED
+
+-- statement: pick-grouped
+-- Lock the oldest due rows of a line and read their id, due time and group, and the floor as in
+-- `reserve`.
+SELECT duerow_message.id, duerow_message.due_at, duerow_message.`group`
+FROM duerow_message FORCE INDEX (duerow_message_due)
+WHERE duerow_message.queue = :queue_in AND duerow_message.priority = :priority_in AND duerow_message.due_at <=
+    UTC_TIMESTAMP(6) AND duerow_message.line = 1
+ORDER BY duerow_message.due_at, duerow_message.id
+LIMIT :limit_in
+FOR UPDATE SKIP LOCKED
+
+-- statement: pick-grouped-from_floor
+-- Lock the oldest due rows of a line and read their id, due time and group, and the floor as in
+-- `reserve`.
+SELECT duerow_message.id, duerow_message.due_at, duerow_message.`group`
+FROM duerow_message FORCE INDEX (duerow_message_due)
+WHERE duerow_message.queue = :queue_in AND duerow_message.priority = :priority_in AND duerow_message.due_at <=
+    UTC_TIMESTAMP(6) AND duerow_message.line = 1 AND duerow_message.due_at >= :floor
+ORDER BY duerow_message.due_at, duerow_message.id
+LIMIT :limit_in
+FOR UPDATE SKIP LOCKED
+
+-- statement: pick-of_kinds
+-- Lock the oldest due rows of a line and read their id, due time and group, and the floor as in
+-- `reserve`.
+SELECT duerow_message.id, duerow_message.due_at, duerow_message.`group`
+FROM duerow_message FORCE INDEX (duerow_message_due)
+WHERE duerow_message.queue = :queue_in AND duerow_message.priority = :priority_in AND duerow_message.due_at <=
+    UTC_TIMESTAMP(6) AND duerow_message.line = 1 AND duerow_message.kind IN (:kind_0_in, :kind_1_in)
+ORDER BY duerow_message.due_at, duerow_message.id
+LIMIT :limit_in
+FOR UPDATE SKIP LOCKED
+
+-- statement: pop
+-- Take the oldest due rows of a line without groups away; each with the time, and the floor as in
+-- `reserve`.
+SELECT duerow_message.id, duerow_message.queue, duerow_message.payload AS payload, duerow_message.kind,
+    duerow_message.`key`, duerow_message.headers AS headers, duerow_message.`group`, duerow_message.priority,
+    duerow_message.status, coalesce(duerow_message.due_at, duerow_message.behind_at) AS coalesce_1,
+    duerow_message.first_due_at, duerow_message.attempts, duerow_message.token, duerow_message.leased_by,
+    duerow_message.leased_until, duerow_message.created_at, duerow_message.last_attempt_at, duerow_message.last_error
+    AS last_error, UTC_TIMESTAMP(6) AS anon_1, duerow_message.id AS id__1, UTC_TIMESTAMP(6) AS anon_2
+FROM duerow_message FORCE INDEX (duerow_message_due)
+WHERE duerow_message.queue = :queue_in AND duerow_message.priority = :priority_in AND duerow_message.due_at <=
+    UTC_TIMESTAMP(6) AND duerow_message.line = 0
+ORDER BY duerow_message.due_at, duerow_message.id
+LIMIT :limit_in
+FOR UPDATE SKIP LOCKED;
+SET STATEMENT sql_safe_updates = 0 FOR DELETE duerow_message
+FROM (SELECT found_rows.`id`
+FROM JSON_TABLE(:found, '$[*]' COLUMNS (`id` BIGINT PATH '$')) AS found_rows) AS found STRAIGHT_JOIN duerow_message ON
+    duerow_message.id = found.id
+
+-- statement: pop-from_floor
+-- Take the oldest due rows of a line without groups away; each with the time, and the floor as in
+-- `reserve`.
+SELECT duerow_message.id, duerow_message.queue, duerow_message.payload AS payload, duerow_message.kind,
+    duerow_message.`key`, duerow_message.headers AS headers, duerow_message.`group`, duerow_message.priority,
+    duerow_message.status, coalesce(duerow_message.due_at, duerow_message.behind_at) AS coalesce_1,
+    duerow_message.first_due_at, duerow_message.attempts, duerow_message.token, duerow_message.leased_by,
+    duerow_message.leased_until, duerow_message.created_at, duerow_message.last_attempt_at, duerow_message.last_error
+    AS last_error, UTC_TIMESTAMP(6) AS anon_1, duerow_message.id AS id__1, UTC_TIMESTAMP(6) AS anon_2
+FROM duerow_message FORCE INDEX (duerow_message_due)
+WHERE duerow_message.queue = :queue_in AND duerow_message.priority = :priority_in AND duerow_message.due_at <=
+    UTC_TIMESTAMP(6) AND duerow_message.line = 0 AND duerow_message.due_at >= :floor
+ORDER BY duerow_message.due_at, duerow_message.id
+LIMIT :limit_in
+FOR UPDATE SKIP LOCKED;
+SET STATEMENT sql_safe_updates = 0 FOR DELETE duerow_message
+FROM (SELECT found_rows.`id`
+FROM JSON_TABLE(:found, '$[*]' COLUMNS (`id` BIGINT PATH '$')) AS found_rows) AS found STRAIGHT_JOIN duerow_message ON
+    duerow_message.id = found.id
+
+-- statement: pop-of_kinds
+-- Take the oldest due rows of a line without groups away; each with the time, and the floor as in
+-- `reserve`.
+SELECT duerow_message.id, duerow_message.queue, duerow_message.payload AS payload, duerow_message.kind,
+    duerow_message.`key`, duerow_message.headers AS headers, duerow_message.`group`, duerow_message.priority,
+    duerow_message.status, coalesce(duerow_message.due_at, duerow_message.behind_at) AS coalesce_1,
+    duerow_message.first_due_at, duerow_message.attempts, duerow_message.token, duerow_message.leased_by,
+    duerow_message.leased_until, duerow_message.created_at, duerow_message.last_attempt_at, duerow_message.last_error
+    AS last_error, UTC_TIMESTAMP(6) AS anon_1, duerow_message.id AS id__1, UTC_TIMESTAMP(6) AS anon_2
+FROM duerow_message FORCE INDEX (duerow_message_due)
+WHERE duerow_message.queue = :queue_in AND duerow_message.priority = :priority_in AND duerow_message.due_at <=
+    UTC_TIMESTAMP(6) AND duerow_message.line = 0 AND duerow_message.kind IN (:kind_0_in, :kind_1_in)
+ORDER BY duerow_message.due_at, duerow_message.id
+LIMIT :limit_in
+FOR UPDATE SKIP LOCKED;
+SET STATEMENT sql_safe_updates = 0 FOR DELETE duerow_message
+FROM (SELECT found_rows.`id`
+FROM JSON_TABLE(:found, '$[*]' COLUMNS (`id` BIGINT PATH '$')) AS found_rows) AS found STRAIGHT_JOIN duerow_message ON
+    duerow_message.id = found.id
+
+-- statement: put_behind
+-- Take rows of groups out of the line until it is their turn; a turn whose lease ended is over.
+SET STATEMENT sql_safe_updates = 0, sql_mode = CONCAT(@@sql_mode, ',SIMULTANEOUS_ASSIGNMENT,STRICT_ALL_TABLES')
+FOR UPDATE (SELECT given_rows.`id`
+FROM JSON_TABLE(:given, '$[*]' COLUMNS (`id` BIGINT PATH '$')) AS given_rows) AS given STRAIGHT_JOIN duerow_message ON
+    duerow_message.id = given.id
+SET duerow_message.due_at = NULL, duerow_message.behind_at = duerow_message.due_at, duerow_message.last_error = CASE
+    WHEN (duerow_message.leased_until IS NOT NULL) THEN concat('{"message":', json_quote(concat('was in hand when its
+    worker died: lease of ', duerow_message.leased_by, ' ended at ', date_format(duerow_message.leased_until,
+    '%Y-%m-%d %H:%i:%s'), ' UTC, attempt ', duerow_message.attempts, ' of ', coalesce(:attempts_in, 'any number'))),
+    ',"traceback":null,"type":"LeaseEnded"}') ELSE duerow_message.last_error END, duerow_message.token =
+    duerow_message.token + CASE WHEN (duerow_message.leased_until IS NOT NULL) THEN 1 ELSE 0 END,
+    duerow_message.leased_by = NULL, duerow_message.leased_until = NULL
+
+-- statement: reserve
 -- Lend the oldest due rows of a line without groups: leased until now + lease, or dead if used up.
 SELECT duerow_message.id, duerow_message.payload AS payload, duerow_message.kind, duerow_message.`key`,
     duerow_message.headers AS headers, CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts
@@ -38,3 +459,112 @@ SET duerow_message.status = CASE WHEN (duerow_message.leased_until IS NOT NULL A
     coalesce(:attempts_in, 'any number'))), ',"traceback":null,"type":"LeaseEnded"}') ELSE duerow_message.last_error
     END
 WHERE duerow_message.id IN :found
+
+-- statement: reserve-from_floor
+-- Lend the oldest due rows of a line without groups: leased until now + lease, or dead if used up.
+SELECT duerow_message.id, duerow_message.payload AS payload, duerow_message.kind, duerow_message.`key`,
+    duerow_message.headers AS headers, CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts
+    >= :attempts_in) THEN 'dead' ELSE CASE WHEN (duerow_message.status IN ('new', 'error')) THEN duerow_message.status
+    ELSE 'done' END END AS anon_1, duerow_message.created_at, nullif(duerow_message.first_due_at,
+    duerow_message.created_at) AS nullif_1, nullif(duerow_message.due_at, duerow_message.first_due_at) AS nullif_2,
+    (duerow_message.attempts + CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >=
+    :attempts_in) THEN 0 ELSE 1 END) AS anon_2, (duerow_message.token + 1) AS anon_3, timestampdiff(MICROSECOND,
+    '1970-01-01', timestampadd(MICROSECOND, :lease, UTC_TIMESTAMP(6))) AS timestampdiff_1, CASE WHEN
+    (duerow_message.leased_until IS NOT NULL) THEN concat('{"message":', json_quote(concat('was in hand when its
+    worker died: lease of ', duerow_message.leased_by, ' ended at ', date_format(duerow_message.leased_until,
+    '%Y-%m-%d %H:%i:%s'), ' UTC, attempt ', duerow_message.attempts, ' of ', coalesce(:attempts_in, 'any number'))),
+    ',"traceback":null,"type":"LeaseEnded"}') ELSE duerow_message.last_error END AS last_error, duerow_message.id AS
+    id__1, UTC_TIMESTAMP(6) AS anon_4
+FROM duerow_message FORCE INDEX (duerow_message_due)
+WHERE duerow_message.queue = :queue_in AND duerow_message.priority = :priority_in AND duerow_message.due_at <=
+    UTC_TIMESTAMP(6) AND duerow_message.line = 0 AND duerow_message.due_at >= :floor
+ORDER BY duerow_message.due_at, duerow_message.id
+LIMIT :limit_in
+FOR UPDATE SKIP LOCKED;
+SET STATEMENT sql_safe_updates = 0, sql_mode = CONCAT(@@sql_mode, ',SIMULTANEOUS_ASSIGNMENT,STRICT_ALL_TABLES')
+FOR UPDATE duerow_message FORCE INDEX (PRIMARY)
+SET duerow_message.status = CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >=
+    :attempts_in) THEN 'dead' ELSE CASE WHEN (duerow_message.status IN ('new', 'error')) THEN duerow_message.status
+    ELSE 'done' END END, duerow_message.due_at = CASE WHEN (duerow_message.leased_until IS NOT NULL AND
+    duerow_message.attempts >= :attempts_in) THEN NULL ELSE timestampadd(MICROSECOND, :lease, CAST(:told AS
+    DATETIME(6))) END, duerow_message.place_at = duerow_message.due_at, duerow_message.attempts =
+    duerow_message.attempts + CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >=
+    :attempts_in) THEN 0 ELSE 1 END, duerow_message.token = duerow_message.token + 1, duerow_message.leased_by = CASE
+    WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= :attempts_in) THEN NULL ELSE
+    :consumer END, duerow_message.leased_until = CASE WHEN (duerow_message.leased_until IS NOT NULL AND
+    duerow_message.attempts >= :attempts_in) THEN NULL ELSE timestampadd(MICROSECOND, :lease, CAST(:told AS
+    DATETIME(6))) END, duerow_message.last_attempt_at = CASE WHEN (duerow_message.leased_until IS NOT NULL AND
+    duerow_message.attempts >= :attempts_in) THEN duerow_message.last_attempt_at ELSE CAST(:told AS DATETIME(6)) END,
+    duerow_message.last_error = CASE WHEN (duerow_message.leased_until IS NOT NULL) THEN concat('{"message":',
+    json_quote(concat('was in hand when its worker died: lease of ', duerow_message.leased_by, ' ended at ',
+    date_format(duerow_message.leased_until, '%Y-%m-%d %H:%i:%s'), ' UTC, attempt ', duerow_message.attempts, ' of ',
+    coalesce(:attempts_in, 'any number'))), ',"traceback":null,"type":"LeaseEnded"}') ELSE duerow_message.last_error
+    END
+WHERE duerow_message.id IN :found
+
+-- statement: reserve-of_kinds
+-- Lend the oldest due rows of a line without groups: leased until now + lease, or dead if used up.
+SELECT duerow_message.id, duerow_message.payload AS payload, duerow_message.kind, duerow_message.`key`,
+    duerow_message.headers AS headers, CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts
+    >= :attempts_in) THEN 'dead' ELSE CASE WHEN (duerow_message.status IN ('new', 'error')) THEN duerow_message.status
+    ELSE 'done' END END AS anon_1, duerow_message.created_at, nullif(duerow_message.first_due_at,
+    duerow_message.created_at) AS nullif_1, nullif(duerow_message.due_at, duerow_message.first_due_at) AS nullif_2,
+    (duerow_message.attempts + CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >=
+    :attempts_in) THEN 0 ELSE 1 END) AS anon_2, (duerow_message.token + 1) AS anon_3, timestampdiff(MICROSECOND,
+    '1970-01-01', timestampadd(MICROSECOND, :lease, UTC_TIMESTAMP(6))) AS timestampdiff_1, CASE WHEN
+    (duerow_message.leased_until IS NOT NULL) THEN concat('{"message":', json_quote(concat('was in hand when its
+    worker died: lease of ', duerow_message.leased_by, ' ended at ', date_format(duerow_message.leased_until,
+    '%Y-%m-%d %H:%i:%s'), ' UTC, attempt ', duerow_message.attempts, ' of ', coalesce(:attempts_in, 'any number'))),
+    ',"traceback":null,"type":"LeaseEnded"}') ELSE duerow_message.last_error END AS last_error, duerow_message.id AS
+    id__1, UTC_TIMESTAMP(6) AS anon_4
+FROM duerow_message FORCE INDEX (duerow_message_due)
+WHERE duerow_message.queue = :queue_in AND duerow_message.priority = :priority_in AND duerow_message.due_at <=
+    UTC_TIMESTAMP(6) AND duerow_message.line = 0 AND duerow_message.kind IN (:kind_0_in, :kind_1_in)
+ORDER BY duerow_message.due_at, duerow_message.id
+LIMIT :limit_in
+FOR UPDATE SKIP LOCKED;
+SET STATEMENT sql_safe_updates = 0, sql_mode = CONCAT(@@sql_mode, ',SIMULTANEOUS_ASSIGNMENT,STRICT_ALL_TABLES')
+FOR UPDATE duerow_message FORCE INDEX (PRIMARY)
+SET duerow_message.status = CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >=
+    :attempts_in) THEN 'dead' ELSE CASE WHEN (duerow_message.status IN ('new', 'error')) THEN duerow_message.status
+    ELSE 'done' END END, duerow_message.due_at = CASE WHEN (duerow_message.leased_until IS NOT NULL AND
+    duerow_message.attempts >= :attempts_in) THEN NULL ELSE timestampadd(MICROSECOND, :lease, CAST(:told AS
+    DATETIME(6))) END, duerow_message.place_at = duerow_message.due_at, duerow_message.attempts =
+    duerow_message.attempts + CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >=
+    :attempts_in) THEN 0 ELSE 1 END, duerow_message.token = duerow_message.token + 1, duerow_message.leased_by = CASE
+    WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= :attempts_in) THEN NULL ELSE
+    :consumer END, duerow_message.leased_until = CASE WHEN (duerow_message.leased_until IS NOT NULL AND
+    duerow_message.attempts >= :attempts_in) THEN NULL ELSE timestampadd(MICROSECOND, :lease, CAST(:told AS
+    DATETIME(6))) END, duerow_message.last_attempt_at = CASE WHEN (duerow_message.leased_until IS NOT NULL AND
+    duerow_message.attempts >= :attempts_in) THEN duerow_message.last_attempt_at ELSE CAST(:told AS DATETIME(6)) END,
+    duerow_message.last_error = CASE WHEN (duerow_message.leased_until IS NOT NULL) THEN concat('{"message":',
+    json_quote(concat('was in hand when its worker died: lease of ', duerow_message.leased_by, ' ended at ',
+    date_format(duerow_message.leased_until, '%Y-%m-%d %H:%i:%s'), ' UTC, attempt ', duerow_message.attempts, ' of ',
+    coalesce(:attempts_in, 'any number'))), ',"traceback":null,"type":"LeaseEnded"}') ELSE duerow_message.last_error
+    END
+WHERE duerow_message.id IN :found
+
+-- statement: take
+-- Take rows that were picked away, as `pop` does.
+SELECT STRAIGHT_JOIN duerow_message.id, duerow_message.queue, duerow_message.payload AS payload, duerow_message.kind,
+    duerow_message.`key`, duerow_message.headers AS headers, duerow_message.`group`, duerow_message.priority,
+    duerow_message.status, coalesce(duerow_message.due_at, duerow_message.behind_at) AS coalesce_1,
+    duerow_message.first_due_at, duerow_message.attempts, duerow_message.token, duerow_message.leased_by,
+    duerow_message.leased_until, duerow_message.created_at, duerow_message.last_attempt_at, duerow_message.last_error
+    AS last_error, UTC_TIMESTAMP(6) AS anon_1, duerow_message.id AS id__1, UTC_TIMESTAMP(6) AS anon_2
+FROM (SELECT given_rows.`id`
+FROM JSON_TABLE(:given, '$[*]' COLUMNS (`id` BIGINT PATH '$')) AS given_rows) AS given INNER
+JOIN duerow_message ON duerow_message.id = given.id
+FOR UPDATE;
+SET STATEMENT sql_safe_updates = 0 FOR DELETE duerow_message
+FROM (SELECT found_rows.`id`
+FROM JSON_TABLE(:found, '$[*]' COLUMNS (`id` BIGINT PATH '$')) AS found_rows) AS found STRAIGHT_JOIN duerow_message ON
+    duerow_message.id = found.id
+
+-- statement: take_turns
+-- Mark rows of groups that are to be taken away as lent, so that nobody lends others of their groups.
+SET STATEMENT sql_safe_updates = 0, sql_mode = CONCAT(@@sql_mode, ',SIMULTANEOUS_ASSIGNMENT,STRICT_ALL_TABLES')
+FOR UPDATE (SELECT given_rows.`id`
+FROM JSON_TABLE(:given, '$[*]' COLUMNS (`id` BIGINT PATH '$')) AS given_rows) AS given STRAIGHT_JOIN duerow_message ON
+    duerow_message.id = given.id
+SET duerow_message.leased_by = 'taken away'

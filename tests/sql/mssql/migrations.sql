@@ -1,3 +1,4 @@
+-- statement: migrations
 IF OBJECT_ID(N'[duerow_message_id]', N'SO') IS NULL CREATE SEQUENCE [duerow_message_id] AS BIGINT START WITH 1 INCREMENT BY 1 CACHE 1000;
 
 IF OBJECT_ID(N'duerow_schema', N'U') IS NULL CREATE TABLE duerow_schema (

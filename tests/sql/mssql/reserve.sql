@@ -1,3 +1,394 @@
+-- statement: blockers
+-- Read who keeps rows of groups back, each as id: one with a lower id, one that is lent; null: nobody.
+SELECT duerow_message.id, CASE WHEN (duerow_message.leased_by IS NOT NULL) THEN 1 ELSE 0 END AS anon_1, (SELECT TOP
+    (1) other.id
+FROM duerow_message AS other
+WHERE other.queue = duerow_message.queue AND other.[group] = duerow_message.[group] AND other.status IN ('new',
+    'error') AND other.id < duerow_message.id
+ORDER BY other.id) AS anon_2, (SELECT TOP (1) other.id
+FROM duerow_message AS other
+WHERE other.queue = duerow_message.queue AND other.[group] = duerow_message.[group] AND other.leased_by IS NOT NULL
+    AND other.id != duerow_message.id) AS anon_3, (SELECT TOP (1) other.id
+FROM duerow_message AS other WITH (ROWLOCK, REPEATABLEREAD, READPAST)
+WHERE other.queue = duerow_message.queue AND other.[group] = duerow_message.[group] AND other.status IN ('new',
+    'error') AND other.id < duerow_message.id
+ORDER BY other.id) AS anon_4, (SELECT TOP (1) other.id
+FROM duerow_message AS other WITH (ROWLOCK, REPEATABLEREAD, READPAST)
+WHERE other.queue = duerow_message.queue AND other.[group] = duerow_message.[group] AND other.leased_by IS NOT NULL
+    AND other.id != duerow_message.id) AS anon_5
+FROM (SELECT CAST(line.[key] AS INT) AS nth, cell.[id] AS [id]
+FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([id] BIGINT '$[0]') AS
+    cell) AS given
+JOIN duerow_message WITH (FORCESEEK) ON duerow_message.id = given.id
+
+-- statement: call_up
+-- Put the first of each given group into the line, if it is not; return the queues and due times.
+UPDATE duerow_message
+SET due_at = COALESCE(duerow_message.behind_at, duerow_message.due_at), behind_at = NULL
+OUTPUT inserted.queue, inserted.due_at
+FROM (SELECT duerow_message.id AS id
+FROM (SELECT (SELECT TOP (1) other.id
+FROM duerow_message AS other
+WHERE other.queue = given.queue AND other.[group] = given.[group] AND other.status IN ('new', 'error')
+ORDER BY other.id) AS id
+FROM (SELECT CAST(line.[key] AS INT) AS nth, CAST(CAST(cell.[queue] AS NVARCHAR(4000)) AS VARBINARY(8000)) AS [queue],
+    CAST(CAST(cell.[group] AS NVARCHAR(4000)) AS VARBINARY(8000)) AS [group]
+FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([queue] NVARCHAR(4000)
+    '$[0]', [group] NVARCHAR(4000) '$[1]') AS cell) AS given) AS first
+JOIN duerow_message WITH (FORCESEEK, ROWLOCK, UPDLOCK) ON duerow_message.id = first.id
+WHERE duerow_message.leased_by IS NULL) AS picked
+JOIN duerow_message WITH (INDEX(1), ROWLOCK, UPDLOCK, FORCESEEK) ON duerow_message.id = picked.id AND
+    duerow_message.leased_by IS NULL
+
+-- statement: further_lines
+-- Read the lowest priority in use between the given ones, in groups or not; null: none. And if it is
+-- paused.
+SELECT given.grouped, CASE WHEN given.grouped = 1 THEN (SELECT min(duerow_message.priority) AS min_1
+FROM duerow_message
+WHERE duerow_message.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000)) AND duerow_message.priority >
+    given.low AND duerow_message.priority < given.high AND duerow_message.due_at IS NOT NULL AND
+    duerow_message.[group] IS NOT NULL) ELSE (SELECT min(duerow_message.priority) AS min_2
+FROM duerow_message
+WHERE duerow_message.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000)) AND duerow_message.priority >
+    given.low AND duerow_message.priority < given.high AND duerow_message.due_at IS NOT NULL AND
+    duerow_message.[group] IS NULL) END AS anon_1, COALESCE((SELECT duerow_queue.paused
+FROM duerow_queue
+WHERE duerow_queue.name = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000))), CASE WHEN 1 = 0 THEN 1 ELSE 0
+    END) AS coalesce_1
+FROM (SELECT CAST(line.[key] AS INT) AS nth, cell.[grouped] AS [grouped], cell.[low] AS [low], cell.[high] AS [high]
+FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([grouped] BIT '$[0]',
+    [low] INT '$[1]', [high] INT '$[2]') AS cell) AS given
+
+-- statement: held
+-- Read the messages of a range of ids that a claim holds; the planner is to see nothing but the range.
+SELECT TOP (CAST(:limit_in AS INT)) duerow_message.id, duerow_message.queue, duerow_message.payload AS payload,
+    duerow_message.kind, duerow_message.[key], duerow_message.headers AS headers, duerow_message.[group],
+    duerow_message.priority, duerow_message.status, COALESCE(duerow_message.due_at, duerow_message.behind_at) AS
+    coalesce_1, duerow_message.first_due_at, duerow_message.attempts, duerow_message.token, duerow_message.leased_by,
+    duerow_message.leased_until, duerow_message.created_at, duerow_message.last_attempt_at, duerow_message.last_error
+    AS last_error
+FROM duerow_message
+WHERE duerow_message.id BETWEEN CAST(:first_in AS BIGINT) AND CAST(:last_in AS BIGINT) AND duerow_message.leased_by =
+    :consumer AND duerow_message.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000))
+ORDER BY duerow_message.id
+
+-- statement: lend
+-- Lend rows that were picked, as `reserve` does; of two of a group lent at once the second one fails.
+DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); UPDATE duerow_message
+SET status = CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= CAST(:attempts_in AS
+    INT)) THEN 'dead' ELSE CASE WHEN (duerow_message.status IN ('new', 'error')) THEN duerow_message.status ELSE
+    'done' END END, due_at = CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >=
+    CAST(:attempts_in AS INT)) THEN NULL ELSE dateadd(MICROSECOND, CAST(:lease AS BIGINT) % 1000000, dateadd(SECOND,
+    (CAST(:lease AS BIGINT) / 1000000) % 86400, dateadd(DAY, (CAST(:lease AS BIGINT) / 1000000) / 86400, @now))) END,
+    place_at = duerow_message.due_at, attempts = duerow_message.attempts + CASE WHEN (duerow_message.leased_until IS
+    NOT NULL AND duerow_message.attempts >= CAST(:attempts_in AS INT)) THEN 0 ELSE 1 END, token = duerow_message.token
+    + 1, leased_by = CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >=
+    CAST(:attempts_in AS INT)) THEN NULL ELSE :consumer END, leased_until = CASE WHEN (duerow_message.leased_until IS
+    NOT NULL AND duerow_message.attempts >= CAST(:attempts_in AS INT)) THEN NULL ELSE dateadd(MICROSECOND, CAST(:lease
+    AS BIGINT) % 1000000, dateadd(SECOND, (CAST(:lease AS BIGINT) / 1000000) % 86400, dateadd(DAY, (CAST(:lease AS
+    BIGINT) / 1000000) / 86400, @now))) END, last_attempt_at = CASE WHEN (duerow_message.leased_until IS NOT NULL AND
+    duerow_message.attempts >= CAST(:attempts_in AS INT)) THEN duerow_message.last_attempt_at ELSE @now END,
+    last_error = CASE WHEN (duerow_message.leased_until IS NOT NULL) THEN concat('{"message":"',
+    string_escape(concat('was in hand when its worker died: lease of ', duerow_message.leased_by, ' ended at ',
+    convert(VARCHAR(19), duerow_message.leased_until, 120), ' UTC, attempt ', duerow_message.attempts, ' of ',
+    COALESCE(CAST(CAST(:attempts_in AS INT) AS NVARCHAR(20)), 'any number')), 'json'),
+    '","traceback":null,"type":"LeaseEnded"}') ELSE duerow_message.last_error END
+OUTPUT inserted.id, inserted.payload, inserted.kind, inserted.[key], inserted.headers, inserted.status,
+    inserted.created_at, nullif(inserted.first_due_at, inserted.created_at), nullif(inserted.place_at,
+    inserted.first_due_at), inserted.attempts, inserted.token, datediff_big(MICROSECOND, CAST('1970-01-01' AS
+    DATETIME2(6)), dateadd(MICROSECOND, CAST(:lease AS BIGINT) % 1000000, dateadd(SECOND, (CAST(:lease AS BIGINT) /
+    1000000) % 86400, dateadd(DAY, (CAST(:lease AS BIGINT) / 1000000) / 86400, @now)))), inserted.last_error,
+    inserted.priority, inserted.[group]
+FROM (SELECT CAST(line.[key] AS INT) AS nth, cell.[id] AS [id]
+FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([id] BIGINT '$[0]') AS
+    cell) AS given
+JOIN duerow_message WITH (INDEX(1), ROWLOCK, UPDLOCK, FORCESEEK) ON duerow_message.id = given.id
+
+-- statement: lend_picked_unread
+-- As `lend`, but return no more than who was lent, the due time it had, and its group.
+DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); UPDATE duerow_message
+SET status = CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= CAST(:attempts_in AS
+    INT)) THEN 'dead' ELSE CASE WHEN (duerow_message.status IN ('new', 'error')) THEN duerow_message.status ELSE
+    'done' END END, due_at = CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >=
+    CAST(:attempts_in AS INT)) THEN NULL ELSE dateadd(MICROSECOND, CAST(:lease AS BIGINT) % 1000000, dateadd(SECOND,
+    (CAST(:lease AS BIGINT) / 1000000) % 86400, dateadd(DAY, (CAST(:lease AS BIGINT) / 1000000) / 86400, @now))) END,
+    place_at = duerow_message.due_at, attempts = duerow_message.attempts + CASE WHEN (duerow_message.leased_until IS
+    NOT NULL AND duerow_message.attempts >= CAST(:attempts_in AS INT)) THEN 0 ELSE 1 END, token = duerow_message.token
+    + 1, leased_by = CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >=
+    CAST(:attempts_in AS INT)) THEN NULL ELSE :consumer END, leased_until = CASE WHEN (duerow_message.leased_until IS
+    NOT NULL AND duerow_message.attempts >= CAST(:attempts_in AS INT)) THEN NULL ELSE dateadd(MICROSECOND, CAST(:lease
+    AS BIGINT) % 1000000, dateadd(SECOND, (CAST(:lease AS BIGINT) / 1000000) % 86400, dateadd(DAY, (CAST(:lease AS
+    BIGINT) / 1000000) / 86400, @now))) END, last_attempt_at = CASE WHEN (duerow_message.leased_until IS NOT NULL AND
+    duerow_message.attempts >= CAST(:attempts_in AS INT)) THEN duerow_message.last_attempt_at ELSE @now END,
+    last_error = CASE WHEN (duerow_message.leased_until IS NOT NULL) THEN concat('{"message":"',
+    string_escape(concat('was in hand when its worker died: lease of ', duerow_message.leased_by, ' ended at ',
+    convert(VARCHAR(19), duerow_message.leased_until, 120), ' UTC, attempt ', duerow_message.attempts, ' of ',
+    COALESCE(CAST(CAST(:attempts_in AS INT) AS NVARCHAR(20)), 'any number')), 'json'),
+    '","traceback":null,"type":"LeaseEnded"}') ELSE duerow_message.last_error END
+OUTPUT inserted.id, inserted.token, inserted.status, inserted.place_at, inserted.[group]
+FROM (SELECT CAST(line.[key] AS INT) AS nth, cell.[id] AS [id]
+FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([id] BIGINT '$[0]') AS
+    cell) AS given
+JOIN duerow_message WITH (INDEX(1), ROWLOCK, UPDLOCK, FORCESEEK) ON duerow_message.id = given.id
+
+-- statement: lend_unread
+-- As `reserve`, but return no more than who was lent, and the due time it had; and the floor.
+DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); UPDATE duerow_message
+SET status = CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= CAST(:attempts_in AS
+    INT)) THEN 'dead' ELSE CASE WHEN (duerow_message.status IN ('new', 'error')) THEN duerow_message.status ELSE
+    'done' END END, due_at = CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >=
+    CAST(:attempts_in AS INT)) THEN NULL ELSE dateadd(MICROSECOND, CAST(:lease AS BIGINT) % 1000000, dateadd(SECOND,
+    (CAST(:lease AS BIGINT) / 1000000) % 86400, dateadd(DAY, (CAST(:lease AS BIGINT) / 1000000) / 86400, @now))) END,
+    place_at = duerow_message.due_at, attempts = duerow_message.attempts + CASE WHEN (duerow_message.leased_until IS
+    NOT NULL AND duerow_message.attempts >= CAST(:attempts_in AS INT)) THEN 0 ELSE 1 END, token = duerow_message.token
+    + 1, leased_by = CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >=
+    CAST(:attempts_in AS INT)) THEN NULL ELSE :consumer END, leased_until = CASE WHEN (duerow_message.leased_until IS
+    NOT NULL AND duerow_message.attempts >= CAST(:attempts_in AS INT)) THEN NULL ELSE dateadd(MICROSECOND, CAST(:lease
+    AS BIGINT) % 1000000, dateadd(SECOND, (CAST(:lease AS BIGINT) / 1000000) % 86400, dateadd(DAY, (CAST(:lease AS
+    BIGINT) / 1000000) / 86400, @now))) END, last_attempt_at = CASE WHEN (duerow_message.leased_until IS NOT NULL AND
+    duerow_message.attempts >= CAST(:attempts_in AS INT)) THEN duerow_message.last_attempt_at ELSE @now END,
+    last_error = CASE WHEN (duerow_message.leased_until IS NOT NULL) THEN concat('{"message":"',
+    string_escape(concat('was in hand when its worker died: lease of ', duerow_message.leased_by, ' ended at ',
+    convert(VARCHAR(19), duerow_message.leased_until, 120), ' UTC, attempt ', duerow_message.attempts, ' of ',
+    COALESCE(CAST(CAST(:attempts_in AS INT) AS NVARCHAR(20)), 'any number')), 'json'),
+    '","traceback":null,"type":"LeaseEnded"}') ELSE duerow_message.last_error END
+OUTPUT inserted.id, inserted.token, inserted.status, inserted.place_at
+FROM (SELECT TOP (CAST(:limit_in AS INT)) duerow_message.id AS id
+FROM duerow_message WITH (INDEX(duerow_message_due), ROWLOCK, UPDLOCK, READPAST)
+WHERE duerow_message.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000)) AND duerow_message.priority =
+    CAST(:priority_in AS SMALLINT) AND duerow_message.due_at <= @now AND duerow_message.[group] IS NULL AND
+    duerow_message.due_at IS NOT NULL
+ORDER BY duerow_message.due_at, duerow_message.id) AS picked
+JOIN duerow_message WITH (INDEX(1), ROWLOCK, UPDLOCK, READPAST, FORCESEEK) ON duerow_message.id = picked.id AND
+    duerow_message.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000)) AND duerow_message.priority =
+    CAST(:priority_in AS SMALLINT) AND duerow_message.due_at <= @now AND duerow_message.[group] IS NULL AND
+    duerow_message.due_at IS NOT NULL
+
+-- statement: lend_unread-from_floor
+-- As `reserve`, but return no more than who was lent, and the due time it had; and the floor.
+DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); UPDATE duerow_message
+SET status = CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= CAST(:attempts_in AS
+    INT)) THEN 'dead' ELSE CASE WHEN (duerow_message.status IN ('new', 'error')) THEN duerow_message.status ELSE
+    'done' END END, due_at = CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >=
+    CAST(:attempts_in AS INT)) THEN NULL ELSE dateadd(MICROSECOND, CAST(:lease AS BIGINT) % 1000000, dateadd(SECOND,
+    (CAST(:lease AS BIGINT) / 1000000) % 86400, dateadd(DAY, (CAST(:lease AS BIGINT) / 1000000) / 86400, @now))) END,
+    place_at = duerow_message.due_at, attempts = duerow_message.attempts + CASE WHEN (duerow_message.leased_until IS
+    NOT NULL AND duerow_message.attempts >= CAST(:attempts_in AS INT)) THEN 0 ELSE 1 END, token = duerow_message.token
+    + 1, leased_by = CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >=
+    CAST(:attempts_in AS INT)) THEN NULL ELSE :consumer END, leased_until = CASE WHEN (duerow_message.leased_until IS
+    NOT NULL AND duerow_message.attempts >= CAST(:attempts_in AS INT)) THEN NULL ELSE dateadd(MICROSECOND, CAST(:lease
+    AS BIGINT) % 1000000, dateadd(SECOND, (CAST(:lease AS BIGINT) / 1000000) % 86400, dateadd(DAY, (CAST(:lease AS
+    BIGINT) / 1000000) / 86400, @now))) END, last_attempt_at = CASE WHEN (duerow_message.leased_until IS NOT NULL AND
+    duerow_message.attempts >= CAST(:attempts_in AS INT)) THEN duerow_message.last_attempt_at ELSE @now END,
+    last_error = CASE WHEN (duerow_message.leased_until IS NOT NULL) THEN concat('{"message":"',
+    string_escape(concat('was in hand when its worker died: lease of ', duerow_message.leased_by, ' ended at ',
+    convert(VARCHAR(19), duerow_message.leased_until, 120), ' UTC, attempt ', duerow_message.attempts, ' of ',
+    COALESCE(CAST(CAST(:attempts_in AS INT) AS NVARCHAR(20)), 'any number')), 'json'),
+    '","traceback":null,"type":"LeaseEnded"}') ELSE duerow_message.last_error END
+OUTPUT inserted.id, inserted.token, inserted.status, inserted.place_at
+FROM (SELECT TOP (CAST(:limit_in AS INT)) duerow_message.id AS id
+FROM duerow_message WITH (INDEX(duerow_message_due), ROWLOCK, UPDLOCK, READPAST)
+WHERE duerow_message.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000)) AND duerow_message.priority =
+    CAST(:priority_in AS SMALLINT) AND duerow_message.due_at <= @now AND duerow_message.[group] IS NULL AND
+    duerow_message.due_at >= CAST(:floor AS DATETIME2(6)) AND duerow_message.due_at IS NOT NULL
+ORDER BY duerow_message.due_at, duerow_message.id) AS picked
+JOIN duerow_message WITH (INDEX(1), ROWLOCK, UPDLOCK, READPAST, FORCESEEK) ON duerow_message.id = picked.id AND
+    duerow_message.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000)) AND duerow_message.priority =
+    CAST(:priority_in AS SMALLINT) AND duerow_message.due_at <= @now AND duerow_message.[group] IS NULL AND
+    duerow_message.due_at >= CAST(:floor AS DATETIME2(6)) AND duerow_message.due_at IS NOT NULL
+
+-- statement: lend_unread-of_kinds
+-- As `reserve`, but return no more than who was lent, and the due time it had; and the floor.
+DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); UPDATE duerow_message
+SET status = CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= CAST(:attempts_in AS
+    INT)) THEN 'dead' ELSE CASE WHEN (duerow_message.status IN ('new', 'error')) THEN duerow_message.status ELSE
+    'done' END END, due_at = CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >=
+    CAST(:attempts_in AS INT)) THEN NULL ELSE dateadd(MICROSECOND, CAST(:lease AS BIGINT) % 1000000, dateadd(SECOND,
+    (CAST(:lease AS BIGINT) / 1000000) % 86400, dateadd(DAY, (CAST(:lease AS BIGINT) / 1000000) / 86400, @now))) END,
+    place_at = duerow_message.due_at, attempts = duerow_message.attempts + CASE WHEN (duerow_message.leased_until IS
+    NOT NULL AND duerow_message.attempts >= CAST(:attempts_in AS INT)) THEN 0 ELSE 1 END, token = duerow_message.token
+    + 1, leased_by = CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >=
+    CAST(:attempts_in AS INT)) THEN NULL ELSE :consumer END, leased_until = CASE WHEN (duerow_message.leased_until IS
+    NOT NULL AND duerow_message.attempts >= CAST(:attempts_in AS INT)) THEN NULL ELSE dateadd(MICROSECOND, CAST(:lease
+    AS BIGINT) % 1000000, dateadd(SECOND, (CAST(:lease AS BIGINT) / 1000000) % 86400, dateadd(DAY, (CAST(:lease AS
+    BIGINT) / 1000000) / 86400, @now))) END, last_attempt_at = CASE WHEN (duerow_message.leased_until IS NOT NULL AND
+    duerow_message.attempts >= CAST(:attempts_in AS INT)) THEN duerow_message.last_attempt_at ELSE @now END,
+    last_error = CASE WHEN (duerow_message.leased_until IS NOT NULL) THEN concat('{"message":"',
+    string_escape(concat('was in hand when its worker died: lease of ', duerow_message.leased_by, ' ended at ',
+    convert(VARCHAR(19), duerow_message.leased_until, 120), ' UTC, attempt ', duerow_message.attempts, ' of ',
+    COALESCE(CAST(CAST(:attempts_in AS INT) AS NVARCHAR(20)), 'any number')), 'json'),
+    '","traceback":null,"type":"LeaseEnded"}') ELSE duerow_message.last_error END
+OUTPUT inserted.id, inserted.token, inserted.status, inserted.place_at
+FROM (SELECT TOP (CAST(:limit_in AS INT)) duerow_message.id AS id
+FROM duerow_message WITH (INDEX(duerow_message_due), ROWLOCK, UPDLOCK, READPAST)
+WHERE duerow_message.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000)) AND duerow_message.priority =
+    CAST(:priority_in AS SMALLINT) AND duerow_message.due_at <= @now AND duerow_message.[group] IS NULL AND
+    duerow_message.kind IN (:kind_0_in, :kind_1_in) AND duerow_message.due_at IS NOT NULL
+ORDER BY duerow_message.due_at, duerow_message.id) AS picked
+JOIN duerow_message WITH (INDEX(1), ROWLOCK, UPDLOCK, READPAST, FORCESEEK) ON duerow_message.id = picked.id AND
+    duerow_message.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000)) AND duerow_message.priority =
+    CAST(:priority_in AS SMALLINT) AND duerow_message.due_at <= @now AND duerow_message.[group] IS NULL AND
+    duerow_message.kind IN (:kind_0_in, :kind_1_in) AND duerow_message.due_at IS NOT NULL
+
+-- statement: next_due
+-- Read when the next of each given line is due, of those due from the bound `floor` on; and the time.
+DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); SELECT CASE WHEN given.grouped = 1 THEN (SELECT
+    min(duerow_message.due_at) AS min_1
+FROM duerow_message
+WHERE duerow_message.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000)) AND duerow_message.priority =
+    given.priority AND duerow_message.due_at >= CAST(:floor AS DATETIME2(6)) AND duerow_message.[group] IS NOT NULL)
+    ELSE (SELECT min(duerow_message.due_at) AS min_2
+FROM duerow_message
+WHERE duerow_message.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000)) AND duerow_message.priority =
+    given.priority AND duerow_message.due_at >= CAST(:floor AS DATETIME2(6)) AND duerow_message.[group] IS NULL) END
+    AS anon_1, @now AS anon_2
+FROM (SELECT CAST(line.[key] AS INT) AS nth, cell.[grouped] AS [grouped], cell.[priority] AS [priority]
+FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([grouped] BIT '$[0]',
+    [priority] SMALLINT '$[1]') AS cell) AS given
+
+-- statement: next_due-of_kinds
+-- Read when the next of each given line is due, of those due from the bound `floor` on; and the time.
+DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); SELECT CASE WHEN given.grouped = 1 THEN (SELECT
+    min(duerow_message.due_at) AS min_1
+FROM duerow_message
+WHERE duerow_message.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000)) AND duerow_message.priority =
+    given.priority AND duerow_message.kind IN (:kind_0_in, :kind_1_in) AND duerow_message.due_at >= CAST(:floor AS
+    DATETIME2(6)) AND duerow_message.[group] IS NOT NULL) ELSE (SELECT min(duerow_message.due_at) AS min_2
+FROM duerow_message
+WHERE duerow_message.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000)) AND duerow_message.priority =
+    given.priority AND duerow_message.kind IN (:kind_0_in, :kind_1_in) AND duerow_message.due_at >= CAST(:floor AS
+    DATETIME2(6)) AND duerow_message.[group] IS NULL) END AS anon_1, @now AS anon_2
+FROM (SELECT CAST(line.[key] AS INT) AS nth, cell.[grouped] AS [grouped], cell.[priority] AS [priority]
+FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([grouped] BIT '$[0]',
+    [priority] SMALLINT '$[1]') AS cell) AS given
+
+-- statement: outlines
+-- Read the rows of a queue whose token matches, as OUTLINE.
+SELECT duerow_message.id, duerow_message.[key], duerow_message.headers AS headers, duerow_message.[group],
+    duerow_message.priority
+FROM (SELECT CAST(line.[key] AS INT) AS nth, cell.[id] AS [id], cell.[token] AS [token]
+FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([id] BIGINT '$[0]',
+    [token] BIGINT '$[1]') AS cell) AS given
+JOIN duerow_message ON duerow_message.id = given.id AND duerow_message.token = given.token
+WHERE duerow_message.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000))
+
+-- statement: pick
+-- Lock the oldest due rows of a line and read their id, due time and group, and the floor as in
+-- `reserve`.
+DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); SELECT TOP (CAST(:limit_in AS INT)) duerow_message.id,
+    duerow_message.due_at, duerow_message.[group]
+FROM duerow_message WITH (INDEX(duerow_message_due), ROWLOCK, UPDLOCK, READPAST)
+WHERE duerow_message.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000)) AND duerow_message.priority =
+    CAST(:priority_in AS SMALLINT) AND duerow_message.due_at <= @now AND duerow_message.[group] IS NULL AND
+    duerow_message.due_at IS NOT NULL
+ORDER BY duerow_message.due_at, duerow_message.id
+
+-- statement: pick-grouped
+-- Lock the oldest due rows of a line and read their id, due time and group, and the floor as in
+-- `reserve`.
+DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); SELECT TOP (CAST(:limit_in AS INT)) duerow_message.id,
+    duerow_message.due_at, duerow_message.[group]
+FROM duerow_message WITH (INDEX(duerow_message_heads), ROWLOCK, UPDLOCK, READPAST)
+WHERE duerow_message.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000)) AND duerow_message.priority =
+    CAST(:priority_in AS SMALLINT) AND duerow_message.due_at <= @now AND duerow_message.[group] IS NOT NULL AND
+    duerow_message.due_at IS NOT NULL
+ORDER BY duerow_message.due_at, duerow_message.id
+
+-- statement: pick-grouped-from_floor
+-- Lock the oldest due rows of a line and read their id, due time and group, and the floor as in
+-- `reserve`.
+DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); SELECT TOP (CAST(:limit_in AS INT)) duerow_message.id,
+    duerow_message.due_at, duerow_message.[group]
+FROM duerow_message WITH (INDEX(duerow_message_heads), ROWLOCK, UPDLOCK, READPAST)
+WHERE duerow_message.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000)) AND duerow_message.priority =
+    CAST(:priority_in AS SMALLINT) AND duerow_message.due_at <= @now AND duerow_message.[group] IS NOT NULL AND
+    duerow_message.due_at >= CAST(:floor AS DATETIME2(6)) AND duerow_message.due_at IS NOT NULL
+ORDER BY duerow_message.due_at, duerow_message.id
+
+-- statement: pick-of_kinds
+-- Lock the oldest due rows of a line and read their id, due time and group, and the floor as in
+-- `reserve`.
+DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); SELECT TOP (CAST(:limit_in AS INT)) duerow_message.id,
+    duerow_message.due_at, duerow_message.[group]
+FROM duerow_message WITH (INDEX(duerow_message_heads), ROWLOCK, UPDLOCK, READPAST)
+WHERE duerow_message.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000)) AND duerow_message.priority =
+    CAST(:priority_in AS SMALLINT) AND duerow_message.due_at <= @now AND duerow_message.[group] IS NOT NULL AND
+    duerow_message.kind IN (:kind_0_in, :kind_1_in) AND duerow_message.due_at IS NOT NULL
+ORDER BY duerow_message.due_at, duerow_message.id
+
+-- statement: pop
+-- Take the oldest due rows of a line without groups away; each with the time, and the floor as in
+-- `reserve`.
+DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); DELETE duerow_message
+OUTPUT deleted.id, deleted.queue, deleted.payload, deleted.kind, deleted.[key], deleted.headers, deleted.[group],
+    deleted.priority, deleted.status, COALESCE(deleted.due_at, deleted.behind_at), deleted.first_due_at,
+    deleted.attempts, deleted.token, deleted.leased_by, deleted.leased_until, deleted.created_at,
+    deleted.last_attempt_at, deleted.last_error, @now
+FROM (SELECT TOP (CAST(:limit_in AS INT)) duerow_message.id AS id
+FROM duerow_message WITH (INDEX(duerow_message_due), ROWLOCK, UPDLOCK, READPAST)
+WHERE duerow_message.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000)) AND duerow_message.priority =
+    CAST(:priority_in AS SMALLINT) AND duerow_message.due_at <= @now AND duerow_message.[group] IS NULL AND
+    duerow_message.due_at IS NOT NULL
+ORDER BY duerow_message.due_at, duerow_message.id) AS picked
+JOIN duerow_message WITH (INDEX(1), ROWLOCK, UPDLOCK, READPAST, FORCESEEK) ON duerow_message.id = picked.id AND
+    duerow_message.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000)) AND duerow_message.priority =
+    CAST(:priority_in AS SMALLINT) AND duerow_message.due_at <= @now AND duerow_message.[group] IS NULL AND
+    duerow_message.due_at IS NOT NULL
+
+-- statement: pop-from_floor
+-- Take the oldest due rows of a line without groups away; each with the time, and the floor as in
+-- `reserve`.
+DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); DELETE duerow_message
+OUTPUT deleted.id, deleted.queue, deleted.payload, deleted.kind, deleted.[key], deleted.headers, deleted.[group],
+    deleted.priority, deleted.status, COALESCE(deleted.due_at, deleted.behind_at), deleted.first_due_at,
+    deleted.attempts, deleted.token, deleted.leased_by, deleted.leased_until, deleted.created_at,
+    deleted.last_attempt_at, deleted.last_error, @now
+FROM (SELECT TOP (CAST(:limit_in AS INT)) duerow_message.id AS id
+FROM duerow_message WITH (INDEX(duerow_message_due), ROWLOCK, UPDLOCK, READPAST)
+WHERE duerow_message.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000)) AND duerow_message.priority =
+    CAST(:priority_in AS SMALLINT) AND duerow_message.due_at <= @now AND duerow_message.[group] IS NULL AND
+    duerow_message.due_at >= CAST(:floor AS DATETIME2(6)) AND duerow_message.due_at IS NOT NULL
+ORDER BY duerow_message.due_at, duerow_message.id) AS picked
+JOIN duerow_message WITH (INDEX(1), ROWLOCK, UPDLOCK, READPAST, FORCESEEK) ON duerow_message.id = picked.id AND
+    duerow_message.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000)) AND duerow_message.priority =
+    CAST(:priority_in AS SMALLINT) AND duerow_message.due_at <= @now AND duerow_message.[group] IS NULL AND
+    duerow_message.due_at >= CAST(:floor AS DATETIME2(6)) AND duerow_message.due_at IS NOT NULL
+
+-- statement: pop-of_kinds
+-- Take the oldest due rows of a line without groups away; each with the time, and the floor as in
+-- `reserve`.
+DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); DELETE duerow_message
+OUTPUT deleted.id, deleted.queue, deleted.payload, deleted.kind, deleted.[key], deleted.headers, deleted.[group],
+    deleted.priority, deleted.status, COALESCE(deleted.due_at, deleted.behind_at), deleted.first_due_at,
+    deleted.attempts, deleted.token, deleted.leased_by, deleted.leased_until, deleted.created_at,
+    deleted.last_attempt_at, deleted.last_error, @now
+FROM (SELECT TOP (CAST(:limit_in AS INT)) duerow_message.id AS id
+FROM duerow_message WITH (INDEX(duerow_message_due), ROWLOCK, UPDLOCK, READPAST)
+WHERE duerow_message.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000)) AND duerow_message.priority =
+    CAST(:priority_in AS SMALLINT) AND duerow_message.due_at <= @now AND duerow_message.[group] IS NULL AND
+    duerow_message.kind IN (:kind_0_in, :kind_1_in) AND duerow_message.due_at IS NOT NULL
+ORDER BY duerow_message.due_at, duerow_message.id) AS picked
+JOIN duerow_message WITH (INDEX(1), ROWLOCK, UPDLOCK, READPAST, FORCESEEK) ON duerow_message.id = picked.id AND
+    duerow_message.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000)) AND duerow_message.priority =
+    CAST(:priority_in AS SMALLINT) AND duerow_message.due_at <= @now AND duerow_message.[group] IS NULL AND
+    duerow_message.kind IN (:kind_0_in, :kind_1_in) AND duerow_message.due_at IS NOT NULL
+
+-- statement: put_behind
+-- Take rows of groups out of the line until it is their turn; a turn whose lease ended is over.
+UPDATE duerow_message
+SET due_at = NULL, behind_at = duerow_message.due_at, last_error = CASE WHEN (duerow_message.leased_until IS NOT NULL)
+    THEN concat('{"message":"', string_escape(concat('was in hand when its worker died: lease of ',
+    duerow_message.leased_by, ' ended at ', convert(VARCHAR(19), duerow_message.leased_until, 120), ' UTC, attempt ',
+    duerow_message.attempts, ' of ', COALESCE(CAST(CAST(:attempts_in AS INT) AS NVARCHAR(20)), 'any number')),
+    'json'), '","traceback":null,"type":"LeaseEnded"}') ELSE duerow_message.last_error END, token =
+    duerow_message.token + CASE WHEN (duerow_message.leased_until IS NOT NULL) THEN 1 ELSE 0 END, leased_by = NULL,
+    leased_until = NULL
+FROM (SELECT CAST(line.[key] AS INT) AS nth, cell.[id] AS [id]
+FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([id] BIGINT '$[0]') AS
+    cell) AS given
+JOIN duerow_message WITH (INDEX(1), ROWLOCK, UPDLOCK, FORCESEEK) ON duerow_message.id = given.id
+
+-- statement: reserve
 -- Lend the oldest due rows of a line without groups: leased until now + lease, or dead if used up.
 DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); UPDATE duerow_message
 SET status = CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= CAST(:attempts_in AS
@@ -33,3 +424,98 @@ JOIN duerow_message WITH (INDEX(1), ROWLOCK, UPDLOCK, READPAST, FORCESEEK) ON du
     duerow_message.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000)) AND duerow_message.priority =
     CAST(:priority_in AS SMALLINT) AND duerow_message.due_at <= @now AND duerow_message.[group] IS NULL AND
     duerow_message.due_at IS NOT NULL
+
+-- statement: reserve-from_floor
+-- Lend the oldest due rows of a line without groups: leased until now + lease, or dead if used up.
+DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); UPDATE duerow_message
+SET status = CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= CAST(:attempts_in AS
+    INT)) THEN 'dead' ELSE CASE WHEN (duerow_message.status IN ('new', 'error')) THEN duerow_message.status ELSE
+    'done' END END, due_at = CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >=
+    CAST(:attempts_in AS INT)) THEN NULL ELSE dateadd(MICROSECOND, CAST(:lease AS BIGINT) % 1000000, dateadd(SECOND,
+    (CAST(:lease AS BIGINT) / 1000000) % 86400, dateadd(DAY, (CAST(:lease AS BIGINT) / 1000000) / 86400, @now))) END,
+    place_at = duerow_message.due_at, attempts = duerow_message.attempts + CASE WHEN (duerow_message.leased_until IS
+    NOT NULL AND duerow_message.attempts >= CAST(:attempts_in AS INT)) THEN 0 ELSE 1 END, token = duerow_message.token
+    + 1, leased_by = CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >=
+    CAST(:attempts_in AS INT)) THEN NULL ELSE :consumer END, leased_until = CASE WHEN (duerow_message.leased_until IS
+    NOT NULL AND duerow_message.attempts >= CAST(:attempts_in AS INT)) THEN NULL ELSE dateadd(MICROSECOND, CAST(:lease
+    AS BIGINT) % 1000000, dateadd(SECOND, (CAST(:lease AS BIGINT) / 1000000) % 86400, dateadd(DAY, (CAST(:lease AS
+    BIGINT) / 1000000) / 86400, @now))) END, last_attempt_at = CASE WHEN (duerow_message.leased_until IS NOT NULL AND
+    duerow_message.attempts >= CAST(:attempts_in AS INT)) THEN duerow_message.last_attempt_at ELSE @now END,
+    last_error = CASE WHEN (duerow_message.leased_until IS NOT NULL) THEN concat('{"message":"',
+    string_escape(concat('was in hand when its worker died: lease of ', duerow_message.leased_by, ' ended at ',
+    convert(VARCHAR(19), duerow_message.leased_until, 120), ' UTC, attempt ', duerow_message.attempts, ' of ',
+    COALESCE(CAST(CAST(:attempts_in AS INT) AS NVARCHAR(20)), 'any number')), 'json'),
+    '","traceback":null,"type":"LeaseEnded"}') ELSE duerow_message.last_error END
+OUTPUT inserted.id, inserted.payload, inserted.kind, inserted.[key], inserted.headers, inserted.status,
+    inserted.created_at, nullif(inserted.first_due_at, inserted.created_at), nullif(inserted.place_at,
+    inserted.first_due_at), inserted.attempts, inserted.token, datediff_big(MICROSECOND, CAST('1970-01-01' AS
+    DATETIME2(6)), dateadd(MICROSECOND, CAST(:lease AS BIGINT) % 1000000, dateadd(SECOND, (CAST(:lease AS BIGINT) /
+    1000000) % 86400, dateadd(DAY, (CAST(:lease AS BIGINT) / 1000000) / 86400, @now)))), inserted.last_error
+FROM (SELECT TOP (CAST(:limit_in AS INT)) duerow_message.id AS id
+FROM duerow_message WITH (INDEX(duerow_message_due), ROWLOCK, UPDLOCK, READPAST)
+WHERE duerow_message.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000)) AND duerow_message.priority =
+    CAST(:priority_in AS SMALLINT) AND duerow_message.due_at <= @now AND duerow_message.[group] IS NULL AND
+    duerow_message.due_at >= CAST(:floor AS DATETIME2(6)) AND duerow_message.due_at IS NOT NULL
+ORDER BY duerow_message.due_at, duerow_message.id) AS picked
+JOIN duerow_message WITH (INDEX(1), ROWLOCK, UPDLOCK, READPAST, FORCESEEK) ON duerow_message.id = picked.id AND
+    duerow_message.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000)) AND duerow_message.priority =
+    CAST(:priority_in AS SMALLINT) AND duerow_message.due_at <= @now AND duerow_message.[group] IS NULL AND
+    duerow_message.due_at >= CAST(:floor AS DATETIME2(6)) AND duerow_message.due_at IS NOT NULL
+
+-- statement: reserve-of_kinds
+-- Lend the oldest due rows of a line without groups: leased until now + lease, or dead if used up.
+DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); UPDATE duerow_message
+SET status = CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= CAST(:attempts_in AS
+    INT)) THEN 'dead' ELSE CASE WHEN (duerow_message.status IN ('new', 'error')) THEN duerow_message.status ELSE
+    'done' END END, due_at = CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >=
+    CAST(:attempts_in AS INT)) THEN NULL ELSE dateadd(MICROSECOND, CAST(:lease AS BIGINT) % 1000000, dateadd(SECOND,
+    (CAST(:lease AS BIGINT) / 1000000) % 86400, dateadd(DAY, (CAST(:lease AS BIGINT) / 1000000) / 86400, @now))) END,
+    place_at = duerow_message.due_at, attempts = duerow_message.attempts + CASE WHEN (duerow_message.leased_until IS
+    NOT NULL AND duerow_message.attempts >= CAST(:attempts_in AS INT)) THEN 0 ELSE 1 END, token = duerow_message.token
+    + 1, leased_by = CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >=
+    CAST(:attempts_in AS INT)) THEN NULL ELSE :consumer END, leased_until = CASE WHEN (duerow_message.leased_until IS
+    NOT NULL AND duerow_message.attempts >= CAST(:attempts_in AS INT)) THEN NULL ELSE dateadd(MICROSECOND, CAST(:lease
+    AS BIGINT) % 1000000, dateadd(SECOND, (CAST(:lease AS BIGINT) / 1000000) % 86400, dateadd(DAY, (CAST(:lease AS
+    BIGINT) / 1000000) / 86400, @now))) END, last_attempt_at = CASE WHEN (duerow_message.leased_until IS NOT NULL AND
+    duerow_message.attempts >= CAST(:attempts_in AS INT)) THEN duerow_message.last_attempt_at ELSE @now END,
+    last_error = CASE WHEN (duerow_message.leased_until IS NOT NULL) THEN concat('{"message":"',
+    string_escape(concat('was in hand when its worker died: lease of ', duerow_message.leased_by, ' ended at ',
+    convert(VARCHAR(19), duerow_message.leased_until, 120), ' UTC, attempt ', duerow_message.attempts, ' of ',
+    COALESCE(CAST(CAST(:attempts_in AS INT) AS NVARCHAR(20)), 'any number')), 'json'),
+    '","traceback":null,"type":"LeaseEnded"}') ELSE duerow_message.last_error END
+OUTPUT inserted.id, inserted.payload, inserted.kind, inserted.[key], inserted.headers, inserted.status,
+    inserted.created_at, nullif(inserted.first_due_at, inserted.created_at), nullif(inserted.place_at,
+    inserted.first_due_at), inserted.attempts, inserted.token, datediff_big(MICROSECOND, CAST('1970-01-01' AS
+    DATETIME2(6)), dateadd(MICROSECOND, CAST(:lease AS BIGINT) % 1000000, dateadd(SECOND, (CAST(:lease AS BIGINT) /
+    1000000) % 86400, dateadd(DAY, (CAST(:lease AS BIGINT) / 1000000) / 86400, @now)))), inserted.last_error
+FROM (SELECT TOP (CAST(:limit_in AS INT)) duerow_message.id AS id
+FROM duerow_message WITH (INDEX(duerow_message_due), ROWLOCK, UPDLOCK, READPAST)
+WHERE duerow_message.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000)) AND duerow_message.priority =
+    CAST(:priority_in AS SMALLINT) AND duerow_message.due_at <= @now AND duerow_message.[group] IS NULL AND
+    duerow_message.kind IN (:kind_0_in, :kind_1_in) AND duerow_message.due_at IS NOT NULL
+ORDER BY duerow_message.due_at, duerow_message.id) AS picked
+JOIN duerow_message WITH (INDEX(1), ROWLOCK, UPDLOCK, READPAST, FORCESEEK) ON duerow_message.id = picked.id AND
+    duerow_message.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000)) AND duerow_message.priority =
+    CAST(:priority_in AS SMALLINT) AND duerow_message.due_at <= @now AND duerow_message.[group] IS NULL AND
+    duerow_message.kind IN (:kind_0_in, :kind_1_in) AND duerow_message.due_at IS NOT NULL
+
+-- statement: take
+-- Take rows that were picked away, as `pop` does.
+DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); DELETE duerow_message
+OUTPUT deleted.id, deleted.queue, deleted.payload, deleted.kind, deleted.[key], deleted.headers, deleted.[group],
+    deleted.priority, deleted.status, COALESCE(deleted.due_at, deleted.behind_at), deleted.first_due_at,
+    deleted.attempts, deleted.token, deleted.leased_by, deleted.leased_until, deleted.created_at,
+    deleted.last_attempt_at, deleted.last_error, @now
+FROM (SELECT CAST(line.[key] AS INT) AS nth, cell.[id] AS [id]
+FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([id] BIGINT '$[0]') AS
+    cell) AS given
+JOIN duerow_message WITH (INDEX(1), ROWLOCK, UPDLOCK, FORCESEEK) ON duerow_message.id = given.id
+
+-- statement: take_turns
+-- Mark rows of groups that are to be taken away as lent, so that nobody lends others of their groups.
+UPDATE duerow_message
+SET leased_by = 'taken away'
+FROM (SELECT CAST(line.[key] AS INT) AS nth, cell.[id] AS [id]
+FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([id] BIGINT '$[0]') AS
+    cell) AS given
+JOIN duerow_message WITH (INDEX(1), ROWLOCK, UPDLOCK, FORCESEEK) ON duerow_message.id = given.id

@@ -1,3 +1,4 @@
+-- statement: roles
 -- duerow_producer: adds messages, alone and in batches
 GRANT UPDATE ON [duerow_message_id] TO duerow_producer;
 GRANT SELECT ON duerow_schema TO duerow_producer;

@@ -1,5 +1,57 @@
+-- statement: add_to_lifetimes
+-- Add numbers to those of their queues' lifetimes.
+INSERT INTO duerow_counter (queue, minute, process, done, failed, dead, moved) SELECT given.queue, given.minute,
+    given.process, given.done, given.failed, given.dead, given.moved
+FROM (SELECT given_rows.`queue`, given_rows.`minute`, given_rows.`process`, given_rows.`done`, given_rows.`failed`,
+    given_rows.`dead`, given_rows.`moved`, given_rows.nth_given
+FROM JSON_TABLE(:given, '$[*]' COLUMNS (`queue` VARCHAR(255) CHARACTER
+SET utf8mb4 COLLATE utf8mb4_0900_bin PATH '$[0]', `minute` DATETIME(6) PATH '$[1]', `process` VARCHAR(255) CHARACTER
+SET utf8mb4 COLLATE utf8mb4_0900_bin PATH '$[2]', `done` BIGINT PATH '$[3]', `failed` BIGINT PATH '$[4]', `dead`
+    BIGINT PATH '$[5]', `moved` BIGINT PATH '$[6]', nth_given FOR ORDINALITY)) AS given_rows) AS given
+WHERE 1 = 1
+ORDER BY given.queue ON DUPLICATE KEY UPDATE done = (duerow_counter.done + given.done), failed =
+    (duerow_counter.failed + given.failed), dead = (duerow_counter.dead + given.dead), moved = (duerow_counter.moved +
+    given.moved)
+
+-- statement: counters
 -- Read what was counted of a queue; and the time.
 SELECT duerow_counter.minute, duerow_counter.done, duerow_counter.failed, duerow_counter.dead, duerow_counter.moved,
     duerow_counter.waiting AS waiting, duerow_counter.handling AS handling, UTC_TIMESTAMP(6) AS anon_1
 FROM duerow_counter
 WHERE duerow_counter.queue = :queue_in
+
+-- statement: forget_counts
+-- Take some rows of long ago away, those of lifetimes excepted; return their queues and numbers.
+SELECT STRAIGHT_JOIN duerow_counter.queue, duerow_counter.done, duerow_counter.failed, duerow_counter.dead,
+    duerow_counter.moved, duerow_counter.queue AS queue__1, duerow_counter.minute, duerow_counter.process,
+    UTC_TIMESTAMP(6) AS anon_1
+FROM (SELECT old.queue AS queue, old.minute AS minute, old.process AS process
+FROM duerow_counter AS old
+WHERE old.minute < timestampadd(MICROSECOND, :ago, UTC_TIMESTAMP(6)) AND old.process != ''
+ORDER BY old.minute
+LIMIT :limit_in
+FOR UPDATE SKIP LOCKED) AS picked INNER
+JOIN duerow_counter ON duerow_counter.queue = picked.queue AND duerow_counter.minute = picked.minute AND
+    duerow_counter.process = picked.process
+FOR UPDATE; DELETE /*+ SET_VAR(sql_safe_updates = 0) */ duerow_counter
+FROM (SELECT found_rows.`queue`, found_rows.`minute`, found_rows.`process`, found_rows.nth_given
+FROM JSON_TABLE(:found, '$[*]' COLUMNS (`queue` VARCHAR(255) CHARACTER
+SET utf8mb4 COLLATE utf8mb4_0900_bin PATH '$[0]', `minute` DATETIME(6) PATH '$[1]', `process` VARCHAR(255) CHARACTER
+SET utf8mb4 COLLATE utf8mb4_0900_bin PATH '$[2]', nth_given FOR ORDINALITY)) AS found_rows) AS found STRAIGHT_JOIN
+    duerow_counter ON duerow_counter.queue = found.queue AND duerow_counter.minute = found.minute AND
+    duerow_counter.process = found.process
+
+-- statement: note_counts
+-- Keep what a process counted, in place of what it said of the same queues and minutes before.
+INSERT INTO duerow_counter (queue, minute, process, done, failed, dead, moved, waiting, handling) SELECT given.queue,
+    given.minute, given.process, given.done, given.failed, given.dead, given.moved, given.waiting, given.handling
+FROM (SELECT given_rows.`queue`, given_rows.`minute`, given_rows.`process`, given_rows.`done`, given_rows.`failed`,
+    given_rows.`dead`, given_rows.`moved`, given_rows.`waiting`, given_rows.`handling`, given_rows.nth_given
+FROM JSON_TABLE(:given, '$[*]' COLUMNS (`queue` VARCHAR(255) CHARACTER
+SET utf8mb4 COLLATE utf8mb4_0900_bin PATH '$[0]', `minute` DATETIME(6) PATH '$[1]', `process` VARCHAR(255) CHARACTER
+SET utf8mb4 COLLATE utf8mb4_0900_bin PATH '$[2]', `done` BIGINT PATH '$[3]', `failed` BIGINT PATH '$[4]', `dead`
+    BIGINT PATH '$[5]', `moved` BIGINT PATH '$[6]', `waiting` LONGTEXT CHARACTER
+SET utf8mb4 COLLATE utf8mb4_0900_bin PATH '$[7]', `handling` LONGTEXT CHARACTER
+SET utf8mb4 COLLATE utf8mb4_0900_bin PATH '$[8]', nth_given FOR ORDINALITY)) AS given_rows) AS given
+WHERE 1 = 1 ON DUPLICATE KEY UPDATE done = given.done, failed = given.failed, dead = given.dead, moved = given.moved,
+    waiting = given.waiting, handling = given.handling

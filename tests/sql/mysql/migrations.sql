@@ -1,3 +1,4 @@
+-- statement: migrations
 CREATE TABLE IF NOT EXISTS duerow_message_id (
 	id BIGINT NOT NULL AUTO_INCREMENT, 
 	PRIMARY KEY (id)

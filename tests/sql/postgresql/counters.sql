@@ -1,6 +1,51 @@
+-- statement: add_to_lifetimes
+-- Add numbers to those of their queues' lifetimes.
+INSERT INTO duerow_counter (queue, minute, process, done, failed, dead, moved) SELECT given.queue, given.minute,
+    given.process, given.done, given.failed, given.dead, given.moved
+FROM unnest(CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[]), CAST(CAST(:given_minute::VARCHAR AS TEXT) AS
+    TIMESTAMP WITH TIME ZONE[]), CAST(CAST(:given_process::VARCHAR AS TEXT) AS TEXT[]), CAST(CAST(:given_done::VARCHAR
+    AS TEXT) AS BIGINT[]), CAST(CAST(:given_failed::VARCHAR AS TEXT) AS BIGINT[]), CAST(CAST(:given_dead::VARCHAR AS
+    TEXT) AS BIGINT[]), CAST(CAST(:given_moved::VARCHAR AS TEXT) AS BIGINT[])) AS given(queue, minute, process, done,
+    failed, dead, moved)
+WHERE 1 = 1
+ORDER BY given.queue
+ON CONFLICT (queue, minute, process) DO UPDATE
+SET done = (duerow_counter.done + excluded.done), failed = (duerow_counter.failed + excluded.failed), dead =
+    (duerow_counter.dead + excluded.dead), moved = (duerow_counter.moved + excluded.moved)
+
+-- statement: counters
 -- Read what was counted of a queue; and the time.
 SELECT duerow_counter.minute, duerow_counter.done, duerow_counter.failed, duerow_counter.dead, duerow_counter.moved,
     CAST(duerow_counter.waiting AS TEXT) AS waiting, CAST(duerow_counter.handling AS TEXT) AS handling,
     statement_timestamp() AS statement_timestamp_1
 FROM duerow_counter
 WHERE duerow_counter.queue = :queue_in::VARCHAR
+
+-- statement: forget_counts
+-- Take some rows of long ago away, those of lifetimes excepted; return their queues and numbers.
+DELETE
+FROM duerow_counter
+WHERE (duerow_counter.queue, duerow_counter.minute, duerow_counter.process) IN (SELECT "old".queue, "old".minute,
+    "old".process
+FROM duerow_counter AS "old"
+WHERE "old".minute < (statement_timestamp() + (:ago::BIGINT * INTERVAL '1 microsecond')) AND "old".process != ''
+ORDER BY "old".minute
+LIMIT :limit_in::INTEGER
+FOR UPDATE SKIP LOCKED)
+RETURNING duerow_counter.queue, duerow_counter.done, duerow_counter.failed, duerow_counter.dead, duerow_counter.moved
+
+-- statement: note_counts
+-- Keep what a process counted, in place of what it said of the same queues and minutes before.
+INSERT INTO duerow_counter (queue, minute, process, done, failed, dead, moved, waiting, handling) SELECT given.queue,
+    given.minute, given.process, given.done, given.failed, given.dead, given.moved, CAST(given.waiting AS JSON) AS
+    waiting, CAST(given.handling AS JSON) AS handling
+FROM unnest(CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[]), CAST(CAST(:given_minute::VARCHAR AS TEXT) AS
+    TIMESTAMP WITH TIME ZONE[]), CAST(CAST(:given_process::VARCHAR AS TEXT) AS TEXT[]), CAST(CAST(:given_done::VARCHAR
+    AS TEXT) AS BIGINT[]), CAST(CAST(:given_failed::VARCHAR AS TEXT) AS BIGINT[]), CAST(CAST(:given_dead::VARCHAR AS
+    TEXT) AS BIGINT[]), CAST(CAST(:given_moved::VARCHAR AS TEXT) AS BIGINT[]), CAST(CAST(:given_waiting::VARCHAR AS
+    TEXT) AS TEXT[]), CAST(CAST(:given_handling::VARCHAR AS TEXT) AS TEXT[])) AS given(queue, minute, process, done,
+    failed, dead, moved, waiting, handling)
+WHERE 1 = 1
+ON CONFLICT (queue, minute, process) DO UPDATE
+SET done = excluded.done, failed = excluded.failed, dead = excluded.dead, moved = excluded.moved, waiting =
+    excluded.waiting, handling = excluded.handling

@@ -1,3 +1,4 @@
+-- statement: migrations
 CREATE TABLE IF NOT EXISTS duerow_schema (
 	version INTEGER NOT NULL, 
 	name TEXT, 

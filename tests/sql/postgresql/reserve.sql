@@ -1,3 +1,425 @@
+-- statement: blockers
+-- Read who keeps rows of groups back, each as id: one with a lower id, one that is lent; null: nobody.
+SELECT duerow_message.id, duerow_message.leased_by IS NOT NULL AS anon_1, (SELECT other.id
+FROM duerow_message AS other
+WHERE other.queue = duerow_message.queue AND other."group" = duerow_message."group" AND other.status IN ('new',
+    'error') AND other.id < duerow_message.id
+ORDER BY other.id
+LIMIT 1) AS anon_2, (SELECT other.id
+FROM duerow_message AS other
+WHERE other.queue = duerow_message.queue AND other."group" = duerow_message."group" AND other.leased_by IS NOT NULL
+    AND other.id != duerow_message.id
+LIMIT 1) AS anon_3, (SELECT other.id
+FROM duerow_message AS other
+WHERE other.queue = duerow_message.queue AND other."group" = duerow_message."group" AND other.status IN ('new',
+    'error') AND other.id < duerow_message.id
+ORDER BY other.id
+LIMIT 1 FOR SHARE SKIP LOCKED) AS anon_4, (SELECT other.id
+FROM duerow_message AS other
+WHERE other.queue = duerow_message.queue AND other."group" = duerow_message."group" AND other.leased_by IS NOT NULL
+    AND other.id != duerow_message.id
+LIMIT 1 FOR SHARE SKIP LOCKED) AS anon_5
+FROM unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS given(id)
+JOIN duerow_message ON duerow_message.id = given.id
+
+-- statement: call_up
+-- Put the first of each given group into the line, if it is not; return the queues and due times.
+UPDATE duerow_message
+SET due_at=coalesce(duerow_message.behind_at, duerow_message.due_at), behind_at=NULL
+WHERE duerow_message.id IN (SELECT (SELECT other.id
+FROM duerow_message AS other
+WHERE other.queue = given.queue AND other."group" = given."group" AND other.status IN ('new', 'error')
+ORDER BY other.id
+LIMIT 1) AS id
+FROM unnest(CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[]), CAST(CAST(:given_group::VARCHAR AS TEXT) AS TEXT[]))
+    AS given(queue, "group")) AND duerow_message.leased_by IS NULL
+RETURNING duerow_message.queue, duerow_message.due_at
+
+-- statement: further_lines
+-- Read the lowest priority in use between the given ones, in groups or not; null: none. And if it is
+-- paused.
+SELECT given.grouped, CASE WHEN given.grouped THEN (SELECT min(duerow_message.priority) AS min_1
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in::VARCHAR AND duerow_message.priority > given.low AND duerow_message.priority <
+    given.high AND duerow_message.due_at IS NOT NULL AND duerow_message."group" IS NOT NULL) ELSE (SELECT
+    min(duerow_message.priority) AS min_2
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in::VARCHAR AND duerow_message.priority > given.low AND duerow_message.priority <
+    given.high AND duerow_message.due_at IS NOT NULL AND duerow_message."group" IS NULL) END AS anon_1,
+    coalesce((SELECT duerow_queue.paused
+FROM duerow_queue
+WHERE duerow_queue.name = :queue_in::VARCHAR), 1 = 0) AS coalesce_1
+FROM unnest(CAST(CAST(:given_grouped::VARCHAR AS TEXT) AS BOOLEAN[]), CAST(CAST(:given_low::VARCHAR AS TEXT) AS
+    INTEGER[]), CAST(CAST(:given_high::VARCHAR AS TEXT) AS INTEGER[])) AS given(grouped, low, high)
+
+-- statement: held
+-- Read the messages of a range of ids that a claim holds; the planner is to see nothing but the range.
+SELECT duerow_message.id, duerow_message.queue, CAST(duerow_message.payload AS TEXT) AS payload, duerow_message.kind,
+    duerow_message.key, CAST(duerow_message.headers AS TEXT) AS headers, duerow_message."group",
+    duerow_message.priority, duerow_message.status, coalesce(duerow_message.due_at, duerow_message.behind_at) AS
+    coalesce_1, duerow_message.first_due_at, duerow_message.attempts, duerow_message.token, duerow_message.leased_by,
+    duerow_message.leased_until, duerow_message.created_at, duerow_message.last_attempt_at,
+    CAST(duerow_message.last_error AS TEXT) AS last_error
+FROM duerow_message
+WHERE duerow_message.id BETWEEN :first_in::BIGINT AND :last_in::BIGINT AND CASE WHEN (duerow_message.leased_by =
+    :consumer::VARCHAR) THEN true ELSE false END AND CASE WHEN (duerow_message.queue = :queue_in::VARCHAR) THEN true
+    ELSE false END
+ORDER BY duerow_message.id
+LIMIT :limit_in::INTEGER
+
+-- statement: lend
+-- Lend rows that were picked, as `reserve` does; of two of a group lent at once the second one fails.
+UPDATE duerow_message
+SET status=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= :attempts_in::INTEGER)
+    THEN 'dead' ELSE CASE WHEN (duerow_message.status IN ('new', 'error')) THEN duerow_message.status ELSE 'done' END
+    END, due_at=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >=
+    :attempts_in::INTEGER) THEN NULL ELSE statement_timestamp() + (:lease::BIGINT * INTERVAL '1 microsecond') END,
+    place_at=duerow_message.due_at, attempts=(duerow_message.attempts + CASE WHEN (duerow_message.leased_until IS NOT
+    NULL AND duerow_message.attempts >= :attempts_in::INTEGER) THEN 0 ELSE 1 END), token=(duerow_message.token + 1),
+    leased_by=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= :attempts_in::INTEGER)
+    THEN NULL ELSE :consumer::VARCHAR END, leased_until=CASE WHEN (duerow_message.leased_until IS NOT NULL AND
+    duerow_message.attempts >= :attempts_in::INTEGER) THEN NULL ELSE statement_timestamp() + (:lease::BIGINT *
+    INTERVAL '1 microsecond') END, last_attempt_at=CASE WHEN (duerow_message.leased_until IS NOT NULL AND
+    duerow_message.attempts >= :attempts_in::INTEGER) THEN duerow_message.last_attempt_at ELSE statement_timestamp()
+    END, last_error=CASE WHEN (duerow_message.leased_until IS NOT NULL) THEN CAST(concat('{"message":',
+    to_json(concat('was in hand when its worker died: lease of ', duerow_message.leased_by, ' ended at ',
+    to_char(timezone('UTC', duerow_message.leased_until), 'YYYY-MM-DD HH24:MI:SS'), ' UTC, attempt ',
+    duerow_message.attempts, ' of ', coalesce(CAST(:attempts_in::INTEGER AS TEXT), 'any number'))),
+    ',"traceback":null,"type":"LeaseEnded"}') AS JSON) ELSE duerow_message.last_error END
+FROM unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS given(id)
+WHERE duerow_message.id = given.id
+RETURNING duerow_message.id, CAST(duerow_message.payload AS TEXT) AS payload, duerow_message.kind, duerow_message.key,
+    CAST(duerow_message.headers AS TEXT) AS headers, duerow_message.status, duerow_message.created_at,
+    nullif(duerow_message.first_due_at, duerow_message.created_at) AS nullif_1, nullif(duerow_message.place_at,
+    duerow_message.first_due_at) AS nullif_2, duerow_message.attempts, duerow_message.token, (SELECT
+    CAST(EXTRACT(epoch
+FROM greatest(statement_timestamp() + (:lease::BIGINT * INTERVAL '1 microsecond'), TIMESTAMPTZ '0001-01-02
+    00:00:00+00')) * 1000000 AS BIGINT) AS anon_2) AS anon_1, CAST(duerow_message.last_error AS TEXT) AS last_error,
+    duerow_message.priority, duerow_message."group"
+
+-- statement: lend_picked_unread
+-- As `lend`, but return no more than who was lent, the due time it had, and its group.
+UPDATE duerow_message
+SET status=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= :attempts_in::INTEGER)
+    THEN 'dead' ELSE CASE WHEN (duerow_message.status IN ('new', 'error')) THEN duerow_message.status ELSE 'done' END
+    END, due_at=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >=
+    :attempts_in::INTEGER) THEN NULL ELSE statement_timestamp() + (:lease::BIGINT * INTERVAL '1 microsecond') END,
+    place_at=duerow_message.due_at, attempts=(duerow_message.attempts + CASE WHEN (duerow_message.leased_until IS NOT
+    NULL AND duerow_message.attempts >= :attempts_in::INTEGER) THEN 0 ELSE 1 END), token=(duerow_message.token + 1),
+    leased_by=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= :attempts_in::INTEGER)
+    THEN NULL ELSE :consumer::VARCHAR END, leased_until=CASE WHEN (duerow_message.leased_until IS NOT NULL AND
+    duerow_message.attempts >= :attempts_in::INTEGER) THEN NULL ELSE statement_timestamp() + (:lease::BIGINT *
+    INTERVAL '1 microsecond') END, last_attempt_at=CASE WHEN (duerow_message.leased_until IS NOT NULL AND
+    duerow_message.attempts >= :attempts_in::INTEGER) THEN duerow_message.last_attempt_at ELSE statement_timestamp()
+    END, last_error=CASE WHEN (duerow_message.leased_until IS NOT NULL) THEN CAST(concat('{"message":',
+    to_json(concat('was in hand when its worker died: lease of ', duerow_message.leased_by, ' ended at ',
+    to_char(timezone('UTC', duerow_message.leased_until), 'YYYY-MM-DD HH24:MI:SS'), ' UTC, attempt ',
+    duerow_message.attempts, ' of ', coalesce(CAST(:attempts_in::INTEGER AS TEXT), 'any number'))),
+    ',"traceback":null,"type":"LeaseEnded"}') AS JSON) ELSE duerow_message.last_error END
+FROM unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS given(id)
+WHERE duerow_message.id = given.id
+RETURNING duerow_message.id, duerow_message.token, duerow_message.status, duerow_message.place_at,
+    duerow_message."group"
+
+-- statement: lend_unread
+-- As `reserve`, but return no more than who was lent, and the due time it had; and the floor.
+UPDATE duerow_message
+SET status=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= :attempts_in::INTEGER)
+    THEN 'dead' ELSE CASE WHEN (duerow_message.status IN ('new', 'error')) THEN duerow_message.status ELSE 'done' END
+    END, due_at=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >=
+    :attempts_in::INTEGER) THEN NULL ELSE statement_timestamp() + (:lease::BIGINT * INTERVAL '1 microsecond') END,
+    place_at=duerow_message.due_at, attempts=(duerow_message.attempts + CASE WHEN (duerow_message.leased_until IS NOT
+    NULL AND duerow_message.attempts >= :attempts_in::INTEGER) THEN 0 ELSE 1 END), token=(duerow_message.token + 1),
+    leased_by=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= :attempts_in::INTEGER)
+    THEN NULL ELSE :consumer::VARCHAR END, leased_until=CASE WHEN (duerow_message.leased_until IS NOT NULL AND
+    duerow_message.attempts >= :attempts_in::INTEGER) THEN NULL ELSE statement_timestamp() + (:lease::BIGINT *
+    INTERVAL '1 microsecond') END, last_attempt_at=CASE WHEN (duerow_message.leased_until IS NOT NULL AND
+    duerow_message.attempts >= :attempts_in::INTEGER) THEN duerow_message.last_attempt_at ELSE statement_timestamp()
+    END, last_error=CASE WHEN (duerow_message.leased_until IS NOT NULL) THEN CAST(concat('{"message":',
+    to_json(concat('was in hand when its worker died: lease of ', duerow_message.leased_by, ' ended at ',
+    to_char(timezone('UTC', duerow_message.leased_until), 'YYYY-MM-DD HH24:MI:SS'), ' UTC, attempt ',
+    duerow_message.attempts, ' of ', coalesce(CAST(:attempts_in::INTEGER AS TEXT), 'any number'))),
+    ',"traceback":null,"type":"LeaseEnded"}') AS JSON) ELSE duerow_message.last_error END
+WHERE duerow_message.id = ANY (array((SELECT duerow_message.id
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in::VARCHAR AND duerow_message.priority = :priority_in::SMALLINT AND
+    duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS NULL
+ORDER BY duerow_message.due_at, duerow_message.id
+LIMIT :limit_in::INTEGER
+FOR UPDATE SKIP LOCKED)))
+RETURNING duerow_message.id, duerow_message.token, duerow_message.status, duerow_message.place_at, (SELECT
+    CAST(EXTRACT(epoch
+FROM greatest((SELECT min(oldest.due_at) AS min_1
+FROM duerow_message AS oldest
+WHERE oldest.queue = :queue_in::VARCHAR AND oldest.priority = :priority_in::SMALLINT AND oldest.due_at <=
+    statement_timestamp() AND oldest."group" IS NULL), TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS
+    anon_2) AS anon_1
+
+-- statement: lend_unread-from_floor
+-- As `reserve`, but return no more than who was lent, and the due time it had; and the floor.
+UPDATE duerow_message
+SET status=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= :attempts_in::INTEGER)
+    THEN 'dead' ELSE CASE WHEN (duerow_message.status IN ('new', 'error')) THEN duerow_message.status ELSE 'done' END
+    END, due_at=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >=
+    :attempts_in::INTEGER) THEN NULL ELSE statement_timestamp() + (:lease::BIGINT * INTERVAL '1 microsecond') END,
+    place_at=duerow_message.due_at, attempts=(duerow_message.attempts + CASE WHEN (duerow_message.leased_until IS NOT
+    NULL AND duerow_message.attempts >= :attempts_in::INTEGER) THEN 0 ELSE 1 END), token=(duerow_message.token + 1),
+    leased_by=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= :attempts_in::INTEGER)
+    THEN NULL ELSE :consumer::VARCHAR END, leased_until=CASE WHEN (duerow_message.leased_until IS NOT NULL AND
+    duerow_message.attempts >= :attempts_in::INTEGER) THEN NULL ELSE statement_timestamp() + (:lease::BIGINT *
+    INTERVAL '1 microsecond') END, last_attempt_at=CASE WHEN (duerow_message.leased_until IS NOT NULL AND
+    duerow_message.attempts >= :attempts_in::INTEGER) THEN duerow_message.last_attempt_at ELSE statement_timestamp()
+    END, last_error=CASE WHEN (duerow_message.leased_until IS NOT NULL) THEN CAST(concat('{"message":',
+    to_json(concat('was in hand when its worker died: lease of ', duerow_message.leased_by, ' ended at ',
+    to_char(timezone('UTC', duerow_message.leased_until), 'YYYY-MM-DD HH24:MI:SS'), ' UTC, attempt ',
+    duerow_message.attempts, ' of ', coalesce(CAST(:attempts_in::INTEGER AS TEXT), 'any number'))),
+    ',"traceback":null,"type":"LeaseEnded"}') AS JSON) ELSE duerow_message.last_error END
+WHERE duerow_message.id = ANY (array((SELECT duerow_message.id
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in::VARCHAR AND duerow_message.priority = :priority_in::SMALLINT AND
+    duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS NULL AND duerow_message.due_at >=
+    :floor::TIMESTAMP WITH TIME ZONE
+ORDER BY duerow_message.due_at, duerow_message.id
+LIMIT :limit_in::INTEGER
+FOR UPDATE SKIP LOCKED)))
+RETURNING duerow_message.id, duerow_message.token, duerow_message.status, duerow_message.place_at, (SELECT
+    CAST(EXTRACT(epoch
+FROM greatest((SELECT min(oldest.due_at) AS min_1
+FROM duerow_message AS oldest
+WHERE oldest.queue = :queue_in::VARCHAR AND oldest.priority = :priority_in::SMALLINT AND oldest.due_at <=
+    statement_timestamp() AND oldest."group" IS NULL AND oldest.due_at >= :floor::TIMESTAMP WITH TIME ZONE),
+    TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS anon_2) AS anon_1
+
+-- statement: lend_unread-of_kinds
+-- As `reserve`, but return no more than who was lent, and the due time it had; and the floor.
+UPDATE duerow_message
+SET status=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= :attempts_in::INTEGER)
+    THEN 'dead' ELSE CASE WHEN (duerow_message.status IN ('new', 'error')) THEN duerow_message.status ELSE 'done' END
+    END, due_at=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >=
+    :attempts_in::INTEGER) THEN NULL ELSE statement_timestamp() + (:lease::BIGINT * INTERVAL '1 microsecond') END,
+    place_at=duerow_message.due_at, attempts=(duerow_message.attempts + CASE WHEN (duerow_message.leased_until IS NOT
+    NULL AND duerow_message.attempts >= :attempts_in::INTEGER) THEN 0 ELSE 1 END), token=(duerow_message.token + 1),
+    leased_by=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= :attempts_in::INTEGER)
+    THEN NULL ELSE :consumer::VARCHAR END, leased_until=CASE WHEN (duerow_message.leased_until IS NOT NULL AND
+    duerow_message.attempts >= :attempts_in::INTEGER) THEN NULL ELSE statement_timestamp() + (:lease::BIGINT *
+    INTERVAL '1 microsecond') END, last_attempt_at=CASE WHEN (duerow_message.leased_until IS NOT NULL AND
+    duerow_message.attempts >= :attempts_in::INTEGER) THEN duerow_message.last_attempt_at ELSE statement_timestamp()
+    END, last_error=CASE WHEN (duerow_message.leased_until IS NOT NULL) THEN CAST(concat('{"message":',
+    to_json(concat('was in hand when its worker died: lease of ', duerow_message.leased_by, ' ended at ',
+    to_char(timezone('UTC', duerow_message.leased_until), 'YYYY-MM-DD HH24:MI:SS'), ' UTC, attempt ',
+    duerow_message.attempts, ' of ', coalesce(CAST(:attempts_in::INTEGER AS TEXT), 'any number'))),
+    ',"traceback":null,"type":"LeaseEnded"}') AS JSON) ELSE duerow_message.last_error END
+WHERE duerow_message.id = ANY (array((SELECT duerow_message.id
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in::VARCHAR AND duerow_message.priority = :priority_in::SMALLINT AND
+    duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS NULL AND duerow_message.kind IN
+    (:kind_0_in::VARCHAR, :kind_1_in::VARCHAR)
+ORDER BY duerow_message.due_at, duerow_message.id
+LIMIT :limit_in::INTEGER
+FOR UPDATE SKIP LOCKED)))
+RETURNING duerow_message.id, duerow_message.token, duerow_message.status, duerow_message.place_at, (SELECT
+    CAST(EXTRACT(epoch
+FROM greatest((SELECT min(oldest.due_at) AS min_1
+FROM duerow_message AS oldest
+WHERE oldest.queue = :queue_in::VARCHAR AND oldest.priority = :priority_in::SMALLINT AND oldest.due_at <=
+    statement_timestamp() AND oldest."group" IS NULL AND oldest.kind IN (:kind_0_in::VARCHAR, :kind_1_in::VARCHAR)),
+    TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS anon_2) AS anon_1
+
+-- statement: next_due
+-- Read when the next of each given line is due, of those due from the bound `floor` on; and the time.
+SELECT CASE WHEN given.grouped THEN (SELECT min(duerow_message.due_at) AS min_1
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in::VARCHAR AND duerow_message.priority = given.priority AND duerow_message.due_at
+    >= :floor::TIMESTAMP WITH TIME ZONE AND duerow_message."group" IS NOT NULL) ELSE (SELECT
+    min(duerow_message.due_at) AS min_2
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in::VARCHAR AND duerow_message.priority = given.priority AND duerow_message.due_at
+    >= :floor::TIMESTAMP WITH TIME ZONE AND duerow_message."group" IS NULL) END AS anon_1, statement_timestamp() AS
+    statement_timestamp_1
+FROM unnest(CAST(CAST(:given_grouped::VARCHAR AS TEXT) AS BOOLEAN[]), CAST(CAST(:given_priority::VARCHAR AS TEXT) AS
+    SMALLINT[])) AS given(grouped, priority)
+
+-- statement: next_due-of_kinds
+-- Read when the next of each given line is due, of those due from the bound `floor` on; and the time.
+SELECT CASE WHEN given.grouped THEN (SELECT min(duerow_message.due_at) AS min_1
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in::VARCHAR AND duerow_message.priority = given.priority AND duerow_message.kind
+    IN (:kind_0_in::VARCHAR, :kind_1_in::VARCHAR) AND duerow_message.due_at >= :floor::TIMESTAMP WITH TIME ZONE AND
+    duerow_message."group" IS NOT NULL) ELSE (SELECT min(duerow_message.due_at) AS min_2
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in::VARCHAR AND duerow_message.priority = given.priority AND duerow_message.kind
+    IN (:kind_0_in::VARCHAR, :kind_1_in::VARCHAR) AND duerow_message.due_at >= :floor::TIMESTAMP WITH TIME ZONE AND
+    duerow_message."group" IS NULL) END AS anon_1, statement_timestamp() AS statement_timestamp_1
+FROM unnest(CAST(CAST(:given_grouped::VARCHAR AS TEXT) AS BOOLEAN[]), CAST(CAST(:given_priority::VARCHAR AS TEXT) AS
+    SMALLINT[])) AS given(grouped, priority)
+
+-- statement: outlines
+-- Read the rows of a queue whose token matches, as OUTLINE.
+SELECT duerow_message.id, duerow_message.key, CAST(duerow_message.headers AS TEXT) AS headers, duerow_message."group",
+    duerow_message.priority
+FROM unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[]), CAST(CAST(:given_token::VARCHAR AS TEXT) AS BIGINT[]))
+    AS given(id, token)
+JOIN duerow_message ON duerow_message.id = given.id AND CASE WHEN (duerow_message.token = given.token) THEN true ELSE
+    false END
+WHERE duerow_message.queue = :queue_in::VARCHAR
+
+-- statement: pick
+-- Lock the oldest due rows of a line and read their id, due time and group, and the floor as in
+-- `reserve`.
+SELECT duerow_message.id, duerow_message.due_at, duerow_message."group", (SELECT CAST(EXTRACT(epoch
+FROM greatest((SELECT min(oldest.due_at) AS min_1
+FROM duerow_message AS oldest
+WHERE oldest.queue = :queue_in::VARCHAR AND oldest.priority = :priority_in::SMALLINT AND oldest.due_at <=
+    statement_timestamp() AND oldest."group" IS NULL), TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS
+    anon_2) AS anon_1
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in::VARCHAR AND duerow_message.priority = :priority_in::SMALLINT AND
+    duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS NULL
+ORDER BY duerow_message.due_at, duerow_message.id
+LIMIT :limit_in::INTEGER
+FOR UPDATE SKIP LOCKED
+
+-- statement: pick-grouped
+-- Lock the oldest due rows of a line and read their id, due time and group, and the floor as in
+-- `reserve`.
+SELECT duerow_message.id, duerow_message.due_at, duerow_message."group", (SELECT CAST(EXTRACT(epoch
+FROM greatest((SELECT min(oldest.due_at) AS min_1
+FROM duerow_message AS oldest
+WHERE oldest.queue = :queue_in::VARCHAR AND oldest.priority = :priority_in::SMALLINT AND oldest.due_at <=
+    statement_timestamp() AND oldest."group" IS NOT NULL), TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT)
+    AS anon_2) AS anon_1
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in::VARCHAR AND duerow_message.priority = :priority_in::SMALLINT AND
+    duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS NOT NULL
+ORDER BY duerow_message.due_at, duerow_message.id
+LIMIT :limit_in::INTEGER
+FOR UPDATE SKIP LOCKED
+
+-- statement: pick-grouped-from_floor
+-- Lock the oldest due rows of a line and read their id, due time and group, and the floor as in
+-- `reserve`.
+SELECT duerow_message.id, duerow_message.due_at, duerow_message."group", (SELECT CAST(EXTRACT(epoch
+FROM greatest((SELECT min(oldest.due_at) AS min_1
+FROM duerow_message AS oldest
+WHERE oldest.queue = :queue_in::VARCHAR AND oldest.priority = :priority_in::SMALLINT AND oldest.due_at <=
+    statement_timestamp() AND oldest."group" IS NOT NULL AND oldest.due_at >= :floor::TIMESTAMP WITH TIME ZONE),
+    TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS anon_2) AS anon_1
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in::VARCHAR AND duerow_message.priority = :priority_in::SMALLINT AND
+    duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS NOT NULL AND duerow_message.due_at >=
+    :floor::TIMESTAMP WITH TIME ZONE
+ORDER BY duerow_message.due_at, duerow_message.id
+LIMIT :limit_in::INTEGER
+FOR UPDATE SKIP LOCKED
+
+-- statement: pick-of_kinds
+-- Lock the oldest due rows of a line and read their id, due time and group, and the floor as in
+-- `reserve`.
+SELECT duerow_message.id, duerow_message.due_at, duerow_message."group", (SELECT CAST(EXTRACT(epoch
+FROM greatest((SELECT min(oldest.due_at) AS min_1
+FROM duerow_message AS oldest
+WHERE oldest.queue = :queue_in::VARCHAR AND oldest.priority = :priority_in::SMALLINT AND oldest.due_at <=
+    statement_timestamp() AND oldest."group" IS NOT NULL AND oldest.kind IN (:kind_0_in::VARCHAR,
+    :kind_1_in::VARCHAR)), TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS anon_2) AS anon_1
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in::VARCHAR AND duerow_message.priority = :priority_in::SMALLINT AND
+    duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS NOT NULL AND duerow_message.kind IN
+    (:kind_0_in::VARCHAR, :kind_1_in::VARCHAR)
+ORDER BY duerow_message.due_at, duerow_message.id
+LIMIT :limit_in::INTEGER
+FOR UPDATE SKIP LOCKED
+
+-- statement: pop
+-- Take the oldest due rows of a line without groups away; each with the time, and the floor as in
+-- `reserve`.
+DELETE
+FROM duerow_message
+WHERE duerow_message.id = ANY (array((SELECT duerow_message.id
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in::VARCHAR AND duerow_message.priority = :priority_in::SMALLINT AND
+    duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS NULL
+ORDER BY duerow_message.due_at, duerow_message.id
+LIMIT :limit_in::INTEGER
+FOR UPDATE SKIP LOCKED)))
+RETURNING duerow_message.id, duerow_message.queue, CAST(duerow_message.payload AS TEXT) AS payload,
+    duerow_message.kind, duerow_message.key, CAST(duerow_message.headers AS TEXT) AS headers, duerow_message."group",
+    duerow_message.priority, duerow_message.status, coalesce(duerow_message.due_at, duerow_message.behind_at) AS
+    coalesce_1, duerow_message.first_due_at, duerow_message.attempts, duerow_message.token, duerow_message.leased_by,
+    duerow_message.leased_until, duerow_message.created_at, duerow_message.last_attempt_at,
+    CAST(duerow_message.last_error AS TEXT) AS last_error, statement_timestamp() AS statement_timestamp_1, (SELECT
+    CAST(EXTRACT(epoch
+FROM greatest((SELECT min(oldest.due_at) AS min_1
+FROM duerow_message AS oldest
+WHERE oldest.queue = :queue_in::VARCHAR AND oldest.priority = :priority_in::SMALLINT AND oldest.due_at <=
+    statement_timestamp() AND oldest."group" IS NULL), TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS
+    anon_2) AS anon_1
+
+-- statement: pop-from_floor
+-- Take the oldest due rows of a line without groups away; each with the time, and the floor as in
+-- `reserve`.
+DELETE
+FROM duerow_message
+WHERE duerow_message.id = ANY (array((SELECT duerow_message.id
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in::VARCHAR AND duerow_message.priority = :priority_in::SMALLINT AND
+    duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS NULL AND duerow_message.due_at >=
+    :floor::TIMESTAMP WITH TIME ZONE
+ORDER BY duerow_message.due_at, duerow_message.id
+LIMIT :limit_in::INTEGER
+FOR UPDATE SKIP LOCKED)))
+RETURNING duerow_message.id, duerow_message.queue, CAST(duerow_message.payload AS TEXT) AS payload,
+    duerow_message.kind, duerow_message.key, CAST(duerow_message.headers AS TEXT) AS headers, duerow_message."group",
+    duerow_message.priority, duerow_message.status, coalesce(duerow_message.due_at, duerow_message.behind_at) AS
+    coalesce_1, duerow_message.first_due_at, duerow_message.attempts, duerow_message.token, duerow_message.leased_by,
+    duerow_message.leased_until, duerow_message.created_at, duerow_message.last_attempt_at,
+    CAST(duerow_message.last_error AS TEXT) AS last_error, statement_timestamp() AS statement_timestamp_1, (SELECT
+    CAST(EXTRACT(epoch
+FROM greatest((SELECT min(oldest.due_at) AS min_1
+FROM duerow_message AS oldest
+WHERE oldest.queue = :queue_in::VARCHAR AND oldest.priority = :priority_in::SMALLINT AND oldest.due_at <=
+    statement_timestamp() AND oldest."group" IS NULL AND oldest.due_at >= :floor::TIMESTAMP WITH TIME ZONE),
+    TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS anon_2) AS anon_1
+
+-- statement: pop-of_kinds
+-- Take the oldest due rows of a line without groups away; each with the time, and the floor as in
+-- `reserve`.
+DELETE
+FROM duerow_message
+WHERE duerow_message.id = ANY (array((SELECT duerow_message.id
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in::VARCHAR AND duerow_message.priority = :priority_in::SMALLINT AND
+    duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS NULL AND duerow_message.kind IN
+    (:kind_0_in::VARCHAR, :kind_1_in::VARCHAR)
+ORDER BY duerow_message.due_at, duerow_message.id
+LIMIT :limit_in::INTEGER
+FOR UPDATE SKIP LOCKED)))
+RETURNING duerow_message.id, duerow_message.queue, CAST(duerow_message.payload AS TEXT) AS payload,
+    duerow_message.kind, duerow_message.key, CAST(duerow_message.headers AS TEXT) AS headers, duerow_message."group",
+    duerow_message.priority, duerow_message.status, coalesce(duerow_message.due_at, duerow_message.behind_at) AS
+    coalesce_1, duerow_message.first_due_at, duerow_message.attempts, duerow_message.token, duerow_message.leased_by,
+    duerow_message.leased_until, duerow_message.created_at, duerow_message.last_attempt_at,
+    CAST(duerow_message.last_error AS TEXT) AS last_error, statement_timestamp() AS statement_timestamp_1, (SELECT
+    CAST(EXTRACT(epoch
+FROM greatest((SELECT min(oldest.due_at) AS min_1
+FROM duerow_message AS oldest
+WHERE oldest.queue = :queue_in::VARCHAR AND oldest.priority = :priority_in::SMALLINT AND oldest.due_at <=
+    statement_timestamp() AND oldest."group" IS NULL AND oldest.kind IN (:kind_0_in::VARCHAR, :kind_1_in::VARCHAR)),
+    TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS anon_2) AS anon_1
+
+-- statement: put_behind
+-- Take rows of groups out of the line until it is their turn; a turn whose lease ended is over.
+UPDATE duerow_message
+SET due_at=NULL, behind_at=duerow_message.due_at, token=(duerow_message.token + CASE WHEN (duerow_message.leased_until
+    IS NOT NULL) THEN 1 ELSE 0 END), leased_by=NULL, leased_until=NULL, last_error=CASE WHEN
+    (duerow_message.leased_until IS NOT NULL) THEN CAST(concat('{"message":', to_json(concat('was in hand when its
+    worker died: lease of ', duerow_message.leased_by, ' ended at ', to_char(timezone('UTC',
+    duerow_message.leased_until), 'YYYY-MM-DD HH24:MI:SS'), ' UTC, attempt ', duerow_message.attempts, ' of ',
+    coalesce(CAST(:attempts_in::INTEGER AS TEXT), 'any number'))), ',"traceback":null,"type":"LeaseEnded"}') AS JSON)
+    ELSE duerow_message.last_error END
+FROM unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS given(id)
+WHERE duerow_message.id = given.id
+
+-- statement: reserve
 -- Lend the oldest due rows of a line without groups: leased until now + lease, or dead if used up.
 UPDATE duerow_message
 SET status=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= :attempts_in::INTEGER)
@@ -36,3 +458,105 @@ FROM duerow_message AS oldest
 WHERE oldest.queue = :queue_in::VARCHAR AND oldest.priority = :priority_in::SMALLINT AND oldest.due_at <=
     statement_timestamp() AND oldest."group" IS NULL), TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS
     anon_4) AS anon_3
+
+-- statement: reserve-from_floor
+-- Lend the oldest due rows of a line without groups: leased until now + lease, or dead if used up.
+UPDATE duerow_message
+SET status=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= :attempts_in::INTEGER)
+    THEN 'dead' ELSE CASE WHEN (duerow_message.status IN ('new', 'error')) THEN duerow_message.status ELSE 'done' END
+    END, due_at=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >=
+    :attempts_in::INTEGER) THEN NULL ELSE statement_timestamp() + (:lease::BIGINT * INTERVAL '1 microsecond') END,
+    place_at=duerow_message.due_at, attempts=(duerow_message.attempts + CASE WHEN (duerow_message.leased_until IS NOT
+    NULL AND duerow_message.attempts >= :attempts_in::INTEGER) THEN 0 ELSE 1 END), token=(duerow_message.token + 1),
+    leased_by=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= :attempts_in::INTEGER)
+    THEN NULL ELSE :consumer::VARCHAR END, leased_until=CASE WHEN (duerow_message.leased_until IS NOT NULL AND
+    duerow_message.attempts >= :attempts_in::INTEGER) THEN NULL ELSE statement_timestamp() + (:lease::BIGINT *
+    INTERVAL '1 microsecond') END, last_attempt_at=CASE WHEN (duerow_message.leased_until IS NOT NULL AND
+    duerow_message.attempts >= :attempts_in::INTEGER) THEN duerow_message.last_attempt_at ELSE statement_timestamp()
+    END, last_error=CASE WHEN (duerow_message.leased_until IS NOT NULL) THEN CAST(concat('{"message":',
+    to_json(concat('was in hand when its worker died: lease of ', duerow_message.leased_by, ' ended at ',
+    to_char(timezone('UTC', duerow_message.leased_until), 'YYYY-MM-DD HH24:MI:SS'), ' UTC, attempt ',
+    duerow_message.attempts, ' of ', coalesce(CAST(:attempts_in::INTEGER AS TEXT), 'any number'))),
+    ',"traceback":null,"type":"LeaseEnded"}') AS JSON) ELSE duerow_message.last_error END
+WHERE duerow_message.id = ANY (array((SELECT duerow_message.id
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in::VARCHAR AND duerow_message.priority = :priority_in::SMALLINT AND
+    duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS NULL AND duerow_message.due_at >=
+    :floor::TIMESTAMP WITH TIME ZONE
+ORDER BY duerow_message.due_at, duerow_message.id
+LIMIT :limit_in::INTEGER
+FOR UPDATE SKIP LOCKED)))
+RETURNING duerow_message.id, CAST(duerow_message.payload AS TEXT) AS payload, duerow_message.kind, duerow_message.key,
+    CAST(duerow_message.headers AS TEXT) AS headers, duerow_message.status, duerow_message.created_at,
+    nullif(duerow_message.first_due_at, duerow_message.created_at) AS nullif_1, nullif(duerow_message.place_at,
+    duerow_message.first_due_at) AS nullif_2, duerow_message.attempts, duerow_message.token, (SELECT
+    CAST(EXTRACT(epoch
+FROM greatest(statement_timestamp() + (:lease::BIGINT * INTERVAL '1 microsecond'), TIMESTAMPTZ '0001-01-02
+    00:00:00+00')) * 1000000 AS BIGINT) AS anon_2) AS anon_1, CAST(duerow_message.last_error AS TEXT) AS last_error,
+    (SELECT CAST(EXTRACT(epoch
+FROM greatest((SELECT min(oldest.due_at) AS min_1
+FROM duerow_message AS oldest
+WHERE oldest.queue = :queue_in::VARCHAR AND oldest.priority = :priority_in::SMALLINT AND oldest.due_at <=
+    statement_timestamp() AND oldest."group" IS NULL AND oldest.due_at >= :floor::TIMESTAMP WITH TIME ZONE),
+    TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS anon_4) AS anon_3
+
+-- statement: reserve-of_kinds
+-- Lend the oldest due rows of a line without groups: leased until now + lease, or dead if used up.
+UPDATE duerow_message
+SET status=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= :attempts_in::INTEGER)
+    THEN 'dead' ELSE CASE WHEN (duerow_message.status IN ('new', 'error')) THEN duerow_message.status ELSE 'done' END
+    END, due_at=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >=
+    :attempts_in::INTEGER) THEN NULL ELSE statement_timestamp() + (:lease::BIGINT * INTERVAL '1 microsecond') END,
+    place_at=duerow_message.due_at, attempts=(duerow_message.attempts + CASE WHEN (duerow_message.leased_until IS NOT
+    NULL AND duerow_message.attempts >= :attempts_in::INTEGER) THEN 0 ELSE 1 END), token=(duerow_message.token + 1),
+    leased_by=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= :attempts_in::INTEGER)
+    THEN NULL ELSE :consumer::VARCHAR END, leased_until=CASE WHEN (duerow_message.leased_until IS NOT NULL AND
+    duerow_message.attempts >= :attempts_in::INTEGER) THEN NULL ELSE statement_timestamp() + (:lease::BIGINT *
+    INTERVAL '1 microsecond') END, last_attempt_at=CASE WHEN (duerow_message.leased_until IS NOT NULL AND
+    duerow_message.attempts >= :attempts_in::INTEGER) THEN duerow_message.last_attempt_at ELSE statement_timestamp()
+    END, last_error=CASE WHEN (duerow_message.leased_until IS NOT NULL) THEN CAST(concat('{"message":',
+    to_json(concat('was in hand when its worker died: lease of ', duerow_message.leased_by, ' ended at ',
+    to_char(timezone('UTC', duerow_message.leased_until), 'YYYY-MM-DD HH24:MI:SS'), ' UTC, attempt ',
+    duerow_message.attempts, ' of ', coalesce(CAST(:attempts_in::INTEGER AS TEXT), 'any number'))),
+    ',"traceback":null,"type":"LeaseEnded"}') AS JSON) ELSE duerow_message.last_error END
+WHERE duerow_message.id = ANY (array((SELECT duerow_message.id
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in::VARCHAR AND duerow_message.priority = :priority_in::SMALLINT AND
+    duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS NULL AND duerow_message.kind IN
+    (:kind_0_in::VARCHAR, :kind_1_in::VARCHAR)
+ORDER BY duerow_message.due_at, duerow_message.id
+LIMIT :limit_in::INTEGER
+FOR UPDATE SKIP LOCKED)))
+RETURNING duerow_message.id, CAST(duerow_message.payload AS TEXT) AS payload, duerow_message.kind, duerow_message.key,
+    CAST(duerow_message.headers AS TEXT) AS headers, duerow_message.status, duerow_message.created_at,
+    nullif(duerow_message.first_due_at, duerow_message.created_at) AS nullif_1, nullif(duerow_message.place_at,
+    duerow_message.first_due_at) AS nullif_2, duerow_message.attempts, duerow_message.token, (SELECT
+    CAST(EXTRACT(epoch
+FROM greatest(statement_timestamp() + (:lease::BIGINT * INTERVAL '1 microsecond'), TIMESTAMPTZ '0001-01-02
+    00:00:00+00')) * 1000000 AS BIGINT) AS anon_2) AS anon_1, CAST(duerow_message.last_error AS TEXT) AS last_error,
+    (SELECT CAST(EXTRACT(epoch
+FROM greatest((SELECT min(oldest.due_at) AS min_1
+FROM duerow_message AS oldest
+WHERE oldest.queue = :queue_in::VARCHAR AND oldest.priority = :priority_in::SMALLINT AND oldest.due_at <=
+    statement_timestamp() AND oldest."group" IS NULL AND oldest.kind IN (:kind_0_in::VARCHAR, :kind_1_in::VARCHAR)),
+    TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS anon_4) AS anon_3
+
+-- statement: take
+-- Take rows that were picked away, as `pop` does.
+DELETE
+FROM duerow_message
+WHERE duerow_message.id IN (SELECT given.id
+FROM unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS given(id))
+RETURNING duerow_message.id, duerow_message.queue, CAST(duerow_message.payload AS TEXT) AS payload,
+    duerow_message.kind, duerow_message.key, CAST(duerow_message.headers AS TEXT) AS headers, duerow_message."group",
+    duerow_message.priority, duerow_message.status, coalesce(duerow_message.due_at, duerow_message.behind_at) AS
+    coalesce_1, duerow_message.first_due_at, duerow_message.attempts, duerow_message.token, duerow_message.leased_by,
+    duerow_message.leased_until, duerow_message.created_at, duerow_message.last_attempt_at,
+    CAST(duerow_message.last_error AS TEXT) AS last_error, statement_timestamp() AS statement_timestamp_1
+
+-- statement: take_turns
+-- Mark rows of groups that are to be taken away as lent, so that nobody lends others of their groups.
+UPDATE duerow_message
+SET leased_by='taken away'
+FROM unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS given(id)
+WHERE duerow_message.id = given.id

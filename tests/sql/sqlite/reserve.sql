@@ -1,3 +1,329 @@
+-- statement: blockers
+-- Read who keeps rows of groups back, each as id: one with a lower id, one that is lent; null: nobody.
+SELECT duerow_message.id, duerow_message.leased_by IS NOT NULL AS anon_1, (SELECT other.id
+FROM duerow_message AS other
+WHERE other.queue = duerow_message.queue AND other."group" = duerow_message."group" AND other.status IN ('new',
+    'error') AND other.id < duerow_message.id
+ORDER BY other.id
+LIMIT 1 OFFSET :param_1) AS anon_2, (SELECT other.id
+FROM duerow_message AS other
+WHERE other.queue = duerow_message.queue AND other."group" = duerow_message."group" AND other.leased_by IS NOT NULL
+    AND other.id != duerow_message.id
+LIMIT 1 OFFSET :param_2) AS anon_3, (SELECT other.id
+FROM duerow_message AS other
+WHERE other.queue = duerow_message.queue AND other."group" = duerow_message."group" AND other.status IN ('new',
+    'error') AND other.id < duerow_message.id
+ORDER BY other.id
+LIMIT 1 OFFSET :param_3) AS anon_4, (SELECT other.id
+FROM duerow_message AS other
+WHERE other.queue = duerow_message.queue AND other."group" = duerow_message."group" AND other.leased_by IS NOT NULL
+    AND other.id != duerow_message.id
+LIMIT 1 OFFSET :param_4) AS anon_5
+FROM (SELECT given_rows.value AS id
+FROM json_each(:given) AS given_rows) AS given
+JOIN duerow_message ON duerow_message.id = given.id
+
+-- statement: call_up
+-- Put the first of each given group into the line, if it is not; return the queues and due times.
+UPDATE duerow_message
+SET due_at=coalesce(duerow_message.behind_at, duerow_message.due_at), behind_at=NULL
+WHERE duerow_message.id IN (SELECT (SELECT other.id
+FROM duerow_message AS other
+WHERE other.queue = given.queue AND other."group" = given."group" AND other.status IN ('new', 'error')
+ORDER BY other.id
+LIMIT 1 OFFSET :param_1) AS id
+FROM (SELECT json_extract(given_rows.value, '$[0]') AS queue, json_extract(given_rows.value, '$[1]') AS "group"
+FROM json_each(:given) AS given_rows) AS given) AND duerow_message.leased_by IS NULL
+RETURNING queue, due_at
+
+-- statement: further_lines
+-- Read the lowest priority in use between the given ones, in groups or not; null: none. And if it is
+-- paused.
+SELECT given.grouped, CASE WHEN given.grouped THEN (SELECT min(duerow_message.priority) AS min_1
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in AND duerow_message.priority > given.low AND duerow_message.priority <
+    given.high AND duerow_message.due_at IS NOT NULL AND duerow_message."group" IS NOT NULL) ELSE (SELECT
+    min(duerow_message.priority) AS min_2
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in AND duerow_message.priority > given.low AND duerow_message.priority <
+    given.high AND duerow_message.due_at IS NOT NULL AND duerow_message."group" IS NULL) END AS anon_1,
+    coalesce((SELECT duerow_queue.paused
+FROM duerow_queue
+WHERE duerow_queue.name = :queue_in), 1 = 0) AS coalesce_1
+FROM (SELECT json_extract(given_rows.value, '$[0]') AS grouped, json_extract(given_rows.value, '$[1]') AS low,
+    json_extract(given_rows.value, '$[2]') AS high
+FROM json_each(:given) AS given_rows) AS given
+
+-- statement: held
+-- Read the messages of a range of ids that a claim holds; the planner is to see nothing but the range.
+SELECT duerow_message.id, duerow_message.queue, duerow_message.payload AS payload, duerow_message.kind,
+    duerow_message."key", duerow_message.headers AS headers, duerow_message."group", duerow_message.priority,
+    duerow_message.status, coalesce(duerow_message.due_at, duerow_message.behind_at) AS coalesce_1,
+    duerow_message.first_due_at, duerow_message.attempts, duerow_message.token, duerow_message.leased_by,
+    duerow_message.leased_until, duerow_message.created_at, duerow_message.last_attempt_at, duerow_message.last_error
+    AS last_error
+FROM duerow_message
+WHERE duerow_message.id BETWEEN :first_in AND :last_in AND duerow_message.leased_by = :consumer AND
+    duerow_message.queue = :queue_in
+ORDER BY duerow_message.id
+LIMIT :limit_in OFFSET :param_1
+
+-- statement: lend
+-- Lend rows that were picked, as `reserve` does; of two of a group lent at once the second one fails.
+UPDATE duerow_message
+SET status=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= :attempts_in) THEN 'dead'
+    ELSE CASE WHEN (duerow_message.status IN ('new', 'error')) THEN duerow_message.status ELSE 'done' END END,
+    due_at=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= :attempts_in) THEN NULL
+    ELSE :now + :lease END, place_at=duerow_message.due_at, attempts=(duerow_message.attempts + CASE WHEN
+    (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= :attempts_in) THEN 0 ELSE 1 END),
+    token=(duerow_message.token + 1), leased_by=CASE WHEN (duerow_message.leased_until IS NOT NULL AND
+    duerow_message.attempts >= :attempts_in) THEN NULL ELSE :consumer END, leased_until=CASE WHEN
+    (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= :attempts_in) THEN NULL ELSE :now + :lease
+    END, last_attempt_at=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >=
+    :attempts_in) THEN duerow_message.last_attempt_at ELSE :now END, last_error=CASE WHEN (duerow_message.leased_until
+    IS NOT NULL) THEN json_object('message', CAST('was in hand when its worker died: lease of ' AS TEXT) ||
+    duerow_message.leased_by || ' ended at ' || strftime('%Y-%m-%d %H:%M:%S', duerow_message.leased_until / 1000000,
+    'unixepoch') || ' UTC, attempt ' || CAST(duerow_message.attempts AS TEXT) || ' of ' || coalesce(CAST(:attempts_in
+    AS TEXT), 'any number'), 'traceback', NULL, 'type', 'LeaseEnded') ELSE duerow_message.last_error END
+FROM (SELECT given_rows.value AS id
+FROM json_each(:given) AS given_rows) AS given
+WHERE duerow_message.id = given.id
+RETURNING id, payload AS payload, kind, "key", headers AS headers, status, created_at, nullif(first_due_at,
+    created_at) AS nullif_1, nullif(place_at, first_due_at) AS nullif_2, attempts, token, :now + :lease AS anon_1,
+    last_error AS last_error, priority, "group"
+
+-- statement: lend_picked_unread
+-- As `lend`, but return no more than who was lent, the due time it had, and its group.
+UPDATE duerow_message
+SET status=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= :attempts_in) THEN 'dead'
+    ELSE CASE WHEN (duerow_message.status IN ('new', 'error')) THEN duerow_message.status ELSE 'done' END END,
+    due_at=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= :attempts_in) THEN NULL
+    ELSE :now + :lease END, place_at=duerow_message.due_at, attempts=(duerow_message.attempts + CASE WHEN
+    (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= :attempts_in) THEN 0 ELSE 1 END),
+    token=(duerow_message.token + 1), leased_by=CASE WHEN (duerow_message.leased_until IS NOT NULL AND
+    duerow_message.attempts >= :attempts_in) THEN NULL ELSE :consumer END, leased_until=CASE WHEN
+    (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= :attempts_in) THEN NULL ELSE :now + :lease
+    END, last_attempt_at=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >=
+    :attempts_in) THEN duerow_message.last_attempt_at ELSE :now END, last_error=CASE WHEN (duerow_message.leased_until
+    IS NOT NULL) THEN json_object('message', CAST('was in hand when its worker died: lease of ' AS TEXT) ||
+    duerow_message.leased_by || ' ended at ' || strftime('%Y-%m-%d %H:%M:%S', duerow_message.leased_until / 1000000,
+    'unixepoch') || ' UTC, attempt ' || CAST(duerow_message.attempts AS TEXT) || ' of ' || coalesce(CAST(:attempts_in
+    AS TEXT), 'any number'), 'traceback', NULL, 'type', 'LeaseEnded') ELSE duerow_message.last_error END
+FROM (SELECT given_rows.value AS id
+FROM json_each(:given) AS given_rows) AS given
+WHERE duerow_message.id = given.id
+RETURNING id, token, status, place_at, "group"
+
+-- statement: lend_unread
+-- As `reserve`, but return no more than who was lent, and the due time it had; and the floor.
+UPDATE duerow_message
+SET status=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= :attempts_in) THEN 'dead'
+    ELSE CASE WHEN (duerow_message.status IN ('new', 'error')) THEN duerow_message.status ELSE 'done' END END,
+    due_at=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= :attempts_in) THEN NULL
+    ELSE :now + :lease END, place_at=duerow_message.due_at, attempts=(duerow_message.attempts + CASE WHEN
+    (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= :attempts_in) THEN 0 ELSE 1 END),
+    token=(duerow_message.token + 1), leased_by=CASE WHEN (duerow_message.leased_until IS NOT NULL AND
+    duerow_message.attempts >= :attempts_in) THEN NULL ELSE :consumer END, leased_until=CASE WHEN
+    (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= :attempts_in) THEN NULL ELSE :now + :lease
+    END, last_attempt_at=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >=
+    :attempts_in) THEN duerow_message.last_attempt_at ELSE :now END, last_error=CASE WHEN (duerow_message.leased_until
+    IS NOT NULL) THEN json_object('message', CAST('was in hand when its worker died: lease of ' AS TEXT) ||
+    duerow_message.leased_by || ' ended at ' || strftime('%Y-%m-%d %H:%M:%S', duerow_message.leased_until / 1000000,
+    'unixepoch') || ' UTC, attempt ' || CAST(duerow_message.attempts AS TEXT) || ' of ' || coalesce(CAST(:attempts_in
+    AS TEXT), 'any number'), 'traceback', NULL, 'type', 'LeaseEnded') ELSE duerow_message.last_error END
+WHERE duerow_message.id IN (SELECT duerow_message.id
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in AND duerow_message.priority = :priority_in AND duerow_message.due_at <= :now
+    AND duerow_message."group" IS NULL
+ORDER BY duerow_message.due_at, duerow_message.id
+LIMIT :limit_in OFFSET :param_1)
+RETURNING id, token, status, place_at
+
+-- statement: lend_unread-from_floor
+-- As `reserve`, but return no more than who was lent, and the due time it had; and the floor.
+UPDATE duerow_message
+SET status=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= :attempts_in) THEN 'dead'
+    ELSE CASE WHEN (duerow_message.status IN ('new', 'error')) THEN duerow_message.status ELSE 'done' END END,
+    due_at=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= :attempts_in) THEN NULL
+    ELSE :now + :lease END, place_at=duerow_message.due_at, attempts=(duerow_message.attempts + CASE WHEN
+    (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= :attempts_in) THEN 0 ELSE 1 END),
+    token=(duerow_message.token + 1), leased_by=CASE WHEN (duerow_message.leased_until IS NOT NULL AND
+    duerow_message.attempts >= :attempts_in) THEN NULL ELSE :consumer END, leased_until=CASE WHEN
+    (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= :attempts_in) THEN NULL ELSE :now + :lease
+    END, last_attempt_at=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >=
+    :attempts_in) THEN duerow_message.last_attempt_at ELSE :now END, last_error=CASE WHEN (duerow_message.leased_until
+    IS NOT NULL) THEN json_object('message', CAST('was in hand when its worker died: lease of ' AS TEXT) ||
+    duerow_message.leased_by || ' ended at ' || strftime('%Y-%m-%d %H:%M:%S', duerow_message.leased_until / 1000000,
+    'unixepoch') || ' UTC, attempt ' || CAST(duerow_message.attempts AS TEXT) || ' of ' || coalesce(CAST(:attempts_in
+    AS TEXT), 'any number'), 'traceback', NULL, 'type', 'LeaseEnded') ELSE duerow_message.last_error END
+WHERE duerow_message.id IN (SELECT duerow_message.id
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in AND duerow_message.priority = :priority_in AND duerow_message.due_at <= :now
+    AND duerow_message."group" IS NULL AND duerow_message.due_at >= :floor
+ORDER BY duerow_message.due_at, duerow_message.id
+LIMIT :limit_in OFFSET :param_1)
+RETURNING id, token, status, place_at
+
+-- statement: lend_unread-of_kinds
+-- As `reserve`, but return no more than who was lent, and the due time it had; and the floor.
+UPDATE duerow_message
+SET status=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= :attempts_in) THEN 'dead'
+    ELSE CASE WHEN (duerow_message.status IN ('new', 'error')) THEN duerow_message.status ELSE 'done' END END,
+    due_at=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= :attempts_in) THEN NULL
+    ELSE :now + :lease END, place_at=duerow_message.due_at, attempts=(duerow_message.attempts + CASE WHEN
+    (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= :attempts_in) THEN 0 ELSE 1 END),
+    token=(duerow_message.token + 1), leased_by=CASE WHEN (duerow_message.leased_until IS NOT NULL AND
+    duerow_message.attempts >= :attempts_in) THEN NULL ELSE :consumer END, leased_until=CASE WHEN
+    (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= :attempts_in) THEN NULL ELSE :now + :lease
+    END, last_attempt_at=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >=
+    :attempts_in) THEN duerow_message.last_attempt_at ELSE :now END, last_error=CASE WHEN (duerow_message.leased_until
+    IS NOT NULL) THEN json_object('message', CAST('was in hand when its worker died: lease of ' AS TEXT) ||
+    duerow_message.leased_by || ' ended at ' || strftime('%Y-%m-%d %H:%M:%S', duerow_message.leased_until / 1000000,
+    'unixepoch') || ' UTC, attempt ' || CAST(duerow_message.attempts AS TEXT) || ' of ' || coalesce(CAST(:attempts_in
+    AS TEXT), 'any number'), 'traceback', NULL, 'type', 'LeaseEnded') ELSE duerow_message.last_error END
+WHERE duerow_message.id IN (SELECT duerow_message.id
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in AND duerow_message.priority = :priority_in AND duerow_message.due_at <= :now
+    AND duerow_message."group" IS NULL AND duerow_message.kind IN (:kind_0_in, :kind_1_in)
+ORDER BY duerow_message.due_at, duerow_message.id
+LIMIT :limit_in OFFSET :param_1)
+RETURNING id, token, status, place_at
+
+-- statement: next_due
+-- Read when the next of each given line is due, of those due from the bound `floor` on; and the time.
+SELECT CASE WHEN given.grouped THEN (SELECT min(duerow_message.due_at) AS min_1
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in AND duerow_message.priority = given.priority AND duerow_message.due_at >=
+    :floor AND duerow_message."group" IS NOT NULL) ELSE (SELECT min(duerow_message.due_at) AS min_2
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in AND duerow_message.priority = given.priority AND duerow_message.due_at >=
+    :floor AND duerow_message."group" IS NULL) END AS anon_1, :now AS anon_2
+FROM (SELECT json_extract(given_rows.value, '$[0]') AS grouped, json_extract(given_rows.value, '$[1]') AS priority
+FROM json_each(:given) AS given_rows) AS given
+
+-- statement: next_due-of_kinds
+-- Read when the next of each given line is due, of those due from the bound `floor` on; and the time.
+SELECT CASE WHEN given.grouped THEN (SELECT min(duerow_message.due_at) AS min_1
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in AND duerow_message.priority = given.priority AND duerow_message.kind IN
+    (:kind_0_in, :kind_1_in) AND duerow_message.due_at >= :floor AND duerow_message."group" IS NOT NULL) ELSE (SELECT
+    min(duerow_message.due_at) AS min_2
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in AND duerow_message.priority = given.priority AND duerow_message.kind IN
+    (:kind_0_in, :kind_1_in) AND duerow_message.due_at >= :floor AND duerow_message."group" IS NULL) END AS anon_1,
+    :now AS anon_2
+FROM (SELECT json_extract(given_rows.value, '$[0]') AS grouped, json_extract(given_rows.value, '$[1]') AS priority
+FROM json_each(:given) AS given_rows) AS given
+
+-- statement: outlines
+-- Read the rows of a queue whose token matches, as OUTLINE.
+SELECT duerow_message.id, duerow_message."key", duerow_message.headers AS headers, duerow_message."group",
+    duerow_message.priority
+FROM (SELECT json_extract(given_rows.value, '$[0]') AS id, json_extract(given_rows.value, '$[1]') AS token
+FROM json_each(:given) AS given_rows) AS given
+JOIN duerow_message ON duerow_message.id = given.id AND duerow_message.token = given.token
+WHERE duerow_message.queue = :queue_in
+
+-- statement: pick
+-- Lock the oldest due rows of a line and read their id, due time and group, and the floor as in
+-- `reserve`.
+SELECT duerow_message.id, duerow_message.due_at, duerow_message."group"
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in AND duerow_message.priority = :priority_in AND duerow_message.due_at <= :now
+    AND duerow_message."group" IS NULL
+ORDER BY duerow_message.due_at, duerow_message.id
+LIMIT :limit_in OFFSET :param_1
+
+-- statement: pick-grouped
+-- Lock the oldest due rows of a line and read their id, due time and group, and the floor as in
+-- `reserve`.
+SELECT duerow_message.id, duerow_message.due_at, duerow_message."group"
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in AND duerow_message.priority = :priority_in AND duerow_message.due_at <= :now
+    AND duerow_message."group" IS NOT NULL
+ORDER BY duerow_message.due_at, duerow_message.id
+LIMIT :limit_in OFFSET :param_1
+
+-- statement: pick-grouped-from_floor
+-- Lock the oldest due rows of a line and read their id, due time and group, and the floor as in
+-- `reserve`.
+SELECT duerow_message.id, duerow_message.due_at, duerow_message."group"
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in AND duerow_message.priority = :priority_in AND duerow_message.due_at <= :now
+    AND duerow_message."group" IS NOT NULL AND duerow_message.due_at >= :floor
+ORDER BY duerow_message.due_at, duerow_message.id
+LIMIT :limit_in OFFSET :param_1
+
+-- statement: pick-of_kinds
+-- Lock the oldest due rows of a line and read their id, due time and group, and the floor as in
+-- `reserve`.
+SELECT duerow_message.id, duerow_message.due_at, duerow_message."group"
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in AND duerow_message.priority = :priority_in AND duerow_message.due_at <= :now
+    AND duerow_message."group" IS NOT NULL AND duerow_message.kind IN (:kind_0_in, :kind_1_in)
+ORDER BY duerow_message.due_at, duerow_message.id
+LIMIT :limit_in OFFSET :param_1
+
+-- statement: pop
+-- Take the oldest due rows of a line without groups away; each with the time, and the floor as in
+-- `reserve`.
+DELETE
+FROM duerow_message
+WHERE duerow_message.id IN (SELECT duerow_message.id
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in AND duerow_message.priority = :priority_in AND duerow_message.due_at <= :now
+    AND duerow_message."group" IS NULL
+ORDER BY duerow_message.due_at, duerow_message.id
+LIMIT :limit_in OFFSET :param_1)
+RETURNING id, queue, payload AS payload, kind, "key", headers AS headers, "group", priority, status, coalesce(due_at,
+    behind_at) AS coalesce_1, first_due_at, attempts, token, leased_by, leased_until, created_at, last_attempt_at,
+    last_error AS last_error, :now AS anon_1
+
+-- statement: pop-from_floor
+-- Take the oldest due rows of a line without groups away; each with the time, and the floor as in
+-- `reserve`.
+DELETE
+FROM duerow_message
+WHERE duerow_message.id IN (SELECT duerow_message.id
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in AND duerow_message.priority = :priority_in AND duerow_message.due_at <= :now
+    AND duerow_message."group" IS NULL AND duerow_message.due_at >= :floor
+ORDER BY duerow_message.due_at, duerow_message.id
+LIMIT :limit_in OFFSET :param_1)
+RETURNING id, queue, payload AS payload, kind, "key", headers AS headers, "group", priority, status, coalesce(due_at,
+    behind_at) AS coalesce_1, first_due_at, attempts, token, leased_by, leased_until, created_at, last_attempt_at,
+    last_error AS last_error, :now AS anon_1
+
+-- statement: pop-of_kinds
+-- Take the oldest due rows of a line without groups away; each with the time, and the floor as in
+-- `reserve`.
+DELETE
+FROM duerow_message
+WHERE duerow_message.id IN (SELECT duerow_message.id
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in AND duerow_message.priority = :priority_in AND duerow_message.due_at <= :now
+    AND duerow_message."group" IS NULL AND duerow_message.kind IN (:kind_0_in, :kind_1_in)
+ORDER BY duerow_message.due_at, duerow_message.id
+LIMIT :limit_in OFFSET :param_1)
+RETURNING id, queue, payload AS payload, kind, "key", headers AS headers, "group", priority, status, coalesce(due_at,
+    behind_at) AS coalesce_1, first_due_at, attempts, token, leased_by, leased_until, created_at, last_attempt_at,
+    last_error AS last_error, :now AS anon_1
+
+-- statement: put_behind
+-- Take rows of groups out of the line until it is their turn; a turn whose lease ended is over.
+UPDATE duerow_message
+SET due_at=NULL, behind_at=duerow_message.due_at, token=(duerow_message.token + CASE WHEN (duerow_message.leased_until
+    IS NOT NULL) THEN 1 ELSE 0 END), leased_by=NULL, leased_until=NULL, last_error=CASE WHEN
+    (duerow_message.leased_until IS NOT NULL) THEN json_object('message', CAST('was in hand when its worker died:
+    lease of ' AS TEXT) || duerow_message.leased_by || ' ended at ' || strftime('%Y-%m-%d %H:%M:%S',
+    duerow_message.leased_until / 1000000, 'unixepoch') || ' UTC, attempt ' || CAST(duerow_message.attempts AS TEXT)
+    || ' of ' || coalesce(CAST(:attempts_in AS TEXT), 'any number'), 'traceback', NULL, 'type', 'LeaseEnded') ELSE
+    duerow_message.last_error END
+FROM (SELECT given_rows.value AS id
+FROM json_each(:given) AS given_rows) AS given
+WHERE duerow_message.id = given.id
+
+-- statement: reserve
 -- Lend the oldest due rows of a line without groups: leased until now + lease, or dead if used up.
 UPDATE duerow_message
 SET status=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= :attempts_in) THEN 'dead'
@@ -23,3 +349,76 @@ LIMIT :limit_in OFFSET :param_1)
 RETURNING id, payload AS payload, kind, "key", headers AS headers, status, created_at, nullif(first_due_at,
     created_at) AS nullif_1, nullif(place_at, first_due_at) AS nullif_2, attempts, token, :now + :lease AS anon_1,
     last_error AS last_error
+
+-- statement: reserve-from_floor
+-- Lend the oldest due rows of a line without groups: leased until now + lease, or dead if used up.
+UPDATE duerow_message
+SET status=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= :attempts_in) THEN 'dead'
+    ELSE CASE WHEN (duerow_message.status IN ('new', 'error')) THEN duerow_message.status ELSE 'done' END END,
+    due_at=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= :attempts_in) THEN NULL
+    ELSE :now + :lease END, place_at=duerow_message.due_at, attempts=(duerow_message.attempts + CASE WHEN
+    (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= :attempts_in) THEN 0 ELSE 1 END),
+    token=(duerow_message.token + 1), leased_by=CASE WHEN (duerow_message.leased_until IS NOT NULL AND
+    duerow_message.attempts >= :attempts_in) THEN NULL ELSE :consumer END, leased_until=CASE WHEN
+    (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= :attempts_in) THEN NULL ELSE :now + :lease
+    END, last_attempt_at=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >=
+    :attempts_in) THEN duerow_message.last_attempt_at ELSE :now END, last_error=CASE WHEN (duerow_message.leased_until
+    IS NOT NULL) THEN json_object('message', CAST('was in hand when its worker died: lease of ' AS TEXT) ||
+    duerow_message.leased_by || ' ended at ' || strftime('%Y-%m-%d %H:%M:%S', duerow_message.leased_until / 1000000,
+    'unixepoch') || ' UTC, attempt ' || CAST(duerow_message.attempts AS TEXT) || ' of ' || coalesce(CAST(:attempts_in
+    AS TEXT), 'any number'), 'traceback', NULL, 'type', 'LeaseEnded') ELSE duerow_message.last_error END
+WHERE duerow_message.id IN (SELECT duerow_message.id
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in AND duerow_message.priority = :priority_in AND duerow_message.due_at <= :now
+    AND duerow_message."group" IS NULL AND duerow_message.due_at >= :floor
+ORDER BY duerow_message.due_at, duerow_message.id
+LIMIT :limit_in OFFSET :param_1)
+RETURNING id, payload AS payload, kind, "key", headers AS headers, status, created_at, nullif(first_due_at,
+    created_at) AS nullif_1, nullif(place_at, first_due_at) AS nullif_2, attempts, token, :now + :lease AS anon_1,
+    last_error AS last_error
+
+-- statement: reserve-of_kinds
+-- Lend the oldest due rows of a line without groups: leased until now + lease, or dead if used up.
+UPDATE duerow_message
+SET status=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= :attempts_in) THEN 'dead'
+    ELSE CASE WHEN (duerow_message.status IN ('new', 'error')) THEN duerow_message.status ELSE 'done' END END,
+    due_at=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= :attempts_in) THEN NULL
+    ELSE :now + :lease END, place_at=duerow_message.due_at, attempts=(duerow_message.attempts + CASE WHEN
+    (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= :attempts_in) THEN 0 ELSE 1 END),
+    token=(duerow_message.token + 1), leased_by=CASE WHEN (duerow_message.leased_until IS NOT NULL AND
+    duerow_message.attempts >= :attempts_in) THEN NULL ELSE :consumer END, leased_until=CASE WHEN
+    (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= :attempts_in) THEN NULL ELSE :now + :lease
+    END, last_attempt_at=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >=
+    :attempts_in) THEN duerow_message.last_attempt_at ELSE :now END, last_error=CASE WHEN (duerow_message.leased_until
+    IS NOT NULL) THEN json_object('message', CAST('was in hand when its worker died: lease of ' AS TEXT) ||
+    duerow_message.leased_by || ' ended at ' || strftime('%Y-%m-%d %H:%M:%S', duerow_message.leased_until / 1000000,
+    'unixepoch') || ' UTC, attempt ' || CAST(duerow_message.attempts AS TEXT) || ' of ' || coalesce(CAST(:attempts_in
+    AS TEXT), 'any number'), 'traceback', NULL, 'type', 'LeaseEnded') ELSE duerow_message.last_error END
+WHERE duerow_message.id IN (SELECT duerow_message.id
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in AND duerow_message.priority = :priority_in AND duerow_message.due_at <= :now
+    AND duerow_message."group" IS NULL AND duerow_message.kind IN (:kind_0_in, :kind_1_in)
+ORDER BY duerow_message.due_at, duerow_message.id
+LIMIT :limit_in OFFSET :param_1)
+RETURNING id, payload AS payload, kind, "key", headers AS headers, status, created_at, nullif(first_due_at,
+    created_at) AS nullif_1, nullif(place_at, first_due_at) AS nullif_2, attempts, token, :now + :lease AS anon_1,
+    last_error AS last_error
+
+-- statement: take
+-- Take rows that were picked away, as `pop` does.
+DELETE
+FROM duerow_message
+WHERE duerow_message.id IN (SELECT given.id
+FROM (SELECT given_rows.value AS id
+FROM json_each(:given) AS given_rows) AS given)
+RETURNING id, queue, payload AS payload, kind, "key", headers AS headers, "group", priority, status, coalesce(due_at,
+    behind_at) AS coalesce_1, first_due_at, attempts, token, leased_by, leased_until, created_at, last_attempt_at,
+    last_error AS last_error, :now AS anon_1
+
+-- statement: take_turns
+-- Mark rows of groups that are to be taken away as lent, so that nobody lends others of their groups.
+UPDATE duerow_message
+SET leased_by='taken away'
+FROM (SELECT given_rows.value AS id
+FROM json_each(:given) AS given_rows) AS given
+WHERE duerow_message.id = given.id

@@ -1,5 +1,0 @@
--- Note that a consumer is there now.
-INSERT INTO duerow_consumer (name, about, seen_at)
-VALUES (:name_in, :about_in, UTC_TIMESTAMP(6)) ON DUPLICATE KEY UPDATE about =
-VALUES(about), seen_at =
-VALUES(seen_at)

@@ -1,0 +1,91 @@
+-- statement: consumers
+-- Read the consumers that were there lately.
+SELECT duerow_consumer.name, duerow_consumer.about, duerow_consumer.seen_at
+FROM duerow_consumer
+ORDER BY duerow_consumer.name
+
+-- statement: draining
+-- Read which of the given queues take no new messages.
+SELECT duerow_queue.name
+FROM duerow_queue
+WHERE duerow_queue.name IN (SELECT given.queue
+FROM (SELECT given_rows.`queue`
+FROM JSON_TABLE(:given, '$[*]' COLUMNS (`queue` VARCHAR(255) CHARACTER
+SET utf8mb4 COLLATE utf8mb4_nopad_bin PATH '$')) AS given_rows) AS given) AND duerow_queue.draining = 1
+
+-- statement: forget_consumers
+-- Forget the consumers not heard of for a day.
+DELETE
+FROM duerow_consumer
+WHERE timestampadd(MICROSECOND, :span, duerow_consumer.seen_at) < UTC_TIMESTAMP(6)
+
+-- statement: hold
+-- Write nothing, but as the first step of a transaction: SQLite then lets nobody else begin to write.
+DELETE
+FROM duerow_message
+WHERE 1 = 0
+
+-- statement: note_consumer
+-- Note that a consumer is there now.
+INSERT INTO duerow_consumer (name, about, seen_at)
+VALUES (:name_in, :about_in, UTC_TIMESTAMP(6)) ON DUPLICATE KEY UPDATE about =
+VALUES(about), seen_at =
+VALUES(seen_at)
+
+-- statement: past_queue_after
+-- Read the name of the first queue after a name of which something else than messages is kept, by
+-- indexes.
+SELECT (SELECT duerow_history.queue
+FROM duerow_history
+WHERE duerow_history.queue > :queue_in
+ORDER BY duerow_history.queue
+LIMIT 1) AS anon_1, (SELECT duerow_remembered.queue
+FROM duerow_remembered
+WHERE duerow_remembered.queue > :queue_in
+ORDER BY duerow_remembered.queue
+LIMIT 1) AS anon_2, (SELECT duerow_counter.queue
+FROM duerow_counter
+WHERE duerow_counter.queue > :queue_in
+ORDER BY duerow_counter.queue
+LIMIT 1) AS anon_3
+
+-- statement: queue_after
+-- Read the name of the first queue after a name: the smallest of each kind of rows, by its own index.
+SELECT (SELECT duerow_message.queue
+FROM duerow_message
+WHERE duerow_message.queue > :queue_in
+ORDER BY duerow_message.queue
+LIMIT 1) AS anon_1
+
+-- statement: said
+-- Read what is said of all queues, or of one by its `name`.
+SELECT duerow_queue.name, duerow_queue.definition AS definition, duerow_queue.paused, duerow_queue.draining
+FROM duerow_queue
+ORDER BY duerow_queue.name
+
+-- statement: said-name
+-- Read what is said of all queues, or of one by its `name`.
+SELECT duerow_queue.name, duerow_queue.definition AS definition, duerow_queue.paused, duerow_queue.draining
+FROM duerow_queue
+WHERE duerow_queue.name = :queue_in
+
+-- statement: say-definition
+-- Note some of what is said of a queue: whether it is `paused` or `draining`, its `definition`.
+INSERT INTO duerow_queue (name, paused, draining, definition)
+VALUES (:queue_in, false, false, :definition_in) ON DUPLICATE KEY UPDATE definition =
+VALUES(definition)
+
+-- statement: say-draining-paused
+-- Note some of what is said of a queue: whether it is `paused` or `draining`, its `definition`.
+INSERT INTO duerow_queue (name, paused, draining, definition)
+VALUES (:queue_in, :paused_in, :draining_in, NULL) ON DUPLICATE KEY UPDATE paused =
+VALUES(paused), draining =
+VALUES(draining)
+
+-- statement: whereabouts
+-- Ask which database this is, told from all others on whatever servers.
+SELECT database() AS asked_0, database() AS asked_1, COALESCE((SELECT NULLIF(NULLIF(variable_value, ''),
+    '00000000-0000-0000-0000-000000000000')
+FROM information_schema.global_status
+WHERE variable_name = 'WSREP_CLUSTER_STATE_UUID'), CONCAT_WS(' ', @@hostname, @@port, @@datadir, @@server_id,
+    @@pid_file)) AS asked_2

@@ -1,4 +1,0 @@
--- Read what is said of all queues, or of one by its `name`.
-SELECT duerow_queue.name, duerow_queue.definition AS definition, duerow_queue.paused, duerow_queue.draining
-FROM duerow_queue
-ORDER BY duerow_queue.name

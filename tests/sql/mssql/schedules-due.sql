@@ -1,6 +1,0 @@
--- Read schedules: all, by `name`, or those `due` until a bound moment.
-SELECT TOP (CAST(:limit_in AS INT)) duerow_schedule.name, duerow_schedule.[definition] AS [definition],
-    duerow_schedule.next_at, duerow_schedule.last_at, duerow_schedule.version
-FROM duerow_schedule
-WHERE duerow_schedule.next_at <= CAST(:until AS DATETIME2(6))
-ORDER BY duerow_schedule.next_at

@@ -1,0 +1,99 @@
+-- statement: bury
+-- Stop rows whose token matches for good, with an error; return their receipts.
+UPDATE duerow_message
+SET status = 'dead', due_at = NULL, last_error = COALESCE(given.error, duerow_message.last_error), token =
+    duerow_message.token + 1, leased_by = NULL, leased_until = NULL
+OUTPUT inserted.id, inserted.token - 1
+FROM (SELECT CAST(line.[key] AS INT) AS nth, cell.[id] AS [id], cell.[token] AS [token], cell.[error] COLLATE
+    Latin1_General_100_BIN2 AS [error]
+FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([id] BIGINT '$[0]',
+    [token] BIGINT '$[1]', [error] NVARCHAR(MAX) '$[2]') AS cell) AS given
+JOIN duerow_message WITH (INDEX(1), ROWLOCK, UPDLOCK, FORCESEEK) ON duerow_message.id = given.id AND
+    duerow_message.token = given.token
+
+-- statement: commit
+-- Take away the rows whose token matches; return their receipts.
+DELETE duerow_message
+OUTPUT deleted.id, deleted.token
+FROM (SELECT CAST(line.[key] AS INT) AS nth, cell.[id] AS [id], cell.[token] AS [token]
+FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([id] BIGINT '$[0]',
+    [token] BIGINT '$[1]') AS cell) AS given
+JOIN duerow_message WITH (INDEX(1), ROWLOCK, UPDLOCK, FORCESEEK) ON duerow_message.id = given.id AND
+    duerow_message.token = given.token
+
+-- statement: extend
+-- Let leases run until now + lease; return id, token and the new end of those whose token matches.
+DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); UPDATE duerow_message
+SET due_at = dateadd(MICROSECOND, CAST(:lease AS BIGINT) % 1000000, dateadd(SECOND, (CAST(:lease AS BIGINT) / 1000000)
+    % 86400, dateadd(DAY, (CAST(:lease AS BIGINT) / 1000000) / 86400, @now))), leased_until = dateadd(MICROSECOND,
+    CAST(:lease AS BIGINT) % 1000000, dateadd(SECOND, (CAST(:lease AS BIGINT) / 1000000) % 86400, dateadd(DAY,
+    (CAST(:lease AS BIGINT) / 1000000) / 86400, @now)))
+OUTPUT inserted.id, inserted.token, inserted.leased_until
+FROM (SELECT CAST(line.[key] AS INT) AS nth, cell.[id] AS [id], cell.[token] AS [token]
+FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([id] BIGINT '$[0]',
+    [token] BIGINT '$[1]') AS cell) AS given
+JOIN duerow_message WITH (INDEX(1), ROWLOCK, UPDLOCK, FORCESEEK) ON duerow_message.id = given.id AND
+    duerow_message.token = given.token
+
+-- statement: move
+-- Send rows whose token matches to another queue; return their receipts.
+DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); UPDATE duerow_message
+SET queue = given.queue, [key] = given.[key], kind = COALESCE(given.kind, duerow_message.kind), payload =
+    COALESCE(given.payload, duerow_message.payload), headers = given.headers, [group] = given.[group], priority =
+    given.priority, status = 'new', due_at = COALESCE(given.due, dateadd(MICROSECOND, given.delay % 1000000,
+    dateadd(SECOND, (given.delay / 1000000) % 86400, dateadd(DAY, (given.delay / 1000000) / 86400, @now))), @now),
+    first_due_at = COALESCE(given.due, dateadd(MICROSECOND, given.delay % 1000000, dateadd(SECOND, (given.delay /
+    1000000) % 86400, dateadd(DAY, (given.delay / 1000000) / 86400, @now))), @now), attempts = 0, last_attempt_at =
+    NULL, last_error = NULL, token = duerow_message.token + 1, leased_by = NULL, leased_until = NULL
+OUTPUT inserted.id, inserted.token - 1
+FROM (SELECT CAST(line.[key] AS INT) AS nth, cell.[id] AS [id], cell.[token] AS [token], CAST(CAST(cell.[queue] AS
+    NVARCHAR(4000)) AS VARBINARY(8000)) AS [queue], CAST(CAST(cell.[key] AS NVARCHAR(4000)) AS VARBINARY(8000)) AS
+    [key], cell.[kind] COLLATE Latin1_General_100_BIN2 AS [kind], cell.[payload] COLLATE Latin1_General_100_BIN2 AS
+    [payload], cell.[headers] COLLATE Latin1_General_100_BIN2 AS [headers], CAST(CAST(cell.[group] AS NVARCHAR(4000))
+    AS VARBINARY(8000)) AS [group], cell.[priority] AS [priority], cell.[due] AS [due], cell.[delay] AS [delay]
+FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([id] BIGINT '$[0]',
+    [token] BIGINT '$[1]', [queue] NVARCHAR(4000) '$[2]', [key] NVARCHAR(4000) '$[3]', [kind] NVARCHAR(MAX) '$[4]',
+    [payload] NVARCHAR(MAX) '$[5]', [headers] NVARCHAR(MAX) '$[6]', [group] NVARCHAR(4000) '$[7]', [priority] SMALLINT
+    '$[8]', [due] DATETIME2(6) '$[9]', [delay] BIGINT '$[10]') AS cell) AS given
+JOIN duerow_message WITH (INDEX(1), ROWLOCK, UPDLOCK, FORCESEEK) ON duerow_message.id = given.id AND
+    duerow_message.token = given.token
+
+-- statement: owned
+-- Read the rows whose token matches, locked against changes where rows can be.
+SELECT duerow_message.id, duerow_message.queue, duerow_message.payload AS payload, duerow_message.kind,
+    duerow_message.[key], duerow_message.headers AS headers, duerow_message.[group], duerow_message.priority,
+    duerow_message.status, COALESCE(duerow_message.due_at, duerow_message.behind_at) AS coalesce_1,
+    duerow_message.first_due_at, duerow_message.attempts, duerow_message.token, duerow_message.leased_by,
+    duerow_message.leased_until, duerow_message.created_at, duerow_message.last_attempt_at, duerow_message.last_error
+    AS last_error
+FROM (SELECT CAST(line.[key] AS INT) AS nth, cell.[id] AS [id], cell.[token] AS [token]
+FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([id] BIGINT '$[0]',
+    [token] BIGINT '$[1]') AS cell) AS given
+JOIN duerow_message WITH (FORCESEEK, ROWLOCK, UPDLOCK) ON duerow_message.id = given.id AND duerow_message.token =
+    given.token
+
+-- statement: release
+-- Give rows whose token matches their place in line and their attempt back; return their receipts.
+UPDATE duerow_message
+SET due_at = COALESCE(given.due, duerow_message.place_at, duerow_message.first_due_at), attempts =
+    duerow_message.attempts - 1, token = duerow_message.token + 1, leased_by = NULL, leased_until = NULL
+OUTPUT inserted.id, inserted.token - 1
+FROM (SELECT CAST(line.[key] AS INT) AS nth, cell.[id] AS [id], cell.[token] AS [token], cell.[due] AS [due]
+FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([id] BIGINT '$[0]',
+    [token] BIGINT '$[1]', [due] DATETIME2(6) '$[2]') AS cell) AS given
+JOIN duerow_message WITH (INDEX(1), ROWLOCK, UPDLOCK, FORCESEEK) ON duerow_message.id = given.id AND
+    duerow_message.token = given.token
+
+-- statement: roll_back
+-- Give rows whose token matches a new due time and an error; return their receipts.
+DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); UPDATE duerow_message
+SET status = 'error', due_at = dateadd(MICROSECOND, given.delay % 1000000, dateadd(SECOND, (given.delay / 1000000) %
+    86400, dateadd(DAY, (given.delay / 1000000) / 86400, @now))), last_error = COALESCE(given.error,
+    duerow_message.last_error), token = duerow_message.token + 1, leased_by = NULL, leased_until = NULL
+OUTPUT inserted.id, inserted.token - 1
+FROM (SELECT CAST(line.[key] AS INT) AS nth, cell.[id] AS [id], cell.[token] AS [token], cell.[delay] AS [delay],
+    cell.[error] COLLATE Latin1_General_100_BIN2 AS [error]
+FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([id] BIGINT '$[0]',
+    [token] BIGINT '$[1]', [delay] BIGINT '$[2]', [error] NVARCHAR(MAX) '$[3]') AS cell) AS given
+JOIN duerow_message WITH (INDEX(1), ROWLOCK, UPDLOCK, FORCESEEK) ON duerow_message.id = given.id AND
+    duerow_message.token = given.token

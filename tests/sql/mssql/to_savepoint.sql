@@ -1,2 +1,0 @@
--- Undo what was done since `savepoint`.
-ROLLBACK TRANSACTION duerow_row

@@ -1,0 +1,99 @@
+-- statement: change-anew-due
+-- Change rows whose token matches unless a lease on them runs and `even_if_leased` is false; return
+-- their ids.
+UPDATE duerow_message
+SET status='new', due_at=coalesce(given.due, statement_timestamp() + (given.delay * INTERVAL '1 microsecond'),
+    statement_timestamp()), behind_at=NULL, attempts=0, token=(duerow_message.token + 1), leased_by=NULL,
+    leased_until=NULL, last_attempt_at=NULL, last_error=NULL
+FROM unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[]), CAST(CAST(:given_token::VARCHAR AS TEXT) AS BIGINT[]),
+    CAST(CAST(:given_due::VARCHAR AS TEXT) AS TIMESTAMP WITH TIME ZONE[]), CAST(CAST(:given_delay::VARCHAR AS TEXT) AS
+    BIGINT[])) AS given(id, token, due, delay)
+WHERE duerow_message.id = given.id AND CASE WHEN (duerow_message.token = given.token) THEN true ELSE false END AND
+    duerow_message.queue = :queue_in::VARCHAR AND duerow_message.status != 'done' AND (:even_if_leased OR
+    duerow_message.leased_until IS NULL OR duerow_message.leased_until <= statement_timestamp())
+RETURNING duerow_message.id
+
+-- statement: change-headers-payload
+-- Change rows whose token matches unless a lease on them runs and `even_if_leased` is false; return
+-- their ids.
+UPDATE duerow_message
+SET kind=given.kind, payload=CAST(given.payload AS JSON), headers=CAST(given.headers AS JSON), due_at=CASE WHEN
+    (duerow_message.leased_until > statement_timestamp()) THEN statement_timestamp() ELSE duerow_message.due_at END,
+    token=(duerow_message.token + 1), leased_by=NULL, leased_until=NULL
+FROM unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[]), CAST(CAST(:given_token::VARCHAR AS TEXT) AS BIGINT[]),
+    CAST(CAST(:given_kind::VARCHAR AS TEXT) AS TEXT[]), CAST(CAST(:given_payload::VARCHAR AS TEXT) AS TEXT[]),
+    CAST(CAST(:given_headers::VARCHAR AS TEXT) AS TEXT[])) AS given(id, token, kind, payload, headers)
+WHERE duerow_message.id = given.id AND CASE WHEN (duerow_message.token = given.token) THEN true ELSE false END AND
+    duerow_message.queue = :queue_in::VARCHAR AND duerow_message.status != 'done' AND (:even_if_leased OR
+    duerow_message.leased_until IS NULL OR duerow_message.leased_until <= statement_timestamp())
+RETURNING duerow_message.id
+
+-- statement: change-priority
+-- Change rows whose token matches unless a lease on them runs and `even_if_leased` is false; return
+-- their ids.
+UPDATE duerow_message
+SET priority=given.priority, due_at=CASE WHEN (duerow_message.leased_until > statement_timestamp()) THEN
+    statement_timestamp() ELSE duerow_message.due_at END, token=(duerow_message.token + 1), leased_by=NULL,
+    leased_until=NULL
+FROM unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[]), CAST(CAST(:given_token::VARCHAR AS TEXT) AS BIGINT[]),
+    CAST(CAST(:given_priority::VARCHAR AS TEXT) AS SMALLINT[])) AS given(id, token, priority)
+WHERE duerow_message.id = given.id AND CASE WHEN (duerow_message.token = given.token) THEN true ELSE false END AND
+    duerow_message.queue = :queue_in::VARCHAR AND duerow_message.status != 'done' AND (:even_if_leased OR
+    duerow_message.leased_until IS NULL OR duerow_message.leased_until <= statement_timestamp())
+RETURNING duerow_message.id
+
+-- statement: change-stopped
+-- Change rows whose token matches unless a lease on them runs and `even_if_leased` is false; return
+-- their ids.
+UPDATE duerow_message
+SET due_at=NULL, behind_at=NULL, token=(duerow_message.token + 1), leased_by=NULL, leased_until=NULL
+FROM unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[]), CAST(CAST(:given_token::VARCHAR AS TEXT) AS BIGINT[]))
+    AS given(id, token)
+WHERE duerow_message.id = given.id AND CASE WHEN (duerow_message.token = given.token) THEN true ELSE false END AND
+    duerow_message.queue = :queue_in::VARCHAR AND duerow_message.status != 'done' AND (:even_if_leased OR
+    duerow_message.leased_until IS NULL OR duerow_message.leased_until <= statement_timestamp())
+RETURNING duerow_message.id
+
+-- statement: changeable
+-- Read the ids of the rows that `change` would change.
+SELECT duerow_message.id
+FROM unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[]), CAST(CAST(:given_token::VARCHAR AS TEXT) AS BIGINT[]))
+    AS given(id, token)
+JOIN duerow_message ON duerow_message.id = given.id AND CASE WHEN (duerow_message.token = given.token) THEN true ELSE
+    false END
+WHERE duerow_message.queue = :queue_in::VARCHAR AND duerow_message.status != 'done' AND (:even_if_leased OR
+    duerow_message.leased_until IS NULL OR duerow_message.leased_until <= statement_timestamp())
+
+-- statement: purge
+-- Take some messages of a queue away, whatever they are, each kind by its own index; return their ids.
+DELETE
+FROM duerow_message
+WHERE duerow_message.id IN (SELECT "some".id
+FROM (SELECT anon_1.id AS id
+FROM (SELECT duerow_message.id AS id
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in::VARCHAR AND duerow_message.due_at IS NOT NULL AND duerow_message."group" IS
+    NULL AND duerow_message.id <= :last_in::BIGINT
+LIMIT :limit_in::INTEGER) AS anon_1 UNION ALL SELECT anon_2.id AS id
+FROM (SELECT duerow_message.id AS id
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in::VARCHAR AND duerow_message."group" IS NOT NULL AND duerow_message.status IN
+    ('new', 'error') AND duerow_message.id <= :last_in::BIGINT
+LIMIT :limit_in::INTEGER) AS anon_2 UNION ALL SELECT anon_3.id AS id
+FROM (SELECT duerow_message.id AS id
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in::VARCHAR AND duerow_message.due_at IS NULL AND duerow_message.behind_at IS NULL
+    AND duerow_message.id <= :last_in::BIGINT
+LIMIT :limit_in::INTEGER) AS anon_3) AS "some"
+LIMIT :limit_in::INTEGER)
+RETURNING duerow_message.id
+
+-- statement: remove
+-- Take the given rows away unless a lease on them runs and `even_if_leased` is false; return their
+-- ids.
+DELETE
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in::VARCHAR AND (:even_if_leased OR duerow_message.leased_until IS NULL OR
+    duerow_message.leased_until <= statement_timestamp()) AND duerow_message.id IN (SELECT given.id
+FROM unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS given(id))
+RETURNING duerow_message.id

@@ -1,4 +1,0 @@
--- Forget the consumers not heard of for a day.
-DELETE
-FROM duerow_consumer
-WHERE (duerow_consumer.seen_at + (:span::BIGINT * INTERVAL '1 microsecond')) < statement_timestamp()

@@ -1,0 +1,72 @@
+-- statement: delete_parts
+-- Take the parts of sets away.
+DELETE
+FROM duerow_part
+WHERE duerow_part.set_id IN (SELECT given.set_id
+FROM unnest(CAST(CAST(:given_set_id::VARCHAR AS TEXT) AS BIGINT[])) AS given(set_id))
+
+-- statement: forget_sets
+-- Take the rows of sets away.
+DELETE
+FROM duerow_set
+WHERE (duerow_set.queue, duerow_set.correlation) IN (SELECT given.queue, given.correlation
+FROM unnest(CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[]), CAST(CAST(:given_correlation::VARCHAR AS TEXT) AS
+    TEXT[])) AS given(queue, correlation))
+
+-- statement: insert_parts
+-- Add parts to sets.
+INSERT INTO duerow_part (set_id, part_id, content) SELECT given.set_id, given.part_id, CAST(given.content AS JSON) AS
+    content
+FROM unnest(CAST(CAST(:given_set_id::VARCHAR AS TEXT) AS BIGINT[]), CAST(CAST(:given_part_id::VARCHAR AS TEXT) AS
+    BIGINT[]), CAST(CAST(:given_content::VARCHAR AS TEXT) AS TEXT[])) AS given(set_id, part_id, content)
+
+-- statement: lock_sets
+-- Lock the rows of sets, and add those that are missing; return them, and whether each was complete
+-- before.
+INSERT INTO duerow_set (queue, correlation, parts) SELECT given.queue, given.correlation, 0
+FROM unnest(CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[]), CAST(CAST(:given_correlation::VARCHAR AS TEXT) AS
+    TEXT[])) AS given(queue, correlation)
+WHERE 1 = 1
+ORDER BY given.queue, given.correlation
+ON CONFLICT (queue, correlation) DO UPDATE
+SET parts = duerow_set.parts
+RETURNING duerow_set.queue, duerow_set.correlation, duerow_set.set_id, duerow_set.parts, duerow_set.closed_until >
+    statement_timestamp() AS anon_1
+
+-- statement: note_sets
+-- Note the messages of sets, the numbers of their parts, and for how long it is known that one was
+-- complete.
+INSERT INTO duerow_set (queue, correlation, set_id, parts, closed_until) SELECT given.queue, given.correlation,
+    given.set_id, given.parts, statement_timestamp() + (given.remember * INTERVAL '1 microsecond') AS anon_1
+FROM unnest(CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[]), CAST(CAST(:given_correlation::VARCHAR AS TEXT) AS
+    TEXT[]), CAST(CAST(:given_set_id::VARCHAR AS TEXT) AS BIGINT[]), CAST(CAST(:given_parts::VARCHAR AS TEXT) AS
+    INTEGER[]), CAST(CAST(:given_remember::VARCHAR AS TEXT) AS BIGINT[])) AS given(queue, correlation, set_id, parts,
+    remember)
+WHERE 1 = 1
+ON CONFLICT (queue, correlation) DO UPDATE
+SET set_id = excluded.set_id, parts = excluded.parts, closed_until = excluded.closed_until
+
+-- statement: parts
+-- Read the parts of sets, in no order: to ask for one can make a database read the parts of all sets.
+SELECT duerow_part.set_id, duerow_part.part_id, CAST(duerow_part.content AS TEXT) AS content
+FROM unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS given(id)
+JOIN duerow_part ON duerow_part.set_id = given.id
+
+-- statement: prune_sets
+-- Take rows of sets away that were complete so long ago that it need not be known any more.
+DELETE
+FROM duerow_set
+WHERE (duerow_set.queue, duerow_set.correlation) IN (SELECT duerow_set.queue, duerow_set.correlation
+FROM duerow_set
+WHERE duerow_set.closed_until <= statement_timestamp()
+ORDER BY duerow_set.closed_until
+LIMIT :limit_in::INTEGER
+FOR UPDATE SKIP LOCKED) AND duerow_set.closed_until <= statement_timestamp()
+
+-- statement: standing_sets
+-- Read the ids and tokens of the messages of sets that are still there, locked where rows can be.
+SELECT duerow_message.id, duerow_message.token
+FROM unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[]), CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[]))
+    AS given(id, queue)
+JOIN duerow_message ON duerow_message.id = given.id AND duerow_message.queue = given.queue
+FOR UPDATE OF duerow_message

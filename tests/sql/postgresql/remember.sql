@@ -1,9 +1,0 @@
--- Remember the given keys of messages that have left.
-INSERT INTO duerow_remembered (queue, key, id, until) SELECT given.queue, given.key, given.id, statement_timestamp() +
-    (:keys::BIGINT * INTERVAL '1 microsecond') AS anon_1
-FROM unnest(CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[]), CAST(CAST(:given_key::VARCHAR AS TEXT) AS TEXT[]),
-    CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS given(queue, key, id)
-WHERE 1 = 1
-ORDER BY given.queue, given.key
-ON CONFLICT (queue, key) DO UPDATE
-SET id = excluded.id, until = excluded.until

@@ -1,5 +1,0 @@
--- Note some of what is said of a queue: whether it is `paused` or `draining`, its `definition`.
-INSERT INTO duerow_queue (name, paused, draining, definition)
-VALUES (:queue_in::VARCHAR, false, false, CAST(:definition_in::VARCHAR AS JSON))
-ON CONFLICT (name) DO UPDATE
-SET definition = excluded.definition

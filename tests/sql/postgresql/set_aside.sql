@@ -1,8 +1,0 @@
--- Bury rows whoever has them, and write nothing else; return their ids, keys, attempts and groups.
-UPDATE duerow_message
-SET status='dead', due_at=NULL, behind_at=NULL, token=CASE WHEN (duerow_message.token < 9223372036854775807) THEN
-    duerow_message.token + 1 ELSE 0 END, leased_by=NULL, leased_until=NULL, last_error=CAST(given.error AS JSON)
-FROM unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[]), CAST(CAST(:given_error::VARCHAR AS TEXT) AS TEXT[]))
-    AS given(id, error)
-WHERE duerow_message.id = given.id
-RETURNING duerow_message.id, duerow_message.key, duerow_message.attempts, duerow_message."group"

@@ -1,2 +1,0 @@
--- Read the time.
-SELECT statement_timestamp() AS statement_timestamp_1

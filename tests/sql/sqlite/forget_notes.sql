@@ -1,7 +1,0 @@
--- Take names away; return them.
-DELETE
-FROM duerow_noted
-WHERE duerow_noted.name IN (SELECT given.name
-FROM (SELECT given_rows.value AS name
-FROM json_each(:given) AS given_rows) AS given)
-RETURNING name

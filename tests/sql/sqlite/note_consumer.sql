@@ -1,5 +1,0 @@
--- Note that a consumer is there now.
-INSERT INTO duerow_consumer (name, about, seen_at)
-VALUES (:name_in, :about_in, :now)
-ON CONFLICT (name) DO UPDATE
-SET about = excluded.about, seen_at = excluded.seen_at

@@ -1,5 +1,0 @@
--- Note some of what is said of a queue: whether it is `paused` or `draining`, its `definition`.
-INSERT INTO duerow_queue (name, paused, draining, definition)
-VALUES (:queue_in, :paused_in, :draining_in, NULL)
-ON CONFLICT (name) DO UPDATE
-SET paused = excluded.paused, draining = excluded.draining

@@ -1,2 +1,0 @@
--- Read the time.
-SELECT :now AS anon_1

@@ -1,2 +1,0 @@
--- Undo what was done since `savepoint`.
-ROLLBACK TO SAVEPOINT duerow_row

@@ -1,2 +1,0 @@
--- Ask which database this is, told from all others on whatever servers.
-PRAGMA database_list
