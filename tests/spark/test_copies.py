@@ -41,7 +41,7 @@ COPIES, NUMBERS = 2, 200
 
 
 def lent(db: duerow.Database, station: Frame) -> Batch:
-    return Batch("claim", station.queue(db).lend(NUMBERS, consumer="claim"))
+    return Batch("claim", station.queue(db).bulk.lend(NUMBERS, consumer="claim"))
 
 
 def carried_out_twice(session: SparkSession, place: Place, station: Frame, batch: Batch) -> list[Written]:
@@ -79,7 +79,7 @@ def test_of_two_live_copies_of_a_frames_task_each_message_has_what_one_of_them_m
     assert [one.entries for one in both] == [NUMBERS] * COPIES
     turns = [Turn(receipt, Committed()) for receipt in batch.lent.receipts]
     with ThreadPoolExecutor(COPIES) as threads:  # and two drivers, of which each names its own
-        said = [*threads.map(lambda one: db.publish("batch", {one.part: one.entries}, turns, once="batch"), both)]
+        said = [*threads.map(lambda one: db.bulk.publish("batch", {one.part: one.entries}, turns, once="batch"), both)]
     assert sorted(one.repeated for one in said) == [False, True]
     assert sorted(payload["n"] for payload in found(db, "b").values()) == list(range(NUMBERS))
     assert db.queues() == ["b"]

@@ -56,7 +56,7 @@ def moved(place: Place, clock: MovableClock) -> Iterator[duerow.Database]:
 
 
 def lent(db: duerow.Database, station: Frame, count: int) -> Batch:
-    return Batch("claim", station.queue(db).lend(count, consumer="claim"))
+    return Batch("claim", station.queue(db).bulk.lend(count, consumer="claim"))
 
 
 def rows(ids: list[int], **more: Any) -> list[Row]:
@@ -169,7 +169,7 @@ def test_what_was_taken_over_is_refused_row_by_row_and_whole(moved: duerow.Datab
 
     whole = Writer(stations[1], moved, {"b": None}, 9).staged(map(unset, rows(ids)), writing(late))
     with pytest.raises(BatchRefused):
-        moved.publish("batch", {whole.part: whole.entries}, [Turn(one, Committed()) for one in late.lent.receipts])
+        moved.bulk.publish("batch", {whole.part: whole.entries}, [Turn(one, Committed()) for one in late.lent.receipts])
     assert list(found(moved, "b")) == [ids[3]]
     assert moved.queue("a").commit_many(took_over) == []
 
@@ -184,10 +184,10 @@ def test_of_all_attempts_of_tasks_those_are_published_that_spark_names(moved: du
     assert moved.queue("b").count() == 0
 
     turns = [Turn(receipt, Committed()) for receipt in batch.lent.receipts]
-    moved.publish("batch", {copies[1].part: copies[1].entries}, turns, once="batch")
+    moved.bulk.publish("batch", {copies[1].part: copies[1].entries}, turns, once="batch")
 
     assert sorted(m.payload["n"] for m in moved.queue("b").find()) == ids
-    assert moved.publish("batch", {}, turns, once="batch").repeated
+    assert moved.bulk.publish("batch", {}, turns, once="batch").repeated
     assert moved.queue("a").count() == 0
 
 

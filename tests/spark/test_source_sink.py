@@ -165,7 +165,7 @@ def test_atomic_publishes_what_the_tries_staged_that_succeeded_and_nothing_else(
     whole.commit(said)  # the answer to the first was lost
     assert payloads(db.queue("orders")) == [1, 2, 3]
     with pytest.raises(StagedLost):  # it was published, and the rest forgotten
-        db.publish("another", {zombies.part: 1})  # type: ignore[attr-defined]
+        db.bulk.publish("another", {zombies.part: 1})  # type: ignore[attr-defined]
 
     aborted = a_writer(place, atomic="true")
     at(0, 5)

@@ -165,10 +165,10 @@ def test_a_producer_can_push_within_a_transaction_of_its_own_and_stage_batches(
         mail.push("within", key="k", within=connection)
         mail.push_many([Draft("more", key="l", group="g")], within=connection)
     engine.dispose()
-    database.stage("batch", "part", [Entry("mail", None, "json", "1", headers=None, due=None, delay=None)])
-    assert database.publish("batch", {"part": 1}, once="batch").entries == 1
-    database.stage("batch", "lost", [Entry("mail", None, "json", "2", headers=None, due=None, delay=None)])
-    database.discard("batch")
+    database.bulk.stage("batch", "part", [Entry("mail", None, "json", "1", headers=None, due=None, delay=None)])
+    assert database.bulk.publish("batch", {"part": 1}, once="batch").entries == 1
+    database.bulk.stage("batch", "lost", [Entry("mail", None, "json", "2", headers=None, due=None, delay=None)])
+    database.bulk.discard("batch")
     assert owner.queue("mail").count() == 3
 
 

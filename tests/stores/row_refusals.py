@@ -190,7 +190,7 @@ def test_a_batch_of_an_engine_goes_on_without_a_message_that_cannot_be_lent(
 ) -> None:
     refuse("message", "UPDATE", HANDED_OUT)
     ids = push(queue)
-    batch = queue.lend(10, lease=minutes(1))
+    batch = queue.bulk.lend(10, lease=minutes(1))
     assert [one.id for one in batch.receipts] == [ids["a"], ids["c"]]
     check_told(queue, ids["bad"], caplog)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
@@ -22,40 +22,31 @@ from duerow.store import (
     Refused,
     Released,
     Retention,
-    Store,
     Turn,
 )
 
 if TYPE_CHECKING:
     from duerow.aio.database import Database
-    from duerow.retry import RetryPolicy
+    from duerow.aio.queue import Queue
 
 PIECE: Final = 5_000
 """Messages that are lent in one transaction: a claim of many does not hold its locks for long."""
 
 
-class Lending:
-    """The part of a queue that is for engines that work on whole batches; see `Queue`."""
+class QueueBulk:
+    """`Queue.bulk`: whole batches of a queue's messages, for engines.
 
-    database: Database
-    name: str
-    retry: RetryPolicy
-    dead_letter: str | None
-    keeping: Retention | None
-    _only: frozenset[str] | None
+    Args:
+        queue: whose messages they are.
+    """
 
-    if TYPE_CHECKING:
-
-        def _lease(self, lease: timedelta | None) -> timedelta: ...
-
-        async def _settle(self, turns: list[Turn], within: Any) -> list[Refused]: ...
-
-        def _given_up(self, buried: Sequence[GivenUp]) -> None: ...
+    def __init__(self, queue: Queue[Any]) -> None:
+        self._queue, self._database = queue, queue.database
 
     async def lend(self, n: int, *, lease: timedelta | None = None, consumer: str | None = None) -> Lease:
-        """Lend up to n due messages until now + lease, as `reserve_many` does, without reading them: for engines.
+        """Lend up to n due messages until now + lease, as `reserve_many` does, without reading them.
 
-        What they are is read by many at the same time with `held`. In pieces of 5,000, each a transaction; if a
+        What they are is read by many at the same time with `leased_range`. In pieces of 5,000, each a transaction; if a
         later one fails, what is lent already is given back.
 
         Args:
@@ -63,7 +54,7 @@ class Lending:
             lease: how long; default: the queue's.
             consumer: who takes them, a name of its own for each call; default: a new claim of this process.
         """
-        limit, span = edits.how_many(n), self._lease(lease)
+        limit, span = edits.how_many(n), self._queue._lease(lease)
         claim = consumer or new_claim()
         receipts: list[Receipt] = []
         groups: dict[int, str] = {}
@@ -83,15 +74,15 @@ class Lending:
         receipts.sort(key=lambda receipt: receipt.id)
         return Lease(receipts, groups, buried)
 
-    async def held(self, consumer: str, first: int, last: int, limit: int = PIECE) -> list[Record]:
+    async def leased_range(self, consumer: str, first: int, last: int, limit: int = PIECE) -> list[Record]:
         """Read the messages with ids from `first` to `last` that a claim still holds, by id, at most `limit`."""
-        store = self.database.store
-        return await self.database.run(lambda: store.held(self.name, consumer, first, last, limit), None, limit)
+        store = self._database.store
+        return await self._database.run(lambda: store.held(self._queue.name, consumer, first, last, limit), None, limit)
 
-    async def outlines(self, receipts: Sequence[Receipt]) -> list[MessageHeader]:
+    async def message_headers(self, receipts: Sequence[Receipt]) -> list[MessageHeader]:
         """Read what was lent but for the payloads, of that which is still held; in any order."""
-        store = self.database.store
-        return await self.database.run(lambda: store.outlines(self.name, receipts), None, len(receipts))
+        store = self._database.store
+        return await self._database.run(lambda: store.outlines(self._queue.name, receipts), None, len(receipts))
 
     async def end_turns(self, turns: list[Turn]) -> list[Refused]:
         """End turns as encoded, moved on or done, in one transaction; return those that were refused.
@@ -99,25 +90,27 @@ class Lending:
         Raises:
             StoreUnavailable: as for `settle`.
         """
-        refused = await self._settle(turns, None)
+        refused = await self._queue._settle(turns, None)
         lost = {one.receipt for one in refused}
         ended = [turn for turn in turns if turn.receipt not in lost] if lost else turns
         moved = sum(isinstance(turn.end, Moved) for turn in ended)
-        self.database.meter.ended(self.name, len(ended), moved=moved)
+        self._database.meter.ended(self._queue.name, len(ended), moved=moved)
         return refused
 
     async def give_back(self, lent: Lease) -> list[Refused]:
         """Give back what was lent: due as before, with no attempt counted; return those that were no longer held."""
         turns = [Turn(receipt, Released(None), self._group(lent, receipt.id)) for receipt in lent.receipts]
-        return await self._settle(turns, None)
+        return await self._queue._settle(turns, None)
 
     async def _lend_piece(self, wanted: int, lease: timedelta, claim: str) -> Lease:
-        def lend(apart: bool) -> Any:
-            terms = (self.retry.limit, claim, self.dead_letter, self.keeping, self._only, apart)
-            return self.database.store.lend(self.name, wanted, lease, *terms)
+        queue = self._queue
 
-        piece: Lease = await self.database.claim(lend, None, wanted)
-        self._given_up(piece.buried)
+        def lend(apart: bool) -> Any:
+            terms = (queue.retry.limit, claim, queue.dead_letter, queue.keeping, queue._only, apart)
+            return self._database.store.lend(self._queue.name, wanted, lease, *terms)
+
+        piece: Lease = await self._database.claim(lend, None, wanted)
+        self._queue._given_up(piece.buried)
         return piece
 
     async def _give_back_for(self, error: BaseException, lent: Lease) -> None:
@@ -127,21 +120,27 @@ class Lending:
         try:
             await self.give_back(lent)
         except StoreUnavailable as gone:
-            error.add_note(f"{len(lent.receipts)} messages of {self.name!r} stay lent until their lease ends: {gone}")
+            error.add_note(
+                f"{len(lent.receipts)} messages of {self._queue.name!r} stay lent until their lease ends: {gone}"
+            )
 
     def _group(self, lent: Lease, id: int) -> tuple[str, str] | None:
         group = lent.groups.get(id)
-        return None if group is None else (self.name, group)
+        return None if group is None else (self._queue.name, group)
 
 
-class Publishing:
-    """The part of a database that is for engines that write whole batches; see `Database`."""
+class DatabaseBulk:
+    """`Database.bulk`: batches that are staged, and become visible at once; for engines.
 
-    store: Store
-    run: Callable[..., Any]
+    Args:
+        database: where they are.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
 
     async def stage(self, batch: str, part: str, entries: Sequence[Entry]) -> None:
-        """Keep entries that nobody sees until `publish`; the same batch and part again adds to it. For engines.
+        """Keep entries that nobody sees until `publish`; the same batch and part again adds to it.
 
         They are kept for a day, and may be lost when the server crashes; `publish` notices.
 
@@ -150,7 +149,7 @@ class Publishing:
             part: names who stages: an attempt of a task, so that what a failed one staged is left out.
             entries: encoded messages.
         """
-        await self.run(lambda: self.store.stage(batch, part, entries), None, len(entries))
+        await self._database.run(lambda: self._database.store.stage(batch, part, entries), None, len(entries))
 
     async def publish(
         self,
@@ -162,7 +161,7 @@ class Publishing:
         once: str | None = None,
         keep: Retention | None = None,
     ) -> Published:
-        """End turns, push what parts of a batch staged, and forget the rest of it: in one transaction. For engines.
+        """End turns, push what parts of a batch staged, and forget the rest of it: in one transaction.
 
         Args:
             batch: which batch.
@@ -180,11 +179,11 @@ class Publishing:
             DuplicateKey: with "reject"; nothing happened.
         """
         mode = check_on_duplicate(on_duplicate)
-        published: Published = await self.run(
-            lambda: self.store.publish(batch, parts, turns, mode, once, keep), None, len(turns)
+        published: Published = await self._database.run(
+            lambda: self._database.store.publish(batch, parts, turns, mode, once, keep), None, len(turns)
         )
         return published
 
     async def discard(self, batch: str) -> None:
-        """Forget what a batch staged. For engines."""
-        await self.run(lambda: self.store.discard(batch))
+        """Forget what a batch staged."""
+        await self._database.run(lambda: self._database.store.discard(batch))

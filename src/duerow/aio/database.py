@@ -13,7 +13,7 @@ from typing import Any, Final, Self, TypeVar, overload
 import msgspec
 
 from duerow.aio import offload
-from duerow.aio.bulk import Publishing
+from duerow.aio.bulk import DatabaseBulk
 from duerow.aio.directory import Directory
 from duerow.aio.offload import Transaction
 from duerow.aio.pipelines import Pipelines
@@ -94,7 +94,7 @@ async def connect(
     return database
 
 
-class Database(Pipelines, Directory, Publishing):
+class Database(Pipelines, Directory):
     """The queues of one database; made by `connect`, a context manager that closes it at the end.
 
     Attributes:
@@ -120,6 +120,11 @@ class Database(Pipelines, Directory, Publishing):
         self._dead_letters: dict[str, str] = {}
         self.meter = Metrics(self.host_time)
         self.handled: dict[int, Queue[Any]] = {}
+
+    @property
+    def bulk(self) -> DatabaseBulk:
+        """Batches that many tasks stage, and that become visible at once; for engines such as Spark."""
+        return DatabaseBulk(self)
 
     @overload
     def queue(

@@ -15,7 +15,7 @@ from msgspec import UNSET
 
 from duerow import reservation as core
 from duerow.aio import offload
-from duerow.aio.bulk import Lending
+from duerow.aio.bulk import QueueBulk
 from duerow.aio.definition import Definitions
 from duerow.aio.edits import Edits, P
 from duerow.aio.history import History
@@ -113,7 +113,7 @@ class Reservation(core.Reservation[P], Generic[P], frozen=True, gc=False):
         await self.queue.move(self, to, payload, within=within, **options)
 
 
-class Queue(Edits[P], History[P], Operations, Definitions, Lending, UnknownKinds, Handled):
+class Queue(Edits[P], History[P], Operations, Definitions, UnknownKinds, Handled):
     """A named line of messages; made by `Database.queue`. `Queue[Order]` is one whose payloads are declared `Order`s.
 
     Attributes:
@@ -179,6 +179,11 @@ class Queue(Edits[P], History[P], Operations, Definitions, Lending, UnknownKinds
     def names(self) -> tuple[str, ...]:
         """The queues that a worker of this one consumes."""
         return (self.name,)
+
+    @property
+    def bulk(self) -> QueueBulk:
+        """Whole batches: lend without reading, read in ranges, end turns; for engines such as Spark."""
+        return QueueBulk(self)
 
     @property
     def payloads(self) -> Payloads:

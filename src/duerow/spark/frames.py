@@ -155,7 +155,7 @@ class FrameJob(Job):
         with self._lending:
             if self._budget is not None:
                 limit = min(limit, self._budget.room())
-            lent = self._patiently(lambda: self._queue.lend(limit, consumer=claim)) if limit else Lease([], {})
+            lent = self._patiently(lambda: self._queue.bulk.lend(limit, consumer=claim)) if limit else Lease([], {})
             if self._budget is not None:
                 self._budget.spend(len(lent.receipts))
         self._ahead = len(lent.receipts) == limit and self._budget is None
@@ -167,7 +167,7 @@ class FrameJob(Job):
         for batch in left:
             for piece in batch.pieces():
                 try:
-                    refused = self._queue.give_back(Lease(piece, batch.lent.groups))
+                    refused = self._queue.bulk.give_back(Lease(piece, batch.lent.groups))
                 except StoreUnavailable as gone:
                     if error is None:
                         raise
@@ -286,7 +286,7 @@ class FrameJob(Job):
                 (self._drop if self.station.rowwise else self._publish)(written, batch, name)
             except (BatchFailed, Tainted):
                 if not self.station.rowwise:
-                    self._patiently(lambda: self._run.database.discard(name))
+                    self._patiently(lambda: self._run.database.bulk.discard(name))
                 raise
 
     def _messages(self, batch: Batch) -> DataFrame:
@@ -424,7 +424,7 @@ class FrameJob(Job):
         dropped = batch.of(set(batch.ids).difference(returned))
         for piece in dropped.pieces():
             turns = [Turn(receipt, _DROPPED, self._group(batch, receipt.id)) for receipt in piece]
-            refused = self._patiently(lambda turns=turns: self._queue.end_turns(turns))  # type: ignore[misc]
+            refused = self._patiently(lambda turns=turns: self._queue.bulk.end_turns(turns))  # type: ignore[misc]
             self.count(Tally(settled=len(turns) - len(refused)))
         ((most, number),) = Counter(returned).most_common(1) or [(0, 0)]
         if number > 1:
@@ -444,7 +444,7 @@ class FrameJob(Job):
             if receipt.id not in causes
         ]
         parts = {one.part: one.entries for one in written if one.entries}
-        publish = self._run.database.publish
+        publish = self._run.database.bulk.publish
         try:
             self._patiently(lambda: publish(name, parts, turns, once=name, keep=self._queue.keeping))
         except BatchRefused as refused:

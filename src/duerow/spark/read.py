@@ -10,7 +10,7 @@ import pickle
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Final
 
 from duerow.errors import CodecError, InvalidOutcome, KeyMissing
@@ -112,7 +112,7 @@ class Reader:
         """Yield the messages with ids from `first` to `last` that the claim still holds, as columns of SCHEMA."""
         while first <= last:
             start = first
-            records = self._settler.patiently(lambda start=start: self._queue.held(claim, start, last, CHUNK))  # type: ignore[misc]
+            records = self._settler.patiently(partial(self._queue.bulk.leased_range, claim, start, last, CHUNK))
             if records:
                 yield self._columns(records)
             if len(records) < CHUNK:

@@ -93,7 +93,7 @@ class Pushing:
         database, rows = self.reach.database, self.rows(whole=True)
         try:
             for entries in rows.chunks(batches):
-                database.stage(self.batch, part, entries)
+                database.bulk.stage(self.batch, part, entries)
                 count += len(entries)
         except InvalidMessage as error:
             return Unfit(str(error))
@@ -238,7 +238,7 @@ class WholeWriter(DataSourceArrowWriter):
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:
         """Forget what was staged; what a task stages that does not know yet is forgotten within a day."""
         with self._pushing.reach.planning() as database:
-            database.discard(self._pushing.batch)
+            database.bulk.discard(self._pushing.batch)
 
 
 def publish(
@@ -252,9 +252,9 @@ def publish(
         return
     (batch,) = {one.batch for one in staged}
     parts = {one.part: one.rows for one in staged}
-    if outlast(lambda: database.publish(batch, parts, on_duplicate=on_duplicate, once=once)).repeated:
+    if outlast(lambda: database.bulk.publish(batch, parts, on_duplicate=on_duplicate, once=once)).repeated:
         LOG.info("%s was published before", once)
-        database.discard(batch)
+        database.bulk.discard(batch)
 
 
 def gather(batches: Iterator[pa.RecordBatch]) -> tuple[list[pa.RecordBatch], bool]:

@@ -136,7 +136,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         most = most if self._left is None else min(most, self._left)
         queue = self._reach.database.as_defined(self._queue)
         claim = new_claim("spark-stream")
-        lent = queue.lend(most, lease=self._lease, consumer=claim) if most else None
+        lent = queue.bulk.lend(most, lease=self._lease, consumer=claim) if most else None
         if lent is None or not lent.receipts:
             if self._left is None:
                 time.sleep(PAUSE)
@@ -296,4 +296,4 @@ class StreamPushing(DataSourceStreamArrowWriter):
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
         """Forget what was staged."""
         for batch in {one.batch for one in messages if isinstance(one, Staged)}:
-            self._pushing.reach.database.discard(batch)
+            self._pushing.reach.database.bulk.discard(batch)

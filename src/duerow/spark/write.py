@@ -248,7 +248,7 @@ class Writer:
     def _pass_on(self, rows: Sequence[Row], tokens: Mapping[int, int], encode: Encode, tally: Tally) -> Sequence[Row]:
         """Move the messages whose rows ask for no more; return the rows of the others, and of what was refused."""
         receipts = [Receipt(row.id, tokens[row.id]) for row in rows if row.id is not None]
-        outlines = {one.id: one for one in self._settler.patiently(lambda: self._queue.outlines(receipts))}
+        outlines = {one.id: one for one in self._settler.patiently(lambda: self._queue.bulk.message_headers(receipts))}
         turns: list[Turn] = []
         others: list[Row] = []
         for row, receipt in zip(rows, receipts, strict=True):
@@ -276,7 +276,7 @@ class Writer:
     def _end_turns(self, turns: list[Turn]) -> Sequence[Refused]:
         """End turns; where the answer is lost they have most likely ended, and those that have not are due again."""
         try:
-            return self._queue.end_turns(turns)
+            return self._queue.bulk.end_turns(turns)
         except StoreUnavailable as error:
             if error.outcome != "unknown":
                 raise
@@ -364,7 +364,7 @@ class Writer:
 
     def _stage(self, batch: str, written: Written, entries: Sequence[Entry]) -> None:
         if entries:
-            self._settler.patiently(lambda: self._database.stage(batch, written.part, entries))
+            self._settler.patiently(lambda: self._database.bulk.stage(batch, written.part, entries))
             written.entries += len(entries)
 
     def _entry(self, row: Row, encode: Encode, claim: str) -> Entry:

@@ -39,7 +39,7 @@ from duerow.store import (
     find_backend,
 )
 from duerow.sync import offload
-from duerow.sync.bulk import Publishing
+from duerow.sync.bulk import DatabaseBulk
 from duerow.sync.directory import Directory
 from duerow.sync.offload import Transaction
 from duerow.sync.pipelines import Pipelines
@@ -95,7 +95,7 @@ def connect(
     return database
 
 
-class Database(Pipelines, Directory, Publishing):
+class Database(Pipelines, Directory):
     """The queues of one database; made by `connect`, a context manager that closes it at the end.
 
     Attributes:
@@ -121,6 +121,11 @@ class Database(Pipelines, Directory, Publishing):
         self._dead_letters: dict[str, str] = {}
         self.meter = Metrics(self.host_time)
         self.handled: dict[int, Queue[Any]] = {}
+
+    @property
+    def bulk(self) -> DatabaseBulk:
+        """Batches that many tasks stage, and that become visible at once; for engines such as Spark."""
+        return DatabaseBulk(self)
 
     @overload
     def queue(

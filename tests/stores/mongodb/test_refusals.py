@@ -143,7 +143,7 @@ def test_a_server_that_stands_alone_is_noticed_and_refuses_what_needs_more_befor
         for refused in (
             lambda: queue.push("x", group="g"),
             lambda: queue.commit(mine, then=[Draft("x", queue="mail")]),
-            lambda: db.publish("batch", {"part": 1}),
+            lambda: db.bulk.publish("batch", {"part": 1}),
             lambda: _receive(db),
             lambda: queue.push("x", within=_session(face, standalone_url)),
         ):
