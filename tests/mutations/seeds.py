@@ -106,7 +106,7 @@ SQL = [
     ),
     Mutation(
         "the next of a group never has its turn",
-        CORE, "_call_up", "sorted({one for one in groups if isinstance(one[1], str)})", "[]",
+        CORE, "_promote_next", "sorted({one for one in groups if isinstance(one[1], str)})", "[]",
     ),
     Mutation(
         "a pop leaves the message in the queue",

@@ -137,8 +137,8 @@ def changed(**what: Any) -> Callable[[SqlStore, Leased], Plan[Any]]:
 def published(store: SqlStore, leased: Leased) -> Plan[Any]:
     """Stage what comes of messages that a claim holds, read these in two ways, and publish it as they end."""
     receipts = leased.receipts[:200]
-    held = yield from store.held(QUEUE, CONSUMER, receipts[0].id, receipts[-1].id, 200)
-    outlines = yield from store.outlines(QUEUE, receipts)
+    held = yield from store.leased_range(QUEUE, CONSUMER, receipts[0].id, receipts[-1].id, 200)
+    outlines = yield from store.message_headers(QUEUE, receipts)
     assert len(held) == len(outlines) == len(receipts)
     yield from store.stage("batch", "part", [entry(queue="billing") for _ in receipts])
     yield from store.stage("batch", "another", [entry(f"k-{n}", queue="billing") for n in range(20)])
@@ -184,7 +184,7 @@ OPERATIONS: Final = [
     Operation("reserve where nothing is", lambda store, _: store.reserve("empty", 9, MINUTE, 20, "c"), 0, {*LINES, ID}),
     Operation("pop", lambda store, _: store.pop(QUEUE, 20), 20, {*LINES, ID, GROUP, TURN}),
     Operation("pop of groups", lambda store, _: store.pop(GROUPS, 20), 20, {*LINES, ID, GROUP, TURN}),
-    Operation("idle", lambda store, _: store.idle([QUEUE, GROUPS], MINUTE), 3, LINES, "of the two queues"),
+    Operation("idle", lambda store, _: store.next_due([QUEUE, GROUPS], MINUTE), 3, LINES, "of the two queues"),
     Operation("lend", lambda store, _: store.lend(QUEUE, 200, MINUTE, 20, "c"), 200, TAKING),
     Operation("lend of groups", lambda store, _: store.lend(GROUPS, 200, MINUTE, 20, "c"), 200, TAKING),
     # Settle.
@@ -226,7 +226,7 @@ OPERATIONS: Final = [
     Operation("the queues", lambda store, _: store.queues(), 4, {*LINES, GROUP, KEY, RESTING, TURN}),
     Operation(
         "how a queue stands",
-        lambda store, _: store.standing(QUEUE, 101),
+        lambda store, _: store.queue_stats(QUEUE, 101),
         101,
         {*LINES, GROUP, RESTING, STOPPED},
         "of what was counted, of which there is no more than the cap",
@@ -251,7 +251,7 @@ OPERATIONS: Final = [
         FOUND_ROWS,
     ),
     # Queues, consumers, schedules.
-    Operation("pause", lambda store, _: store.say(QUEUE, paused=True), 1, set()),
+    Operation("pause", lambda store, _: store.put_settings(QUEUE, paused=True), 1, set()),
     Operation("note of a consumer", lambda store, _: store.note_consumer("h:1:w", [QUEUE], ["json"], "1"), 1, set()),
     Operation(
         "note of what was counted",

@@ -253,7 +253,7 @@ def test_what_another_runner_moves_back_while_the_driver_looks_is_seen_before_th
         db.queue("b").push("there")
         others = db.queue("b").reserve()
         assert others is not None
-        idle, moved = db.store.idle, []
+        idle, moved = db.store.next_due, []
 
         def looked_at(queues: Sequence[str], until: timedelta) -> Any:
             if queues == ["b"] and not moved:  # "a" was looked at, and was empty
@@ -261,7 +261,7 @@ def test_what_another_runner_moves_back_while_the_driver_looks_is_seen_before_th
                 db.queue("b").move(others, "a", delay=minutes(1))
             return idle(queues, until)
 
-        db.store.idle = looked_at  # type: ignore[method-assign]
+        db.store.next_due = looked_at  # type: ignore[method-assign]
         driver = Runner(Pipeline("p", stations), None, db, Access("r", "memory://", {}), 10, 1)  # type: ignore[arg-type]
         assert not driver._is_over("empty")
         assert moved

@@ -231,7 +231,7 @@ def test_the_queues_own_terms_hold(place: Place, db: duerow.Database, at: At, mo
         written(a_writer(place, "payload string, key string", atomic="true"), batches(1, key=["done"]))
     with pytest.raises(InvalidMessage, match="at most 10 are allowed"):
         written(a_writer(place), batches(10**12))
-    db.run(lambda: db.store.say("orders", draining=True))
+    db.run(lambda: db.store.put_settings("orders", draining=True))
     options._database.cache_clear()  # who has a way to the queues already may hear of it a second later
     with pytest.raises(QueueDraining):
         a_writer(place).write(batches(3))

@@ -42,8 +42,8 @@ DIALECTS: dict[str, tuple[Any, Dialect]] = {
 }
 WITH_PARAMETER = {
     "insert_one": [frozenset(), frozenset(("key", "headers", "due", "delay"))],
-    "say": [("paused", "draining"), ("definition",)],
-    "said": [(), ("name",)],
+    "put_settings": [("paused", "draining"), ("definition",)],
+    "settings": [(), ("name",)],
     "reserve": [True, False],
     "lend_unread": [True, False],
     "publish": [(False, False), (True, False), (False, True)],
@@ -186,12 +186,14 @@ def statements(of: Statements) -> dict[str, Statement]:
         found["search-indexed"] = of.search((), asked, Order(), locked=False, indexed_of=indexed_of)
     found["tally"] = of.tally(where, ("payload", "companyId"), limited=True, resting=False)
     about = parse("outcome = 'failed' and payload.companyId = 3345 and error.type like 'Time%'")
-    found["past"] = of.past(HistoryQuery("q", where=about, after=(datetime(2026, 1, 1, tzinfo=UTC), 7, 3)))
+    found["history_rows"] = of.history_rows(
+        HistoryQuery("q", where=about, after=(datetime(2026, 1, 1, tzinfo=UTC), 7, 3))
+    )
     found["scan"] = of.scan(("queues", "statuses"), where)
     found["scan-descending"] = of.scan(("descending",), None, ("id",))
     found["scan_past"] = of.scan_past(("queues",), about)
     found["scan_past-descending"] = of.scan_past(("descending",), None, ("id",))
-    found["past-ends"] = of.past(HistoryQuery("q", id=7, ends=True, oldest_first=True))
+    found["history_rows-ends"] = of.history_rows(HistoryQuery("q", id=7, ends=True, oldest_first=True))
     return found
 
 

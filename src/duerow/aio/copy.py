@@ -128,8 +128,8 @@ class _Copying:
     ) -> None:
         """Check what is asked, and note in the target that it begins."""
         own, there, kept = copying.check_asked(queue, to, name, history)
-        ours = await self.source.run(self.source.store.said)
-        theirs = await self.target.run(self.target.store.said)
+        ours = await self.source.run(self.source.store.settings)
+        theirs = await self.target.run(self.target.store.settings)
         routes = copying.routes_of(own, there, copying.definition_of(ours, own) if dead_letters else None)
         keys = self.source.encryption or self.target.encryption
         self.asked = Asked(routes=routes, move=move, name=name, payloads=Payloads(sealing=keys))
@@ -270,9 +270,9 @@ class _Copying:
                     Argument("to"),
                 )
             if not asked.move and route.letters_of is None:
-                yield from store.say(route.to, paused=True)
+                yield from store.put_settings(route.to, paused=True)
             if route.to in asked.definitions:
-                yield from store.say(route.to, definition=encoded(asked.definitions[route.to]))
+                yield from store.put_settings(route.to, definition=encoded(asked.definitions[route.to]))
 
     async def _have_indexes(self) -> None:
         for queue, definition in self.asked.definitions.items():

@@ -221,7 +221,7 @@ class Database(Pipelines, Directory):
         """Return whether dead letters are sent to this queue, by what is open here or by what the database says."""
         if name in self._dead_letters.values():
             return True
-        known = [readable(one.definition) for one in await self.run(self.store.said)]
+        known = [readable(one.definition) for one in await self.run(self.store.settings)]
         return any(definition is not None and definition.dead_letter == name for definition in known)
 
     async def definitions(self) -> list[Defined]:
@@ -230,7 +230,7 @@ class Database(Pipelines, Directory):
         Raises:
             ConfigurationError: one was declared by a version that this one does not understand.
         """
-        said = await self.run(self.store.said)
+        said = await self.run(self.store.settings)
         return [Defined(one.queue, decoded(one.queue, one.definition), one.paused, one.draining) for one in said]
 
     def host_time(self) -> datetime:

@@ -71,7 +71,7 @@ class Definitions:
         Raises:
             ConfigurationError: it was declared by a version that this one does not understand.
         """
-        said = await self.database.run(lambda: self.database.store.said(self.name))
+        said = await self.database.run(lambda: self.database.store.settings(self.name))
         return decoded(self.name, said[0].definition) if said else None
 
     async def declare(self, *, dry_run: bool = False) -> Declaration:
@@ -90,14 +90,14 @@ class Definitions:
             Conflict: another process has been making indexes for a minute.
         """
         check_readable(self.name, self.indexed, self.database.encryption)
-        said = await self.database.run(self.database.store.said)
+        said = await self.database.run(self.database.store.settings)
         known = {one.queue: definition for one in said if (definition := readable(one.definition)) is not None}
         self.database.check_dead_letters(known, self.name, self.dead_letter)
         indexing = await self._have_indexes(dry_run)
         stored, declared = known.get(self.name), self.declared
         if stored != declared and not dry_run:
             text = encoded(declared)
-            await self.database.run(lambda: self.database.store.say(self.name, definition=text))
+            await self.database.run(lambda: self.database.store.put_settings(self.name, definition=text))
         return Declaration(self.name, stored, declared, indexing.created, indexing.dropped)
 
     async def _have_indexes(self, dry_run: bool) -> Indexing:
@@ -138,7 +138,7 @@ class Definitions:
             TimedOut: messages are left; the queue goes on being drained.
         """
         span = None if timeout is None else check_span("timeout", timeout)
-        await self.database.run(lambda: self.database.store.say(self.name, draining=True))
+        await self.database.run(lambda: self.database.store.put_settings(self.name, draining=True))
         if not wait:
             return
         began = monotonic()
@@ -158,5 +158,5 @@ class Definitions:
             await asyncio.sleep(GLANCE)
 
     async def _is_empty(self) -> bool:
-        standing = await self.database.run(lambda: self.database.store.standing(self.name, 1))
+        standing = await self.database.run(lambda: self.database.store.queue_stats(self.name, 1))
         return not (standing.ready or standing.delayed or standing.leased or standing.waiting)

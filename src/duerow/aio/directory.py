@@ -36,7 +36,7 @@ class Directory:
 
         def look() -> Plan[set[str]]:
             names = set((yield from self.store.queues(past=True)))
-            for said in (yield from self.store.said()):
+            for said in (yield from self.store.settings()):
                 definition = readable(said.definition)
                 names |= {said.queue} | ({definition.dead_letter} if definition and definition.dead_letter else set())
             for consumer in (yield from self.store.consumers()):
@@ -54,7 +54,7 @@ class Directory:
         called = check_queue_name(name)
 
         def look() -> Plan[bool]:
-            said = yield from self.store.said(called)
+            said = yield from self.store.settings(called)
             return bool(said or (yield from self.store.find(Query(called, limit=1))))
 
         return bool(await self.run(look)) or called in await self.known_queues()
@@ -82,7 +82,7 @@ class Directory:
             UnknownName: the database knows nothing of such a queue, and `known` was said.
         """
         called = check_queue_name(name)
-        said = await self.run(lambda: self.store.said(called))
+        said = await self.run(lambda: self.store.settings(called))
         if known and not said and not await self.knows_queue(called):
             raise UnknownName("queue", called, nearest(called, await self.known_queues()))
         definition = decoded(called, said[0].definition) if said else None

@@ -42,7 +42,7 @@ class Operations:
         store = self.database.store
 
         def look() -> Plan[tuple[QueueStats, Counters]]:
-            standing = yield from store.standing(self.name, cap)
+            standing = yield from store.queue_stats(self.name, cap)
             return standing, (yield from store.counters(self.name))
 
         standing, counters = await self.database.run(look)
@@ -88,11 +88,11 @@ class Operations:
 
     async def pause(self) -> None:
         """Hand out nothing from now on; other processes follow within a second. What is leased can be settled."""
-        await self.database.run(lambda: self.database.store.say(self.name, paused=True))
+        await self.database.run(lambda: self.database.store.put_settings(self.name, paused=True))
 
     async def resume(self) -> None:
         """Hand out again, and take messages again: the end of `pause` and of `drain`."""
-        await self.database.run(lambda: self.database.store.say(self.name, paused=False, draining=False))
+        await self.database.run(lambda: self.database.store.put_settings(self.name, paused=False, draining=False))
 
     async def purge(self, confirm: str) -> int:
         """Take all messages out of the queue, also leased and dead ones; return how many. In batches.

@@ -111,7 +111,7 @@ class Pipelines:
                 )
 
     async def _standing(self, queue: str) -> QueueStats:
-        standing: QueueStats = await self.run(lambda: self.store.standing(queue, None))
+        standing: QueueStats = await self.run(lambda: self.store.queue_stats(queue, None))
         return standing
 
     async def _rehome(self, after: Graph, queue: str, to: str) -> None:

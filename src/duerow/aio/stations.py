@@ -100,7 +100,7 @@ class PipelineWorker:
     async def _due_in(self, station: str) -> timedelta | None:
         """Return how long until the station's next message is due; None if there is none."""
         store, queue = self._database.store, self._workers[station].queue
-        return await self._database.run(lambda: store.idle([station], NOW, queue.only))
+        return await self._database.run(lambda: store.next_due([station], NOW, queue.only))
 
     async def _sleep(self, seconds: float) -> None:
         """Wait for so long, or until it is asked to stop."""

@@ -87,7 +87,7 @@ class Handlers:
             self._ended.exception()  # the caller hears of the cancellation, not of what followed from it
             raise
         finally:
-            await self._see_off()
+            await self._after_bury()
             await asyncio.wait([self._gone], timeout=PATIENCE)
 
     def stop(self) -> None:
@@ -97,11 +97,11 @@ class Handlers:
 
     # What the office asks for, from its own thread.
 
-    def hire(self, slot: Slot) -> None:
+    def start_slot(self, slot: Slot) -> None:
         """Start a task for this slot."""
         self._call(self._start, slot)
 
-    def dismiss(self, slot: Slot) -> None:
+    def drop_slot(self, slot: Slot) -> None:
         """Cancel the task of this slot."""
         self._call(slot.runner.cancel)
 
@@ -140,7 +140,7 @@ class Handlers:
         else:
             self._ended.set_exception(error)
 
-    async def _see_off(self) -> None:
+    async def _after_bury(self) -> None:
         """Let cancelled handlers clean up, for a moment."""
         for task in self._tasks:
             task.cancel()
@@ -357,7 +357,7 @@ class Coordinator:
 
     async def _next_due(self, step: NextDue) -> timedelta | None:
         database, names = self._queue.database, self._shift.queues
-        return await database.run(lambda: database.store.idle(names, step.sleep, self._queue.only))
+        return await database.run(lambda: database.store.next_due(names, step.sleep, self._queue.only))
 
     async def _settle(self, step: Settle) -> list[Refused]:
         return await self._queue.settle(step.pairs)
@@ -392,10 +392,10 @@ class Coordinator:
         slot = Slot()
         self._shift.slots.add(slot)
         self._supervising.staff.add(slot)
-        self._handlers.hire(slot)
+        self._handlers.start_slot(slot)
 
     async def _dismiss(self, step: DropSlot) -> None:
-        self._handlers.dismiss(step.slot)
+        self._handlers.drop_slot(step.slot)
 
     async def _tell_all(self, step: AllChanged) -> None:
         self._freed.set()

@@ -187,7 +187,7 @@ class Runner:
 
     def _left(self, queue: str) -> int:
         """Return how many messages of a queue have a due time."""
-        standing = self._database.run(lambda: self._database.store.standing(queue, None))
+        standing = self._database.run(lambda: self._database.store.queue_stats(queue, None))
         return standing.ready + standing.delayed + standing.leased + standing.waiting
 
     def _collect(self) -> None:

@@ -189,7 +189,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def _ready(self) -> int:
         database = self._reach.database
-        return database.run(lambda: database.store.standing(self._queue, None)).ready
+        return database.run(lambda: database.store.queue_stats(self._queue, None)).ready
 
     @property
     def _beat(self) -> Heart:

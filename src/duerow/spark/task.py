@@ -172,7 +172,7 @@ def _consumer(assignment: Assignment) -> Consumer:
 
 def due_in(database: Database, queues: Sequence[str]) -> timedelta | None:
     """Return how long until the next message of some queues is due; None: there is none."""
-    return database.run(lambda: database.store.idle(queues, _NOW))
+    return database.run(lambda: database.store.next_due(queues, _NOW))
 
 
 def is_due(wait: timedelta | None) -> bool:

@@ -253,7 +253,7 @@ class Store(Protocol):
 
     # Writes about queues, schedules, pipelines and consumers.
 
-    def say(
+    def put_settings(
         self, queue: str, paused: bool | None = None, draining: bool | None = None, definition: str | None = None
     ) -> Plan[None]:
         """Note what is said of a queue; None: as it was. Seen by other processes within a second.
@@ -300,14 +300,14 @@ class Store(Protocol):
 
     # Reads.
 
-    def held(self, queue: str, consumer: str, first: int, last: int, limit: int) -> Plan[list[Record]]:
+    def leased_range(self, queue: str, consumer: str, first: int, last: int, limit: int) -> Plan[list[Record]]:
         """Read messages with ids from `first` to `last` that are still lent to a claim, by id, at most `limit`.
 
         Found by their ids alone, so many can read a batch at the same time, each a range of it.
         """
         ...
 
-    def outlines(self, queue: str, receipts: Sequence[Receipt]) -> Plan[list[MessageHeader]]:
+    def message_headers(self, queue: str, receipts: Sequence[Receipt]) -> Plan[list[MessageHeader]]:
         """Read what messages of a queue are, but for their payloads, as long as the receipts hold; in any order."""
         ...
 
@@ -327,7 +327,7 @@ class Store(Protocol):
         """Read up to `limit` messages that `reserve` would lend, in its order; of a group the one whose turn it is."""
         ...
 
-    def standing(self, queue: str, cap: int | None) -> Plan[QueueStats]:
+    def queue_stats(self, queue: str, cap: int | None) -> Plan[QueueStats]:
         """Tell how a queue stands; count no further than `cap` of each."""
         ...
 
@@ -362,7 +362,7 @@ class Store(Protocol):
         """
         ...
 
-    def said(self, queue: str | None = None) -> Plan[list[QueueSettings]]:
+    def settings(self, queue: str | None = None) -> Plan[list[QueueSettings]]:
         """Read what is said of a queue, or of all of which something is said, in the order of their names."""
         ...
 
@@ -377,7 +377,7 @@ class Store(Protocol):
         """Read the consumers that are noted, in the order of their names; some may be gone by now."""
         ...
 
-    def idle(
+    def next_due(
         self, queues: Sequence[str], until: timedelta, kinds: Mapping[str, Collection[str]] | None = None
     ) -> Plan[timedelta | None]:
         """Note that a consumer of these queues sleeps for up to `until`, so that pushes wake it.

@@ -78,12 +78,14 @@ class QueueBulk:
     def leased_range(self, consumer: str, first: int, last: int, limit: int = PIECE) -> list[Record]:
         """Read the messages with ids from `first` to `last` that a claim still holds, by id, at most `limit`."""
         store = self._database.store
-        return self._database.run(lambda: store.held(self._queue.name, consumer, first, last, limit), None, limit)
+        return self._database.run(
+            lambda: store.leased_range(self._queue.name, consumer, first, last, limit), None, limit
+        )
 
     def message_headers(self, receipts: Sequence[Receipt]) -> list[MessageHeader]:
         """Read what was lent but for the payloads, of that which is still held; in any order."""
         store = self._database.store
-        return self._database.run(lambda: store.outlines(self._queue.name, receipts), None, len(receipts))
+        return self._database.run(lambda: store.message_headers(self._queue.name, receipts), None, len(receipts))
 
     def end_turns(self, turns: list[Turn]) -> list[Refused]:
         """End turns as encoded, moved on or done, in one transaction; return those that were refused.

@@ -129,8 +129,8 @@ class _Copying:
     ) -> None:
         """Check what is asked, and note in the target that it begins."""
         own, there, kept = copying.check_asked(queue, to, name, history)
-        ours = self.source.run(self.source.store.said)
-        theirs = self.target.run(self.target.store.said)
+        ours = self.source.run(self.source.store.settings)
+        theirs = self.target.run(self.target.store.settings)
         routes = copying.routes_of(own, there, copying.definition_of(ours, own) if dead_letters else None)
         keys = self.source.encryption or self.target.encryption
         self.asked = Asked(routes=routes, move=move, name=name, payloads=Payloads(sealing=keys))
@@ -271,9 +271,9 @@ class _Copying:
                     Argument("to"),
                 )
             if not asked.move and route.letters_of is None:
-                yield from store.say(route.to, paused=True)
+                yield from store.put_settings(route.to, paused=True)
             if route.to in asked.definitions:
-                yield from store.say(route.to, definition=encoded(asked.definitions[route.to]))
+                yield from store.put_settings(route.to, definition=encoded(asked.definitions[route.to]))
 
     def _have_indexes(self) -> None:
         for queue, definition in self.asked.definitions.items():

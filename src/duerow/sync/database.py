@@ -222,7 +222,7 @@ class Database(Pipelines, Directory):
         """Return whether dead letters are sent to this queue, by what is open here or by what the database says."""
         if name in self._dead_letters.values():
             return True
-        known = [readable(one.definition) for one in self.run(self.store.said)]
+        known = [readable(one.definition) for one in self.run(self.store.settings)]
         return any(definition is not None and definition.dead_letter == name for definition in known)
 
     def definitions(self) -> list[Defined]:
@@ -231,7 +231,7 @@ class Database(Pipelines, Directory):
         Raises:
             ConfigurationError: one was declared by a version that this one does not understand.
         """
-        said = self.run(self.store.said)
+        said = self.run(self.store.settings)
         return [Defined(one.queue, decoded(one.queue, one.definition), one.paused, one.draining) for one in said]
 
     def host_time(self) -> datetime:

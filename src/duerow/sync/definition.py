@@ -72,7 +72,7 @@ class Definitions:
         Raises:
             ConfigurationError: it was declared by a version that this one does not understand.
         """
-        said = self.database.run(lambda: self.database.store.said(self.name))
+        said = self.database.run(lambda: self.database.store.settings(self.name))
         return decoded(self.name, said[0].definition) if said else None
 
     def declare(self, *, dry_run: bool = False) -> Declaration:
@@ -91,14 +91,14 @@ class Definitions:
             Conflict: another process has been making indexes for a minute.
         """
         check_readable(self.name, self.indexed, self.database.encryption)
-        said = self.database.run(self.database.store.said)
+        said = self.database.run(self.database.store.settings)
         known = {one.queue: definition for one in said if (definition := readable(one.definition)) is not None}
         self.database.check_dead_letters(known, self.name, self.dead_letter)
         indexing = self._have_indexes(dry_run)
         stored, declared = known.get(self.name), self.declared
         if stored != declared and not dry_run:
             text = encoded(declared)
-            self.database.run(lambda: self.database.store.say(self.name, definition=text))
+            self.database.run(lambda: self.database.store.put_settings(self.name, definition=text))
         return Declaration(self.name, stored, declared, indexing.created, indexing.dropped)
 
     def _have_indexes(self, dry_run: bool) -> Indexing:
@@ -139,7 +139,7 @@ class Definitions:
             TimedOut: messages are left; the queue goes on being drained.
         """
         span = None if timeout is None else check_span("timeout", timeout)
-        self.database.run(lambda: self.database.store.say(self.name, draining=True))
+        self.database.run(lambda: self.database.store.put_settings(self.name, draining=True))
         if not wait:
             return
         began = monotonic()
@@ -159,5 +159,5 @@ class Definitions:
             time.sleep(GLANCE)
 
     def _is_empty(self) -> bool:
-        standing = self.database.run(lambda: self.database.store.standing(self.name, 1))
+        standing = self.database.run(lambda: self.database.store.queue_stats(self.name, 1))
         return not (standing.ready or standing.delayed or standing.leased or standing.waiting)

@@ -37,7 +37,7 @@ class Directory:
 
         def look() -> Plan[set[str]]:
             names = set((yield from self.store.queues(past=True)))
-            for said in (yield from self.store.said()):
+            for said in (yield from self.store.settings()):
                 definition = readable(said.definition)
                 names |= {said.queue} | ({definition.dead_letter} if definition and definition.dead_letter else set())
             for consumer in (yield from self.store.consumers()):
@@ -55,7 +55,7 @@ class Directory:
         called = check_queue_name(name)
 
         def look() -> Plan[bool]:
-            said = yield from self.store.said(called)
+            said = yield from self.store.settings(called)
             return bool(said or (yield from self.store.find(Query(called, limit=1))))
 
         return bool(self.run(look)) or called in self.known_queues()
@@ -83,7 +83,7 @@ class Directory:
             UnknownName: the database knows nothing of such a queue, and `known` was said.
         """
         called = check_queue_name(name)
-        said = self.run(lambda: self.store.said(called))
+        said = self.run(lambda: self.store.settings(called))
         if known and not said and not self.knows_queue(called):
             raise UnknownName("queue", called, nearest(called, self.known_queues()))
         definition = decoded(called, said[0].definition) if said else None

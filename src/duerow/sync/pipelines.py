@@ -112,7 +112,7 @@ class Pipelines:
                 )
 
     def _standing(self, queue: str) -> QueueStats:
-        standing: QueueStats = self.run(lambda: self.store.standing(queue, None))
+        standing: QueueStats = self.run(lambda: self.store.queue_stats(queue, None))
         return standing
 
     def _rehome(self, after: Graph, queue: str, to: str) -> None:

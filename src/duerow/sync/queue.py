@@ -318,7 +318,7 @@ class Queue(Edits[P], History[P], Operations, Definitions, UnknownKinds, Handled
             while (left := deadline - time.monotonic()) > 0:
                 sleep = min(timedelta(seconds=left), poll)
                 due_in = self.database.run(
-                    lambda until=sleep: self._store.idle([self.name], until, self.only)  # type: ignore[misc]
+                    lambda until=sleep: self._store.next_due([self.name], until, self.only)  # type: ignore[misc]
                 )
                 if messages := self.pop_many(1):
                     return messages[0]

@@ -219,7 +219,7 @@ class Crew:
 
     def _next_due(self, step: NextDue) -> timedelta | None:
         database, names = self._queue.database, self._shift.queues
-        return database.run(lambda: database.store.idle(names, step.sleep, self._queue.only))
+        return database.run(lambda: database.store.next_due(names, step.sleep, self._queue.only))
 
     def _hand_out(self, step: HandOut) -> None:
         with self._work:

@@ -208,7 +208,7 @@ def _carry_out(step: _Reserve | _Call | _Settle | _DueIn) -> Any:
         case _Settle(queue=queue, reservation=reservation, settlement=settlement):
             return queue.settle([(reservation, settlement)])
         case _DueIn(queue=queue):
-            return queue.database.run(lambda: queue.database.store.idle([queue.name], _NOW, queue.only))
+            return queue.database.run(lambda: queue.database.store.next_due([queue.name], _NOW, queue.only))
 
 
 async def _acarry_out(step: _Reserve | _Call | _Settle | _DueIn) -> Any:

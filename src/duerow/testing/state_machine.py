@@ -451,8 +451,8 @@ class StoreMachine(RuleBasedStateMachine):
             ours, theirs = self.both.run(lambda store: store.count(name), lambda store: store.count(name))  # noqa: B023
             assert {status: n for status, n in ours.items() if n} == {status: n for status, n in theirs.items() if n}
             ours, theirs = self.both.run(
-                lambda store: store.idle([name], seconds(0)),  # noqa: B023 - run at once
-                lambda store: store.idle([name], seconds(0)),  # noqa: B023 - run at once
+                lambda store: store.next_due([name], seconds(0)),  # noqa: B023 - run at once
+                lambda store: store.next_due([name], seconds(0)),  # noqa: B023 - run at once
             )
             # A store may not have noticed yet that a message has to wait for others of its group.
             early = any(one.group is not None for one in everything(self.both.reference))

@@ -49,6 +49,19 @@ WHERE duerow_counter.queue > :queue_in
 ORDER BY duerow_counter.queue
 LIMIT 1) AS anon_3
 
+-- statement: put_settings-definition
+-- Note some of what is said of a queue: whether it is `paused` or `draining`, its `definition`.
+INSERT INTO duerow_queue (name, paused, draining, definition)
+VALUES (:queue_in, false, false, :definition_in) ON DUPLICATE KEY UPDATE definition =
+VALUES(definition)
+
+-- statement: put_settings-draining-paused
+-- Note some of what is said of a queue: whether it is `paused` or `draining`, its `definition`.
+INSERT INTO duerow_queue (name, paused, draining, definition)
+VALUES (:queue_in, :paused_in, :draining_in, NULL) ON DUPLICATE KEY UPDATE paused =
+VALUES(paused), draining =
+VALUES(draining)
+
 -- statement: queue_after
 -- Read the name of the first queue after a name: the smallest of each kind of rows, by its own index.
 SELECT (SELECT duerow_message.queue
@@ -57,30 +70,17 @@ WHERE duerow_message.queue > :queue_in
 ORDER BY duerow_message.queue
 LIMIT 1) AS anon_1
 
--- statement: said
+-- statement: settings
 -- Read what is said of all queues, or of one by its `name`.
 SELECT duerow_queue.name, duerow_queue.definition AS definition, duerow_queue.paused, duerow_queue.draining
 FROM duerow_queue
 ORDER BY duerow_queue.name
 
--- statement: said-name
+-- statement: settings-name
 -- Read what is said of all queues, or of one by its `name`.
 SELECT duerow_queue.name, duerow_queue.definition AS definition, duerow_queue.paused, duerow_queue.draining
 FROM duerow_queue
 WHERE duerow_queue.name = :queue_in
-
--- statement: say-definition
--- Note some of what is said of a queue: whether it is `paused` or `draining`, its `definition`.
-INSERT INTO duerow_queue (name, paused, draining, definition)
-VALUES (:queue_in, false, false, :definition_in) ON DUPLICATE KEY UPDATE definition =
-VALUES(definition)
-
--- statement: say-draining-paused
--- Note some of what is said of a queue: whether it is `paused` or `draining`, its `definition`.
-INSERT INTO duerow_queue (name, paused, draining, definition)
-VALUES (:queue_in, :paused_in, :draining_in, NULL) ON DUPLICATE KEY UPDATE paused =
-VALUES(paused), draining =
-VALUES(draining)
 
 -- statement: whereabouts
 -- Ask which database this is, told from all others on whatever servers.

@@ -35,6 +35,62 @@ FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[
 JOIN duerow_history WITH (INDEX(1), ROWLOCK, UPDLOCK, FORCESEEK) ON duerow_history.id = given.id AND
     duerow_history.token = given.token
 
+-- statement: history_rows
+-- Read turns of a queue's history; made for one use, with the condition's values.
+SELECT TOP (CAST(:limit_in AS INT)) duerow_history.id, duerow_history.token, duerow_history.queue,
+    duerow_history.[key], duerow_history.kind, duerow_history.payload AS payload, duerow_history.headers AS headers,
+    duerow_history.[group], duerow_history.priority, duerow_history.outcome, duerow_history.moved_to,
+    duerow_history.attempts, duerow_history.created_at, duerow_history.first_due_at, duerow_history.due_at,
+    duerow_history.started_at, duerow_history.finished_at, duerow_history.worker, duerow_history.error AS error
+FROM duerow_history
+WHERE duerow_history.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000)) AND duerow_history.outcome =
+    :param_1 AND (CASE WHEN ((SELECT TOP (1) member.type
+FROM openjson(CASE WHEN (isjson(concat(N'[', duerow_history.payload, N']')) = 1) THEN concat(N'[',
+    duerow_history.payload, N']') ELSE N'[]' END, :param_2) AS member
+WHERE (member.[key] + N'.') = :param_3) = 2 AND (SELECT TOP (1) member.value
+FROM openjson(CASE WHEN (isjson(concat(N'[', duerow_history.payload, N']')) = 1) THEN concat(N'[',
+    duerow_history.payload, N']') ELSE N'[]' END, :param_4) AS member
+WHERE (member.[key] + N'.') = :param_5) NOT LIKE N'%[.eE]%') THEN TRY_CAST ((SELECT TOP (1) member.value
+FROM openjson(CASE WHEN (isjson(concat(N'[', duerow_history.payload, N']')) = 1) THEN concat(N'[',
+    duerow_history.payload, N']') ELSE N'[]' END, :param_4) AS member
+WHERE (member.[key] + N'.') = :param_5) AS BIGINT) END = CAST(:param_6 AS BIGINT) OR CASE WHEN ((SELECT TOP (1)
+    member.type
+FROM openjson(CASE WHEN (isjson(concat(N'[', duerow_history.payload, N']')) = 1) THEN concat(N'[',
+    duerow_history.payload, N']') ELSE N'[]' END, :param_2) AS member
+WHERE (member.[key] + N'.') = :param_3) = 2 AND ((SELECT TOP (1) member.value
+FROM openjson(CASE WHEN (isjson(concat(N'[', duerow_history.payload, N']')) = 1) THEN concat(N'[',
+    duerow_history.payload, N']') ELSE N'[]' END, :param_4) AS member
+WHERE (member.[key] + N'.') = :param_5) LIKE N'%[.eE]%' OR TRY_CAST ((SELECT TOP (1) member.value
+FROM openjson(CASE WHEN (isjson(concat(N'[', duerow_history.payload, N']')) = 1) THEN concat(N'[',
+    duerow_history.payload, N']') ELSE N'[]' END, :param_4) AS member
+WHERE (member.[key] + N'.') = :param_5) AS BIGINT) IS NULL)) THEN TRY_CAST ((SELECT TOP (1) member.value
+FROM openjson(CASE WHEN (isjson(concat(N'[', duerow_history.payload, N']')) = 1) THEN concat(N'[',
+    duerow_history.payload, N']') ELSE N'[]' END, :param_4) AS member
+WHERE (member.[key] + N'.') = :param_5) AS DOUBLE PRECISION) END = CAST(:param_7 AS FLOAT)) AND ((CASE WHEN ((SELECT
+    TOP (1) member.type
+FROM openjson(CASE WHEN (isjson(concat(N'[', duerow_history.error, N']')) = 1) THEN concat(N'[', duerow_history.error,
+    N']') ELSE N'[]' END, :param_8) AS member
+WHERE (member.[key] + N'.') = :param_9) = 1) THEN (SELECT TOP (1) member.value
+FROM openjson(CASE WHEN (isjson(concat(N'[', duerow_history.error, N']')) = 1) THEN concat(N'[', duerow_history.error,
+    N']') ELSE N'[]' END, :param_10) AS member
+WHERE (member.[key] + N'.') = :param_11) END + N'.') COLLATE Latin1_General_100_BIN2) LIKE :param_12 ESCAPE '\' AND
+    (duerow_history.finished_at < CAST(:param_13 AS DATETIME2(6)) OR duerow_history.finished_at = CAST(:param_13 AS
+    DATETIME2(6)) AND (duerow_history.id < CAST(:param_14 AS BIGINT) OR duerow_history.id = CAST(:param_14 AS BIGINT)
+    AND duerow_history.token < CAST(:param_15 AS BIGINT)))
+ORDER BY duerow_history.finished_at DESC, duerow_history.id DESC, duerow_history.token DESC
+
+-- statement: history_rows-ends
+-- Read turns of a queue's history; made for one use, with the condition's values.
+SELECT TOP (CAST(:limit_in AS INT)) duerow_history.id, duerow_history.token, duerow_history.queue,
+    duerow_history.[key], duerow_history.kind, duerow_history.payload AS payload, duerow_history.headers AS headers,
+    duerow_history.[group], duerow_history.priority, duerow_history.outcome, duerow_history.moved_to,
+    duerow_history.attempts, duerow_history.created_at, duerow_history.first_due_at, duerow_history.due_at,
+    duerow_history.started_at, duerow_history.finished_at, duerow_history.worker, duerow_history.error AS error
+FROM duerow_history
+WHERE duerow_history.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000)) AND duerow_history.id =
+    CAST(:param_1 AS BIGINT) AND duerow_history.outcome != 'failed'
+ORDER BY duerow_history.token
+
 -- statement: hold_remembered
 -- Hold the given keys unless they are remembered, also by who commits at this moment; return those
 -- held.
@@ -313,62 +369,6 @@ JOIN duerow_message WITH (FORCESEEK, ROWLOCK, UPDLOCK) ON duerow_message.id = gi
 WHERE NOT EXISTS (SELECT 1
 FROM duerow_history AS held WITH (ROWLOCK, UPDLOCK, HOLDLOCK, FORCESEEK)
 WHERE held.id = fresh.id AND held.token = fresh.token)
-
--- statement: past
--- Read turns of a queue's history; made for one use, with the condition's values.
-SELECT TOP (CAST(:limit_in AS INT)) duerow_history.id, duerow_history.token, duerow_history.queue,
-    duerow_history.[key], duerow_history.kind, duerow_history.payload AS payload, duerow_history.headers AS headers,
-    duerow_history.[group], duerow_history.priority, duerow_history.outcome, duerow_history.moved_to,
-    duerow_history.attempts, duerow_history.created_at, duerow_history.first_due_at, duerow_history.due_at,
-    duerow_history.started_at, duerow_history.finished_at, duerow_history.worker, duerow_history.error AS error
-FROM duerow_history
-WHERE duerow_history.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000)) AND duerow_history.outcome =
-    :param_1 AND (CASE WHEN ((SELECT TOP (1) member.type
-FROM openjson(CASE WHEN (isjson(concat(N'[', duerow_history.payload, N']')) = 1) THEN concat(N'[',
-    duerow_history.payload, N']') ELSE N'[]' END, :param_2) AS member
-WHERE (member.[key] + N'.') = :param_3) = 2 AND (SELECT TOP (1) member.value
-FROM openjson(CASE WHEN (isjson(concat(N'[', duerow_history.payload, N']')) = 1) THEN concat(N'[',
-    duerow_history.payload, N']') ELSE N'[]' END, :param_4) AS member
-WHERE (member.[key] + N'.') = :param_5) NOT LIKE N'%[.eE]%') THEN TRY_CAST ((SELECT TOP (1) member.value
-FROM openjson(CASE WHEN (isjson(concat(N'[', duerow_history.payload, N']')) = 1) THEN concat(N'[',
-    duerow_history.payload, N']') ELSE N'[]' END, :param_4) AS member
-WHERE (member.[key] + N'.') = :param_5) AS BIGINT) END = CAST(:param_6 AS BIGINT) OR CASE WHEN ((SELECT TOP (1)
-    member.type
-FROM openjson(CASE WHEN (isjson(concat(N'[', duerow_history.payload, N']')) = 1) THEN concat(N'[',
-    duerow_history.payload, N']') ELSE N'[]' END, :param_2) AS member
-WHERE (member.[key] + N'.') = :param_3) = 2 AND ((SELECT TOP (1) member.value
-FROM openjson(CASE WHEN (isjson(concat(N'[', duerow_history.payload, N']')) = 1) THEN concat(N'[',
-    duerow_history.payload, N']') ELSE N'[]' END, :param_4) AS member
-WHERE (member.[key] + N'.') = :param_5) LIKE N'%[.eE]%' OR TRY_CAST ((SELECT TOP (1) member.value
-FROM openjson(CASE WHEN (isjson(concat(N'[', duerow_history.payload, N']')) = 1) THEN concat(N'[',
-    duerow_history.payload, N']') ELSE N'[]' END, :param_4) AS member
-WHERE (member.[key] + N'.') = :param_5) AS BIGINT) IS NULL)) THEN TRY_CAST ((SELECT TOP (1) member.value
-FROM openjson(CASE WHEN (isjson(concat(N'[', duerow_history.payload, N']')) = 1) THEN concat(N'[',
-    duerow_history.payload, N']') ELSE N'[]' END, :param_4) AS member
-WHERE (member.[key] + N'.') = :param_5) AS DOUBLE PRECISION) END = CAST(:param_7 AS FLOAT)) AND ((CASE WHEN ((SELECT
-    TOP (1) member.type
-FROM openjson(CASE WHEN (isjson(concat(N'[', duerow_history.error, N']')) = 1) THEN concat(N'[', duerow_history.error,
-    N']') ELSE N'[]' END, :param_8) AS member
-WHERE (member.[key] + N'.') = :param_9) = 1) THEN (SELECT TOP (1) member.value
-FROM openjson(CASE WHEN (isjson(concat(N'[', duerow_history.error, N']')) = 1) THEN concat(N'[', duerow_history.error,
-    N']') ELSE N'[]' END, :param_10) AS member
-WHERE (member.[key] + N'.') = :param_11) END + N'.') COLLATE Latin1_General_100_BIN2) LIKE :param_12 ESCAPE '\' AND
-    (duerow_history.finished_at < CAST(:param_13 AS DATETIME2(6)) OR duerow_history.finished_at = CAST(:param_13 AS
-    DATETIME2(6)) AND (duerow_history.id < CAST(:param_14 AS BIGINT) OR duerow_history.id = CAST(:param_14 AS BIGINT)
-    AND duerow_history.token < CAST(:param_15 AS BIGINT)))
-ORDER BY duerow_history.finished_at DESC, duerow_history.id DESC, duerow_history.token DESC
-
--- statement: past-ends
--- Read turns of a queue's history; made for one use, with the condition's values.
-SELECT TOP (CAST(:limit_in AS INT)) duerow_history.id, duerow_history.token, duerow_history.queue,
-    duerow_history.[key], duerow_history.kind, duerow_history.payload AS payload, duerow_history.headers AS headers,
-    duerow_history.[group], duerow_history.priority, duerow_history.outcome, duerow_history.moved_to,
-    duerow_history.attempts, duerow_history.created_at, duerow_history.first_due_at, duerow_history.due_at,
-    duerow_history.started_at, duerow_history.finished_at, duerow_history.worker, duerow_history.error AS error
-FROM duerow_history
-WHERE duerow_history.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000)) AND duerow_history.id =
-    CAST(:param_1 AS BIGINT) AND duerow_history.outcome != 'failed'
-ORDER BY duerow_history.token
 
 -- statement: remember
 -- Remember the given keys of messages that have left.

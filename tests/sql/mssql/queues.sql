@@ -54,32 +54,7 @@ WHERE duerow_remembered.queue > CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBIN
 FROM duerow_counter
 WHERE duerow_counter.queue > CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000))) AS anon_3
 
--- statement: queue_after
--- Read the name of the first queue after a name: the smallest of each kind of rows, by its own index.
-SELECT (SELECT min(duerow_message.queue) AS min_1
-FROM duerow_message
-WHERE duerow_message.queue > CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000)) AND duerow_message.due_at IS
-    NOT NULL AND duerow_message.[group] IS NULL) AS anon_1, (SELECT min(duerow_message.queue) AS min_2
-FROM duerow_message
-WHERE duerow_message.queue > CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000)) AND duerow_message.[group] IS
-    NOT NULL AND duerow_message.status IN ('new', 'error')) AS anon_2, (SELECT min(duerow_message.queue) AS min_3
-FROM duerow_message
-WHERE duerow_message.queue > CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000)) AND duerow_message.due_at IS
-    NULL AND duerow_message.behind_at IS NULL) AS anon_3
-
--- statement: said
--- Read what is said of all queues, or of one by its `name`.
-SELECT duerow_queue.name, duerow_queue.[definition] AS [definition], duerow_queue.paused, duerow_queue.draining
-FROM duerow_queue
-ORDER BY duerow_queue.name
-
--- statement: said-name
--- Read what is said of all queues, or of one by its `name`.
-SELECT duerow_queue.name, duerow_queue.[definition] AS [definition], duerow_queue.paused, duerow_queue.draining
-FROM duerow_queue
-WHERE duerow_queue.name = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000))
-
--- statement: say-definition
+-- statement: put_settings-definition
 -- Note some of what is said of a queue: whether it is `paused` or `draining`, its `definition`.
 UPDATE duerow_queue
 SET [definition] = fresh.[definition]
@@ -94,7 +69,7 @@ WHERE NOT EXISTS (SELECT 1
 FROM duerow_queue AS held WITH (ROWLOCK, UPDLOCK, HOLDLOCK, FORCESEEK)
 WHERE held.name = fresh.name)
 
--- statement: say-draining-paused
+-- statement: put_settings-draining-paused
 -- Note some of what is said of a queue: whether it is `paused` or `draining`, its `definition`.
 UPDATE duerow_queue
 SET paused = fresh.paused, draining = fresh.draining
@@ -108,6 +83,31 @@ FROM (SELECT CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000)) AS name,
 WHERE NOT EXISTS (SELECT 1
 FROM duerow_queue AS held WITH (ROWLOCK, UPDLOCK, HOLDLOCK, FORCESEEK)
 WHERE held.name = fresh.name)
+
+-- statement: queue_after
+-- Read the name of the first queue after a name: the smallest of each kind of rows, by its own index.
+SELECT (SELECT min(duerow_message.queue) AS min_1
+FROM duerow_message
+WHERE duerow_message.queue > CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000)) AND duerow_message.due_at IS
+    NOT NULL AND duerow_message.[group] IS NULL) AS anon_1, (SELECT min(duerow_message.queue) AS min_2
+FROM duerow_message
+WHERE duerow_message.queue > CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000)) AND duerow_message.[group] IS
+    NOT NULL AND duerow_message.status IN ('new', 'error')) AS anon_2, (SELECT min(duerow_message.queue) AS min_3
+FROM duerow_message
+WHERE duerow_message.queue > CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000)) AND duerow_message.due_at IS
+    NULL AND duerow_message.behind_at IS NULL) AS anon_3
+
+-- statement: settings
+-- Read what is said of all queues, or of one by its `name`.
+SELECT duerow_queue.name, duerow_queue.[definition] AS [definition], duerow_queue.paused, duerow_queue.draining
+FROM duerow_queue
+ORDER BY duerow_queue.name
+
+-- statement: settings-name
+-- Read what is said of all queues, or of one by its `name`.
+SELECT duerow_queue.name, duerow_queue.[definition] AS [definition], duerow_queue.paused, duerow_queue.draining
+FROM duerow_queue
+WHERE duerow_queue.name = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000))
 
 -- statement: whereabouts
 -- Ask which database this is, told from all others on whatever servers.

@@ -21,25 +21,6 @@ FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[
     cell) AS given
 JOIN duerow_message WITH (FORCESEEK) ON duerow_message.id = given.id
 
--- statement: call_up
--- Put the first of each given group into the line, if it is not; return the queues and due times.
-UPDATE duerow_message
-SET due_at = COALESCE(duerow_message.behind_at, duerow_message.due_at), behind_at = NULL
-OUTPUT inserted.queue, inserted.due_at
-FROM (SELECT duerow_message.id AS id
-FROM (SELECT (SELECT TOP (1) other.id
-FROM duerow_message AS other
-WHERE other.queue = given.queue AND other.[group] = given.[group] AND other.status IN ('new', 'error')
-ORDER BY other.id) AS id
-FROM (SELECT CAST(line.[key] AS INT) AS nth, CAST(CAST(cell.[queue] AS NVARCHAR(4000)) AS VARBINARY(8000)) AS [queue],
-    CAST(CAST(cell.[group] AS NVARCHAR(4000)) AS VARBINARY(8000)) AS [group]
-FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([queue] NVARCHAR(4000)
-    '$[0]', [group] NVARCHAR(4000) '$[1]') AS cell) AS given) AS first
-JOIN duerow_message WITH (FORCESEEK, ROWLOCK, UPDLOCK) ON duerow_message.id = first.id
-WHERE duerow_message.leased_by IS NULL) AS picked
-JOIN duerow_message WITH (INDEX(1), ROWLOCK, UPDLOCK, FORCESEEK) ON duerow_message.id = picked.id AND
-    duerow_message.leased_by IS NULL
-
 -- statement: further_lines
 -- Read the lowest priority in use between the given ones, in groups or not; null: none. And if it is
 -- paused.
@@ -59,7 +40,7 @@ FROM (SELECT CAST(line.[key] AS INT) AS nth, cell.[grouped] AS [grouped], cell.[
 FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([grouped] BIT '$[0]',
     [low] INT '$[1]', [high] INT '$[2]') AS cell) AS given
 
--- statement: held
+-- statement: leased_range
 -- Read the messages of a range of ids that a claim holds; the planner is to see nothing but the range.
 SELECT TOP (CAST(:limit_in AS INT)) duerow_message.id, duerow_message.queue, duerow_message.payload AS payload,
     duerow_message.kind, duerow_message.[key], duerow_message.headers AS headers, duerow_message.[group],
@@ -230,6 +211,16 @@ JOIN duerow_message WITH (INDEX(1), ROWLOCK, UPDLOCK, READPAST, FORCESEEK) ON du
     CAST(:priority_in AS SMALLINT) AND duerow_message.due_at <= @now AND duerow_message.[group] IS NULL AND
     duerow_message.kind IN (:kind_0_in, :kind_1_in) AND duerow_message.due_at IS NOT NULL
 
+-- statement: message_headers
+-- Read the rows of a queue whose token matches, as OUTLINE.
+SELECT duerow_message.id, duerow_message.[key], duerow_message.headers AS headers, duerow_message.[group],
+    duerow_message.priority
+FROM (SELECT CAST(line.[key] AS INT) AS nth, cell.[id] AS [id], cell.[token] AS [token]
+FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([id] BIGINT '$[0]',
+    [token] BIGINT '$[1]') AS cell) AS given
+JOIN duerow_message ON duerow_message.id = given.id AND duerow_message.token = given.token
+WHERE duerow_message.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000))
+
 -- statement: next_due
 -- Read when the next of each given line is due, of those due from the bound `floor` on; and the time.
 DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); SELECT CASE WHEN given.grouped = 1 THEN (SELECT
@@ -261,16 +252,6 @@ WHERE duerow_message.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY
 FROM (SELECT CAST(line.[key] AS INT) AS nth, cell.[grouped] AS [grouped], cell.[priority] AS [priority]
 FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([grouped] BIT '$[0]',
     [priority] SMALLINT '$[1]') AS cell) AS given
-
--- statement: outlines
--- Read the rows of a queue whose token matches, as OUTLINE.
-SELECT duerow_message.id, duerow_message.[key], duerow_message.headers AS headers, duerow_message.[group],
-    duerow_message.priority
-FROM (SELECT CAST(line.[key] AS INT) AS nth, cell.[id] AS [id], cell.[token] AS [token]
-FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([id] BIGINT '$[0]',
-    [token] BIGINT '$[1]') AS cell) AS given
-JOIN duerow_message ON duerow_message.id = given.id AND duerow_message.token = given.token
-WHERE duerow_message.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000))
 
 -- statement: pick
 -- Lock the oldest due rows of a line and read their id, due time and group, and the floor as in
@@ -372,6 +353,25 @@ JOIN duerow_message WITH (INDEX(1), ROWLOCK, UPDLOCK, READPAST, FORCESEEK) ON du
     duerow_message.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000)) AND duerow_message.priority =
     CAST(:priority_in AS SMALLINT) AND duerow_message.due_at <= @now AND duerow_message.[group] IS NULL AND
     duerow_message.kind IN (:kind_0_in, :kind_1_in) AND duerow_message.due_at IS NOT NULL
+
+-- statement: promote_next
+-- Put the first of each given group into the line, if it is not; return the queues and due times.
+UPDATE duerow_message
+SET due_at = COALESCE(duerow_message.behind_at, duerow_message.due_at), behind_at = NULL
+OUTPUT inserted.queue, inserted.due_at
+FROM (SELECT duerow_message.id AS id
+FROM (SELECT (SELECT TOP (1) other.id
+FROM duerow_message AS other
+WHERE other.queue = given.queue AND other.[group] = given.[group] AND other.status IN ('new', 'error')
+ORDER BY other.id) AS id
+FROM (SELECT CAST(line.[key] AS INT) AS nth, CAST(CAST(cell.[queue] AS NVARCHAR(4000)) AS VARBINARY(8000)) AS [queue],
+    CAST(CAST(cell.[group] AS NVARCHAR(4000)) AS VARBINARY(8000)) AS [group]
+FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([queue] NVARCHAR(4000)
+    '$[0]', [group] NVARCHAR(4000) '$[1]') AS cell) AS given) AS first
+JOIN duerow_message WITH (FORCESEEK, ROWLOCK, UPDLOCK) ON duerow_message.id = first.id
+WHERE duerow_message.leased_by IS NULL) AS picked
+JOIN duerow_message WITH (INDEX(1), ROWLOCK, UPDLOCK, FORCESEEK) ON duerow_message.id = picked.id AND
+    duerow_message.leased_by IS NULL
 
 -- statement: put_behind
 -- Take rows of groups out of the line until it is their turn; a turn whose lease ended is over.

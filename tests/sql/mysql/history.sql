@@ -45,6 +45,48 @@ FROM JSON_TABLE(:found, '$[*]' COLUMNS (`id` BIGINT PATH '$[0]', `token` BIGINT 
     ORDINALITY)) AS found_rows) AS found STRAIGHT_JOIN duerow_history ON duerow_history.id = found.id AND
     duerow_history.token = found.token
 
+-- statement: history_rows
+-- Read turns of a queue's history; made for one use, with the condition's values.
+SELECT duerow_history.id, duerow_history.token, duerow_history.queue, duerow_history.`key`, duerow_history.kind,
+    duerow_history.payload AS payload, duerow_history.headers AS headers, duerow_history.`group`,
+    duerow_history.priority, duerow_history.outcome, duerow_history.moved_to, duerow_history.attempts,
+    duerow_history.created_at, duerow_history.first_due_at, duerow_history.due_at, duerow_history.started_at,
+    duerow_history.finished_at, duerow_history.worker, duerow_history.error AS error
+FROM duerow_history
+WHERE duerow_history.queue = :queue_in AND duerow_history.outcome = :param_1 AND (CASE WHEN
+    (json_type(json_extract(CASE WHEN json_valid(duerow_history.payload) THEN duerow_history.payload END, :param_2)) =
+    'INTEGER' OR json_type(json_extract(CASE WHEN json_valid(duerow_history.payload) THEN duerow_history.payload END,
+    :param_2)) = 'UNSIGNED INTEGER' AND CAST(json_unquote(json_extract(CASE WHEN json_valid(duerow_history.payload)
+    THEN duerow_history.payload END, :param_2)) AS DECIMAL(20, 0)) <= 9223372036854775807) THEN CAST(json_extract(CASE
+    WHEN json_valid(duerow_history.payload) THEN duerow_history.payload END, :param_2) AS SIGNED INTEGER) END =
+    :param_3 OR CASE WHEN (json_type(json_extract(CASE WHEN json_valid(duerow_history.payload) THEN
+    duerow_history.payload END, :param_2)) = 'INTEGER' OR json_type(json_extract(CASE WHEN
+    json_valid(duerow_history.payload) THEN duerow_history.payload END, :param_2)) = 'UNSIGNED INTEGER' AND
+    CAST(json_unquote(json_extract(CASE WHEN json_valid(duerow_history.payload) THEN duerow_history.payload END,
+    :param_2)) AS DECIMAL(20, 0)) <= 9223372036854775807) THEN NULL WHEN (json_type(json_extract(CASE WHEN
+    json_valid(duerow_history.payload) THEN duerow_history.payload END, :param_2)) = 'DOUBLE' OR
+    json_type(json_extract(CASE WHEN json_valid(duerow_history.payload) THEN duerow_history.payload END, :param_2)) =
+    'UNSIGNED INTEGER') THEN CAST(json_extract(CASE WHEN json_valid(duerow_history.payload) THEN
+    duerow_history.payload END, :param_2) AS DOUBLE) END = CAST(:param_4 AS DOUBLE)) AND (CASE WHEN
+    (json_type(json_extract(CASE WHEN json_valid(duerow_history.error) THEN duerow_history.error END, :param_5)) =
+    'STRING') THEN json_unquote(json_extract(CASE WHEN json_valid(duerow_history.error) THEN duerow_history.error END,
+    :param_5)) END COLLATE utf8mb4_0900_bin) LIKE :param_6 ESCAPE '|' AND (duerow_history.finished_at,
+    duerow_history.id, duerow_history.token) < (:param_7, :param_8, :param_9)
+ORDER BY duerow_history.finished_at DESC, duerow_history.id DESC, duerow_history.token DESC
+LIMIT :limit_in
+
+-- statement: history_rows-ends
+-- Read turns of a queue's history; made for one use, with the condition's values.
+SELECT duerow_history.id, duerow_history.token, duerow_history.queue, duerow_history.`key`, duerow_history.kind,
+    duerow_history.payload AS payload, duerow_history.headers AS headers, duerow_history.`group`,
+    duerow_history.priority, duerow_history.outcome, duerow_history.moved_to, duerow_history.attempts,
+    duerow_history.created_at, duerow_history.first_due_at, duerow_history.due_at, duerow_history.started_at,
+    duerow_history.finished_at, duerow_history.worker, duerow_history.error AS error
+FROM duerow_history
+WHERE duerow_history.queue = :queue_in AND duerow_history.id = :param_1 AND duerow_history.outcome != 'failed'
+ORDER BY duerow_history.token
+LIMIT :limit_in
+
 -- statement: hold_remembered
 -- Hold the given keys unless they are remembered, also by who commits at this moment; return those
 -- held.
@@ -165,48 +207,6 @@ SET utf8mb4 COLLATE utf8mb4_0900_bin PATH '$[5]', `error` LONGTEXT CHARACTER
 SET utf8mb4 COLLATE utf8mb4_0900_bin PATH '$[6]', nth_given FOR ORDINALITY)) AS given_rows) AS given INNER
 JOIN duerow_message ON duerow_message.id = given.id AND duerow_message.token = given.token
 FOR UPDATE OF duerow_message ON DUPLICATE KEY UPDATE until = timestampadd(MICROSECOND, :history, UTC_TIMESTAMP(6))
-
--- statement: past
--- Read turns of a queue's history; made for one use, with the condition's values.
-SELECT duerow_history.id, duerow_history.token, duerow_history.queue, duerow_history.`key`, duerow_history.kind,
-    duerow_history.payload AS payload, duerow_history.headers AS headers, duerow_history.`group`,
-    duerow_history.priority, duerow_history.outcome, duerow_history.moved_to, duerow_history.attempts,
-    duerow_history.created_at, duerow_history.first_due_at, duerow_history.due_at, duerow_history.started_at,
-    duerow_history.finished_at, duerow_history.worker, duerow_history.error AS error
-FROM duerow_history
-WHERE duerow_history.queue = :queue_in AND duerow_history.outcome = :param_1 AND (CASE WHEN
-    (json_type(json_extract(CASE WHEN json_valid(duerow_history.payload) THEN duerow_history.payload END, :param_2)) =
-    'INTEGER' OR json_type(json_extract(CASE WHEN json_valid(duerow_history.payload) THEN duerow_history.payload END,
-    :param_2)) = 'UNSIGNED INTEGER' AND CAST(json_unquote(json_extract(CASE WHEN json_valid(duerow_history.payload)
-    THEN duerow_history.payload END, :param_2)) AS DECIMAL(20, 0)) <= 9223372036854775807) THEN CAST(json_extract(CASE
-    WHEN json_valid(duerow_history.payload) THEN duerow_history.payload END, :param_2) AS SIGNED INTEGER) END =
-    :param_3 OR CASE WHEN (json_type(json_extract(CASE WHEN json_valid(duerow_history.payload) THEN
-    duerow_history.payload END, :param_2)) = 'INTEGER' OR json_type(json_extract(CASE WHEN
-    json_valid(duerow_history.payload) THEN duerow_history.payload END, :param_2)) = 'UNSIGNED INTEGER' AND
-    CAST(json_unquote(json_extract(CASE WHEN json_valid(duerow_history.payload) THEN duerow_history.payload END,
-    :param_2)) AS DECIMAL(20, 0)) <= 9223372036854775807) THEN NULL WHEN (json_type(json_extract(CASE WHEN
-    json_valid(duerow_history.payload) THEN duerow_history.payload END, :param_2)) = 'DOUBLE' OR
-    json_type(json_extract(CASE WHEN json_valid(duerow_history.payload) THEN duerow_history.payload END, :param_2)) =
-    'UNSIGNED INTEGER') THEN CAST(json_extract(CASE WHEN json_valid(duerow_history.payload) THEN
-    duerow_history.payload END, :param_2) AS DOUBLE) END = CAST(:param_4 AS DOUBLE)) AND (CASE WHEN
-    (json_type(json_extract(CASE WHEN json_valid(duerow_history.error) THEN duerow_history.error END, :param_5)) =
-    'STRING') THEN json_unquote(json_extract(CASE WHEN json_valid(duerow_history.error) THEN duerow_history.error END,
-    :param_5)) END COLLATE utf8mb4_0900_bin) LIKE :param_6 ESCAPE '|' AND (duerow_history.finished_at,
-    duerow_history.id, duerow_history.token) < (:param_7, :param_8, :param_9)
-ORDER BY duerow_history.finished_at DESC, duerow_history.id DESC, duerow_history.token DESC
-LIMIT :limit_in
-
--- statement: past-ends
--- Read turns of a queue's history; made for one use, with the condition's values.
-SELECT duerow_history.id, duerow_history.token, duerow_history.queue, duerow_history.`key`, duerow_history.kind,
-    duerow_history.payload AS payload, duerow_history.headers AS headers, duerow_history.`group`,
-    duerow_history.priority, duerow_history.outcome, duerow_history.moved_to, duerow_history.attempts,
-    duerow_history.created_at, duerow_history.first_due_at, duerow_history.due_at, duerow_history.started_at,
-    duerow_history.finished_at, duerow_history.worker, duerow_history.error AS error
-FROM duerow_history
-WHERE duerow_history.queue = :queue_in AND duerow_history.id = :param_1 AND duerow_history.outcome != 'failed'
-ORDER BY duerow_history.token
-LIMIT :limit_in
 
 -- statement: remember
 -- Remember the given keys of messages that have left.

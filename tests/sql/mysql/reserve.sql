@@ -21,27 +21,6 @@ FROM (SELECT given_rows.`id`, given_rows.nth_given
 FROM JSON_TABLE(:given, '$[*]' COLUMNS (`id` BIGINT PATH '$', nth_given FOR ORDINALITY)) AS given_rows) AS given INNER
 JOIN duerow_message ON duerow_message.id = given.id
 
--- statement: call_up
--- Put the first of each given group into the line, if it is not; return the queues and due times.
-SELECT STRAIGHT_JOIN duerow_message.queue, coalesce(duerow_message.behind_at, duerow_message.due_at) AS coalesce_1,
-    duerow_message.id, UTC_TIMESTAMP(6) AS anon_1
-FROM (SELECT (SELECT other.id
-FROM duerow_message AS other
-WHERE other.queue = given.queue AND other.live_group = given.`group`
-ORDER BY other.id
-LIMIT 1) AS id
-FROM (SELECT given_rows.`queue`, given_rows.`group`, given_rows.nth_given
-FROM JSON_TABLE(:given, '$[*]' COLUMNS (`queue` VARCHAR(255) CHARACTER
-SET utf8mb4 COLLATE utf8mb4_0900_bin PATH '$[0]', `group` VARCHAR(255) CHARACTER
-SET utf8mb4 COLLATE utf8mb4_0900_bin PATH '$[1]', nth_given FOR ORDINALITY)) AS given_rows) AS given) AS first INNER
-JOIN duerow_message ON duerow_message.id = first.id
-WHERE duerow_message.leased_by IS NULL
-FOR UPDATE; UPDATE /*+ SET_VAR(sql_safe_updates = 0) SET_VAR(sql_mode =
-    'STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO') */ duerow_message FORCE INDEX
-    (PRIMARY)
-SET duerow_message.due_at = coalesce(duerow_message.behind_at, duerow_message.due_at), duerow_message.behind_at = NULL
-WHERE duerow_message.id IN :found
-
 -- statement: further_lines
 -- Read the lowest priority in use between the given ones, in groups or not; null: none. And if it is
 -- paused.
@@ -72,7 +51,7 @@ LIMIT 1) END AS anon_4, coalesce((SELECT duerow_queue.paused
 FROM duerow_queue
 WHERE duerow_queue.name = :queue_in), 1 = 0) AS coalesce_2
 
--- statement: held
+-- statement: leased_range
 -- Read the messages of a range of ids that a claim holds; the planner is to see nothing but the range.
 SELECT duerow_message.id, duerow_message.queue, duerow_message.payload AS payload, duerow_message.kind,
     duerow_message.`key`, duerow_message.headers AS headers, duerow_message.`group`, duerow_message.priority,
@@ -257,6 +236,16 @@ SET duerow_message.status = CASE WHEN (duerow_message.leased_until IS NOT NULL A
     duerow_message.leased_until = CASE WHEN (duerow_message.leased_until IS NOT NULL AND found.attempts >=
     :attempts_in) THEN NULL ELSE timestampadd(MICROSECOND, :lease, CAST(:told AS DATETIME(6))) END
 
+-- statement: message_headers
+-- Read the rows of a queue whose token matches, as OUTLINE.
+SELECT duerow_message.id, duerow_message.`key`, duerow_message.headers AS headers, duerow_message.`group`,
+    duerow_message.priority
+FROM (SELECT given_rows.`id`, given_rows.`token`, given_rows.nth_given
+FROM JSON_TABLE(:given, '$[*]' COLUMNS (`id` BIGINT PATH '$[0]', `token` BIGINT PATH '$[1]', nth_given FOR
+    ORDINALITY)) AS given_rows) AS given INNER
+JOIN duerow_message ON duerow_message.id = given.id AND duerow_message.token = given.token
+WHERE duerow_message.queue = :queue_in
+
 -- statement: next_due
 -- Read when the next of each given line is due, of those due from the bound `floor` on; and the time.
 SELECT CASE WHEN given.grouped THEN (SELECT duerow_message.due_at
@@ -290,16 +279,6 @@ LIMIT 1) END AS anon_1, UTC_TIMESTAMP(6) AS anon_2
 FROM (SELECT given_rows.`grouped`, given_rows.`priority`, given_rows.nth_given
 FROM JSON_TABLE(:given, '$[*]' COLUMNS (`grouped` BIGINT PATH '$[0]', `priority` BIGINT PATH '$[1]', nth_given FOR
     ORDINALITY)) AS given_rows) AS given
-
--- statement: outlines
--- Read the rows of a queue whose token matches, as OUTLINE.
-SELECT duerow_message.id, duerow_message.`key`, duerow_message.headers AS headers, duerow_message.`group`,
-    duerow_message.priority
-FROM (SELECT given_rows.`id`, given_rows.`token`, given_rows.nth_given
-FROM JSON_TABLE(:given, '$[*]' COLUMNS (`id` BIGINT PATH '$[0]', `token` BIGINT PATH '$[1]', nth_given FOR
-    ORDINALITY)) AS given_rows) AS given INNER
-JOIN duerow_message ON duerow_message.id = given.id AND duerow_message.token = given.token
-WHERE duerow_message.queue = :queue_in
 
 -- statement: pick
 -- Lock the oldest due rows of a line and read their id, due time and group, and the floor as in
@@ -401,6 +380,27 @@ FOR UPDATE SKIP LOCKED; DELETE /*+ SET_VAR(sql_safe_updates = 0) */ duerow_messa
 FROM (SELECT found_rows.`id`, found_rows.nth_given
 FROM JSON_TABLE(:found, '$[*]' COLUMNS (`id` BIGINT PATH '$', nth_given FOR ORDINALITY)) AS found_rows) AS found
     STRAIGHT_JOIN duerow_message ON duerow_message.id = found.id
+
+-- statement: promote_next
+-- Put the first of each given group into the line, if it is not; return the queues and due times.
+SELECT STRAIGHT_JOIN duerow_message.queue, coalesce(duerow_message.behind_at, duerow_message.due_at) AS coalesce_1,
+    duerow_message.id, UTC_TIMESTAMP(6) AS anon_1
+FROM (SELECT (SELECT other.id
+FROM duerow_message AS other
+WHERE other.queue = given.queue AND other.live_group = given.`group`
+ORDER BY other.id
+LIMIT 1) AS id
+FROM (SELECT given_rows.`queue`, given_rows.`group`, given_rows.nth_given
+FROM JSON_TABLE(:given, '$[*]' COLUMNS (`queue` VARCHAR(255) CHARACTER
+SET utf8mb4 COLLATE utf8mb4_0900_bin PATH '$[0]', `group` VARCHAR(255) CHARACTER
+SET utf8mb4 COLLATE utf8mb4_0900_bin PATH '$[1]', nth_given FOR ORDINALITY)) AS given_rows) AS given) AS first INNER
+JOIN duerow_message ON duerow_message.id = first.id
+WHERE duerow_message.leased_by IS NULL
+FOR UPDATE; UPDATE /*+ SET_VAR(sql_safe_updates = 0) SET_VAR(sql_mode =
+    'STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO') */ duerow_message FORCE INDEX
+    (PRIMARY)
+SET duerow_message.due_at = coalesce(duerow_message.behind_at, duerow_message.due_at), duerow_message.behind_at = NULL
+WHERE duerow_message.id IN :found
 
 -- statement: put_behind
 -- Take rows of groups out of the line until it is their turn; a turn whose lease ended is over.

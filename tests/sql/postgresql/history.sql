@@ -34,6 +34,53 @@ USING unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[]), CAST(CAST(:give
 WHERE duerow_history.id = given.id AND CASE WHEN (duerow_history.token = given.token) THEN true ELSE false END
 RETURNING duerow_history.id
 
+-- statement: history_rows
+-- Read turns of a queue's history; made for one use, with the condition's values.
+SELECT duerow_history.id, duerow_history.token, duerow_history.queue, duerow_history.key, duerow_history.kind,
+    CAST(duerow_history.payload AS TEXT) AS payload, CAST(duerow_history.headers AS TEXT) AS headers,
+    duerow_history."group", duerow_history.priority, duerow_history.outcome, duerow_history.moved_to,
+    duerow_history.attempts, duerow_history.created_at, duerow_history.first_due_at, duerow_history.due_at,
+    duerow_history.started_at, duerow_history.finished_at, duerow_history.worker, CAST(duerow_history.error AS TEXT)
+    AS error
+FROM duerow_history
+WHERE duerow_history.queue = :queue_in::VARCHAR AND duerow_history.outcome = :param_1::VARCHAR AND (CASE WHEN CASE
+    WHEN (json_typeof(duerow_history.payload -> CAST(:param_2::VARCHAR AS TEXT)) = 'number' AND
+    (((duerow_history.payload -> CAST(:param_2::VARCHAR AS TEXT)) #>> CAST('{}' AS TEXT[])) ~ '^-?[0-9]{1,19}$')) THEN
+    CAST((duerow_history.payload -> CAST(:param_2::VARCHAR AS TEXT)) #>> CAST('{}' AS TEXT[]) AS NUMERIC) BETWEEN
+    -9223372036854775808 AND 9223372036854775807 ELSE false END THEN CAST((duerow_history.payload ->
+    CAST(:param_2::VARCHAR AS TEXT)) #>> CAST('{}' AS TEXT[]) AS NUMERIC) END = :param_3::BIGINT OR CASE WHEN CASE
+    WHEN (json_typeof(duerow_history.payload -> CAST(:param_2::VARCHAR AS TEXT)) = 'number' AND
+    (((duerow_history.payload -> CAST(:param_2::VARCHAR AS TEXT)) #>> CAST('{}' AS TEXT[])) ~ '^-?[0-9]{1,19}$')) THEN
+    CAST((duerow_history.payload -> CAST(:param_2::VARCHAR AS TEXT)) #>> CAST('{}' AS TEXT[]) AS NUMERIC) BETWEEN
+    -9223372036854775808 AND 9223372036854775807 ELSE false END THEN NULL WHEN (json_typeof(duerow_history.payload ->
+    CAST(:param_2::VARCHAR AS TEXT)) = 'number' AND length((duerow_history.payload -> CAST(:param_2::VARCHAR AS TEXT))
+    #>> CAST('{}' AS TEXT[])) <= 400 AND (((duerow_history.payload -> CAST(:param_2::VARCHAR AS TEXT)) #>> CAST('{}'
+    AS TEXT[])) ~ '^[^eE]+([eE][-+]?[0-9]{1,3})?$')) THEN CASE WHEN (abs(CAST((duerow_history.payload ->
+    CAST(:param_2::VARCHAR AS TEXT)) #>> CAST('{}' AS TEXT[]) AS NUMERIC)) > CAST(1.7976931348623157e308 AS NUMERIC))
+    THEN NULL WHEN (abs(CAST((duerow_history.payload -> CAST(:param_2::VARCHAR AS TEXT)) #>> CAST('{}' AS TEXT[]) AS
+    NUMERIC)) < CAST(4.9406564584124654e-324 AS NUMERIC)) THEN CAST(0 AS DOUBLE PRECISION) ELSE
+    CAST((duerow_history.payload -> CAST(:param_2::VARCHAR AS TEXT)) #>> CAST('{}' AS TEXT[]) AS DOUBLE PRECISION) END
+    END = CAST(:param_4 AS DOUBLE PRECISION)) AND (CASE WHEN (json_typeof(duerow_history.error ->
+    CAST(:param_5::VARCHAR AS TEXT)) = 'string') THEN (duerow_history.error -> CAST(:param_5::VARCHAR AS TEXT)) #>>
+    CAST('{}' AS TEXT[]) END COLLATE "C") LIKE :param_6::VARCHAR AND (duerow_history.finished_at, duerow_history.id,
+    duerow_history.token) < (:param_7::TIMESTAMP WITH TIME ZONE, :param_8::BIGINT, :param_9::BIGINT)
+ORDER BY duerow_history.finished_at DESC, duerow_history.id DESC, duerow_history.token DESC
+LIMIT :limit_in::INTEGER
+
+-- statement: history_rows-ends
+-- Read turns of a queue's history; made for one use, with the condition's values.
+SELECT duerow_history.id, duerow_history.token, duerow_history.queue, duerow_history.key, duerow_history.kind,
+    CAST(duerow_history.payload AS TEXT) AS payload, CAST(duerow_history.headers AS TEXT) AS headers,
+    duerow_history."group", duerow_history.priority, duerow_history.outcome, duerow_history.moved_to,
+    duerow_history.attempts, duerow_history.created_at, duerow_history.first_due_at, duerow_history.due_at,
+    duerow_history.started_at, duerow_history.finished_at, duerow_history.worker, CAST(duerow_history.error AS TEXT)
+    AS error
+FROM duerow_history
+WHERE duerow_history.queue = :queue_in::VARCHAR AND duerow_history.id = :param_1::BIGINT AND duerow_history.outcome !=
+    'failed'
+ORDER BY duerow_history.token
+LIMIT :limit_in::INTEGER
+
 -- statement: hold_remembered
 -- Hold the given keys unless they are remembered, also by who commits at this moment; return those
 -- held.
@@ -148,53 +195,6 @@ JOIN duerow_message ON duerow_message.id = given.id AND CASE WHEN (duerow_messag
 FOR UPDATE OF duerow_message
 ON CONFLICT (id, token) DO UPDATE
 SET until = excluded.until
-
--- statement: past
--- Read turns of a queue's history; made for one use, with the condition's values.
-SELECT duerow_history.id, duerow_history.token, duerow_history.queue, duerow_history.key, duerow_history.kind,
-    CAST(duerow_history.payload AS TEXT) AS payload, CAST(duerow_history.headers AS TEXT) AS headers,
-    duerow_history."group", duerow_history.priority, duerow_history.outcome, duerow_history.moved_to,
-    duerow_history.attempts, duerow_history.created_at, duerow_history.first_due_at, duerow_history.due_at,
-    duerow_history.started_at, duerow_history.finished_at, duerow_history.worker, CAST(duerow_history.error AS TEXT)
-    AS error
-FROM duerow_history
-WHERE duerow_history.queue = :queue_in::VARCHAR AND duerow_history.outcome = :param_1::VARCHAR AND (CASE WHEN CASE
-    WHEN (json_typeof(duerow_history.payload -> CAST(:param_2::VARCHAR AS TEXT)) = 'number' AND
-    (((duerow_history.payload -> CAST(:param_2::VARCHAR AS TEXT)) #>> CAST('{}' AS TEXT[])) ~ '^-?[0-9]{1,19}$')) THEN
-    CAST((duerow_history.payload -> CAST(:param_2::VARCHAR AS TEXT)) #>> CAST('{}' AS TEXT[]) AS NUMERIC) BETWEEN
-    -9223372036854775808 AND 9223372036854775807 ELSE false END THEN CAST((duerow_history.payload ->
-    CAST(:param_2::VARCHAR AS TEXT)) #>> CAST('{}' AS TEXT[]) AS NUMERIC) END = :param_3::BIGINT OR CASE WHEN CASE
-    WHEN (json_typeof(duerow_history.payload -> CAST(:param_2::VARCHAR AS TEXT)) = 'number' AND
-    (((duerow_history.payload -> CAST(:param_2::VARCHAR AS TEXT)) #>> CAST('{}' AS TEXT[])) ~ '^-?[0-9]{1,19}$')) THEN
-    CAST((duerow_history.payload -> CAST(:param_2::VARCHAR AS TEXT)) #>> CAST('{}' AS TEXT[]) AS NUMERIC) BETWEEN
-    -9223372036854775808 AND 9223372036854775807 ELSE false END THEN NULL WHEN (json_typeof(duerow_history.payload ->
-    CAST(:param_2::VARCHAR AS TEXT)) = 'number' AND length((duerow_history.payload -> CAST(:param_2::VARCHAR AS TEXT))
-    #>> CAST('{}' AS TEXT[])) <= 400 AND (((duerow_history.payload -> CAST(:param_2::VARCHAR AS TEXT)) #>> CAST('{}'
-    AS TEXT[])) ~ '^[^eE]+([eE][-+]?[0-9]{1,3})?$')) THEN CASE WHEN (abs(CAST((duerow_history.payload ->
-    CAST(:param_2::VARCHAR AS TEXT)) #>> CAST('{}' AS TEXT[]) AS NUMERIC)) > CAST(1.7976931348623157e308 AS NUMERIC))
-    THEN NULL WHEN (abs(CAST((duerow_history.payload -> CAST(:param_2::VARCHAR AS TEXT)) #>> CAST('{}' AS TEXT[]) AS
-    NUMERIC)) < CAST(4.9406564584124654e-324 AS NUMERIC)) THEN CAST(0 AS DOUBLE PRECISION) ELSE
-    CAST((duerow_history.payload -> CAST(:param_2::VARCHAR AS TEXT)) #>> CAST('{}' AS TEXT[]) AS DOUBLE PRECISION) END
-    END = CAST(:param_4 AS DOUBLE PRECISION)) AND (CASE WHEN (json_typeof(duerow_history.error ->
-    CAST(:param_5::VARCHAR AS TEXT)) = 'string') THEN (duerow_history.error -> CAST(:param_5::VARCHAR AS TEXT)) #>>
-    CAST('{}' AS TEXT[]) END COLLATE "C") LIKE :param_6::VARCHAR AND (duerow_history.finished_at, duerow_history.id,
-    duerow_history.token) < (:param_7::TIMESTAMP WITH TIME ZONE, :param_8::BIGINT, :param_9::BIGINT)
-ORDER BY duerow_history.finished_at DESC, duerow_history.id DESC, duerow_history.token DESC
-LIMIT :limit_in::INTEGER
-
--- statement: past-ends
--- Read turns of a queue's history; made for one use, with the condition's values.
-SELECT duerow_history.id, duerow_history.token, duerow_history.queue, duerow_history.key, duerow_history.kind,
-    CAST(duerow_history.payload AS TEXT) AS payload, CAST(duerow_history.headers AS TEXT) AS headers,
-    duerow_history."group", duerow_history.priority, duerow_history.outcome, duerow_history.moved_to,
-    duerow_history.attempts, duerow_history.created_at, duerow_history.first_due_at, duerow_history.due_at,
-    duerow_history.started_at, duerow_history.finished_at, duerow_history.worker, CAST(duerow_history.error AS TEXT)
-    AS error
-FROM duerow_history
-WHERE duerow_history.queue = :queue_in::VARCHAR AND duerow_history.id = :param_1::BIGINT AND duerow_history.outcome !=
-    'failed'
-ORDER BY duerow_history.token
-LIMIT :limit_in::INTEGER
 
 -- statement: remember
 -- Remember the given keys of messages that have left.

@@ -52,6 +52,20 @@ WHERE duerow_remembered.queue > :queue_in::VARCHAR) AS anon_2, (SELECT min(duero
 FROM duerow_counter
 WHERE duerow_counter.queue > :queue_in::VARCHAR) AS anon_3
 
+-- statement: put_settings-definition
+-- Note some of what is said of a queue: whether it is `paused` or `draining`, its `definition`.
+INSERT INTO duerow_queue (name, paused, draining, definition)
+VALUES (:queue_in::VARCHAR, false, false, CAST(:definition_in::VARCHAR AS JSON))
+ON CONFLICT (name) DO UPDATE
+SET definition = excluded.definition
+
+-- statement: put_settings-draining-paused
+-- Note some of what is said of a queue: whether it is `paused` or `draining`, its `definition`.
+INSERT INTO duerow_queue (name, paused, draining, definition)
+VALUES (:queue_in::VARCHAR, :paused_in, :draining_in, NULL)
+ON CONFLICT (name) DO UPDATE
+SET paused = excluded.paused, draining = excluded.draining
+
 -- statement: queue_after
 -- Read the name of the first queue after a name: the smallest of each kind of rows, by its own index.
 SELECT (SELECT min(duerow_message.queue) AS min_1
@@ -65,33 +79,19 @@ FROM duerow_message
 WHERE duerow_message.queue > :queue_in::VARCHAR AND duerow_message.due_at IS NULL AND duerow_message.behind_at IS
     NULL) AS anon_3
 
--- statement: said
+-- statement: settings
 -- Read what is said of all queues, or of one by its `name`.
 SELECT duerow_queue.name, CAST(duerow_queue.definition AS TEXT) AS definition, duerow_queue.paused,
     duerow_queue.draining
 FROM duerow_queue
 ORDER BY duerow_queue.name
 
--- statement: said-name
+-- statement: settings-name
 -- Read what is said of all queues, or of one by its `name`.
 SELECT duerow_queue.name, CAST(duerow_queue.definition AS TEXT) AS definition, duerow_queue.paused,
     duerow_queue.draining
 FROM duerow_queue
 WHERE duerow_queue.name = :queue_in::VARCHAR
-
--- statement: say-definition
--- Note some of what is said of a queue: whether it is `paused` or `draining`, its `definition`.
-INSERT INTO duerow_queue (name, paused, draining, definition)
-VALUES (:queue_in::VARCHAR, false, false, CAST(:definition_in::VARCHAR AS JSON))
-ON CONFLICT (name) DO UPDATE
-SET definition = excluded.definition
-
--- statement: say-draining-paused
--- Note some of what is said of a queue: whether it is `paused` or `draining`, its `definition`.
-INSERT INTO duerow_queue (name, paused, draining, definition)
-VALUES (:queue_in::VARCHAR, :paused_in, :draining_in, NULL)
-ON CONFLICT (name) DO UPDATE
-SET paused = excluded.paused, draining = excluded.draining
 
 -- statement: wake
 -- Wake the sleeping consumers of the given queues.

@@ -22,19 +22,6 @@ LIMIT 1 FOR SHARE SKIP LOCKED) AS anon_5
 FROM unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS given(id)
 JOIN duerow_message ON duerow_message.id = given.id
 
--- statement: call_up
--- Put the first of each given group into the line, if it is not; return the queues and due times.
-UPDATE duerow_message
-SET due_at=coalesce(duerow_message.behind_at, duerow_message.due_at), behind_at=NULL
-WHERE duerow_message.id IN (SELECT (SELECT other.id
-FROM duerow_message AS other
-WHERE other.queue = given.queue AND other."group" = given."group" AND other.status IN ('new', 'error')
-ORDER BY other.id
-LIMIT 1) AS id
-FROM unnest(CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[]), CAST(CAST(:given_group::VARCHAR AS TEXT) AS TEXT[]))
-    AS given(queue, "group")) AND duerow_message.leased_by IS NULL
-RETURNING duerow_message.queue, duerow_message.due_at
-
 -- statement: further_lines
 -- Read the lowest priority in use between the given ones, in groups or not; null: none. And if it is
 -- paused.
@@ -52,7 +39,7 @@ WHERE duerow_queue.name = :queue_in::VARCHAR), 1 = 0) AS coalesce_1
 FROM unnest(CAST(CAST(:given_grouped::VARCHAR AS TEXT) AS BOOLEAN[]), CAST(CAST(:given_low::VARCHAR AS TEXT) AS
     INTEGER[]), CAST(CAST(:given_high::VARCHAR AS TEXT) AS INTEGER[])) AS given(grouped, low, high)
 
--- statement: held
+-- statement: leased_range
 -- Read the messages of a range of ids that a claim holds; the planner is to see nothing but the range.
 SELECT duerow_message.id, duerow_message.queue, CAST(duerow_message.payload AS TEXT) AS payload, duerow_message.kind,
     duerow_message.key, CAST(duerow_message.headers AS TEXT) AS headers, duerow_message."group",
@@ -225,6 +212,16 @@ WHERE oldest.queue = :queue_in::VARCHAR AND oldest.priority = :priority_in::SMAL
     statement_timestamp() AND oldest."group" IS NULL AND oldest.kind IN (:kind_0_in::VARCHAR, :kind_1_in::VARCHAR)),
     TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS anon_2) AS anon_1
 
+-- statement: message_headers
+-- Read the rows of a queue whose token matches, as OUTLINE.
+SELECT duerow_message.id, duerow_message.key, CAST(duerow_message.headers AS TEXT) AS headers, duerow_message."group",
+    duerow_message.priority
+FROM unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[]), CAST(CAST(:given_token::VARCHAR AS TEXT) AS BIGINT[]))
+    AS given(id, token)
+JOIN duerow_message ON duerow_message.id = given.id AND CASE WHEN (duerow_message.token = given.token) THEN true ELSE
+    false END
+WHERE duerow_message.queue = :queue_in::VARCHAR
+
 -- statement: next_due
 -- Read when the next of each given line is due, of those due from the bound `floor` on; and the time.
 SELECT CASE WHEN given.grouped THEN (SELECT min(duerow_message.due_at) AS min_1
@@ -252,16 +249,6 @@ WHERE duerow_message.queue = :queue_in::VARCHAR AND duerow_message.priority = gi
     duerow_message."group" IS NULL) END AS anon_1, statement_timestamp() AS statement_timestamp_1
 FROM unnest(CAST(CAST(:given_grouped::VARCHAR AS TEXT) AS BOOLEAN[]), CAST(CAST(:given_priority::VARCHAR AS TEXT) AS
     SMALLINT[])) AS given(grouped, priority)
-
--- statement: outlines
--- Read the rows of a queue whose token matches, as OUTLINE.
-SELECT duerow_message.id, duerow_message.key, CAST(duerow_message.headers AS TEXT) AS headers, duerow_message."group",
-    duerow_message.priority
-FROM unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[]), CAST(CAST(:given_token::VARCHAR AS TEXT) AS BIGINT[]))
-    AS given(id, token)
-JOIN duerow_message ON duerow_message.id = given.id AND CASE WHEN (duerow_message.token = given.token) THEN true ELSE
-    false END
-WHERE duerow_message.queue = :queue_in::VARCHAR
 
 -- statement: pick
 -- Lock the oldest due rows of a line and read their id, due time and group, and the floor as in
@@ -405,6 +392,19 @@ FROM duerow_message AS oldest
 WHERE oldest.queue = :queue_in::VARCHAR AND oldest.priority = :priority_in::SMALLINT AND oldest.due_at <=
     statement_timestamp() AND oldest."group" IS NULL AND oldest.kind IN (:kind_0_in::VARCHAR, :kind_1_in::VARCHAR)),
     TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS anon_2) AS anon_1
+
+-- statement: promote_next
+-- Put the first of each given group into the line, if it is not; return the queues and due times.
+UPDATE duerow_message
+SET due_at=coalesce(duerow_message.behind_at, duerow_message.due_at), behind_at=NULL
+WHERE duerow_message.id IN (SELECT (SELECT other.id
+FROM duerow_message AS other
+WHERE other.queue = given.queue AND other."group" = given."group" AND other.status IN ('new', 'error')
+ORDER BY other.id
+LIMIT 1) AS id
+FROM unnest(CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[]), CAST(CAST(:given_group::VARCHAR AS TEXT) AS TEXT[]))
+    AS given(queue, "group")) AND duerow_message.leased_by IS NULL
+RETURNING duerow_message.queue, duerow_message.due_at
 
 -- statement: put_behind
 -- Take rows of groups out of the line until it is their turn; a turn whose lease ended is over.

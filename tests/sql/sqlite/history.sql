@@ -32,6 +32,43 @@ FROM (SELECT json_extract(given_rows.value, '$[0]') AS id, json_extract(given_ro
 FROM json_each(:given) AS given_rows) AS given)
 RETURNING id
 
+-- statement: history_rows
+-- Read turns of a queue's history; made for one use, with the condition's values.
+SELECT duerow_history.id, duerow_history.token, duerow_history.queue, duerow_history."key", duerow_history.kind,
+    duerow_history.payload AS payload, duerow_history.headers AS headers, duerow_history."group",
+    duerow_history.priority, duerow_history.outcome, duerow_history.moved_to, duerow_history.attempts,
+    duerow_history.created_at, duerow_history.first_due_at, duerow_history.due_at, duerow_history.started_at,
+    duerow_history.finished_at, duerow_history.worker, duerow_history.error AS error
+FROM duerow_history
+WHERE duerow_history.queue = :queue_in AND duerow_history.outcome = :param_1 AND (CASE WHEN (json_type(CASE WHEN
+    (json_valid(duerow_history.payload) = 1) THEN duerow_history.payload END, :param_2) IN ('integer', 'real') AND
+    typeof(json_extract(CASE WHEN (json_valid(duerow_history.payload) = 1) THEN duerow_history.payload END, :param_2))
+    = 'integer') THEN json_extract(CASE WHEN (json_valid(duerow_history.payload) = 1) THEN duerow_history.payload END,
+    :param_2) END = :param_3 OR CASE WHEN (json_type(CASE WHEN (json_valid(duerow_history.payload) = 1) THEN
+    duerow_history.payload END, :param_2) IN ('integer', 'real') AND typeof(json_extract(CASE WHEN
+    (json_valid(duerow_history.payload) = 1) THEN duerow_history.payload END, :param_2)) = 'real' AND
+    json_extract(CASE WHEN (json_valid(duerow_history.payload) = 1) THEN duerow_history.payload END, :param_2) >
+    -9e999 AND json_extract(CASE WHEN (json_valid(duerow_history.payload) = 1) THEN duerow_history.payload END,
+    :param_2) < 9e999) THEN json_extract(CASE WHEN (json_valid(duerow_history.payload) = 1) THEN
+    duerow_history.payload END, :param_2) END = json_extract(:param_4, '$')) AND (CASE WHEN (json_type(CASE WHEN
+    (json_valid(duerow_history.error) = 1) THEN duerow_history.error END, :param_5) = 'text') THEN json_extract(CASE
+    WHEN (json_valid(duerow_history.error) = 1) THEN duerow_history.error END, :param_5) END GLOB :param_6) AND
+    (duerow_history.finished_at, duerow_history.id, duerow_history.token) < (:param_7, :param_8, :param_9)
+ORDER BY duerow_history.finished_at DESC, duerow_history.id DESC, duerow_history.token DESC
+LIMIT :limit_in OFFSET :param_10
+
+-- statement: history_rows-ends
+-- Read turns of a queue's history; made for one use, with the condition's values.
+SELECT duerow_history.id, duerow_history.token, duerow_history.queue, duerow_history."key", duerow_history.kind,
+    duerow_history.payload AS payload, duerow_history.headers AS headers, duerow_history."group",
+    duerow_history.priority, duerow_history.outcome, duerow_history.moved_to, duerow_history.attempts,
+    duerow_history.created_at, duerow_history.first_due_at, duerow_history.due_at, duerow_history.started_at,
+    duerow_history.finished_at, duerow_history.worker, duerow_history.error AS error
+FROM duerow_history
+WHERE duerow_history.queue = :queue_in AND duerow_history.id = :param_1 AND duerow_history.outcome != 'failed'
+ORDER BY duerow_history.token
+LIMIT :limit_in OFFSET :param_2
+
 -- statement: hold_remembered
 -- Hold the given keys unless they are remembered, also by who commits at this moment; return those
 -- held.
@@ -137,43 +174,6 @@ FROM json_each(:given) AS given_rows) AS given
 JOIN duerow_message ON duerow_message.id = given.id AND duerow_message.token = given.token
 ON CONFLICT (id, token) DO UPDATE
 SET until = excluded.until
-
--- statement: past
--- Read turns of a queue's history; made for one use, with the condition's values.
-SELECT duerow_history.id, duerow_history.token, duerow_history.queue, duerow_history."key", duerow_history.kind,
-    duerow_history.payload AS payload, duerow_history.headers AS headers, duerow_history."group",
-    duerow_history.priority, duerow_history.outcome, duerow_history.moved_to, duerow_history.attempts,
-    duerow_history.created_at, duerow_history.first_due_at, duerow_history.due_at, duerow_history.started_at,
-    duerow_history.finished_at, duerow_history.worker, duerow_history.error AS error
-FROM duerow_history
-WHERE duerow_history.queue = :queue_in AND duerow_history.outcome = :param_1 AND (CASE WHEN (json_type(CASE WHEN
-    (json_valid(duerow_history.payload) = 1) THEN duerow_history.payload END, :param_2) IN ('integer', 'real') AND
-    typeof(json_extract(CASE WHEN (json_valid(duerow_history.payload) = 1) THEN duerow_history.payload END, :param_2))
-    = 'integer') THEN json_extract(CASE WHEN (json_valid(duerow_history.payload) = 1) THEN duerow_history.payload END,
-    :param_2) END = :param_3 OR CASE WHEN (json_type(CASE WHEN (json_valid(duerow_history.payload) = 1) THEN
-    duerow_history.payload END, :param_2) IN ('integer', 'real') AND typeof(json_extract(CASE WHEN
-    (json_valid(duerow_history.payload) = 1) THEN duerow_history.payload END, :param_2)) = 'real' AND
-    json_extract(CASE WHEN (json_valid(duerow_history.payload) = 1) THEN duerow_history.payload END, :param_2) >
-    -9e999 AND json_extract(CASE WHEN (json_valid(duerow_history.payload) = 1) THEN duerow_history.payload END,
-    :param_2) < 9e999) THEN json_extract(CASE WHEN (json_valid(duerow_history.payload) = 1) THEN
-    duerow_history.payload END, :param_2) END = json_extract(:param_4, '$')) AND (CASE WHEN (json_type(CASE WHEN
-    (json_valid(duerow_history.error) = 1) THEN duerow_history.error END, :param_5) = 'text') THEN json_extract(CASE
-    WHEN (json_valid(duerow_history.error) = 1) THEN duerow_history.error END, :param_5) END GLOB :param_6) AND
-    (duerow_history.finished_at, duerow_history.id, duerow_history.token) < (:param_7, :param_8, :param_9)
-ORDER BY duerow_history.finished_at DESC, duerow_history.id DESC, duerow_history.token DESC
-LIMIT :limit_in OFFSET :param_10
-
--- statement: past-ends
--- Read turns of a queue's history; made for one use, with the condition's values.
-SELECT duerow_history.id, duerow_history.token, duerow_history.queue, duerow_history."key", duerow_history.kind,
-    duerow_history.payload AS payload, duerow_history.headers AS headers, duerow_history."group",
-    duerow_history.priority, duerow_history.outcome, duerow_history.moved_to, duerow_history.attempts,
-    duerow_history.created_at, duerow_history.first_due_at, duerow_history.due_at, duerow_history.started_at,
-    duerow_history.finished_at, duerow_history.worker, duerow_history.error AS error
-FROM duerow_history
-WHERE duerow_history.queue = :queue_in AND duerow_history.id = :param_1 AND duerow_history.outcome != 'failed'
-ORDER BY duerow_history.token
-LIMIT :limit_in OFFSET :param_2
 
 -- statement: remember
 -- Remember the given keys of messages that have left.

@@ -23,19 +23,6 @@ FROM (SELECT given_rows.value AS id
 FROM json_each(:given) AS given_rows) AS given
 JOIN duerow_message ON duerow_message.id = given.id
 
--- statement: call_up
--- Put the first of each given group into the line, if it is not; return the queues and due times.
-UPDATE duerow_message
-SET due_at=coalesce(duerow_message.behind_at, duerow_message.due_at), behind_at=NULL
-WHERE duerow_message.id IN (SELECT (SELECT other.id
-FROM duerow_message AS other
-WHERE other.queue = given.queue AND other."group" = given."group" AND other.status IN ('new', 'error')
-ORDER BY other.id
-LIMIT 1 OFFSET :param_1) AS id
-FROM (SELECT json_extract(given_rows.value, '$[0]') AS queue, json_extract(given_rows.value, '$[1]') AS "group"
-FROM json_each(:given) AS given_rows) AS given) AND duerow_message.leased_by IS NULL
-RETURNING queue, due_at
-
 -- statement: further_lines
 -- Read the lowest priority in use between the given ones, in groups or not; null: none. And if it is
 -- paused.
@@ -54,7 +41,7 @@ FROM (SELECT json_extract(given_rows.value, '$[0]') AS grouped, json_extract(giv
     json_extract(given_rows.value, '$[2]') AS high
 FROM json_each(:given) AS given_rows) AS given
 
--- statement: held
+-- statement: leased_range
 -- Read the messages of a range of ids that a claim holds; the planner is to see nothing but the range.
 SELECT duerow_message.id, duerow_message.queue, duerow_message.payload AS payload, duerow_message.kind,
     duerow_message."key", duerow_message.headers AS headers, duerow_message."group", duerow_message.priority,
@@ -189,6 +176,15 @@ ORDER BY duerow_message.due_at, duerow_message.id
 LIMIT :limit_in OFFSET :param_1)
 RETURNING id, token, status, place_at
 
+-- statement: message_headers
+-- Read the rows of a queue whose token matches, as OUTLINE.
+SELECT duerow_message.id, duerow_message."key", duerow_message.headers AS headers, duerow_message."group",
+    duerow_message.priority
+FROM (SELECT json_extract(given_rows.value, '$[0]') AS id, json_extract(given_rows.value, '$[1]') AS token
+FROM json_each(:given) AS given_rows) AS given
+JOIN duerow_message ON duerow_message.id = given.id AND duerow_message.token = given.token
+WHERE duerow_message.queue = :queue_in
+
 -- statement: next_due
 -- Read when the next of each given line is due, of those due from the bound `floor` on; and the time.
 SELECT CASE WHEN given.grouped THEN (SELECT min(duerow_message.due_at) AS min_1
@@ -214,15 +210,6 @@ WHERE duerow_message.queue = :queue_in AND duerow_message.priority = given.prior
     :now AS anon_2
 FROM (SELECT json_extract(given_rows.value, '$[0]') AS grouped, json_extract(given_rows.value, '$[1]') AS priority
 FROM json_each(:given) AS given_rows) AS given
-
--- statement: outlines
--- Read the rows of a queue whose token matches, as OUTLINE.
-SELECT duerow_message.id, duerow_message."key", duerow_message.headers AS headers, duerow_message."group",
-    duerow_message.priority
-FROM (SELECT json_extract(given_rows.value, '$[0]') AS id, json_extract(given_rows.value, '$[1]') AS token
-FROM json_each(:given) AS given_rows) AS given
-JOIN duerow_message ON duerow_message.id = given.id AND duerow_message.token = given.token
-WHERE duerow_message.queue = :queue_in
 
 -- statement: pick
 -- Lock the oldest due rows of a line and read their id, due time and group, and the floor as in
@@ -308,6 +295,19 @@ LIMIT :limit_in OFFSET :param_1)
 RETURNING id, queue, payload AS payload, kind, "key", headers AS headers, "group", priority, status, coalesce(due_at,
     behind_at) AS coalesce_1, first_due_at, attempts, token, leased_by, leased_until, created_at, last_attempt_at,
     last_error AS last_error, :now AS anon_1
+
+-- statement: promote_next
+-- Put the first of each given group into the line, if it is not; return the queues and due times.
+UPDATE duerow_message
+SET due_at=coalesce(duerow_message.behind_at, duerow_message.due_at), behind_at=NULL
+WHERE duerow_message.id IN (SELECT (SELECT other.id
+FROM duerow_message AS other
+WHERE other.queue = given.queue AND other."group" = given."group" AND other.status IN ('new', 'error')
+ORDER BY other.id
+LIMIT 1 OFFSET :param_1) AS id
+FROM (SELECT json_extract(given_rows.value, '$[0]') AS queue, json_extract(given_rows.value, '$[1]') AS "group"
+FROM json_each(:given) AS given_rows) AS given) AND duerow_message.leased_by IS NULL
+RETURNING queue, due_at
 
 -- statement: put_behind
 -- Take rows of groups out of the line until it is their turn; a turn whose lease ended is over.

@@ -100,7 +100,7 @@ def test_what_takes_two_statements_is_one_transaction() -> None:
     connection = Connection()
     hand = steps(connection)
     own = store()
-    run(iter_one(own._step(own.statements.say(("paused",)), {"queue_in": "mail", "paused_in": True})), hand)
+    run(iter_one(own._step(own.statements.put_settings(("paused",)), {"queue_in": "mail", "paused_in": True})), hand)
     hand.commit()
     assert [text.split()[0] for text, _ in connection.told] == ["BEGIN", "UPDATE", "INSERT", "COMMIT"]
     assert connection.told[1][1] == ("mail", True)
@@ -113,7 +113,7 @@ def iter_one(step: Any) -> Any:
 def test_a_callers_transaction_is_neither_begun_nor_ended() -> None:
     connection = Connection(autocommit=False)
     own = store()
-    step = own._step(own.statements.say(("paused",)), {"queue_in": "a", "paused_in": True})
+    step = own._step(own.statements.put_settings(("paused",)), {"queue_in": "a", "paused_in": True})
     run(iter_one(step), steps(connection, "joined"))
     assert [text.split()[0] for text, _ in connection.told] == ["UPDATE", "INSERT"]
 
@@ -132,7 +132,7 @@ def test_a_deadlock_is_a_conflict_whose_transaction_is_over_and_whose_connection
     own = store()
     hand = steps(connection)
     with pytest.raises(Conflict):
-        run(iter_one(own._step(own.statements.say(("paused",)), {"queue_in": "a", "paused_in": True})), hand)
+        run(iter_one(own._step(own.statements.put_settings(("paused",)), {"queue_in": "a", "paused_in": True})), hand)
     assert hand.rolled_back()
     assert connection.told[-1][0] == "IF @@TRANCOUNT > 0 ROLLBACK"
     assert not hand.begun

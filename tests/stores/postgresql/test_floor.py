@@ -117,7 +117,7 @@ def test_who_relies_on_a_queue_being_idle_is_told_of_what_was_committed_late(pla
     ):
 
         def due_in() -> timedelta | None:
-            return looking.run(lambda: looking.store.idle(["mail"], timedelta(0)))
+            return looking.run(lambda: looking.store.next_due(["mail"], timedelta(0)))
 
         producing.queue("mail").push("late", priority=priority, within=connection)
         assert due_in() is None

@@ -36,7 +36,9 @@ def lend(
     return Lease([Receipt(record.id, record.token) for record in records], groups, reserved.buried)
 
 
-def held(state: State, now: datetime, queue: str, consumer: str, first: int, last: int, limit: int) -> list[Record]:
+def leased_range(
+    state: State, now: datetime, queue: str, consumer: str, first: int, last: int, limit: int
+) -> list[Record]:
     """Read what a claim holds of a range of ids."""
     found = [
         record
@@ -46,7 +48,7 @@ def held(state: State, now: datetime, queue: str, consumer: str, first: int, las
     return found[:limit]
 
 
-def outlines(state: State, now: datetime, queue: str, receipts: Sequence[Receipt]) -> list[MessageHeader]:
+def message_headers(state: State, now: datetime, queue: str, receipts: Sequence[Receipt]) -> list[MessageHeader]:
     """Read of messages what is no payload, as long as the receipts hold."""
     held = {(receipt.id, receipt.token) for receipt in receipts}
     found = [state.records[id_] for id_ in sorted({id_ for id_, _ in held}) if id_ in state.records]

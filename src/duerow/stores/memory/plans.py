@@ -116,14 +116,14 @@ class MemoryStore:
         terms: dict[str, Any] = {"lease": lease, "attempts": attempts, "consumer": consumer, "dead_letter": dead_letter}
         return _alone(partial(batches.lend, queue=queue, limit=limit, keep=keep, kinds=kinds, **terms))
 
-    def held(self, queue: str, consumer: str, first: int, last: int, limit: int) -> Plan[list[Record]]:
-        """Read what a claim holds; see `Store.held`."""
+    def leased_range(self, queue: str, consumer: str, first: int, last: int, limit: int) -> Plan[list[Record]]:
+        """Read what a claim holds; see `Store.leased_range`."""
         ids: dict[str, Any] = {"first": first, "last": last, "limit": limit}
-        return _alone(partial(batches.held, queue=queue, consumer=consumer, **ids))
+        return _alone(partial(batches.leased_range, queue=queue, consumer=consumer, **ids))
 
-    def outlines(self, queue: str, receipts: Sequence[Receipt]) -> Plan[list[MessageHeader]]:
-        """Read what messages are but for their payloads; see `Store.outlines`."""
-        return _alone(partial(batches.outlines, queue=queue, receipts=receipts))
+    def message_headers(self, queue: str, receipts: Sequence[Receipt]) -> Plan[list[MessageHeader]]:
+        """Read what messages are but for their payloads; see `Store.message_headers`."""
+        return _alone(partial(batches.message_headers, queue=queue, receipts=receipts))
 
     def stage(self, batch: str, part: str, entries: Sequence[Entry]) -> Plan[None]:
         """Keep entries that nobody sees; see `Store.stage`."""
@@ -243,11 +243,11 @@ class MemoryStore:
         """Read messages without taking them; see `Store.find`."""
         return _alone(partial(steps.find, query=query))
 
-    def say(
+    def put_settings(
         self, queue: str, paused: bool | None = None, draining: bool | None = None, definition: str | None = None
     ) -> Plan[None]:
-        """Note what is said of a queue; see `Store.say`."""
-        return _alone(partial(steps.say, queue=queue, paused=paused, draining=draining, definition=definition))
+        """Note what is said of a queue; see `Store.put_settings`."""
+        return _alone(partial(steps.put_settings, queue=queue, paused=paused, draining=draining, definition=definition))
 
     def index(self, queue: str, fields: Sequence[Indexed], dry_run: bool) -> Plan[Indexing]:
         """Make nothing: a search looks at every message."""
@@ -281,9 +281,9 @@ class MemoryStore:
         """Read messages or turns of many queues; see `Store.scan`."""
         return _alone(partial(past.scan if query.past else steps.scan, query=query))
 
-    def standing(self, queue: str, cap: int | None) -> Plan[QueueStats]:
-        """Tell how a queue stands; see `Store.standing`."""
-        return _alone(partial(steps.standing, queue=queue, cap=cap))
+    def queue_stats(self, queue: str, cap: int | None) -> Plan[QueueStats]:
+        """Tell how a queue stands; see `Store.queue_stats`."""
+        return _alone(partial(steps.queue_stats, queue=queue, cap=cap))
 
     def counters(self, queue: str) -> Plan[Counters]:
         """Read what was counted; see `Store.counters`."""
@@ -312,9 +312,9 @@ class MemoryStore:
         """Count messages by what is at a path; see `Store.tally`."""
         return _alone(partial(steps.tally, queue=queue, where=where, by=by, limit=limit))
 
-    def said(self, queue: str | None = None) -> Plan[list[QueueSettings]]:
-        """Tell what is said of queues; see `Store.said`."""
-        return _alone(partial(steps.said, queue=queue))
+    def settings(self, queue: str | None = None) -> Plan[list[QueueSettings]]:
+        """Tell what is said of queues; see `Store.settings`."""
+        return _alone(partial(steps.settings, queue=queue))
 
     def queues(self, past: bool = False) -> Plan[list[str]]:
         """List the queues that have messages, or something else; see `Store.queues`."""
@@ -324,11 +324,11 @@ class MemoryStore:
         """Read the consumers that are noted; see `Store.consumers`."""
         return _alone(steps.consumers)
 
-    def idle(
+    def next_due(
         self, queues: Sequence[str], until: timedelta, kinds: Mapping[str, Collection[str]] | None = None
     ) -> Plan[timedelta | None]:
         """Return how long until the next message is due; listeners hear of every push, so nothing need be noted."""
-        return _alone(partial(steps.idle, queues=queues, kinds=kinds or {}))
+        return _alone(partial(steps.next_due, queues=queues, kinds=kinds or {}))
 
     def schedules(self, name: str | None = None, due: bool = False) -> Plan[SchedulesFound]:
         """Read schedules; see `Store.schedules`."""

@@ -202,7 +202,7 @@ def scan(state: State, now: datetime, query: Scan) -> list[Record]:
     return found[: query.limit]
 
 
-def say(
+def put_settings(
     state: State, now: datetime, queue: str, paused: bool | None, draining: bool | None, definition: str | None
 ) -> None:
     """Note what is said of a queue, and leave what is not."""
@@ -214,7 +214,7 @@ def say(
     state.known.add(queue)
 
 
-def said(state: State, now: datetime, queue: str | None) -> list[QueueSettings]:
+def settings(state: State, now: datetime, queue: str | None) -> list[QueueSettings]:
     """Tell what is said of a queue, or of all."""
     names = state.known if queue is None else state.known & {queue}
     return [
@@ -240,7 +240,7 @@ def purge(state: State, now: datetime, queue: str, limit: int, last: int) -> int
     return len(ids)
 
 
-def standing(state: State, now: datetime, queue: str, cap: int | None) -> QueueStats:
+def queue_stats(state: State, now: datetime, queue: str, cap: int | None) -> QueueStats:
     """Go through the queue's messages and count them by what they wait for."""
     numbers: Counter[str] = Counter()
     dues: dict[str, list[datetime]] = {"ready": [], "later": []}
@@ -335,7 +335,9 @@ def consumers(state: State, now: datetime) -> list[Consumer]:
     return sorted(state.consumers.values(), key=lambda one: one.name)
 
 
-def idle(state: State, now: datetime, queues: Sequence[str], kinds: Mapping[str, Collection[str]]) -> timedelta | None:
+def next_due(
+    state: State, now: datetime, queues: Sequence[str], kinds: Mapping[str, Collection[str]]
+) -> timedelta | None:
     """Return how far from now the next due time of these queues is; None when no message of them has one."""
     awake = [queue for queue in queues if queue not in state.paused]
     dues = [due for queue in awake if (due := state.next_due(queue, kinds.get(queue))) is not None]

@@ -29,12 +29,12 @@ class MongoStore(MongoReserve, MongoPop, MongoStage, MongoReceive, MongoChange, 
 
     def check(self) -> Plan[None]:
         """Ask the server what it is, and check the collections; see Store.check."""
-        yield from self._meet()
+        yield from self._detect_server()
         yield from schema.check(self.names)
 
     def migrate(self) -> Plan[list[str]]:
         """Bring the collections up to this version; see Store.migrate."""
-        yield from self._meet()
+        yield from self._detect_server()
         return (yield from schema.migrate(self.names))
 
     def migration_sql(self) -> str:
@@ -48,7 +48,7 @@ class MongoStore(MongoReserve, MongoPop, MongoStage, MongoReceive, MongoChange, 
             "database is enough for everything, read for looking"
         )
 
-    def _meet(self) -> Plan[None]:
+    def _detect_server(self) -> Plan[None]:
         """Learn what the server is able to do.
 
         Raises:

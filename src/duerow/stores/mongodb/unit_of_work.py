@@ -40,7 +40,7 @@ GroupPlace = tuple[str, str]
 """A queue and a group in it."""
 
 
-def call_up(names: Names, groups: Iterable[GroupPlace]) -> Plan[None]:
+def promote_next(names: Names, groups: Iterable[GroupPlace]) -> Plan[None]:
     """Let the first of each group into line, in the transaction in which another one leaves it."""
     for queue, group in sorted(groups):
         members = {"queue": queue, "line_group": group}
@@ -176,7 +176,7 @@ class UnitOfWork:
         new = sorted(id_ for id_ in self._touched if id_ in self.records and id_ not in self._before)
         for documents in commands.in_commands(whole_batch(self.records[id_] for id_ in new)):
             yield commands.insert(messages, documents)
-        yield from call_up(self.names, self._left_groups())
+        yield from promote_next(self.names, self._left_groups())
         yield from self._write_past()
 
     def write_alone(self, id_: int) -> Plan[Written]:

@@ -228,10 +228,10 @@ def test_nothing_is_published_unless_all_of_it_can_be(db: Database, queue: Queue
             db.bulk.publish("b", {"1": wrong}, rest, once="job")
     with pytest.raises(DuplicateKey):
         db.bulk.publish("b", {"1": 2}, rest, once="job", on_duplicate="reject")
-    db.run(lambda: db.store.say("billing", draining=True))
+    db.run(lambda: db.store.put_settings("billing", draining=True))
     with pytest.raises(QueueDraining):
         db.bulk.publish("b", {"1": 2}, rest, once="job")
-    db.run(lambda: db.store.say("billing", draining=False))
+    db.run(lambda: db.store.put_settings("billing", draining=False))
     assert everything(db) == before
     assert not db.bulk.publish("b", {"1": 2}, rest, once="job").repeated
     assert db.bulk.publish("b", {"1": 2}, rest, once="job") == Published(repeated=True, entries=0)
@@ -283,10 +283,10 @@ def test_a_push_that_is_named_happens_once_and_its_name_is_known_for_a_month(
     assert push(entry(1, "mail"), entry(2, "mail", key="k")) == ["created", "created"]
     assert push(entry(1, "mail"), entry(2, "mail", key="k")) == push() == []
     assert push(entry(3, "mail", key="k"), once="job/8") == ["ignored"]
-    db.run(lambda: db.store.say("mail", draining=True))
+    db.run(lambda: db.store.put_settings("mail", draining=True))
     with pytest.raises(QueueDraining):
         push(entry(4, "mail"), once="job/9")
-    db.run(lambda: db.store.say("mail", draining=False))
+    db.run(lambda: db.store.put_settings("mail", draining=False))
     assert push(entry(4, "mail"), once="job/9") == ["created"]
     clock.advance(hours(29 * 24))
     assert db.prune() == 0

@@ -136,7 +136,7 @@ def test_a_stopped_message_is_not_handed_out_until_it_is_rescheduled(db: Databas
     assert (message.due_at, message.status) == (None, "new")
     assert queue.pop() is None
     assert queue.contains("m-1")
-    assert db.run(lambda: db.store.idle(["mail"], seconds(0))) is None
+    assert db.run(lambda: db.store.next_due(["mail"], seconds(0))) is None
     queue.reschedule(key="m-1", delay=timedelta(0))
     assert queue.pop() is not None
 

@@ -101,7 +101,7 @@ def test_a_definition_that_cannot_be_read_is_an_error_that_says_so_and_can_be_de
     db: Database, queue: Queue, caplog: pytest.LogCaptureFixture
 ) -> None:
     odd = encoded(queue.declared).replace('"PT60S"', '"long"')
-    db.run(lambda: db.store.say("mail", definition=odd))
+    db.run(lambda: db.store.put_settings("mail", definition=odd))
     for ask in (queue.definition, db.definitions, lambda: db.as_defined("mail")):
         with pytest.raises(ConfigurationError, match="queue 'mail' cannot be read by this version"):
             ask()
@@ -112,7 +112,7 @@ def test_a_definition_that_cannot_be_read_is_an_error_that_says_so_and_can_be_de
 
 
 def test_what_a_later_version_adds_is_passed_over(db: Database, queue: Queue) -> None:
-    db.run(lambda: db.store.say("mail", definition='{"lease":"PT5S","colour":"blue"}'))
+    db.run(lambda: db.store.put_settings("mail", definition='{"lease":"PT5S","colour":"blue"}'))
     stored = queue.definition()
     assert stored is not None
     assert (stored.lease, stored.retry) == (seconds(5), queue.declared.retry)

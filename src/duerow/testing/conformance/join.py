@@ -179,7 +179,7 @@ def test_a_set_that_waited_long_enough_is_merged_with_what_has_come(db: Database
     push(db, ("A", 2))
     carry(db, pipeline)
     assert payloads(db.queue("whole")) == []
-    assert db.run(lambda: db.store.idle(["pair/sets"], seconds(0))) == minutes(1)
+    assert db.run(lambda: db.store.next_due(["pair/sets"], seconds(0))) == minutes(1)
     clock.advance(minutes(1))
     carry(db, pipeline)
     assert payloads(db.queue("whole")) == [[1, 2]]

@@ -207,7 +207,7 @@ def test_what_is_leased_can_be_settled_though_the_queue_is_paused(queue: Queue) 
 def test_a_paused_queue_has_nothing_to_wait_for(db: Database, queue: Queue) -> None:
     queue.push("hello")
     queue.pause()
-    assert db.run(lambda: db.store.idle(["mail"], seconds(0))) is None
+    assert db.run(lambda: db.store.next_due(["mail"], seconds(0))) is None
 
 
 def test_a_pause_is_seen_by_others(queue: Queue, open_database: Any) -> None:

@@ -142,7 +142,7 @@ def test_what_is_due_next_is_told_of_known_kinds_alone(db: Database, queue: Queu
     put(db, 2, "g")
 
     def due_in(kinds: Any) -> Any:
-        return db.run(lambda: db.store.idle(["mail"], seconds(0), kinds))
+        return db.run(lambda: db.store.next_due(["mail"], seconds(0), kinds))
 
     assert due_in(None) == seconds(0)
     assert due_in({"other": JSON}) == seconds(0)

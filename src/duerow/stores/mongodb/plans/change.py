@@ -10,7 +10,7 @@ from duerow.plan import BEGIN, Plan
 from duerow.store import Change, Record, Refused, Removal, Retention
 from duerow.stores.mongodb import commands
 from duerow.stores.mongodb.plans.settle import MongoSettle
-from duerow.stores.mongodb.unit_of_work import UnitOfWork, call_up
+from duerow.stores.mongodb.unit_of_work import UnitOfWork, promote_next
 from duerow.stores.records import altered, lease_runs
 
 
@@ -88,7 +88,7 @@ class MongoChange(MongoSettle):
         if not found:
             return 0
         reply = yield commands.delete_ids(self.names.messages, [one["_id"] for one in found])
-        yield from call_up(self.names, {(queue, one["line_group"]) for one in found if "line_group" in one})
+        yield from promote_next(self.names, {(queue, one["line_group"]) for one in found if "line_group" in one})
         return int(reply["n"])
 
 

@@ -83,8 +83,8 @@ class MongoPlans:
 
     # What is said of queues.
 
-    def said(self, queue: str | None = None) -> Plan[list[QueueSettings]]:
-        """Read what is said of a queue, or of all; see Store.said."""
+    def settings(self, queue: str | None = None) -> Plan[list[QueueSettings]]:
+        """Read what is said of a queue, or of all; see Store.settings."""
         chosen = {} if queue is None else {"_id": queue}
         found = yield commands.find(self.names.queues, chosen, {"_id": 1}, outside=True)
         return [
@@ -97,7 +97,7 @@ class MongoPlans:
         for queue in dict.fromkeys(entry.queue for entry in entries):
             if self._taking.get(queue, 0.0) > time.monotonic():
                 continue
-            if any(said.draining for said in (yield from self.said(queue))):
+            if any(said.draining for said in (yield from self.settings(queue))):
                 raise QueueDraining(queue)
             self._taking[queue] = time.monotonic() + SAID_GOOD_FOR
 
@@ -105,7 +105,7 @@ class MongoPlans:
         """Whether a queue hands nothing out."""
         if self._handing_out.get(queue, 0.0) > time.monotonic():
             return False
-        if any(said.paused for said in (yield from self.said(queue))):
+        if any(said.paused for said in (yield from self.settings(queue))):
             return True
         self._handing_out[queue] = time.monotonic() + SAID_GOOD_FOR
         return False

@@ -41,10 +41,10 @@ class MongoMetadata(MongoPush):
 
     # Queues and consumers.
 
-    def say(
+    def put_settings(
         self, queue: str, paused: bool | None = None, draining: bool | None = None, definition: str | None = None
     ) -> Plan[None]:
-        """Note what is said of a queue; see Store.say."""
+        """Note what is said of a queue; see Store.put_settings."""
         said = {"paused": paused, "draining": draining, "definition": definition}
         fields = {name: value for name, value in said.items() if value is not None}
         update = {"$set": fields} if fields else {"$setOnInsert": {"paused": False}}

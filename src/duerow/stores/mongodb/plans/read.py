@@ -129,14 +129,14 @@ class MongoRead(MongoPriorities):
         found = yield commands.bounded(read, query.id is None)
         return [past_of(one) for one in found]
 
-    def held(self, queue: str, consumer: str, first: int, last: int, limit: int) -> Plan[list[Record]]:
-        """Read what a claim holds of a range of ids; see Store.held."""
+    def leased_range(self, queue: str, consumer: str, first: int, last: int, limit: int) -> Plan[list[Record]]:
+        """Read what a claim holds of a range of ids; see Store.leased_range."""
         chosen = {"_id": {"$gte": Int64(first), "$lte": Int64(last)}, "queue": queue, "leased_by": consumer}
         found = yield commands.find(self.names.messages, chosen, {"_id": 1}, limit, PLAIN)
         return [record_of(one) for one in found]
 
-    def outlines(self, queue: str, receipts: Sequence[Receipt]) -> Plan[list[MessageHeader]]:
-        """Read what messages are but for their payloads; see Store.outlines."""
+    def message_headers(self, queue: str, receipts: Sequence[Receipt]) -> Plan[list[MessageHeader]]:
+        """Read what messages are but for their payloads; see Store.message_headers."""
         tokens = {receipt.id: receipt.token for receipt in receipts}
         chosen = {"_id": {"$in": [Int64(id) for id in tokens]}, "queue": queue}
         found = yield commands.find(self.names.messages, chosen, None, len(tokens), PLAIN)
@@ -192,7 +192,7 @@ class MongoRead(MongoPriorities):
             return None
         record = record_of(found[0])
         blocker = yield from self._blocker(record)
-        said = yield from self.said(queue)
+        said = yield from self.settings(queue)
         known = yield from self.consumers()
         return Inspection(now, record, blocker, any(one.paused for one in said), known)
 
@@ -216,8 +216,8 @@ class MongoRead(MongoPriorities):
         found = yield commands.find(self.names.messages, commands.ids_in([blocker or 0]), shown=PLAIN)
         return record_of(found[0]) if found else None
 
-    def standing(self, queue: str, cap: int | None) -> Plan[QueueStats]:
-        """Tell how a queue stands; see Store.standing."""
+    def queue_stats(self, queue: str, cap: int | None) -> Plan[QueueStats]:
+        """Tell how a queue stands; see Store.queue_stats."""
         now = micro((yield from self.now()))
         alone: dict[str, Any] = {"queue": queue, "group": None}
         due, later = {"due_at": {"$gte": Int64(0), "$lte": now}}, {"due_at": {"$gt": now}}
@@ -240,7 +240,7 @@ class MongoRead(MongoPriorities):
                 oldest = min(due_at, oldest or due_at)
             elif kind != "waiting":
                 following = min(due_at, following or due_at)
-        said = yield from self.said(queue)
+        said = yield from self.settings(queue)
         return QueueStats(
             **{name: number if cap is None else min(number, cap) for name, number in numbers.items()},
             oldest_due_at=None if oldest is None else moment(oldest),
@@ -276,14 +276,14 @@ class MongoRead(MongoPriorities):
                 kinds.append(("leased" if "leased_by" in one else "delayed", due_at))
         return kinds
 
-    def idle(
+    def next_due(
         self, queues: Sequence[str], until: timedelta, kinds: Mapping[str, Collection[str]] | None = None
     ) -> Plan[timedelta | None]:
-        """Return how long until the next message is due; nobody is told who sleeps; see Store.idle."""
+        """Return how long until the next message is due; nobody is told who sleeps; see Store.next_due."""
         now = yield from self.now()
         dues: list[int] = []
         for queue in queues:
-            if any(one.paused for one in (yield from self.said(queue))):
+            if any(one.paused for one in (yield from self.settings(queue))):
                 continue
             known = None if kinds is None else kinds.get(queue)
             free = {"queue": queue, "group": None, "due_at": {"$gte": Int64(0)}, **of_kinds(known)}

@@ -110,7 +110,7 @@ class AwaitedConnections:
 
     async def _execute(self, connection: AsyncConnection) -> Raw | ThroughSqlalchemy:
         pooled = await connection.get_raw_connection()
-        self.meet(pooled.driver_connection)
+        self.detect_server(pooled.driver_connection)
         if not self._raw:
             alone = getattr(pooled.dbapi_connection, "autocommit", False) is True
             return self.steps_through(connection, self._texts, alone)
@@ -154,7 +154,7 @@ class AwaitedConnections:
         if driver is None:
             raise not_ours(within, self.dialect.callers, self.dialect.name, "async")
         check_open(within, self.dialect.callers[driver])
-        self.meet(within)
+        self.detect_server(within)
         if driver not in self._callers_texts:
             self._callers_texts[driver] = callers_texts(self.dialect, driver)
         raw = self._raw_joined(within, self._callers_texts[driver])
@@ -185,7 +185,7 @@ class AwaitedConnections:
 
     # What a family whose drivers differ overrides.
 
-    def meet(self, raw: Any) -> None:
+    def detect_server(self, raw: Any) -> None:
         """Learn from a driver's connection which server it is, where one family has several that differ."""
 
     def steps_in_parts(self, raw: Any, texts: Texts, whose: Whose) -> Raw:
@@ -225,7 +225,7 @@ class AwaitedConnections:
             raw.begun = True
             return raw
         check_begun(pooled, self.dialect.callers)
-        self.meet(pooled.driver_connection)
+        self.detect_server(pooled.driver_connection)
         joined = self.steps_through(connection, self.callers_texts(connection))
         if not self._identities.is_ours(connection.sync_engine.pool):
             await self.check_database(joined, pooled.driver_connection, pooled.info)

@@ -117,7 +117,7 @@ class BlockingConnections:
             raise (unconnected(self.dialect, error) or error) from error
         raw = lent.driver_connection
         if self.in_parts:
-            self.meet(raw)
+            self.detect_server(raw)
             steps = self.steps_in_parts(raw, self._texts, "own" if self.own else "lent")
         else:
             steps = Raw(raw, self.dialect, self._texts, self._writing)
@@ -164,7 +164,7 @@ class BlockingConnections:
         if driver is None:
             raise not_ours(within, self.dialect.callers, self.dialect.name, "blocking")
         check_open(raw, self.dialect.callers[driver])
-        self.meet(raw)
+        self.detect_server(raw)
         if driver not in self._callers_texts:
             self._callers_texts[driver] = callers_texts(self.dialect, driver)
         joined = self._raw_joined(raw, self._callers_texts[driver])
@@ -194,7 +194,7 @@ class BlockingConnections:
         if connection.dialect.name not in self.dialect.names:
             raise not_ours(connection, self.dialect.callers, self.dialect.name, "blocking")
         check_begun(connection.connection, self.dialect.callers)
-        self.meet(connection.connection.driver_connection)
+        self.detect_server(connection.connection.driver_connection)
         key = f"sqlalchemy+{connection.dialect.driver}"
         if key not in self._callers_texts:
             self._callers_texts[key] = Texts(self.dialect, connection.dialect, raw=False, lenient=True)
@@ -205,7 +205,7 @@ class BlockingConnections:
 
     # What a family whose drivers differ overrides.
 
-    def meet(self, raw: Any) -> None:
+    def detect_server(self, raw: Any) -> None:
         """Learn from a driver's connection which server it is, where one family has several that differ."""
 
     def steps_in_parts(self, raw: Any, texts: Texts, whose: Whose) -> Raw:

@@ -191,7 +191,7 @@ class EntityStore(SqlStore):
             raise AssertionError("a database always knows the time")
         return Inspection(now, found[0], None, False, []) if found else None
 
-    def said(self, queue: str | None = None) -> Plan[list[QueueSettings]]:
+    def settings(self, queue: str | None = None) -> Plan[list[QueueSettings]]:
         """Nothing is said of it."""
         yield from ()
         return []

@@ -55,7 +55,7 @@ class ChangePlans(PushPlans, ReadPlans):
             for chunk in self._chunks(sorted(alike, key=_id), _size):
                 changed |= yield from self._change(queue, parts, chunk, even_if_leased)
         groups = {change.record.group for change in changes if change.record.id in changed}
-        yield from self._call_up((queue, group) for group in groups if group is not None)
+        yield from self._promote_next((queue, group) for group in groups if group is not None)
         yield from self._wake([queue] if changed else [])
         return changed
 

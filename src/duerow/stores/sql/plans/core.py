@@ -118,11 +118,11 @@ class CorePlans:
             looking = bool(new)
         self.lines.looked(queue, bool(rows[0][2]), begun)
 
-    def _call_up(self, groups: Iterable[tuple[str, Any]]) -> Plan[None]:
+    def _promote_next(self, groups: Iterable[tuple[str, Any]]) -> Plan[None]:
         """Give the next of each group its turn: one of them has left, or is no longer lent."""
         given = sorted({one for one in groups if isinstance(one[1], str)})  # whatever else was written there is none
         for chunk in self._chunks(given):
-            rows = yield self._given(self.statements.call_up, ("queue", "group"), chunk)
+            rows = yield self._given(self.statements.promote_next, ("queue", "group"), chunk)
             self.floors.written()
             for _, due_at in rows:
                 self.floors.lower(self.dialect.read_moment(due_at))

@@ -22,7 +22,7 @@ class HistoryPlans(CorePlans):
 
     def history(self, query: HistoryQuery) -> Plan[list[HistoryRow]]:
         """Read turns that are over; see Store.history."""
-        rows = yield self._step(self.statements.past(query), {"queue_in": query.queue, "limit_in": query.limit})
+        rows = yield self._step(self.statements.history_rows(query), {"queue_in": query.queue, "limit_in": query.limit})
         return [self._past(row) for row in rows]
 
     def prune(self, limit: int) -> Plan[int]:

@@ -53,7 +53,7 @@ class LendPlans(ReservePlans):
         def leave(used: Sequence[tuple[int, int]]) -> Plan[None]:
             if used:
                 buried = yield from self._used(used)
-                yield from self._see_off(queue, buried, dead_letter, keep)
+                yield from self._after_bury(queue, buried, dead_letter, keep)
                 taking.given += given_up(buried)
 
         taking.leave = leave
@@ -61,7 +61,7 @@ class LendPlans(ReservePlans):
             taking.history = history
             taking.over = lambda ids: self._keep_lapsed(ids, history, attempts, buries=True, to=dead_letter)
         yield from self._take(taking)
-        yield from taking.see_off()
+        yield from taking.after_bury()
         lent: list[_Lent] = sorted(taking.records, key=_id)
         groups = {one.id: one.group for one in lent if one.group is not None}
         return Lease([Receipt(one.id, one.token) for one in lent], groups, taking.given)
@@ -87,17 +87,17 @@ class LendPlans(ReservePlans):
                 )
         return used
 
-    def held(self, queue: str, consumer: str, first: int, last: int, limit: int) -> Plan[list[Record]]:
-        """Read what a claim holds; see Store.held."""
+    def leased_range(self, queue: str, consumer: str, first: int, last: int, limit: int) -> Plan[list[Record]]:
+        """Read what a claim holds; see Store.leased_range."""
         values = {"queue_in": queue, "consumer": consumer, "first_in": first, "last_in": last, "limit_in": limit}
-        rows = yield self._step(self.statements.held, values)
+        rows = yield self._step(self.statements.leased_range, values)
         return [self.dialect.record(row) for row in rows]
 
-    def outlines(self, queue: str, receipts: Sequence[Receipt]) -> Plan[list[MessageHeader]]:
-        """Read what messages are but for their payloads; see Store.outlines."""
+    def message_headers(self, queue: str, receipts: Sequence[Receipt]) -> Plan[list[MessageHeader]]:
+        """Read what messages are but for their payloads; see Store.message_headers."""
         found: list[MessageHeader] = []
         for chunk in self._chunks(sorted({(receipt.id, receipt.token) for receipt in receipts})):
-            rows = yield self._given(self.statements.outlines, RECEIPT, chunk, {"queue_in": queue})
+            rows = yield self._given(self.statements.message_headers, RECEIPT, chunk, {"queue_in": queue})
             found += [MessageHeader(*row) for row in rows]
         return found
 

@@ -229,7 +229,9 @@ class PushPlans(HistoryPlans):
         if changes:
             rows = [(holder.id, *self._row(item.entry)[2:]) for item, holder in changes]
             yield self._given(self.statements.replace, ("id", *ENTRY[3:]), rows)
-            yield from self._call_up((holder.queue, holder.group) for _, holder in changes if holder.group is not None)
+            yield from self._promote_next(
+                (holder.queue, holder.group) for _, holder in changes if holder.group is not None
+            )
         return {holder.id for _, holder in changes}
 
     def _refuse_taken(self, entries: Sequence[Entry], remembered: bool) -> Plan[None]:

@@ -73,32 +73,32 @@ class ReadPlans(HistoryPlans):
             more = {"queue_in": queue, "even_if_leased": even_if_leased}
             rows = yield self._given(self.statements.remove, ("id",), [(id,) for id in chunk], more)
             removed.update(row[0] for row in rows)
-        yield from self._call_up(
+        yield from self._promote_next(
             (queue, group) for id in removed if (group := found[id].group) is not None and found[id].status in LIVE
         )
         yield from self._remember([(queue, found[id].key, id) for id in sorted(removed)], keep)
         left = [(id, found[id].leased_by or "a consumer") for id in sorted(found) if id not in removed]
         return Removal(sorted(removed), left)
 
-    def say(
+    def put_settings(
         self, queue: str, paused: bool | None = None, draining: bool | None = None, definition: str | None = None
     ) -> Plan[None]:
-        """Note what is said of a queue; see Store.say."""
+        """Note what is said of a queue; see Store.put_settings."""
         said = {"paused": paused, "draining": draining, "definition": definition}
         parts = tuple(name for name, value in said.items() if value is not None)
         yield BEGIN
         yield self._step(
-            self.statements.say(parts), {"queue_in": queue, **{f"{name}_in": said[name] for name in parts}}
+            self.statements.put_settings(parts), {"queue_in": queue, **{f"{name}_in": said[name] for name in parts}}
         )
         if paused is not None:
             self.lines.paused(queue, paused)
         self.doors.forget(queue)
         yield from self._wake([queue])
 
-    def said(self, queue: str | None = None) -> Plan[list[QueueSettings]]:
-        """Tell what is said of queues; see Store.said."""
+    def settings(self, queue: str | None = None) -> Plan[list[QueueSettings]]:
+        """Tell what is said of queues; see Store.settings."""
         by, values = ((), {}) if queue is None else (("name",), {"queue_in": queue})
-        rows = yield self._step(self.statements.said(by), values)
+        rows = yield self._step(self.statements.settings(by), values)
         return [
             QueueSettings(name, definition, bool(paused), bool(draining)) for name, definition, paused, draining in rows
         ]
@@ -116,8 +116,8 @@ class ReadPlans(HistoryPlans):
 
     # Reads.
 
-    def standing(self, queue: str, cap: int | None) -> Plan[QueueStats]:
-        """Tell how a queue stands; see Store.standing."""
+    def queue_stats(self, queue: str, cap: int | None) -> Plan[QueueStats]:
+        """Tell how a queue stands; see Store.queue_stats."""
         yield from self._look_for_lines(queue)
         read: Callable[[Any], Any] = self.dialect.read_moment
         bound: dict[str, Any] = {"queue_in": queue, "limit_in": ALL if cap is None else cap}
@@ -301,10 +301,10 @@ class ReadPlans(HistoryPlans):
                 return names
             names.append(min(after))
 
-    def idle(
+    def next_due(
         self, queues: Sequence[str], until: timedelta, kinds: Mapping[str, Collection[str]] | None = None
     ) -> Plan[timedelta | None]:
-        """Note that a consumer sleeps, and tell until when it may; see Store.idle."""
+        """Note that a consumer sleeps, and tell until when it may; see Store.next_due."""
         if self.statements.wake is not None:
             note = until + NOTE
             spans = {"span": self.dialect.write_span(note), "half": self.dialect.write_span(until + NOTE / 2)}

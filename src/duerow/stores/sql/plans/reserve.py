@@ -84,7 +84,7 @@ class ReservePlans(SavepointPlans):
             return (row[-1] for row in rows if row[_STATUS] == "dead")
 
         def leave(used: Sequence[Used]) -> Plan[None]:
-            yield from self._see_off(queue, used, dead_letter, keep)
+            yield from self._after_bury(queue, used, dead_letter, keep)
             taking.given += given_up(used)
 
         taking = Claim(queue, limit, self.statements.reserve, self.statements.lend, lent, buried, values, kinds)
@@ -93,10 +93,10 @@ class ReservePlans(SavepointPlans):
             taking.history = history
             taking.over = lambda ids: self._keep_lapsed(ids, history, attempts, buries=True, to=dead_letter)
         yield from self._take(taking)
-        yield from taking.see_off()
+        yield from taking.after_bury()
         return Reserved(_in_line(taking.records), taking.given)
 
-    def _see_off(
+    def _after_bury(
         self, queue: str, buried: Sequence[Used], dead_letter: str | None, keep: Retention | None
     ) -> Plan[None]:
         """Remember the keys of messages that were buried, and move them to the dead-letter queue if there is one."""
@@ -309,9 +309,9 @@ class ReservePlans(SavepointPlans):
         taking.add(records, rows, line)
         if line.grouped:
             taking.served.update(record.group for record in records)
-            yield from self._call_up((taking.queue, group) for group in taking.gone(rows))
+            yield from self._promote_next((taking.queue, group) for group in taking.gone(rows))
         if taking.apart:  # so that what is refused of one's leaving is that one's
-            yield from taking.see_off()
+            yield from taking.after_bury()
 
     def _picked(self, taking: Claim, line: Line) -> Plan[dict[int, Any]]:
         """Lock due rows of a line, as many as are wanted; return their due times by id."""
@@ -369,7 +369,7 @@ class ReservePlans(SavepointPlans):
         for chunk in self._chunks(sorted(behind)):
             yield from self._apart(taking, chunk, partial(self._put_chunk_behind, taking))
         # What was lent kept its group back, also from one that goes before it.
-        yield from self._call_up((taking.queue, rows[id][2]) for id, was_lent in behind.items() if was_lent)
+        yield from self._promote_next((taking.queue, rows[id][2]) for id, was_lent in behind.items() if was_lent)
 
     def _put_chunk_behind(self, taking: Claim, ids: Sequence[int]) -> Plan[None]:
         attempts = taking.values["attempts_in"]
@@ -482,7 +482,7 @@ class Claim:
         records, self.rows, buried, self.served = mark
         del self.records[records:], self.buried[buried:]
 
-    def see_off(self) -> Plan[None]:
+    def after_bury(self) -> Plan[None]:
         """Let those go whose attempts were used up so far."""
         used, self.buried = self.buried, []
         if self.leave is not None:

@@ -68,4 +68,4 @@ class SavepointPlans(SettlePlans):
             LOG.error(text, id, taking.queue, PASSED_OVER_FOR, again)
             return
         taking.given += [GivenUp(row[0], row[-3], row[-2], error) for row in rows]
-        yield from self._call_up((taking.queue, row[-1]) for row in rows if row[-1] is not None)
+        yield from self._promote_next((taking.queue, row[-1]) for row in rows if row[-1] is not None)

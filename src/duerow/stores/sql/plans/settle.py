@@ -84,7 +84,7 @@ class SettlePlans(JoinPlans):
         ]
         if then:
             yield from self._add(then, "ignore")
-        yield from self._call_up(
+        yield from self._promote_next(
             turn.group for place, turn in enumerate(turns) if turn.group is not None and place not in refused
         )
         yield from self._wake(turn.end.to for _, turn in by_kind.get(Moved, ()) if isinstance(turn.end, Moved))
@@ -228,7 +228,7 @@ class SettlePlans(JoinPlans):
             if free or got:
                 yield from self._end([*free, *got], kind, refused, keep)
             for place, turn in met:
-                yield from self._meet(place, turn, refused, keep)
+                yield from self._merge_into_holder(place, turn, refused, keep)
             pending = sorted([*later, *(item for item in unheld if item not in got)], key=_by_id)
 
     def _hold_keys(self, items: Sequence[tuple[int, Turn]]) -> Plan[list[tuple[int, Turn]]]:
@@ -240,7 +240,7 @@ class SettlePlans(JoinPlans):
         yield from self._take_back(list(held))
         return [item for id, item in zip(ids, items, strict=True) if id in held]
 
-    def _meet(
+    def _merge_into_holder(
         self, place: int, turn: Turn, refused: dict[int, DuerowError | None], keep: Retention | None
     ) -> Plan[None]:
         """End a move that met another live message with its key: refuse it, or end it as done and change the other."""

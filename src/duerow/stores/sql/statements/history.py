@@ -114,7 +114,7 @@ class HistoryStatements(CoreStatements):
         }
         return self._over(("id",), lambda given: self._kept(told, given, columns.id == given.c.id))
 
-    def past(self, query: HistoryQuery) -> Statement:
+    def history_rows(self, query: HistoryQuery) -> Statement:
         """Read turns of a queue's history; made for one use, with the condition's values."""
         history = self.tables.history
         columns = history.c

@@ -51,7 +51,7 @@ class QueueStatements(CoreStatements):
         return Statement(select(*(first.scalar_subquery() for first in firsts)))
 
     @lru_cache(maxsize=8)  # noqa: B019 - lives as long as the store
-    def say(self, parts: tuple[str, ...]) -> Statement:
+    def put_settings(self, parts: tuple[str, ...]) -> Statement:
         """Note some of what is said of a queue: whether it is `paused` or `draining`, its `definition`."""
         queue = self.tables.queue
         bound: dict[str, ColumnElement[Any]] = {
@@ -65,7 +65,7 @@ class QueueStatements(CoreStatements):
         return Statement(self.dialect.put(said, [queue.c.name], lambda new: {name: new[name] for name in parts}))
 
     @lru_cache(maxsize=2)  # noqa: B019 - lives as long as the store
-    def said(self, by: tuple[str, ...]) -> Statement:
+    def settings(self, by: tuple[str, ...]) -> Statement:
         """Read what is said of all queues, or of one by its `name`."""
         columns = self.tables.queue.c
         definition = self.dialect.as_text(columns.definition).label("definition")

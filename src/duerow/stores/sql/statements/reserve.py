@@ -72,7 +72,7 @@ class ReserveStatements(CoreStatements):
         return self._over(("id",), build)
 
     @cached_property
-    def held(self) -> Statement:
+    def leased_range(self) -> Statement:
         """Read the messages of a range of ids that a claim holds; the planner is to see nothing but the range."""
         columns = self.message.c
         ids = columns.id.between(self._bound("first_in", BigInteger()), self._bound("last_in", BigInteger()))
@@ -81,7 +81,7 @@ class ReserveStatements(CoreStatements):
         return Statement(found.order_by(columns.id).limit(self._bound("limit_in", Integer())))
 
     @cached_property
-    def outlines(self) -> OverRows:
+    def message_headers(self) -> OverRows:
         """Read the rows of a queue whose token matches, as OUTLINE."""
         columns = self.message.c
         shown = [self._record[RECORD.index(name)] for name in OUTLINE]
@@ -182,7 +182,7 @@ class ReserveStatements(CoreStatements):
         return self._over(("id",), build)
 
     @cached_property
-    def call_up(self) -> OverRows:
+    def promote_next(self) -> OverRows:
         """Put the first of each given group into the line, if it is not; return the queues and due times."""
         columns = self.message.c
         other = self.message.alias("other")

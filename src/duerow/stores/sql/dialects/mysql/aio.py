@@ -67,7 +67,7 @@ class AwaitedMySQLConnections(AwaitedConnections):
 
     raw_drivers = frozenset(("asyncmy",))
 
-    def meet(self, raw: Any) -> None:
+    def detect_server(self, raw: Any) -> None:
         """Have the statements of the server that a connection leads to."""
         dialect = met(self.engine.dialect, raw)
         if dialect is not self.dialect:

@@ -65,7 +65,7 @@ class RawSteps(RawInParts):
 class MySQLConnections(BlockingConnections):
     """Connections of one engine on PyMySQL; as `BlockingConnections`."""
 
-    def meet(self, raw: Any) -> None:
+    def detect_server(self, raw: Any) -> None:
         """Have the statements of the server that a connection leads to."""
         driver = driver_of(raw, self.dialect.callers)
         if driver != "pymysql":
