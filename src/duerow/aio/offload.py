@@ -36,14 +36,14 @@ async def done(work: Callable[[], T], many: int) -> T:
 
 
 async def entry(queue: str, payload: Any, *more: Any) -> Entry:
-    """Return what `translation.entry` does."""
+    """Return what `duerow.queue.mapping.entry` does."""
     if codec.weight(payload) >= LARGE:
         return await asyncio.to_thread(mapping.entry, queue, payload, *more)
     return mapping.entry(queue, payload, *more)
 
 
 async def entries(drafts: Iterable[Draft[Any]], queue: str, max_bytes: int, payloads: Payloads) -> list[Entry]:
-    """Return the entries of drafts; see `translation.draft_entry`."""
+    """Return the entries of drafts; see `duerow.queue.mapping.draft_entry`."""
     given = list(drafts)  # here: what gives them may be bound to this thread
 
     def work() -> list[Entry]:

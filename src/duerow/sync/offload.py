@@ -32,7 +32,7 @@ def done(work: Callable[[], T], many: int) -> T:
 
 
 def entries(drafts: Iterable[Draft[Any]], queue: str, max_bytes: int, payloads: Payloads) -> list[Entry]:
-    """Return the entries of drafts; see `translation.draft_entry`."""
+    """Return the entries of drafts; see `duerow.queue.mapping.draft_entry`."""
     return [mapping.draft_entry(draft, queue, max_bytes, payloads) for draft in drafts]
 
 

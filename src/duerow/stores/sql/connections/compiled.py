@@ -43,7 +43,7 @@ class Texts:
         dialect: which database it is.
         driver: SQLAlchemy's dialect of the driver, which says how placeholders and casts are written.
         raw: whether they go to the driver itself, without SQLAlchemy.
-        lenient: whether SQLite's text is read by `leniency.told_text`.
+        lenient: whether SQLite's text is read by `lenient.told_text`.
 
     Attributes:
         lenient: the same; who meets text that is not UTF-8 has all connections of an engine read leniently.
