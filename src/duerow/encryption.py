@@ -22,7 +22,7 @@ import msgspec
 from duerow.errors import CodecError, ConfigurationError
 from duerow.message import check_queue_name
 from duerow.payload.codec import SEAL, SEALED, UNREADABLE, Encoded, key_missing
-from duerow.queue.dead_letters import Home
+from duerow.payload.dead_letter_headers import Home
 
 try:
     from cryptography.exceptions import InvalidTag

@@ -34,12 +34,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from reprlib import Repr
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Any, Final, Literal, Protocol
 
 from duerow.phrases import PYTHON, Argument, Call, Hint, Phrase, Words
-
-if TYPE_CHECKING:
-    from duerow.store import Refused
 
 
 class _Short(Repr):
@@ -209,6 +206,20 @@ class LeaseLost(DuerowError):
         return LeaseLost, (self.message_id, self.until)
 
 
+class RefusedTurn(Protocol):
+    """A turn that a store refused to end: whose, and why."""
+
+    @property
+    def receipt(self) -> Any:
+        """The receipt; see `duerow.Receipt`."""
+        ...
+
+    @property
+    def error(self) -> DuerowError:
+        """Why it was refused."""
+        ...
+
+
 class BatchRefused(DuerowError):
     """Turns of a batch were refused, so nothing of it was published and no turn was ended.
 
@@ -217,7 +228,7 @@ class BatchRefused(DuerowError):
         refused: the receipts that were refused, each with its error.
     """
 
-    def __init__(self, batch: str, refused: Sequence[Refused]) -> None:
+    def __init__(self, batch: str, refused: Sequence[RefusedTurn]) -> None:
         self.batch, self.refused = batch, tuple(refused)
         first = "; ".join(str(one.error) for one in self.refused[:3])
         super().__init__(
@@ -225,7 +236,7 @@ class BatchRefused(DuerowError):
             f"refused ({first}{'; …' if len(self.refused) > 3 else ''}). Give back the others, or publish them without"
         )
 
-    def __reduce__(self) -> tuple[type[BatchRefused], tuple[str, tuple[Refused, ...]]]:
+    def __reduce__(self) -> tuple[type[BatchRefused], tuple[str, tuple[RefusedTurn, ...]]]:
         """Travel between processes with its values, not its text."""
         return BatchRefused, (self.batch, self.refused)
 

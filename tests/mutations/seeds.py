@@ -152,7 +152,7 @@ SQL = [
         "a turn that was lost in a group may still be extended",
         TAKING, "put_behind", "columns.token + case((unsettled, const(1)), else_=const(0))", "columns.token + const(0)",
     ),
-    Mutation("what another claim holds is read too", TAKING, "held", "where(ids, its, ", "where(ids, "),
+    Mutation("what another claim holds is read too", TAKING, "leased_range", "where(ids, its, ", "where(ids, "),
 ]  # fmt: skip
 
 MEMORY = [

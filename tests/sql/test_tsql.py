@@ -14,11 +14,11 @@ from sqlalchemy import Date, DateTime, Integer, String, Unicode, Uuid
 from sqlalchemy.dialects.mssql.pyodbc import MSDialect_pyodbc
 from sqlalchemy.schema import CreateIndex, CreateTable
 
-from duerow.entity.columns import StateTable, kept_in
 from duerow.entity.state import mapper_of, state_of
 from duerow.store import Order
 from duerow.stores.sql.dialects.mssql.compiler import written
 from duerow.stores.sql.dialects.mssql.dialect import SqlServer
+from duerow.stores.sql.entities.columns import StateTable, kept_in
 from duerow.stores.sql.entities.keys import Key
 from duerow.stores.sql.entities.plans import EntityStore
 from duerow.stores.sql.entities.queries import EntityQueries

@@ -14,7 +14,6 @@ from typing import Any
 from sqlalchemy import BigInteger, Column, Dialect, Integer, MetaData, Table, Uuid
 from sqlalchemy.dialects import mysql, postgresql, sqlite
 
-from duerow.entity.columns import StateTable, add_indexes, state_columns
 from duerow.errors import NotSupported
 from duerow.store import HistoryQuery, Indexed, Order
 from duerow.stores.sql.dialects.mssql.compiler import written
@@ -24,6 +23,7 @@ from duerow.stores.sql.dialects.mysql.mysql import MySQL
 from duerow.stores.sql.dialects.mysql.mysql import written as mysql_written
 from duerow.stores.sql.dialects.postgresql.dialect import PostgreSQL
 from duerow.stores.sql.dialects.sqlite.dialect import SQLite
+from duerow.stores.sql.entities.columns import StateTable, add_indexes, state_columns
 from duerow.stores.sql.entities.keys import Key, keys_of
 from duerow.stores.sql.entities.plans import EntityStore
 from duerow.stores.sql.entities.statements import EntityStatements

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, cast, get_args, overload
 from msgspec import UNSET
 from typing_extensions import TypeVar
 
+from duerow.conditions.model import Compare, Condition, Field, every
 from duerow.errors import ConfigurationError, shown
 from duerow.message import Message, Scalar, Status
 from duerow.payload.encoding import Payloads
@@ -17,7 +18,7 @@ from duerow.queue import edits, mapping
 from duerow.queue.counts import CAP, Count, Counts, counted, counted_by
 from duerow.queue.edits import UNFINISHED, Batch, Changed
 from duerow.store import Indexed, Query, Retention, Store
-from duerow.where import Compare, Condition, Field, as_condition, as_path, every
+from duerow.where import as_condition, as_path
 
 if TYPE_CHECKING:
     from duerow.aio.database import Database

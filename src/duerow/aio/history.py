@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Generic
 
 from duerow.aio.edits import P
+from duerow.conditions.model import Condition
 from duerow.payload.encoding import Payloads
 from duerow.queue import history as past
 from duerow.queue.history import Event, Replayed
 from duerow.store import Store
-from duerow.where import Condition
 
 if TYPE_CHECKING:
     from duerow.aio.database import Database

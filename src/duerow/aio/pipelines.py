@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from duerow.errors import ConfigurationError, DuplicateKey
 from duerow.message import LIVE
@@ -15,6 +15,7 @@ from duerow.reservation import Receipt
 from duerow.store import Moved, Query, QueueStats, Record, Refused, Store, StoredPipeline, Turn
 
 if TYPE_CHECKING:
+    from duerow.aio.stations import PipelineWorker
     from duerow.pipeline import Pipeline
 
 REHOMED_AT_ONCE: Final = 1_000
@@ -26,6 +27,12 @@ class Pipelines:
 
     store: Store
     run: Callable[..., Any]
+
+    def pipeline_worker(self, pipeline: Pipeline, rehome: Mapping[str, str] | None = None) -> PipelineWorker:
+        """Return what runs a pipeline on plain workers; see `Pipeline.worker`."""
+        from duerow.aio.stations import PipelineWorker  # which few programs need
+
+        return PipelineWorker(pipeline, cast(Any, self), rehome)
 
     async def declare_pipeline(self, pipeline: Pipeline, *, rehome: Mapping[str, str] | None = None) -> bool:
         """Keep a pipeline in the database, so that others can see it; return whether that changed anything.

@@ -21,6 +21,7 @@ from duerow.aio.edits import Edits, P
 from duerow.aio.history import History
 from duerow.aio.operations import Operations
 from duerow.aio.unknown_kinds import UnknownKinds
+from duerow.conditions.model import Condition
 from duerow.errors import (
     CodecError,
     ConfigurationError,
@@ -42,12 +43,13 @@ from duerow.message import (
     check_queue_name,
     check_span,
 )
+from duerow.payload import dead_letter_headers
 from duerow.payload.codec import MAX_PAYLOAD_BYTES, Encoded
 from duerow.payload.encoding import AS_STORED, Payloads, sealed_of
 from duerow.payload.types import Declared, Upgrades
 from duerow.phrases import Argument
 from duerow.plan import BEGIN, Plan
-from duerow.queue import dead_letters, edits, mapping, refusals
+from duerow.queue import edits, mapping, refusals
 from duerow.queue import redrive as redriving
 from duerow.queue.consumer_id import check_consumer, new_claim
 from duerow.queue.definition import check_indexed, check_max_payload_bytes, indexed_again
@@ -59,7 +61,7 @@ from duerow.reservation import Receipt
 from duerow.retry import RetryFunction, RetryPolicy, as_policy
 from duerow.settlement import DONE, Bury, Commit, Move, MoveOptions, Release, Retry, Rollback, Settlement, decide
 from duerow.store import Query, Record, Refused, Turn
-from duerow.where import Condition, as_condition
+from duerow.where import as_condition
 
 if TYPE_CHECKING:
     from duerow.aio.database import Database
@@ -793,7 +795,7 @@ class Queue(Edits[P], History[P], Operations, Definitions, UnknownKinds, Handled
         if await self.database.is_dead_letter_queue(self.name):
             return True
         first = await self.database.run(lambda: self._store.find(Query(self.name, limit=redriving.BATCH)))
-        sources = (mapping.readable(record, AS_STORED).headers.get(dead_letters.FROM) for record in first)
+        sources = (mapping.readable(record, AS_STORED).headers.get(dead_letter_headers.FROM) for record in first)
         return any(source not in (None, self.name) for source in sources)
 
     def _dead_letter(self) -> mapping.DeadLetter | None:

@@ -13,11 +13,11 @@ from sqlalchemy.ext.asyncio import AsyncEngine as Engine
 from sqlalchemy.ext.asyncio import AsyncSession as Session
 
 from duerow.clock import Clock
-from duerow.entity.columns import StateTable
 from duerow.entity.opening import backend_of
 from duerow.errors import ConfigurationError, InvalidOutcome
 from duerow.store import AsyncConnections, Store
 from duerow.stores.sql.connections.callers import session_of
+from duerow.stores.sql.entities.columns import StateTable
 
 __all__ = [
     "Engine",

@@ -34,7 +34,7 @@ class PipelineWorker:
     """
 
     def __init__(self, pipeline: Pipeline, database: Database, rehome: Mapping[str, str] | None = None) -> None:
-        check_run(pipeline, database, Database)
+        check_run(pipeline, database.store.capabilities)
         self._pipeline, self._database, self._rehome = pipeline, database, rehome
         self._workers: dict[str, Worker] = {}
         self._stops = 0

@@ -13,9 +13,9 @@ from duerow.where import field
 
 if TYPE_CHECKING:
     from duerow.aio.database import Database
+    from duerow.conditions.model import Condition
     from duerow.payload.encoding import Payloads
     from duerow.queue.counts import Counts
-    from duerow.where import Condition
 
 LOG: Final = logging.getLogger("duerow.queue")
 

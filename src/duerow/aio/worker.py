@@ -16,9 +16,9 @@ from duerow.aio.worker_tasks import Handlers
 from duerow.errors import ConfigurationError
 from duerow.payload.encoding import is_quiet
 from duerow.retry import RetryFunction, RetryPolicy
+from duerow.worker.budget import Rate, budget_of, check_rate
 from duerow.worker.child_process import pickled
 from duerow.worker.middleware import Middleware, around
-from duerow.worker.rate_limit import Rate, budget_of, check_rate
 from duerow.worker.run import GRACE, Options, Run, Until, check_handler, given_to, handlers_at_once, is_async, new_name
 from duerow.worker.several_queues import Entities, as_queues, dispatching, handlers_of
 from duerow.worker.signals import signals_of_task, stopped_in_loop_by

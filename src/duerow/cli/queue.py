@@ -10,7 +10,7 @@ import typer
 from duerow.cli.options import PREFIX, AsJson, Prefix, Schema, Url, connected, queue_in
 from duerow.cli.output import legible, payload_text, print_filled, print_json, short, tell
 from duerow.message import Message, Status
-from duerow.queue.dead_letters import REASON
+from duerow.payload.dead_letter_headers import REASON
 from duerow.queue.stats import Stats
 from duerow.store import Totals
 

@@ -12,8 +12,7 @@ from typing import Any, Final, Literal, NoReturn, cast
 from lark import Lark, Token, Transformer
 from lark.exceptions import UnexpectedInput, VisitError
 
-from duerow.errors import InvalidCondition, shown
-from duerow.where import (
+from duerow.conditions.model import (
     Condition,
     IsNull,
     Path,
@@ -26,6 +25,7 @@ from duerow.where import (
     pattern_match,
     some,
 )
+from duerow.errors import InvalidCondition, shown
 
 LONGEST_TEXT: Final = 10_000
 """Characters of a condition's text."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, Protocol, runtime_checkable
 
 from duerow.clock import Clock
-from duerow.entity.columns import StateTable
 from duerow.errors import NotSupported
 from duerow.store import AsyncConnections, Connections, Store, find_backend
+from duerow.stores.sql.entities.columns import StateTable
 
 
 @runtime_checkable

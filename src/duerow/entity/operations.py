@@ -14,8 +14,8 @@ from alembic.operations import MigrateOperation, Operations
 from alembic.operations.ops import CreateIndexOp
 from sqlalchemy import BigInteger, Column, Index, MetaData, Table
 
-from duerow.entity.columns import StateTable, add_indexes, check_prefix, kept_in, missing, state_columns
 from duerow.errors import ConfigurationError
+from duerow.stores.sql.entities.columns import StateTable, add_indexes, check_prefix, kept_in, missing, state_columns
 from duerow.stores.sql.entities.keys import Key
 
 

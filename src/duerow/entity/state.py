@@ -21,9 +21,9 @@ from sqlalchemy.orm import (
 )
 from sqlalchemy.orm.attributes import flag_modified
 
-from duerow.entity.columns import PARTS, DatabaseTime, StateTable, add_indexes, check_prefix, state_columns
 from duerow.errors import ConfigurationError
 from duerow.message import Failure, Status, check_moment
+from duerow.stores.sql.entities.columns import PARTS, DatabaseTime, StateTable, add_indexes, check_prefix, state_columns
 from duerow.stores.sql.entities.keys import keys_of
 
 _NOTHING: Final = (None,) * len(PARTS)

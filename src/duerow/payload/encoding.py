@@ -14,8 +14,8 @@ from duerow.errors import CodecError, ConfigurationError, KeyMissing
 from duerow.message import Failure, Scalar
 from duerow.payload import codec, types
 from duerow.payload.codec import BYTES, JSON, MAX_PAYLOAD_BYTES, SEALED, Encoded
+from duerow.payload.dead_letter_headers import ERROR, Home, home
 from duerow.payload.types import Declared
-from duerow.queue.dead_letters import ERROR, Home, home
 from duerow.settlement import failure, outline
 
 T = TypeVar("T")

@@ -28,7 +28,7 @@ from duerow.queue.mapping import HOPS, hops
 from duerow.settlement import DONE, Bury, Close, Commit, Gather, Move, Retry, Settlement
 from duerow.signatures import check_call
 from duerow.store.join_sets import CORRELATION, messages_of
-from duerow.worker.rate_limit import Rate
+from duerow.worker.budget import Rate
 from duerow.worker.run import is_async
 
 LIMIT: Final = 10_000

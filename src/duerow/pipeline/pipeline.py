@@ -9,15 +9,13 @@ from typing import TYPE_CHECKING
 from duerow.errors import ConfigurationError, NotSupported
 from duerow.pipeline.frame import Frame
 from duerow.pipeline.graph import Graph
+from duerow.pipeline.host import check_face
 from duerow.pipeline.join import Join
 from duerow.pipeline.stations import Fork, Split, Station, check_name
 from duerow.store import Capabilities
 
 if TYPE_CHECKING:
-    from duerow import aio
-    from duerow.aio import stations as aio_stations
-    from duerow.sync import stations as sync_stations
-    from duerow.sync.database import Database
+    from duerow.pipeline.host import AwaitedHost, AwaitedRun, Host, Run
     from duerow.worker.run import Until
 
 
@@ -108,7 +106,7 @@ class Pipeline:
 
     def run(
         self,
-        database: Database,
+        database: Host,
         until: Until = "idle",
         *,
         rehome: Mapping[str, str] | None = None,
@@ -132,7 +130,7 @@ class Pipeline:
 
     async def arun(
         self,
-        database: aio.Database,
+        database: AwaitedHost,
         until: Until = "idle",
         *,
         rehome: Mapping[str, str] | None = None,
@@ -141,7 +139,7 @@ class Pipeline:
         """As `run`, on what `duerow.aio.connect` returned; the stations' functions run in threads."""
         await self.aworker(database, rehome=rehome).run(until, signals=signals)
 
-    def worker(self, database: Database, *, rehome: Mapping[str, str] | None = None) -> sync_stations.PipelineWorker:
+    def worker(self, database: Host, *, rehome: Mapping[str, str] | None = None) -> Run:
         """Return what runs the pipeline on plain workers, with the `run` and `stop` of a worker.
 
         Args:
@@ -152,17 +150,13 @@ class Pipeline:
             ConfigurationError: not a blocking database.
             NotSupported: the store cannot do what forks, splits and joins need; or there are frames, which take Spark.
         """
-        from duerow.sync.stations import PipelineWorker  # the only words of I/O: for those who want no Spark
+        check_face(self, database, awaited=False)
+        return database.pipeline_worker(self, rehome)
 
-        return PipelineWorker(self, database, rehome)
-
-    def aworker(
-        self, database: aio.Database, *, rehome: Mapping[str, str] | None = None
-    ) -> aio_stations.PipelineWorker:
+    def aworker(self, database: AwaitedHost, *, rehome: Mapping[str, str] | None = None) -> AwaitedRun:
         """As `worker`, on what `duerow.aio.connect` returned: its `run` is awaited."""
-        from duerow.aio.stations import PipelineWorker
-
-        return PipelineWorker(self, database, rehome)
+        check_face(self, database, awaited=True)
+        return database.pipeline_worker(self, rehome)
 
     def mermaid(self) -> str:
         """Return the graph as Mermaid draws it."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import timedelta
-from typing import Any, Final
+from typing import Final
 
-from duerow.errors import ConfigurationError, NotSupported
+from duerow.errors import NotSupported
 from duerow.pipeline.frame import Frame
 from duerow.pipeline.pipeline import Pipeline
+from duerow.store import Capabilities
 from duerow.worker.prefetch import Interval
 
 LONGEST_SLEEP: Final = 1.0
@@ -18,25 +19,14 @@ NOW: Final = timedelta(0)
 """With so long a sleep nobody sleeps: what a store answers is relied on."""
 
 
-def check_run(pipeline: Pipeline, database: Any, face: type[Any]) -> None:
-    """Raise ConfigurationError unless the pipeline can run on this database of this face; NotSupported: nor on any."""
-    if not isinstance(database, face):
-        awaited = face.__module__.startswith("duerow.aio")
-        way = (
-            "arun() awaits what duerow.aio.connect() returns"
-            if awaited
-            else "run() takes what duerow.connect() returns"
-        )
-        raise ConfigurationError(
-            f"{pipeline}: {way}, not {type(database).__module__}.{type(database).__qualname__}; "
-            f"use {'run' if awaited else 'arun'}() for that"
-        )
+def check_run(pipeline: Pipeline, capabilities: Capabilities) -> None:
+    """Raise NotSupported unless the pipeline can run without Spark on a store that can do this."""
     if frames := [str(station) for station in pipeline.stations if isinstance(station, Frame)]:
         raise NotSupported(
             f"{pipeline}: {', '.join(frames)} works on data frames of Spark's; run the pipeline there: "
             "duerow.spark.run(pipeline, url)"
         )
-    pipeline.check_store(database.store.capabilities)
+    pipeline.check_store(capabilities)
 
 
 def due_now(waits: Mapping[str, timedelta | None]) -> list[str]:

@@ -12,7 +12,7 @@ from dataclasses import KW_ONLY, dataclass, field
 from datetime import timedelta
 from enum import Enum
 from types import GeneratorType
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import Any, ClassVar, Final
 
 from msgspec.structs import replace
 
@@ -23,17 +23,14 @@ from duerow.payload import types
 from duerow.payload.codec import Encoded
 from duerow.payload.encoding import Sealing
 from duerow.pipeline.graph import Node
+from duerow.pipeline.host import Queues
 from duerow.queue.history import keeping
 from duerow.queue.mapping import HOPS, hops
 from duerow.retry import DEFAULT, RetryFunction, RetryPolicy, as_policy
 from duerow.settlement import DONE, Bury, Commit, Gather, Move, Retry, Settlement, decide, mistake
 from duerow.signatures import check_call
-from duerow.worker.rate_limit import Rate, check_rate
+from duerow.worker.budget import Rate, check_rate
 from duerow.worker.run import is_async, is_generator
-
-if TYPE_CHECKING:
-    from duerow.sync.database import Database
-    from duerow.sync.queue import Queue
 
 SHORTEST_LEASE: Final = timedelta(milliseconds=1)
 
@@ -138,7 +135,7 @@ class Station(ABC):
         """How many messages of the station's own queue may be begun, in which span."""
         return self.rate
 
-    def queue(self, database: Database) -> Queue:
+    def queue(self, database: Queues) -> Any:
         """Return the handle of the station's queue, with all that the station declares of it."""
         return database.queue(self.name, **self.declared)
 

@@ -17,16 +17,17 @@ from uuid import uuid4
 import msgspec
 from msgspec.structs import replace
 
+from duerow.conditions.model import Condition, Subject
 from duerow.errors import ConfigurationError, NotSupported
 from duerow.message import Scalar, check_queue_name, check_span
 from duerow.payload import codec
+from duerow.payload.dead_letter_headers import FROM, home
 from duerow.payload.encoding import PLAIN, SETS, Payloads, Stored, sealed_of
 from duerow.phrases import Argument
-from duerow.queue.dead_letters import FROM, home
 from duerow.queue.definition import Definition, decoded, differences
 from duerow.reservation import Receipt
 from duerow.store import Arrival, Capabilities, Change, Committed, HistoryRow, QueueSettings, Record, Turn
-from duerow.where import Condition, Subject, as_condition
+from duerow.where import as_condition
 
 COPYING: Final = "copying"
 """The header of a message that is under way to another database: the name under which it arrives there."""

@@ -14,14 +14,14 @@ from typing import Any, Final
 
 import msgspec
 
+from duerow.conditions.model import Path
 from duerow.errors import ConfigurationError, shown
 from duerow.payload.codec import JSON, MAX_PAYLOAD_BYTES, Encoded
+from duerow.payload.dead_letter_headers import Home
 from duerow.payload.encoding import Sealing
-from duerow.queue.dead_letters import Home
 from duerow.queue.retry_json import PolicyValue, as_policy, as_value, limit_of
 from duerow.retry import DEFAULT, RetryPolicy, exponential, limited
 from duerow.store import Indexed, IndexKind
-from duerow.where import Path
 
 LOG: Final = logging.getLogger("duerow.queue")
 

@@ -9,6 +9,7 @@ from typing import Any, Final, cast
 import msgspec
 from msgspec import UNSET
 
+from duerow.conditions.model import FIELDS, Compare, Condition, every
 from duerow.errors import (
     CodecError,
     ConfigurationError,
@@ -22,13 +23,13 @@ from duerow.errors import (
 )
 from duerow.message import LIVE, Scalar, Status, check_due, check_key, check_priority
 from duerow.payload import codec
+from duerow.payload.dead_letter_headers import home
 from duerow.payload.encoding import Payloads, sealed_of
 from duerow.phrases import Argument, Hint
 from duerow.plan import BEGIN, Plan
-from duerow.queue.dead_letters import home
 from duerow.settlement import merged
 from duerow.store import Change, Indexed, Order, Query, Record, Retention, Store
-from duerow.where import FIELDS, Compare, Condition, as_condition, every
+from duerow.where import as_condition
 
 UNFINISHED: Final[tuple[Status, ...]] = (*LIVE, "dead")
 

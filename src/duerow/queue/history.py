@@ -8,6 +8,7 @@ from typing import Any, Final, Generic
 
 import msgspec
 
+from duerow.conditions.model import Condition
 from duerow.errors import CodecError, ConfigurationError, InvalidMessage, shown
 from duerow.lineage import PART_OF
 from duerow.message import LIVE, Ending, Failure, P_co, Scalar, check_span
@@ -16,7 +17,7 @@ from duerow.payload.encoding import Reader
 from duerow.plan import BEGIN, Plan
 from duerow.queue import edits
 from duerow.store import Entry, HistoryQuery, HistoryRow, PlaceInHistory, Query, Retention, Store
-from duerow.where import Condition, as_condition
+from duerow.where import as_condition
 
 REPLAY_OF: Final = "replay-of"
 """The header of a message that was pushed again: the id of the message that it stands for."""
@@ -26,11 +27,6 @@ SHORTEST: Final = timedelta(seconds=1)
 REPLAY_BATCH: Final = 200
 """How many messages are pushed again in one transaction; each may have a payload of a mebibyte."""
 
-STAGED_FOR: Final = timedelta(days=1)
-"""How long what a batch staged waits to be published."""
-
-NOTED_FOR: Final = timedelta(days=30)
-"""How long it is known of what happens once that it happened."""
 
 PRUNE_BATCH: Final = 1_000
 """How many turns, and how many keys, are taken away in one transaction."""
@@ -166,13 +162,6 @@ def asked(queue: str, where: object, id: object, limit: object, after: object) -
         where=None if where is None else as_condition(where, "turn"),
         after=None if after is None else (after.finished_at, after.id, after.token),
         limit=edits.how_many(limit),
-    )
-
-
-def stood_for(queue: str, key: str) -> str:
-    """Return what history says of a message that ended since another one had its key where it was to go."""
-    return codec.encode_failure(
-        Failure("DuplicateKey", f"a live message of queue {queue!r} has the key {key!r} already")
     )
 
 

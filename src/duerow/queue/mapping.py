@@ -24,12 +24,12 @@ from duerow.message import (
     check_span,
 )
 from duerow.payload import codec
+from duerow.payload.dead_letter_headers import home
 from duerow.payload.encoding import PLAIN, Payloads, Reader
-from duerow.queue.dead_letters import dead_letter as moved_to_dead_letters
-from duerow.queue.dead_letters import home
 from duerow.reservation import Receipt, Reservation
 from duerow.settlement import Bury, Close, Commit, Gather, Move, Release, Rollback, Settlement, merged
 from duerow.store import Buried, Closed, Committed, End, Entry, Joined, Moved, Record, Released, RolledBack, Turn
+from duerow.store.dead_letters import dead_letter as moved_to_dead_letters
 from duerow.store.join_sets import as_message
 
 _COMMITTED: Final = Committed()

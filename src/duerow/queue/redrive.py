@@ -7,8 +7,10 @@ from typing import Final, Protocol
 
 import msgspec
 
+from duerow.conditions.model import Compare, Condition, IsNull, every, negation
 from duerow.errors import DuplicateKey, InvalidMessage
 from duerow.message import LIVE, OnDuplicate
+from duerow.payload import dead_letter_headers
 from duerow.payload.codec import decode_headers
 from duerow.payload.encoding import AS_STORED
 from duerow.plan import BEGIN, Plan
@@ -16,7 +18,6 @@ from duerow.queue import dead_letters, edits, mapping
 from duerow.reservation import Receipt, Reservation
 from duerow.settlement import Move
 from duerow.store import Indexed, Moved, Query, Record, Retention, Store, Turn
-from duerow.where import Compare, Condition, IsNull, every, negation
 
 BATCH: Final = 100
 """How many dead letters are brought back in one transaction; each may have a payload of a mebibyte."""
@@ -107,7 +108,7 @@ class Away(msgspec.Struct, frozen=True):
 
     def _meant(self, now: datetime) -> Condition:
         """Return what holds of them. Of one that is leased the due time is the end of the lease."""
-        path = ("headers", dead_letters.FROM)
+        path = ("headers", dead_letter_headers.FROM)
         elsewhere = (negation(IsNull(path)), negation(Compare(path, "=", self.queue)))
         comes_from = elsewhere if self.own is None else (Compare(path, "=", self.own),)
         due = every(*comes_from, Compare(("due_at",), "<=", now))
@@ -117,8 +118,8 @@ class Away(msgspec.Struct, frozen=True):
         """Return how a dead letter goes back; None if somebody wrote headers that name no queue, or no key."""
         headers = decode_headers(record.headers)
         move = Move(
-            headers[dead_letters.FROM],  # type: ignore[arg-type]
-            key=headers.get(dead_letters.KEY),
+            headers[dead_letter_headers.FROM],  # type: ignore[arg-type]
+            key=headers.get(dead_letter_headers.KEY),
             headers=dead_letters.restored(headers),
             on_duplicate=self.on_duplicate,
         )

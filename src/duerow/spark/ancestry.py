@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 
 from duerow.errors import ConfigurationError
 from duerow.lineage import OF_BATCH, PARENT, PART_OF, SET
-from duerow.queue.dead_letters import FROM
+from duerow.payload.dead_letter_headers import FROM
 from duerow.queue.history import REPLAY_OF
 from duerow.queue.mapping import HOPS
 

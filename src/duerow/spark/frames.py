@@ -57,6 +57,8 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
     from pyspark.sql.types import DataType
 
+    from duerow.sync.queue import Queue
+
 T = TypeVar("T")
 
 LOG: Final = logging.getLogger("duerow.spark")
@@ -91,7 +93,7 @@ class FrameJob(Job):
 
     def __init__(self, run: Run, station: Frame) -> None:
         super().__init__(run, station)
-        self._queue = station.queue(run.database)
+        self._queue: Queue[Any] = station.queue(run.database)
         self._schema = frame_schema(station)
         self._check_times(self._schema)
         types = {one.name: one.payload for one in run.pipeline.stations}

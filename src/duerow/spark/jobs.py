@@ -15,7 +15,7 @@ from duerow.pipeline import Pipeline, Station
 from duerow.spark.probe import last_line
 from duerow.spark.task import COUNTS, SCHEMA, Access, Assignment, Tally, task
 from duerow.sync.database import Database
-from duerow.worker.rate_limit import Budget
+from duerow.worker.budget import Budget
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

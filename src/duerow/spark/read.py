@@ -35,6 +35,8 @@ from duerow.worker.in_flight import Ended
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
 
+    from duerow.sync.queue import Queue
+
 CHUNK: Final = 5_000
 """Messages that are read at once, at most."""
 
@@ -98,7 +100,7 @@ class Reader:
 
     def __init__(self, station: Frame, database: Database, schema: Any, max_hops: int) -> None:
         self._station, self._max_hops = station, max_hops
-        self._queue = station.queue(database)
+        self._queue: Queue[Any] = station.queue(database)
         self._payloads = Payloads(station.name, None, database.encryption)
         self._settler = TaskSettler(station, database, CHUNK)
         of: Any = station.payload

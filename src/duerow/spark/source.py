@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
+from duerow.conditions.model import Compare, Condition, every
 from duerow.errors import ConfigurationError
 from duerow.message import LIVE
 from duerow.spark.columns import MESSAGE, TURN, Shape, check_schema, needed, schema_of
@@ -22,7 +23,7 @@ from duerow.spark.gc_freeze import keep_what_is_imported
 from duerow.spark.options import Options
 from duerow.spark.pages import Pages, pages_of
 from duerow.store import Scan
-from duerow.where import Compare, Condition, as_condition, every
+from duerow.where import as_condition
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch

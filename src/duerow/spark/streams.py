@@ -30,6 +30,7 @@ from pyspark.sql.datasource import (
 from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 from pyspark.sql.types import StructType
 
+from duerow.conditions.model import Compare
 from duerow.errors import ConfigurationError, DuerowError, StoreUnavailable
 from duerow.queue.consumer_id import new_claim
 from duerow.reservation import Receipt
@@ -41,7 +42,6 @@ from duerow.spark.sink import KNOWN as PUSH_KNOWN
 from duerow.spark.sink import Pushing, Staged, Unfit, check_fit, publish, pushing
 from duerow.store import Scan
 from duerow.sync.database import Database
-from duerow.where import Compare
 
 if TYPE_CHECKING:
     import pyarrow as pa

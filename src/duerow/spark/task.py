@@ -37,6 +37,8 @@ from duerow.worker.suspects import begin_with
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
 
+    from duerow.sync.queue import Queue
+
 T = TypeVar("T")
 
 WORKER: Final = "spark"
@@ -194,7 +196,7 @@ class TaskSettler:
 
     def __init__(self, station: Station, database: Database, chunk: int) -> None:
         self._station = station
-        self._queue = station.queue(database)
+        self._queue: Queue[Any] = station.queue(database)
         terms = Options(
             batch=chunk,
             concurrency=1,

@@ -41,6 +41,8 @@ from duerow.worker.in_flight import Ended
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
 
+    from duerow.sync.queue import Queue
+
 LOG: Final = logging.getLogger("duerow.spark")
 
 CHUNK: Final = 2_000
@@ -208,7 +210,7 @@ class Writer:
 
     def __init__(self, station: Frame, database: Database, targets: Mapping[str, Any], max_hops: int) -> None:
         self.station, self._database, self._max_hops = station, database, max_hops
-        self._queue = station.queue(database)
+        self._queue: Queue[Any] = station.queue(database)
         self._settler = TaskSettler(station, database, CHUNK)
         self._payloads = Payloads(station.name, sealing=database.encryption)
         self._targets = {queue: None if of is None else Target(of) for queue, of in targets.items()}

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Protocol
 
+from duerow.conditions.model import Condition, Path
 from duerow.message import OnDuplicate, Pushed
 from duerow.plan import Plan
 from duerow.reservation import Receipt
@@ -24,7 +25,6 @@ from duerow.store.metadata import (
 )
 from duerow.store.reads import Change, Consumer, HistoryQuery, HistoryRow, Inspection, Query, Removal, Scan, Tally
 from duerow.store.writes import Entry, Record, Refused, Reserved, Retention, Turn
-from duerow.where import Condition, Path
 
 
 @dataclass(frozen=True)

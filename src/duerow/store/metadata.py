@@ -7,8 +7,8 @@ from typing import Literal
 
 import msgspec
 
+from duerow.conditions.model import Path
 from duerow.store.writes import Entry
-from duerow.where import Path
 
 IndexKind = Literal["integer", "float", "text", "boolean"]
 

@@ -8,11 +8,11 @@ from typing import Any, Final
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from duerow.conditions.model import Condition
 from duerow.message import Ending, Status
 from duerow.reservation import Receipt
 from duerow.store.metadata import Indexed
 from duerow.store.writes import Record
-from duerow.where import Condition
 
 
 class HistoryRow(msgspec.Struct, frozen=True, gc=False):

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from duerow.message import Ending, Failure, OnDuplicate
 from duerow.payload.codec import decode_failure, encode_failure
-from duerow.queue.dead_letters import dead_letter as dead_letters
 from duerow.store import Buried, Change, Committed, End, Entry, HistoryRow, Moved, Record, RolledBack
+from duerow.store.dead_letters import dead_letter as dead_letters
 
 
 def due_time(now: datetime, due: datetime | None, delay: timedelta | None) -> datetime:

@@ -16,7 +16,6 @@ from typing_extensions import TypeVar
 
 from duerow import reservation as core
 from duerow.clock import Clock
-from duerow.entity.columns import kept_in, missing
 from duerow.entity.handling import check_attempt, check_on_done, check_worker, conclude, fails, is_ours
 from duerow.entity.state import QueueState, changed_here, check_deletes, mapper_of, state_of
 from duerow.errors import Conflict, InvalidMessage, LeaseLost, MessageLeased, SchemaOutdated
@@ -28,6 +27,7 @@ from duerow.queue.stats import Reason, reasons_of_row
 from duerow.retry import RetryFunction, RetryPolicy
 from duerow.settlement import LEFT, Bury, Commit, Left, Retry, Settlement, decide
 from duerow.store import Refused
+from duerow.stores.sql.entities.columns import kept_in, missing
 from duerow.stores.sql.entities.keys import parts_of
 from duerow.stores.sql.entities.queries import EntityQueries, Standing
 from duerow.stores.sql.errors import explained

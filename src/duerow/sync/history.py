@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Generic
 
+from duerow.conditions.model import Condition
 from duerow.payload.encoding import Payloads
 from duerow.queue import history as past
 from duerow.queue.history import Event, Replayed
 from duerow.store import Store
 from duerow.sync.edits import P
-from duerow.where import Condition
 
 if TYPE_CHECKING:
     from duerow.sync.database import Database

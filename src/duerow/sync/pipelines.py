@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from duerow.errors import ConfigurationError, DuplicateKey
 from duerow.message import LIVE
@@ -17,6 +17,7 @@ from duerow.store import Moved, Query, QueueStats, Record, Refused, Store, Store
 
 if TYPE_CHECKING:
     from duerow.pipeline import Pipeline
+    from duerow.sync.stations import PipelineWorker
 
 REHOMED_AT_ONCE: Final = 1_000
 """Messages that are moved from a removed station in one transaction."""
@@ -27,6 +28,12 @@ class Pipelines:
 
     store: Store
     run: Callable[..., Any]
+
+    def pipeline_worker(self, pipeline: Pipeline, rehome: Mapping[str, str] | None = None) -> PipelineWorker:
+        """Return what runs a pipeline on plain workers; see `Pipeline.worker`."""
+        from duerow.sync.stations import PipelineWorker  # which few programs need
+
+        return PipelineWorker(pipeline, cast(Any, self), rehome)
 
     def declare_pipeline(self, pipeline: Pipeline, *, rehome: Mapping[str, str] | None = None) -> bool:
         """Keep a pipeline in the database, so that others can see it; return whether that changed anything.

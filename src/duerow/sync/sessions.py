@@ -10,11 +10,11 @@ from sqlalchemy import Connection, Engine
 from sqlalchemy.orm import Session
 
 from duerow.clock import Clock
-from duerow.entity.columns import StateTable
 from duerow.entity.opening import backend_of
 from duerow.errors import ConfigurationError
 from duerow.store import Connections, Store
 from duerow.stores.sql.connections.callers import session_of
+from duerow.stores.sql.entities.columns import StateTable
 
 __all__ = [
     "Engine",

@@ -13,10 +13,10 @@ from duerow.store import GivenUp
 from duerow.where import field
 
 if TYPE_CHECKING:
+    from duerow.conditions.model import Condition
     from duerow.payload.encoding import Payloads
     from duerow.queue.counts import Counts
     from duerow.sync.database import Database
-    from duerow.where import Condition
 
 LOG: Final = logging.getLogger("duerow.queue")
 

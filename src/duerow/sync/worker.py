@@ -17,9 +17,9 @@ from duerow.sync.several_queues import SeveralQueues
 from duerow.sync.transactions import TransactionalCrew
 from duerow.sync.worker_batches import BatchCrew
 from duerow.sync.worker_threads import Crew, Events
+from duerow.worker.budget import Rate, budget_of, check_rate
 from duerow.worker.child_process import pickled
 from duerow.worker.middleware import Middleware, around
-from duerow.worker.rate_limit import Rate, budget_of, check_rate
 from duerow.worker.run import GRACE, Options, Run, Until, check_handler, given_to, handlers_at_once, is_async, new_name
 from duerow.worker.several_queues import Entities, as_queues, dispatching, handlers_of
 from duerow.worker.signals import signals_of_thread, stopped_by

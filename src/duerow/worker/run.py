@@ -23,7 +23,7 @@ from duerow.worker.log import WorkerLog
 from duerow.worker.prefetch import BATCHES_AHEAD, Prefetch
 
 if TYPE_CHECKING:
-    from duerow.worker.rate_limit import Budget
+    from duerow.worker.budget import Budget
 
 Until = Literal["idle", "empty"] | None
 

@@ -9,7 +9,6 @@ import pytest
 from sqlalchemy import Integer
 from sqlalchemy.dialects.mssql.pyodbc import MSDialect_pyodbc
 
-from duerow.entity.columns import StateTable
 from duerow.errors import (
     ConfigurationError,
     Conflict,
@@ -25,6 +24,7 @@ from duerow.stores.sql.connections.compiled import Texts
 from duerow.stores.sql.dialects.mssql.compiler import written
 from duerow.stores.sql.dialects.mssql.dialect import SqlServer
 from duerow.stores.sql.dialects.mssql.family import mssql
+from duerow.stores.sql.entities.columns import StateTable
 from duerow.stores.sql.entities.keys import Key
 from duerow.stores.sql.entities.plans import EntityStore
 from duerow.stores.sql.plans import SqlStore

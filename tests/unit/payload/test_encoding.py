@@ -10,9 +10,9 @@ import pytest
 from duerow.encryption import Encryption
 from duerow.errors import CodecError, KeyMissing
 from duerow.payload.codec import Encoded, encode
+from duerow.payload.dead_letter_headers import Home
 from duerow.payload.encoding import PLAIN, Payloads, StoredPayload
 from duerow.payload.types import Declared
-from duerow.queue.dead_letters import Home
 
 
 class Order(msgspec.Struct):

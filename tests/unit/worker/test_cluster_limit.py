@@ -14,6 +14,7 @@ from duerow.retry import DEFAULT
 from duerow.settlement import Release
 from duerow.store import Refused
 from duerow.worker import cluster_limit as module
+from duerow.worker.budget import Budget
 from duerow.worker.cluster_limit import (
     AwaitChange,
     ExtendPermits,
@@ -23,7 +24,6 @@ from duerow.worker.cluster_limit import (
     RecallBegun,
     TakePermits,
 )
-from duerow.worker.rate_limit import Budget
 from duerow.worker.run import Options, Run
 
 LEASE = 60.0

@@ -14,9 +14,10 @@ import duerow
 from duerow.errors import StoreUnavailable
 from duerow.plan import run
 from duerow.retry import DEFAULT
+from duerow.worker.budget import Budget
 from duerow.worker.fetcher import Reserve, Sleep
 from duerow.worker.prefetch import Prefetch
-from duerow.worker.rate_limit import Budget, Entries, NoteBegun, Throttled
+from duerow.worker.rate_limit import Entries, NoteBegun, Throttled
 from duerow.worker.run import Options, Run
 
 

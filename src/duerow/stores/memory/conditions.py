@@ -11,9 +11,22 @@ from typing import Any, Final
 
 import msgspec
 
+from duerow.conditions.model import (
+    PAST_JSON,
+    Compare,
+    Condition,
+    Every,
+    In,
+    IsNull,
+    Like,
+    Not,
+    Operator,
+    Path,
+    Some,
+    Value,
+)
 from duerow.payload.codec import UNREADABLE
 from duerow.store import HistoryRow, Record
-from duerow.where import PAST_JSON, Compare, Condition, Every, In, IsNull, Like, Not, Operator, Path, Some, Value
 
 _MISSING: Final = object()
 _decode = msgspec.json.Decoder().decode

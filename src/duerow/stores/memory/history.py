@@ -8,7 +8,6 @@ from datetime import datetime
 from msgspec.structs import replace
 
 from duerow.message import Ending
-from duerow.queue.history import stood_for
 from duerow.store import (
     Committed,
     End,
@@ -22,6 +21,7 @@ from duerow.store import (
     RolledBack,
     Scan,
 )
+from duerow.store.retention import stood_for
 from duerow.stores.memory.conditions import holds
 from duerow.stores.memory.state import State
 from duerow.stores.records import story, turn_of

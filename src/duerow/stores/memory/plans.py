@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
+from duerow.conditions.model import Condition, Path
 from duerow.errors import BatchRefused, DuerowError, LeaseLost, NotSupported
 from duerow.message import OnDuplicate, Pushed
 from duerow.plan import BEGIN, Plan
@@ -53,7 +54,6 @@ from duerow.stores.memory import history as past
 from duerow.stores.memory import receive as receiving
 from duerow.stores.memory.settle import end_turn, gather, in_order_of_effect, require_lone_turns
 from duerow.stores.memory.state import State
-from duerow.where import Condition, Path
 
 T = TypeVar("T")
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from duerow.conditions.model import Condition, Path
 from duerow.errors import DuerowError, DuplicateKey, LeaseLost, MessageLeased, QueueDraining
 from duerow.message import LIVE, OnDuplicate, Outcome, Pushed
 from duerow.reservation import Receipt
@@ -47,7 +48,6 @@ from duerow.stores.records import (
     settled,
     unleased,
 )
-from duerow.where import Condition, Path
 
 Step = Callable[[State, datetime], Any]
 """What the plans of this store yield: given the state and the time, it changes the one and answers."""

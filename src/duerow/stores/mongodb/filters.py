@@ -11,9 +11,9 @@ from datetime import datetime
 from typing import Any, Final
 
 from duerow.clock import FIRST, LAST
+from duerow.conditions.model import KINDS, Compare, Condition, Every, In, IsNull, Like, Not, Path, Some, Value
 from duerow.store import Order
 from duerow.stores.mongodb.documents import SHADOWS, escaped, micro
-from duerow.where import KINDS, Compare, Condition, Every, In, IsNull, Like, Not, Path, Some, Value
 
 NOTHING: Final[dict[str, Any]] = {"$nor": [{}]}
 """Holds of no document."""

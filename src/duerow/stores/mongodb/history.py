@@ -6,8 +6,8 @@ from datetime import datetime
 
 from msgspec.structs import replace
 
-from duerow.queue.history import stood_for
 from duerow.store import Committed, End, HistoryRow, Moved, Record
+from duerow.store.retention import stood_for
 from duerow.stores.records import story, turn_of
 
 

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncEngine
 
     from duerow.clock import Clock
-    from duerow.entity.columns import StateTable
     from duerow.stores.sql.connections.aio import AwaitedConnections
+    from duerow.stores.sql.entities.columns import StateTable
 
 
 class Family:

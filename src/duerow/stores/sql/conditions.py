@@ -10,22 +10,9 @@ from typing import Any, Final, TypeVar
 
 from sqlalchemy import BigInteger, ColumnElement, Table, Text, and_, collate, false, func, literal, not_, or_
 
+from duerow.conditions.model import KINDS, Compare, Condition, Every, In, IsNull, Like, Not, Operator, Path, Some, Value
 from duerow.store import Indexed, IndexKind
 from duerow.stores.sql.dialects.base import LONGEST_KEY, Dialect, Member
-from duerow.where import (
-    KINDS,
-    Compare,
-    Condition,
-    Every,
-    In,
-    IsNull,
-    Like,
-    Not,
-    Operator,
-    Path,
-    Some,
-    Value,
-)
 
 N = TypeVar("N", int, float)
 

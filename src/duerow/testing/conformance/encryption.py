@@ -16,7 +16,7 @@ from duerow import Database, Draft, Move, Pipeline, Relay
 from duerow.encryption import Encryption, key_id
 from duerow.errors import CodecError, ConfigurationError, KeyMissing
 from duerow.payload.codec import Encoded
-from duerow.queue.dead_letters import Home
+from duerow.payload.dead_letter_headers import Home
 from duerow.settlement import decide
 from duerow.store import Entry, Record
 from duerow.testing.clock import MovableClock, minutes

@@ -9,7 +9,6 @@ from typing import Any, Final
 
 from duerow.clock import moment
 from duerow.plan import BEGIN, Plan
-from duerow.queue.history import NOTED_FOR, STAGED_FOR
 from duerow.store import (
     Counted,
     Counters,
@@ -21,6 +20,7 @@ from duerow.store import (
     StoredPipeline,
     Totals,
 )
+from duerow.store.retention import NOTED_FOR, STAGED_FOR
 from duerow.stores.mongodb import commands
 from duerow.stores.mongodb.documents import maybe_moment, micro
 from duerow.stores.mongodb.filters import field_of

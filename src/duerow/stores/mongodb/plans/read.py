@@ -9,6 +9,7 @@ from typing import Any, Final
 from bson import Int64
 
 from duerow.clock import micros, moment
+from duerow.conditions.model import PAST_JSON, Condition, Path
 from duerow.plan import Plan
 from duerow.reservation import Receipt
 from duerow.store import (
@@ -28,7 +29,6 @@ from duerow.stores.mongodb import commands
 from duerow.stores.mongodb.documents import PLAIN, micro, past_of, read_json, record_of, told_moment
 from duerow.stores.mongodb.filters import field_of, filter_of, order_after
 from duerow.stores.mongodb.plans.priorities import MongoPriorities, of_kinds
-from duerow.where import PAST_JSON, Condition, Path
 
 LAST: Final = "_last"
 """A field for sorting: whether a message comes behind all that have what it lacks."""

@@ -12,7 +12,6 @@ from typing import Any, TypeVar
 from sqlalchemy import Dialect as SqlDialect
 
 from duerow.clock import Clock, HostClock
-from duerow.entity.columns import StateTable
 from duerow.errors import ConfigurationError, DuerowError, NotSupported
 from duerow.plan import BEGIN, Plan
 from duerow.reservation import Receipt
@@ -34,6 +33,7 @@ from duerow.store import (
 )
 from duerow.stores.sql.claim_floor import ClaimFloors
 from duerow.stores.sql.dialects.base import Dialect
+from duerow.stores.sql.entities.columns import StateTable
 from duerow.stores.sql.entities.keys import Identity
 from duerow.stores.sql.entities.statements import EntityStatements, EntityTables
 from duerow.stores.sql.plans import SqlStore, Step

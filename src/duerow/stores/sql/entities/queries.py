@@ -34,11 +34,11 @@ from sqlalchemy import (
 from sqlalchemy.orm import Mapper
 
 from duerow.clock import Clock
-from duerow.entity.columns import PARTS, DatabaseTime, LaterTime, Moment, StateTable
 from duerow.entity.handling import is_ours
 from duerow.errors import ConfigurationError
 from duerow.message import LIVE, Message, check_due
 from duerow.stores.sql.dialects.base import Dialect
+from duerow.stores.sql.entities.columns import PARTS, DatabaseTime, LaterTime, Moment, StateTable
 from duerow.stores.sql.entities.keys import parts_of
 
 E = TypeVar("E")

@@ -24,8 +24,8 @@ from sqlalchemy import (
 )
 from sqlalchemy.sql.base import Executable
 
-from duerow.entity.columns import StateTable, index_name
 from duerow.stores.sql.dialects.base import LINE, Dialect, const
+from duerow.stores.sql.entities.columns import StateTable, index_name
 from duerow.stores.sql.entities.keys import Identity
 from duerow.stores.sql.statements import LENT, RECEIPT, RECORD, OverRows, Statement, Statements
 from duerow.stores.sql.tables import Tables

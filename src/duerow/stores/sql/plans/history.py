@@ -8,8 +8,8 @@ from typing import Any
 
 from duerow.clock import EPOCH
 from duerow.plan import BEGIN, Plan
-from duerow.queue.history import NOTED_FOR, STAGED_FOR
 from duerow.store import Buried, Committed, End, HistoryQuery, HistoryRow, Moved, Released, Retention, RolledBack, Turn
+from duerow.store.retention import NOTED_FOR, STAGED_FOR
 from duerow.stores.sql.plans.core import CorePlans
 from duerow.stores.sql.statements import RECEIPT, STORY
 

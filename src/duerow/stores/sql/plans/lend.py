@@ -11,7 +11,8 @@ import msgspec
 from duerow.plan import BEGIN, Plan
 from duerow.reservation import Receipt
 from duerow.store import Lease, MessageHeader, Record, Retention
-from duerow.stores.sql.plans.reserve import Claim, ReservePlans, Rows, Used, given_up
+from duerow.stores.sql.plans.claim import Claim, Rows, Used
+from duerow.stores.sql.plans.reserve import ReservePlans, given_up
 from duerow.stores.sql.priorities import Line
 from duerow.stores.sql.statements import RECEIPT
 

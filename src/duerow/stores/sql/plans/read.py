@@ -12,6 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from duerow.clock import EPOCH
+from duerow.conditions.model import FIELDS, JSON, Condition, Path, Value
 from duerow.message import LIVE
 from duerow.plan import BEGIN, Plan
 from duerow.store import (
@@ -34,7 +35,6 @@ from duerow.stores.sql.payload_indexes import index_name
 from duerow.stores.sql.plans.history import HistoryPlans
 from duerow.stores.sql.plans.kinds import of_kinds, padded
 from duerow.stores.sql.statements import PAST, RECORD, Statement, Step
-from duerow.where import FIELDS, JSON, Condition, Path, Value
 
 NOTE: Final = timedelta(seconds=10)
 """How much longer than its sleep a consumer is noted as sleeping, so that pushes begun meanwhile wake it too."""

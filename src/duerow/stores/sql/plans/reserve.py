@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 from itertools import groupby
 from operator import attrgetter
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import msgspec
 
@@ -15,45 +15,29 @@ from duerow.clock import FIRST, LAST, moment
 from duerow.message import LIVE
 from duerow.payload.codec import decode_failure
 from duerow.plan import BEGIN, Plan
-from duerow.queue.dead_letters import dead_letter as moved_to_dead_letters
 from duerow.reservation import Receipt
 from duerow.store import UNFIT, GivenUp, Moved, Record, Reserved, Retention, Turn, mended
+from duerow.store.dead_letters import dead_letter as moved_to_dead_letters
 from duerow.stores.sql.claim_floor import Start
-from duerow.stores.sql.plans.kinds import of_kinds, padded
+from duerow.stores.sql.plans.claim import STATUS, Claim, Rows, Used
+from duerow.stores.sql.plans.kinds import of_kinds
 from duerow.stores.sql.plans.savepoints import LOG, SavepointPlans
 from duerow.stores.sql.priorities import Line
-from duerow.stores.sql.statements import LENT, RECORD, OverRows, Statement
+from duerow.stores.sql.statements import LENT, RECORD, Statement
 
 _CREATED_AT: Final = LENT.index("created_at")
 _IN_LINE: Final = (attrgetter("id"), attrgetter("due_at"), attrgetter("priority"))
 _DUE_AT: Final = _IN_LINE[1]
 _PRIORITY: Final = _IN_LINE[2]
 _LEAST, _MOST = FIRST.year, LAST.year  # what is in these years is looked at closely: years are compared faster
-_STATUS: Final = LENT.index("status")
-_USED: Final = tuple(map(LENT.index, ("id", "token", "key", "headers", "attempts", "last_error")))
 _GROUP: Final = RECORD.index("group")
 
 MORE: Final = 50
 """How many rows of groups are looked at beyond those that are wanted, for some may have to wait."""
 
-Rows = Sequence[Sequence[Any]]
-
 
 class _Unsound(ValueError):
     """A row holds what none of ours does."""
-
-
-class Used(NamedTuple):
-    """A message that was buried, since its attempts were used up."""
-
-    id: int
-    token: int
-    key: str | None
-    headers: str | None
-    attempts: int
-    error: str | None
-    priority: int
-    group: str | None
 
 
 class ReservePlans(SavepointPlans):
@@ -81,7 +65,7 @@ class ReservePlans(SavepointPlans):
             return self._lent(rows, queue, line, lease, consumer)
 
         def buried(rows: Rows) -> Iterable[str]:
-            return (row[-1] for row in rows if row[_STATUS] == "dead")
+            return (row[-1] for row in rows if row[STATUS] == "dead")
 
         def leave(used: Sequence[Used]) -> Plan[None]:
             yield from self._after_bury(queue, used, dead_letter, keep)
@@ -125,7 +109,7 @@ class ReservePlans(SavepointPlans):
                 return self._lent_sound(rows, queue, line, lease, consumer)
             except UNFIT:
                 pass  # whose fault that was, they tell one by one
-        return [self._lent_odd(row, queue, line, lease, consumer) for row in rows if row[_STATUS] != "dead"]
+        return [self._lent_odd(row, queue, line, lease, consumer) for row in rows if row[STATUS] != "dead"]
 
     def _lent_sound(self, rows: Rows, queue: str, line: Line, lease: timedelta, consumer: str) -> list[Record]:
         """As `_lent`; raise one of UNFIT if a row holds what none of ours does."""
@@ -414,95 +398,3 @@ def _in_line(records: list[Record]) -> list[Record]:
 def given_up(buried: Iterable[Used]) -> list[GivenUp]:
     """Return what a claim is to tell of the messages that it buried."""
     return [GivenUp(one.id, one.key, one.attempts, one.error) for one in buried]
-
-
-class Claim:
-    """One call that takes due rows, and what it has so far.
-
-    Args:
-        queue: whose rows.
-        limit: how many at most.
-        at_once: the statement that picks and takes, given whether from a floor, and for how many kinds.
-        picked: the statement that takes what was picked.
-        read: makes records of the rows that either of them answers, given their line.
-        gone: the groups of those rows that have left the queue.
-        values: what both statements are given.
-        kinds: the kinds of messages that are taken; None: all.
-
-    Attributes:
-        source: what the floors are of: the queue, or what it has of these kinds.
-        history: how long turns are kept that are found to be over; None: they are not.
-        over: notes the turns that are over of what was picked, given the ids, before it is taken; None: none are.
-        ends: whether what is taken is gone, rather than lent.
-        apart: whether the database refused something, so that each row is tried by itself.
-        leave: sees off those whose attempts were used up.
-        passed: rows that were refused, or are passed over.
-        given: what the claim is to tell of those that it buried.
-    """
-
-    def __init__(
-        self,
-        queue: str,
-        limit: int,
-        at_once: Callable[[bool, int], Statement],
-        picked: OverRows,
-        read: Callable[[Rows, Line], list[Any]],
-        gone: Callable[[Rows], Iterable[str]],
-        values: Mapping[str, Any],
-        kinds: Collection[str] | None = None,
-    ) -> None:
-        self.queue, self.limit = queue, limit
-        self.at_once, self.picked, self.read, self.gone, self.values = at_once, picked, read, gone, values
-        self.kinds = () if kinds is None else padded(kinds)
-        self.source: Hashable = (queue, self.kinds) if self.kinds else queue
-        self.history: timedelta | None = None
-        self.over: Callable[[Sequence[int]], Plan[None]] | None = None
-        self.ends = False
-        self.records: list[Any] = []
-        self.rows = 0
-        self.buried: list[Any] = []
-        self.floored: set[Line] = set()
-        self.served: set[str | None] = set()
-        self.apart = False
-        self.leave: Callable[[Sequence[Any]], Plan[None]] | None = None
-        self.passed: set[Any] = set()
-        self.given: list[GivenUp] = []
-
-    @property
-    def in_steps(self) -> bool:
-        """Whether rows are picked and then taken, in groups or not."""
-        return self.over is not None or self.apart
-
-    def mark(self) -> tuple[int, int, int, set[str | None]]:
-        """Return a place to which `back` goes."""
-        return len(self.records), self.rows, len(self.buried), set(self.served)
-
-    def back(self, mark: tuple[int, int, int, set[str | None]]) -> None:
-        """Forget what was taken since then: it was undone."""
-        records, self.rows, buried, self.served = mark
-        del self.records[records:], self.buried[buried:]
-
-    def after_bury(self) -> Plan[None]:
-        """Let those go whose attempts were used up so far."""
-        used, self.buried = self.buried, []
-        if self.leave is not None:
-            yield from self.leave(used)
-
-    @property
-    def left(self) -> int:
-        """How many more may be taken."""
-        return self.limit - len(self.records)
-
-    def add(self, records: Sequence[Any], rows: Rows, line: Line) -> None:
-        """Count in what a statement took; of rows that are no records the attempts were used up."""
-        self.records += records
-        self.rows += len(rows)
-        if len(records) < len(rows):
-            self.buried += [self.used(row, line) for row in rows if row[_STATUS] == "dead"]
-
-    def used(self, row: Sequence[Any], line: Line) -> Used:
-        """Return a row of LENT that was buried."""
-        group = row[len(LENT) + 1] if line.grouped else None
-        id, token, key, headers, attempts, error = (row[place] for place in _USED)
-        key, group = (value if isinstance(value, str) else None for value in (key, group))
-        return Used(id, token, key, headers, attempts, error, line.priority, group)

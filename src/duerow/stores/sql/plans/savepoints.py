@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from duerow.errors import Conflict, DuerowError
 from duerow.message import Failure
 from duerow.payload.codec import encode_failure
 from duerow.plan import Plan
 from duerow.store import GivenUp
+from duerow.stores.sql.plans.claim import Claim
 from duerow.stores.sql.plans.settle import SettlePlans
 from duerow.stores.sql.refused_rows import PASSED_OVER_FOR
 from duerow.stores.sql.statements import Step
-
-if TYPE_CHECKING:
-    from duerow.stores.sql.plans.reserve import Claim
 
 LOG: Final = logging.getLogger("duerow.store")
 

@@ -10,7 +10,6 @@ from typing import Any, Final
 from duerow.clock import EPOCH
 from duerow.errors import DuerowError, DuplicateKey, LeaseLost
 from duerow.plan import BEGIN, Plan
-from duerow.queue.history import stood_for
 from duerow.reservation import Receipt
 from duerow.store import (
     ORDER_OF_EFFECT,
@@ -27,6 +26,7 @@ from duerow.store import (
     RolledBack,
     Turn,
 )
+from duerow.store.retention import stood_for
 from duerow.stores.sql.plans.join import JoinPlans
 from duerow.stores.sql.plans.push import Item, Place
 from duerow.stores.sql.priorities import Line

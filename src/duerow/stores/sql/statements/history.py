@@ -23,11 +23,11 @@ from sqlalchemy import (
 )
 from sqlalchemy.sql.base import Executable
 
+from duerow.conditions.model import Condition
 from duerow.store import HistoryQuery, PlaceInHistory
 from duerow.stores.sql.conditions import Conditions
 from duerow.stores.sql.dialects.base import const
 from duerow.stores.sql.statements.core import RECEIPT, CoreStatements, OverRows, Statement, unserved
-from duerow.where import Condition
 
 STORY: Final = ("outcome", "moved_to", "kind", "payload", "error")
 """What is told of a turn that ends, besides its receipt; a kind and a payload of null: those of the message."""

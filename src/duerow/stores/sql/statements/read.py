@@ -24,6 +24,7 @@ from sqlalchemy import (
 )
 
 from duerow.clock import FIRST, LAST
+from duerow.conditions.model import Condition, Path
 from duerow.store import Indexed, Order
 from duerow.stores.sql.conditions import Conditions
 from duerow.stores.sql.dialects.base import const
@@ -34,7 +35,6 @@ from duerow.stores.sql.statements.core import (
     Statement,
     unserved,
 )
-from duerow.where import Condition, Path
 
 
 class _Asked(NamedTuple):

@@ -84,6 +84,8 @@ class Moment(TypeDecorator[datetime]):
     impl = DateTime(timezone=True)
     cache_ok = True
 
+    __module__ = "duerow.entity"  # what migrations that Alembic writes import it from
+
     def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
         """Return the type of the database."""
         return dialect.type_descriptor(

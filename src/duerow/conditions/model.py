@@ -1,0 +1,544 @@
+"""What conditions are made of: frozen values that every store understands, checked as they are made."""
+
+from __future__ import annotations
+
+import re
+from abc import abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
+from itertools import islice
+from math import isfinite
+from typing import Any, Final, Literal, NoReturn
+
+from duerow.errors import InvalidCondition, InvalidMessage, shown
+from duerow.message import check_moment
+
+Value = str | int | float | bool | datetime
+Path = tuple[str, ...]
+"""A message field, or `payload` or `headers` followed by the names that lead into it."""
+
+Operator = Literal["=", "<", "<=", ">", ">="]
+OPERATORS: Final[tuple[Operator, ...]] = ("=", "<", "<=", ">", ">=")
+Kind = Literal["integer", "text", "moment"]
+
+FIELDS: Final[dict[str, Kind]] = {
+    "id": "integer",
+    "queue": "text",
+    "key": "text",
+    "kind": "text",
+    "status": "text",
+    "priority": "integer",
+    "group": "text",
+    "due_at": "moment",
+    "first_due_at": "moment",
+    "created_at": "moment",
+    "last_attempt_at": "moment",
+    "leased_by": "text",
+    "leased_until": "moment",
+    "attempts": "integer",
+}
+"""The fields of a message that a condition may speak of, besides `payload` and `headers`."""
+
+JSON: Final = ("payload", "headers")
+
+PAST: Final[dict[str, Kind]] = {
+    "id": "integer",
+    "token": "integer",
+    "queue": "text",
+    "key": "text",
+    "kind": "text",
+    "group": "text",
+    "priority": "integer",
+    "outcome": "text",
+    "moved_to": "text",
+    "attempts": "integer",
+    "created_at": "moment",
+    "first_due_at": "moment",
+    "due_at": "moment",
+    "started_at": "moment",
+    "finished_at": "moment",
+    "worker": "text",
+}
+"""The fields of a turn in a queue's history that a condition may speak of, besides those of `PAST_JSON`."""
+
+PAST_JSON: Final = (*JSON, "error")
+
+KINDS: Final = FIELDS | PAST
+"""All fields that there are, of messages and of turns; one that both have is of the same kind in both."""
+
+Subject = Literal["message", "turn"]
+"""What a condition is about: a message, or a turn in a queue's history."""
+
+DEEPEST: Final = 16
+"""How deep `and`, `or` and `not` may be nested."""
+
+MOST_PARTS: Final = 200
+"""Comparisons of one condition."""
+
+MOST_VALUES: Final = 1_000
+"""Values of one `in`."""
+
+MOST_VALUES_IN_ALL: Final = 10_000
+"""Values of one condition: a value may be bound three times, and no database but SQL Server takes fewer than 32,766."""
+
+LONGEST_PATTERN: Final = 1_000
+"""Characters of a `like` pattern."""
+
+LONGEST_PATH: Final = 64
+"""Names of a path; payloads are nested no deeper."""
+
+_NAME = re.compile(r"[^\W\d]\w*")
+_LEAST_INTEGER, _MOST_INTEGER = -(1 << 63), (1 << 63) - 1
+
+
+class Condition:
+    """What holds of some messages; combined with `&`, `|` and `~`, printed as text that `parse` reads back.
+
+    Attributes:
+        depth: how deep it is nested; a comparison alone has depth 1.
+        parts: how many comparisons it has.
+        number: how many values it compares with in all.
+    """
+
+    depth: int
+    parts: int
+    number: int
+
+    def __and__(self, other: Condition) -> Condition:
+        return every(self, other)
+
+    def __or__(self, other: Condition) -> Condition:
+        return some(self, other)
+
+    def __invert__(self) -> Condition:
+        return negation(self)
+
+    def __bool__(self) -> NoReturn:
+        raise TypeError("a condition is combined with &, | and ~ (in parentheses), not with and, or, not")
+
+    @abstractmethod
+    def __str__(self) -> str: ...
+
+
+class Leaf(Condition):
+    """A condition on one field."""
+
+    depth = 1
+    parts = 1
+    number = 1
+
+
+@dataclass(frozen=True)
+class Compare(Leaf):
+    """The value at a path compares so with a given one."""
+
+    path: Path
+    operator: Operator
+    value: Value
+
+    def __str__(self) -> str:
+        return f"{path_text(self.path)} {self.operator} {_value_text(self.value)}"
+
+
+@dataclass(frozen=True)
+class In(Leaf):
+    """The value at a path equals one of the given ones."""
+
+    path: Path
+    values: tuple[Value, ...]
+
+    @property
+    def number(self) -> int:  # type: ignore[override]
+        """How many values it compares with."""
+        return len(self.values)
+
+    def __str__(self) -> str:
+        return f"{path_text(self.path)} in ({', '.join(map(_value_text, self.values))})"
+
+
+@dataclass(frozen=True)
+class Like(Leaf):
+    """The value at a path is text of this pattern."""
+
+    path: Path
+    pattern: str
+
+    def __str__(self) -> str:
+        return f"{path_text(self.path)} like {_value_text(self.pattern)}"
+
+
+@dataclass(frozen=True)
+class IsNull(Leaf):
+    """There is no value at a path, or it is null."""
+
+    path: Path
+
+    def __str__(self) -> str:
+        return f"{path_text(self.path)} is null"
+
+
+@dataclass(frozen=True)
+class Group(Condition):
+    """Several conditions in one; made by `every` and `some`."""
+
+    terms: tuple[Condition, ...]
+
+    def __post_init__(self) -> None:
+        for term in self.terms:
+            _condition(term)
+        if self.depth > DEEPEST:
+            raise InvalidCondition(f"the condition is nested more than {DEEPEST} deep; write it flatter")
+        if self.parts > MOST_PARTS:
+            raise InvalidCondition(
+                f"the condition has more than {MOST_PARTS} comparisons; use `in` for many values of one field"
+            )
+
+        if self.number > MOST_VALUES_IN_ALL:
+            raise InvalidCondition(
+                f"the condition compares with {self.number:,} values in all; at most {MOST_VALUES_IN_ALL:,} are taken: "
+                "ask in several parts"
+            )
+
+    @cached_property
+    def number(self) -> int:  # type: ignore[override]
+        """How many values it compares with in all."""
+        return sum(term.number for term in self.terms)
+
+    @cached_property
+    def depth(self) -> int:  # type: ignore[override]
+        """How deep it is nested."""
+        return 1 + max(term.depth for term in self.terms)
+
+    @cached_property
+    def parts(self) -> int:  # type: ignore[override]
+        """How many comparisons it has."""
+        return sum(term.parts for term in self.terms)
+
+
+@dataclass(frozen=True)
+class Every(Group):
+    """All of at least two conditions hold."""
+
+    def __str__(self) -> str:
+        return " and ".join(f"({term})" if isinstance(term, Some) else str(term) for term in self.terms)
+
+
+@dataclass(frozen=True)
+class Some(Group):
+    """One or more of at least two conditions hold."""
+
+    def __str__(self) -> str:
+        return " or ".join(map(str, self.terms))
+
+
+@dataclass(frozen=True)
+class Not(Condition):
+    """A condition does not hold."""
+
+    term: Condition
+
+    @cached_property
+    def depth(self) -> int:  # type: ignore[override]
+        """How deep it is nested; a negation adds nothing, since it can be said of the comparisons instead."""
+        return self.term.depth
+
+    @cached_property
+    def parts(self) -> int:  # type: ignore[override]
+        """How many comparisons it has."""
+        return self.term.parts
+
+    @cached_property
+    def number(self) -> int:  # type: ignore[override]
+        """How many values it compares with in all."""
+        return self.term.number
+
+    def __str__(self) -> str:
+        match self.term:
+            case Compare(path, "=", value):
+                return f"{path_text(path)} != {_value_text(value)}"
+            case In(path, values):
+                return f"{path_text(path)} not in ({', '.join(map(_value_text, values))})"
+            case Like(path, pattern):
+                return f"{path_text(path)} not like {_value_text(pattern)}"
+            case IsNull(path):
+                return f"{path_text(path)} is not null"
+        return f"not ({self.term})"
+
+
+def every(*terms: Condition) -> Condition:
+    """Return that all of these hold; what is joined by `and` already is taken apart, so that it stays flat."""
+    flat = [part for term in terms for part in (term.terms if isinstance(term, Every) else (_condition(term),))]
+    return flat[0] if len(flat) == 1 else Every(tuple(flat))
+
+
+def some(*terms: Condition) -> Condition:
+    """Return that one or more of these hold."""
+    flat = [part for term in terms for part in (term.terms if isinstance(term, Some) else (_condition(term),))]
+    return flat[0] if len(flat) == 1 else Some(tuple(flat))
+
+
+def negation(term: Condition) -> Condition:
+    """Return that this does not hold; a negation of a negation is the condition itself."""
+    return term.term if isinstance(_condition(term), Not) else Not(term)  # type: ignore[attr-defined]
+
+
+class Field:
+    """A field of messages, to be compared; made by `field`, `payload` and `headers`.
+
+    Further names lead into JSON: `payload.customer.name`, or `payload["odd key"]` for what Python cannot say, and for
+    names that this class has itself.
+    """
+
+    __slots__ = ("_path",)
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __getattr__(self, name: str) -> Field:
+        if name.startswith("__"):  # what Python and its tools ask every object for
+            raise AttributeError(name)
+        return self[name]
+
+    def __getitem__(self, name: str) -> Field:
+        return Field(check_path((*self._path, name)))
+
+    def __repr__(self) -> str:
+        return f"<Field {path_text(self._path)}>"
+
+    def __hash__(self) -> int:
+        return hash(self._path)
+
+    def __eq__(self, value: Any) -> Condition:  # type: ignore[override]
+        return self.is_null() if value is None else comparison(self._path, "=", value)
+
+    def __ne__(self, value: Any) -> Condition:  # type: ignore[override]
+        return negation(self == value)
+
+    def __lt__(self, value: Any) -> Condition:
+        return comparison(self._path, "<", value)
+
+    def __le__(self, value: Any) -> Condition:
+        return comparison(self._path, "<=", value)
+
+    def __gt__(self, value: Any) -> Condition:
+        return comparison(self._path, ">", value)
+
+    def __ge__(self, value: Any) -> Condition:
+        return comparison(self._path, ">=", value)
+
+    def in_(self, values: Iterable[Any]) -> Condition:
+        """Return that the value equals one of these."""
+        return membership(self._path, values)
+
+    def not_in(self, values: Iterable[Any]) -> Condition:
+        """Return that the value equals none of these."""
+        return negation(membership(self._path, values))
+
+    def like(self, pattern: str) -> Condition:
+        r"""Return that the value is text of this pattern: `%` any text, `_` one character, `\` the next as it is."""
+        return pattern_match(self._path, pattern)
+
+    def not_like(self, pattern: str) -> Condition:
+        """Return that the value is no text of this pattern."""
+        return negation(pattern_match(self._path, pattern))
+
+    def is_null(self) -> Condition:
+        """Return that there is no value, or that it is null."""
+        return IsNull(check_comparable(self._path))
+
+    def is_not_null(self) -> Condition:
+        """Return that there is a value other than null."""
+        return negation(self.is_null())
+
+
+class UnknownField(InvalidCondition):
+    """A condition speaks of a field that its subject does not have.
+
+    Attributes:
+        path: the path that leads nowhere.
+    """
+
+    def __init__(self, text: str, path: Path = ()) -> None:
+        self.path = path
+        super().__init__(text)
+
+
+def path_of(named: Field) -> Path:
+    """Return the path of a field; no method of its own, so that every name can lead into JSON."""
+    return named._path
+
+
+def path_text(path: Path) -> str:
+    """Return a path as text."""
+    return ".".join(name if _NAME.fullmatch(name) else '"' + name.replace('"', '""') + '"' for name in path)
+
+
+def check_path(path: Path) -> Path:
+    """Return a path if messages may have it, else raise InvalidCondition."""
+    for name in path:
+        if not isinstance(name, str):
+            raise InvalidCondition(f"a path is made of names, not {shown(name)}; list elements cannot be addressed")
+    root, names = path[0], path[1:]
+    if root not in KINDS and root not in PAST_JSON:
+        check_subject(path, "message")
+    if names and root in KINDS:
+        raise InvalidCondition(f"{shown(path_text(path), 120)}: {root} has no parts; only payload and headers have")
+    if root == "headers" and len(names) > 1:
+        raise InvalidCondition(
+            f'{shown(path_text(path), 120)}: a header has no parts; put a name with dots in quotes: headers."a.b"'
+        )
+    if len(names) > LONGEST_PATH:
+        raise InvalidCondition(f"a path has at most {LONGEST_PATH} names; this one has {len(names)}")
+    for name in names:
+        _check_text(name)
+    return path
+
+
+def check_comparable(path: Path) -> Path:
+    """Return a path that leads to a value, else raise InvalidCondition."""
+    if path == ("headers",):
+        raise InvalidCondition("say which header: headers.source")
+    if path == ("error",):
+        raise InvalidCondition("say what of the error: error.type or error.message")
+    return path
+
+
+def checked_again(condition: object, about: Subject, depth: int = 0) -> Condition:
+    """Return a condition whose parts can all be asked of its subject, however it was put together.
+
+    Raises:
+        InvalidCondition: it speaks of a field that its subject does not have, or is none of ours.
+    """
+    if depth > 4 * DEEPEST:
+        raise InvalidCondition(f"the condition is nested more than {DEEPEST} deep; write it flatter")
+    match condition:
+        case Every(terms) | Some(terms) if len(terms) > 1:
+            parts = [checked_again(term, about, depth + 1) for term in terms]
+            return every(*parts) if isinstance(condition, Every) else some(*parts)
+        case Not(term):
+            return negation(checked_again(term, about, depth + 1))
+        case Compare(path, operator, value) if operator in OPERATORS:
+            return comparison(_of_subject(path, about), operator, value)
+        case In(path, values):
+            return membership(_of_subject(path, about), values)
+        case Like(path, pattern):
+            return pattern_match(_of_subject(path, about), pattern)
+        case IsNull(path):
+            return IsNull(check_comparable(_of_subject(path, about)))
+    raise InvalidCondition(f"a condition is text or made with duerow.where.field, not {shown(condition)}")
+
+
+def _of_subject(path: object, about: Subject) -> Path:
+    if not isinstance(path, tuple) or not path:
+        raise InvalidCondition(f"a path is a tuple of names, not {shown(path)}")
+    check_subject(check_path(path), about)
+    return path
+
+
+def check_subject(path: Path, about: Subject) -> None:
+    """Raise UnknownField if messages, or turns in history, have no such field."""
+    fields, documents = (FIELDS, JSON) if about == "message" else (PAST, PAST_JSON)
+    if path[0] not in fields and path[0] not in documents:
+        known = ", ".join([*fields, *(f"{name}.…" for name in documents)])
+        where = " in history" if about == "turn" else ""
+        raise UnknownField(f"a {about}{where} has no field {shown(path[0])}; there are {known}", path)
+
+
+def comparison(path: Path, operator: Operator, value: Any) -> Condition:
+    """Return that the value at a path compares so with this one; raise InvalidCondition if it never could."""
+    return Compare(check_comparable(path), operator, _checked(path, value))
+
+
+def membership(path: Path, values: Iterable[Any]) -> Condition:
+    """Return that the value at a path equals one of these; raise InvalidCondition if one of them never could."""
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise InvalidCondition(f"in takes a list of values, not {shown(values)}")
+    try:
+        checked = tuple(_checked(path, value) for value in islice(values, MOST_VALUES_IN_ALL + 1))
+    except InvalidCondition:
+        raise
+    except Exception as error:  # the user's code
+        raise InvalidCondition(
+            f"in takes a list of values, and {shown(values)} fails: {type(error).__name__}"
+        ) from error
+    if len(checked) > MOST_VALUES:
+        raise InvalidCondition(f"in takes at most {MOST_VALUES:,} values, not {len(checked):,}; ask in several parts")
+    return In(check_comparable(path), checked)
+
+
+def pattern_match(path: Path, pattern: Any) -> Condition:
+    """Return that the value at a path is text of this pattern; raise InvalidCondition if it is no pattern."""
+    if KINDS.get(path[0]) == "moment":
+        raise InvalidCondition(f"{path[0]} is a time, which like cannot match; compare it with <, <=, > or >=")
+    if not isinstance(pattern, str):
+        raise InvalidCondition(f"like takes a pattern, which is text, not {shown(pattern)}")
+    if len(pattern) > LONGEST_PATTERN:
+        raise InvalidCondition(f"a like pattern has at most {LONGEST_PATTERN:,} characters, not {len(pattern):,}")
+    if (len(pattern) - len(pattern.rstrip("\\"))) % 2:
+        raise InvalidCondition(rf"the pattern {shown(pattern)} ends with a single \; write \\ for the character itself")
+    return Like(check_comparable(path), _check_text(pattern))
+
+
+def _checked(path: Path, value: Any) -> Value:
+    """Return a value to compare a field with; a time as an aware UTC datetime."""
+    if KINDS.get(path[0]) == "moment":
+        return _moment(path[0], value)
+    if type(value) is bool:
+        return value
+    if type(value) is int:
+        if not _LEAST_INTEGER <= value <= _MOST_INTEGER:
+            raise InvalidCondition(f"{path_text(path)} cannot be compared with {shown(value)}: integers have 64 bits")
+        return value
+    if type(value) is float:
+        if not isfinite(value):
+            raise InvalidCondition(f"{path_text(path)} cannot be compared with {value}: it is not a finite number")
+        return value
+    if type(value) is str:
+        return _check_text(value)
+    if value is None:
+        raise InvalidCondition(f"nothing compares with null; write {path_text(path)} is null")
+    raise InvalidCondition(
+        f"{path_text(path)} cannot be compared with {shown(value)} ({type(value).__name__}): "
+        "take text, a number or a boolean"
+    )
+
+
+def _moment(name: str, value: Any) -> datetime:
+    if isinstance(value, str):
+        try:
+            value = datetime.fromisoformat(value)
+        except ValueError:
+            raise InvalidCondition(f"{name} is a time: {shown(value)} is none; write 2026-03-01T12:00:00Z") from None
+    try:
+        moment = check_moment(name, value)
+    except InvalidMessage as error:
+        raise InvalidCondition(f"{error}; {name} is compared with a time such as 2026-03-01T12:00:00Z") from None
+    if moment is None:
+        raise InvalidCondition(f"nothing compares with null; write {name} is null")
+    return moment
+
+
+def _check_text(text: str) -> str:
+    if "\0" in text:
+        raise InvalidCondition(f"{shown(text)} holds U+0000, which no message has")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise InvalidCondition(f"{shown(text)} holds a lone surrogate, which no message has") from None
+    return text
+
+
+def _condition(term: object) -> Condition:
+    if not isinstance(term, Condition):
+        raise InvalidCondition(f"only conditions can be combined, not {shown(term)}; put each in parentheses")
+    return term
+
+
+def _value_text(value: Value) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, datetime):
+        return f"'{value.astimezone(UTC).isoformat()}'"
+    return "'" + value.replace("'", "''") + "'" if isinstance(value, str) else repr(value)
