@@ -67,12 +67,10 @@ def kept_in(name: str) -> SqlDialect:
     Raises:
         ConfigurationError: no store for it is installed (NotSupported: it has no tables).
     """
-    from duerow.stores.sql import Family  # a model is declared long before anybody connects
-
-    family = backend_named(name)
-    if not isinstance(family, Family):
+    dialect: SqlDialect | None = getattr(backend_named(name), "dialect", None)
+    if dialect is None:
         raise NotSupported(f"a queue state is kept in a table, and {name} has none")
-    return family.dialect
+    return dialect
 
 
 class Moment(TypeDecorator[datetime]):

@@ -1,0 +1,116 @@
+"""The rooms of duerow have an order, and imports go down it: those of type checkers too."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+import duerow
+
+ROOT = Path(duerow.__file__).parent
+
+ROOMS: tuple[tuple[str, ...], ...] = (
+    ("phrases",),
+    ("errors",),
+    ("clock", "plan", "signatures"),
+    ("message",),
+    ("settlement", "retry", "lineage"),
+    ("conditions",),
+    ("where",),
+    ("payload",),
+    ("reservation", "encryption"),
+    ("store",),
+    ("arrow",),
+    ("queue",),
+    ("worker",),
+    ("stores", "entity"),
+    ("pipeline",),
+    ("aio", "sync"),
+    ("plots", "cli", "spark", "testing"),
+)
+"""From the bottom to the top. Rooms of one row may import each other; what is above imports what is below."""
+
+FRONT_DOORS = {"duerow", "duerow.__main__", "duerow.entity"}
+"""What shows users names from any room."""
+
+APART = {"aio", "sync"}
+"""Rooms whose modules may name each other's types in a circle: a queue knows its database, which makes queues."""
+
+
+def module_of(path: Path) -> str:
+    parts = ("duerow", *path.relative_to(ROOT).with_suffix("").parts)
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imports_of(path: Path) -> Iterator[str]:
+    """Yield what a module imports of duerow, wherever in it."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module is not None:
+            for alias in node.names:
+                name = f"{node.module}.{alias.name}"
+                yield name if name in MODULES else node.module
+
+
+MODULES = {module_of(path): path for path in sorted(ROOT.rglob("*.py"))}
+IMPORTS = {name: {one for one in imports_of(path) if one in MODULES and one != name} for name, path in MODULES.items()}
+ROW = {room: row for row, rooms in enumerate(ROOMS) for room in rooms}
+
+
+def room_of(module: str) -> str:
+    return module.split(".")[1]
+
+
+def test_every_module_is_in_a_room_that_has_its_place_in_the_order() -> None:
+    assert {room_of(name) for name in MODULES if name not in FRONT_DOORS} - set(ROW) == set()
+
+
+def test_imports_go_down_the_order_of_the_rooms() -> None:
+    upwards = [
+        (name, other)
+        for name, others in IMPORTS.items()
+        for other in others
+        if not {name, other} & FRONT_DOORS and ROW[room_of(other)] > ROW[room_of(name)]
+    ]
+    assert upwards == []
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    circles = [sorted(circle) for circle in circles_of(IMPORTS) if {room_of(one) for one in circle} - APART]
+    assert circles == []
+
+
+def test_the_faces_do_not_import_each_other() -> None:
+    crossing = [(name, other) for name, others in IMPORTS.items() for other in others if faces(name, other)]
+    assert crossing == []
+
+
+def test_a_circle_and_an_import_that_goes_up_would_be_noticed() -> None:
+    assert circles_of({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}}) == [{"a", "b", "c"}]
+    assert circles_of({"a": {"b"}, "b": {"c"}, "c": set()}) == []
+    assert ROW["store"] < ROW["queue"] < ROW["pipeline"] < ROW["aio"]
+
+
+def faces(name: str, other: str) -> bool:
+    return name not in FRONT_DOORS and {room_of(name), room_of(other)} == APART if other not in FRONT_DOORS else False
+
+
+def circles_of(imports: dict[str, set[str]]) -> list[set[str]]:
+    """Return the sets of modules each of which leads to all others of its set."""
+    reached: dict[str, set[str]] = defaultdict(set)
+    for name in imports:
+        todo = [name]
+        while todo:
+            for other in imports[todo.pop()]:
+                if other not in reached[name]:
+                    reached[name].add(other)
+                    todo.append(other)
+    found: list[set[str]] = []
+    for name in imports:
+        circle = {other for other in reached[name] if name in reached[other]}
+        if circle and circle not in found:
+            found.append(circle)
+    return found
