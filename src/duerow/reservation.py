@@ -24,7 +24,7 @@ class _Kept(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     sealed: Encoded | None = None
 
 
-class Reservation(_Kept, Generic[P_co], frozen=True, gc=False):
+class BareReservation(_Kept, Generic[P_co], frozen=True, gc=False):
     """One message, lent to one consumer until a time.
 
     Attributes:

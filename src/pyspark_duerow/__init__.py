@@ -38,9 +38,9 @@ class DefaultSource(DataSource):
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """Return what looks at messages, or at turns that are over, and takes none."""
-        from duerow.spark.source import Reader
+        from duerow.spark.source import SourceReader
 
-        return Reader(self.options, schema)
+        return SourceReader(self.options, schema)
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
         """Return what pushes the rows of a frame."""

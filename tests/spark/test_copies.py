@@ -21,13 +21,13 @@ from duerow.spark import read as reading
 from duerow.spark import runner, write
 from duerow.spark.batch import Batch
 from duerow.spark.frames import FrameJob
-from duerow.spark.jobs import Run
+from duerow.spark.jobs import SparkRun
 from duerow.spark.pickling import dumps
 from duerow.spark.read import Desk, read_task
 from duerow.spark.schema import frame_schema
 from duerow.spark.source import schema
 from duerow.spark.streams import StreamReader, stream_writer
-from duerow.spark.task import Access, Consumer
+from duerow.spark.task import Access, TaskConsumer
 from duerow.spark.write import COLUMNS, Written, packed, read_written, write_task
 from duerow.store import Committed, Turn
 from duerow.testing.conformance.fixtures import Place
@@ -49,7 +49,7 @@ def carried_out_twice(session: SparkSession, place: Place, station: Frame, batch
     access = Access(secrets.token_hex(6), place.url, place.settings)  # executors keep what they know of a run
     desk = Desk(access, station.name, dumps((station, frame_schema(station), {"b": None})), 9)
     whole = batch.ranges(1) * COPIES
-    told = write.Writing(desk, "batch", frozenset({"_id", "payload"}), None, packed(batch))
+    told = write.FrameWriting(desk, "batch", frozenset({"_id", "payload"}), None, packed(batch))
     columns = [name if name in ("_id", "payload") else f"CAST(NULL AS STRING) AS {name}" for name in COLUMNS]
     read = session.range(0, COPIES, 1, COPIES).mapInArrow(read_task(desk, batch.claim, whole), reading.SCHEMA)
     read.persist().count()  # so that each has read all before one writes
@@ -146,7 +146,7 @@ def test_when_the_answer_to_a_settlement_is_lost_nothing_is_done_again_and_nothi
     with duerow.connect(place.url, **place.settings) as db:
         ids = pushed(db, "a", 10)
         reached = losing(db, "settle: committed")
-        tally = Consumer(Relay("a", lambda message: message.payload, to="b"), db, max_hops=9, chunk=100).work(60)
+        tally = TaskConsumer(Relay("a", lambda message: message.payload, to="b"), db, max_hops=9, chunk=100).work(60)
         assert "settle: committed" in reached
         assert (tally.claimed, tally.refused, tally.failed) == (10, 0, 0)
         assert sorted(found(db, "b")) == ids
@@ -156,8 +156,10 @@ def test_when_the_answer_to_a_settlement_is_lost_nothing_is_done_again_and_nothi
         station = Frame("b", print, "c", rowwise=True)
         batch = lent(db, station)
         reached = losing(db, "settle: committed")
-        told = write.Writing(Desk(Access("r", "", {}), "b", b"", 9), "x", frozenset({"_id"}), SCHEMA, packed(batch))
-        by_row = write.Writer(station, db, {"c": None}, 9).row_by_row(map(unset, rows(ids)), told)
+        told = write.FrameWriting(
+            Desk(Access("r", "", {}), "b", b"", 9), "x", frozenset({"_id"}), SCHEMA, packed(batch)
+        )
+        by_row = write.BatchWriter(station, db, {"c": None}, 9).row_by_row(map(unset, rows(ids)), told)
         assert "settle: committed" in reached
         assert (by_row.tally.settled, by_row.tally.refused, by_row.problem) == (10, 0, None)
         assert sorted(found(db, "c")) == ids
@@ -169,10 +171,10 @@ def test_a_batch_whose_publication_breaks_is_published_once(place: Place, point:
         pushed(db, "a", 5)
         station = Frame("a", print, "b", schema=SCHEMA)
         reached = losing(db, point, LOST if point.endswith("committed") else StoreUnavailable("gone"))
-        job = FrameJob(Run(Pipeline("p", [station], outputs=["b"]), None, db, Access("r", "", {}), 1, 1), station)  # type: ignore[arg-type]
+        job = FrameJob(SparkRun(Pipeline("p", [station], outputs=["b"]), None, db, Access("r", "", {}), 1, 1), station)  # type: ignore[arg-type]
         batch = lent(db, station)
-        told = write.Writing(Desk(Access("r", "", {}), "a", b"", 9), "x", frozenset({"_id", "payload"}), SCHEMA)
-        staged = write.Writer(station, db, {"b": None}, 9).staged(map(unset, rows([*batch.ids])), told)
+        told = write.FrameWriting(Desk(Access("r", "", {}), "a", b"", 9), "x", frozenset({"_id", "payload"}), SCHEMA)
+        staged = write.BatchWriter(station, db, {"b": None}, 9).staged(map(unset, rows([*batch.ids])), told)
         job._publish([staged], batch, "x")
         assert reached.count("publish: before") == 2
         assert sorted(payload["n"] for payload in found(db, "b").values()) == [*batch.ids]
@@ -186,7 +188,7 @@ def test_a_batch_that_is_over_is_over_though_its_counts_cannot_be_written_now(
     with duerow.connect("memory://") as db:
         pushed(db, "a", 5)
         station = Frame("a", print, "b", schema=SCHEMA)
-        job = FrameJob(Run(Pipeline("p", [station], outputs=["b"]), None, db, Access("r", "", {}), 1, 1), station)  # type: ignore[arg-type]
+        job = FrameJob(SparkRun(Pipeline("p", [station], outputs=["b"]), None, db, Access("r", "", {}), 1, 1), station)  # type: ignore[arg-type]
         monkeypatch.setattr(job, "_open", lambda: None)
         monkeypatch.setattr(job, "_work_off", lambda left: None)
 

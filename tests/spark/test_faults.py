@@ -18,11 +18,11 @@ import duerow
 from duerow import Draft, Message, Move, Pipeline, Relay, Sink, Switch, spark
 from duerow.errors import StoreUnavailable
 from duerow.message import Failure
-from duerow.reservation import Reservation
+from duerow.reservation import BareReservation
 from duerow.retry import fixed, limited
 from duerow.spark import task
 from duerow.spark.runner import Runner
-from duerow.spark.task import Access, Consumer
+from duerow.spark.task import Access, TaskConsumer
 from duerow.testing.clock import MovableClock, minutes, seconds
 from duerow.testing.conformance.fixtures import Place
 from duerow.testing.faults import fail_at, watch
@@ -97,7 +97,7 @@ def test_of_two_copies_of_a_task_that_settle_one_reservation_one_does(
         for _ in batches:
             pass
         with duerow.connect(url, **settings) as there:
-            pairs = [(Reservation(message, until), Move("b", {"n": -1})) for message, until in lent]
+            pairs = [(BareReservation(message, until), Move("b", {"n": -1})) for message, until in lent]
             refused = there.queue("a").settle(pairs)
         yield RecordBatch.from_pydict({"moved": [len(lent) - len(refused)]})
 
@@ -112,7 +112,7 @@ def test_what_was_taken_over_meanwhile_is_refused_and_counted(place: Place) -> N
     clock = MovableClock()
     with duerow.connect(place.url, clock=clock, **place.settings) as db:
         ids = pushed(db, "a", 10)
-        other = Consumer(Relay("a", lambda m: "other", to="b"), db, max_hops=9, chunk=100)
+        other = TaskConsumer(Relay("a", lambda m: "other", to="b"), db, max_hops=9, chunk=100)
 
         def overtaken(message: Message) -> str:
             if message.id == ids[-1] and message.attempts == 1:
@@ -121,7 +121,7 @@ def test_what_was_taken_over_meanwhile_is_refused_and_counted(place: Place) -> N
                 assert (taken.claimed, taken.settled) == (10, 10)
             return "late"
 
-        late = Consumer(Relay("a", overtaken, to="b"), db, max_hops=9, chunk=100).work(60)
+        late = TaskConsumer(Relay("a", overtaken, to="b"), db, max_hops=9, chunk=100).work(60)
 
         assert (late.claimed, late.settled, late.refused) == (10, 0, 10)
         assert found(db, "b") == dict.fromkeys(ids, "other")
@@ -141,7 +141,7 @@ def test_a_slow_function_claims_less_and_gives_back_what_it_cannot_begin(
 
     with duerow.connect(place.url, **place.settings) as db:
         ids = pushed(db, "a", 200)
-        tally = Consumer(Relay("a", slow, to="b", lease=minutes(5)), db, max_hops=9, chunk=1_000).work(600)
+        tally = TaskConsumer(Relay("a", slow, to="b", lease=minutes(5)), db, max_hops=9, chunk=1_000).work(600)
 
         assert attempts == [1] * 200
         assert (tally.settled, tally.released) == (200, 196)
@@ -160,7 +160,7 @@ def test_a_busy_station_ends_its_turn_early_only_if_others_have_something_due(
 
     with duerow.connect(place.url, **place.settings) as db:
         pushed(db, "a", 40)
-        consumer = Consumer(Relay("a", slow, to="b", lease=minutes(5)), db, max_hops=9, chunk=1)
+        consumer = TaskConsumer(Relay("a", slow, to="b", lease=minutes(5)), db, max_hops=9, chunk=1)
 
         db.queue("c").push(1, delay=minutes(1))
         assert consumer.work(3, others=["c"]).settled == 12  # as long as its turn lasts
@@ -169,13 +169,13 @@ def test_a_busy_station_ends_its_turn_early_only_if_others_have_something_due(
         assert consumer.work(3, others=["d"]).settled == 12
 
 
-def lent(*attempts: int, died: bool = True) -> list[Reservation]:
+def lent(*attempts: int, died: bool = True) -> list[BareReservation]:
     """Reservations of messages at these attempts; what died has odd ids, the rest even ones."""
     with duerow.connect("memory://") as db:
         db.queue("a").push_many([Draft(n) for n in attempts])
         error = Failure("LeaseEnded" if died else "ValueError", "…")
         return [
-            Reservation(
+            BareReservation(
                 msgspec.structs.replace(one.message, id=2 * one.message.id + died, attempts=attempt, last_error=error),
                 one.until,
             )

@@ -28,10 +28,10 @@ from duerow.retry import fixed, limited
 from duerow.spark import runner
 from duerow.spark.batch import Batch, Heartbeat, still_held
 from duerow.spark.frames import BatchFailed, FrameJob
-from duerow.spark.jobs import Run
-from duerow.spark.read import Desk, Reader
+from duerow.spark.jobs import SparkRun
+from duerow.spark.read import BatchReader, Desk
 from duerow.spark.task import Access
-from duerow.spark.write import Writer, Writing, Written, packed
+from duerow.spark.write import BatchWriter, FrameWriting, Written, packed
 from duerow.store import Committed, Record, Turn
 from duerow.testing.clock import MovableClock, minutes
 from duerow.testing.conformance.fixtures import Place
@@ -64,9 +64,9 @@ def rows(ids: list[int], **more: Any) -> list[Row]:
     return [msgspec.structs.replace(row, **more) for row in each]
 
 
-def writing(batch: Batch, name: str = "batch") -> Writing:
+def writing(batch: Batch, name: str = "batch") -> FrameWriting:
     desk = Desk(Access("r", "", {}), "a", b"", 9)
-    return Writing(desk, name, frozenset({"_id", "payload"}), SCHEMA, packed(batch))
+    return FrameWriting(desk, name, frozenset({"_id", "payload"}), SCHEMA, packed(batch))
 
 
 def unset(row: Row) -> Row:
@@ -77,7 +77,7 @@ def test_of_two_copies_of_a_task_that_settle_row_by_row_one_does(moved: duerow.D
     ids = pushed(moved, "a", 10)
     station = Frame("a", print, "b", rowwise=True)
     batch = lent(moved, station, 10)
-    first, second = (Writer(station, moved, {"b": None}, 9) for _ in range(2))
+    first, second = (BatchWriter(station, moved, {"b": None}, 9) for _ in range(2))
     each = list(map(unset, rows(ids[:6])))
 
     done = first.row_by_row(each, writing(batch))
@@ -130,7 +130,7 @@ def test_rows_that_move_on_by_the_thousand_end_as_each_would_by_itself(
         ]
         given = [msgspec.structs.replace(unset(row), **more) for row, more in zip(rows(ids), said, strict=True)]
         assert len(batch) == len(given)
-        done = Writer(station, moved, {f"{queue}-to": None}, 9).row_by_row(given, writing(batch))
+        done = BatchWriter(station, moved, {f"{queue}-to": None}, 9).row_by_row(given, writing(batch))
         became = [(one.id - ids[0], ending(one, queue)) for one in everything(moved) if one.id in ids]
         history = station.queue(moved).history(limit=999)
         told = sorted((one.id - ids[0], one.outcome, one.moved_to == f"{queue}-to") for one in history)
@@ -146,7 +146,7 @@ def test_rows_that_move_on_by_the_thousand_end_as_each_would_by_itself(
         return record.queue.removeprefix(queue), kept, max(moments) == ROWS[1]["due"], len(moments), said
 
     by_the_thousand = end("thousands")
-    monkeypatch.setattr(Writer, "_pass_on", lambda self, rows, tokens, encode, tally: rows)
+    monkeypatch.setattr(BatchWriter, "_pass_on", lambda self, rows, tokens, encode, tally: rows)
     one_by_one = end("singly")
     assert by_the_thousand == one_by_one
     assert Counter(outcome for _, outcome, _ in by_the_thousand[-1]) == {"moved": 20, "failed": 44, "dead": 8}
@@ -164,10 +164,10 @@ def test_what_was_taken_over_is_refused_row_by_row_and_whole(moved: duerow.Datab
     clock.advance(minutes(11))
     took_over = moved.queue("a").reserve_many(3)
 
-    by_row = Writer(stations[0], moved, {"b": None}, 9).row_by_row(map(unset, rows(ids)), writing(late))
+    by_row = BatchWriter(stations[0], moved, {"b": None}, 9).row_by_row(map(unset, rows(ids)), writing(late))
     assert (by_row.tally.settled, by_row.tally.refused) == (1, 3)
 
-    whole = Writer(stations[1], moved, {"b": None}, 9).staged(map(unset, rows(ids)), writing(late))
+    whole = BatchWriter(stations[1], moved, {"b": None}, 9).staged(map(unset, rows(ids)), writing(late))
     with pytest.raises(BatchRefused):
         moved.bulk.publish("batch", {whole.part: whole.entries}, [Turn(one, Committed()) for one in late.lent.receipts])
     assert list(found(moved, "b")) == [ids[3]]
@@ -178,7 +178,7 @@ def test_of_all_attempts_of_tasks_those_are_published_that_spark_names(moved: du
     ids = pushed(moved, "a", 4)
     station = Frame("a", print, "b")
     batch = lent(moved, station, 4)
-    writer = Writer(station, moved, {"b": None}, 9)
+    writer = BatchWriter(station, moved, {"b": None}, 9)
     each = list(map(unset, rows(ids)))
     copies: list[Written] = [writer.staged(each, writing(batch)) for _ in range(3)]
     assert moved.queue("b").count() == 0
@@ -198,7 +198,7 @@ def test_a_batch_whose_driver_died_comes_back_when_its_lease_ends(moved: duerow.
     assert len(lent(moved, station, 5)) == 0
     clock.advance(minutes(10))
     again = lent(moved, station, 5)
-    (table,) = Reader(station, moved, None, 9).read("claim", 0, 99)
+    (table,) = BatchReader(station, moved, None, 9).read("claim", 0, 99)
     assert (len(again), table.column("_attempts").to_pylist()) == (5, [2] * 5)
 
 
@@ -333,7 +333,7 @@ class Away:
 def test_a_driver_that_is_stopped_or_loses_spark_gives_back_what_it_holds(moved: duerow.Database) -> None:
     pushed(moved, "a", 3)
     station = Frame("a", print, "b", schema=SCHEMA)
-    run = Run(Pipeline("p", [station], outputs=["b"]), Away(), moved, Access("r", "", {}), 1, 1)  # type: ignore[arg-type]
+    run = SparkRun(Pipeline("p", [station], outputs=["b"]), Away(), moved, Access("r", "", {}), 1, 1)  # type: ignore[arg-type]
     job = FrameJob(run, station)
 
     job._opened = True

@@ -33,8 +33,8 @@ from duerow.errors import (
 from duerow.spark import options as options_module
 from duerow.spark import pages, source
 from duerow.spark.columns import MESSAGE, TURN
-from duerow.spark.options import Options
-from duerow.spark.source import Reader, dealt, schema
+from duerow.spark.options import SourceOptions
+from duerow.spark.source import SourceReader, dealt, schema
 from duerow.testing.conformance.fixtures import Place
 from duerow.testing.contents import everything
 
@@ -50,7 +50,7 @@ def frame(session: SparkSession, place: Place, **more: Any) -> DataFrame:
 def read(place: Place, **more: Any) -> list[dict[str, Any]]:
     """What the tasks would read, without Spark."""
     options = options_of(place, **more)
-    reader = Reader(options, schema(options))
+    reader = SourceReader(options, schema(options))
     return [row for partition in reader.partitions() for batch in reader.read(partition) for row in batch.to_pylist()]
 
 
@@ -189,7 +189,7 @@ def test_a_task_that_gets_arrow_begins_to_read_without_a_store_and_without_panda
     assert failed is not None
     orders.rollback(failed, delay=timedelta(0), error=ValueError("no line"))
     options = options_of(place, queue="orders")
-    reader = Reader(options, schema(options))
+    reader = SourceReader(options, schema(options))
     carried = pickle.dumps((reader, reader.partitions()))
     kept = {**os.environ, "SPARK_REUSE_WORKER": "1"}  # as Spark says to a process that it keeps
     for environment, frozen in ((kept, "True"), (None, "False")):
@@ -205,7 +205,7 @@ def test_a_connection_that_broke_while_it_was_at_rest_is_noticed_and_the_servers
 ) -> None:
     db.queue("orders").push(1)
     options = options_of(place)
-    reader = Reader(options, schema(options))
+    reader = SourceReader(options, schema(options))
     [part] = reader.partitions()
     arrow = part.pages.arrow
     assert isinstance(arrow, adbc.AdbcScan)
@@ -268,7 +268,7 @@ def test_the_url_may_stand_in_the_environment_or_in_a_file_and_shows_in_no_plan(
     asked = {"queue": "orders", **place.settings}
     for way in ({"urlenv": "QUEUES"}, {"urlfile": str(tmp_path / "url")}):
         options = {**asked, **way}
-        reader = Reader(options, schema(options))
+        reader = SourceReader(options, schema(options))
         assert sum(batch.num_rows for part in reader.partitions() for batch in reader.read(part)) == 1
         assert place.url not in repr(vars(reader))
     found = frame(session, place)
@@ -302,7 +302,7 @@ def test_an_option_that_cannot_be_is_said_before_a_database_is_asked(
 ) -> None:
     options = {"url": "postgresql://nobody@127.0.0.1:1/none", **given}
     with pytest.raises(error, match=said):
-        Reader(options, schema(options))
+        SourceReader(options, schema(options))
 
 
 def test_a_way_to_the_queues_must_be_given_and_be_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -319,18 +319,18 @@ def test_a_way_to_the_queues_must_be_given_and_be_there(tmp_path: Path, monkeypa
         ({"urlfile": str(tmp_path / "binary")}, "binary is no text"),
     ):
         with pytest.raises(ConfigurationError, match=said):
-            Options(given, ()).reach()
+            SourceOptions(given, ()).reach()
 
 
 def test_a_file_is_refused_where_a_task_runs_on_another_host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     duerow.connect(f"sqlite:///{tmp_path}/queues.db", migrate=True).close()
-    reach = Options({"url": f"sqlite:///{tmp_path}/queues.db"}, ()).reach()
+    reach = SourceOptions({"url": f"sqlite:///{tmp_path}/queues.db"}, ()).reach()
     reach.open().close()
     monkeypatch.setattr("socket.gethostname", lambda: "elsewhere")
     with pytest.raises(NotSupported, match=f"in a file or in the memory of {reach.host}, and Spark runs on elsewhere"):
         assert reach.database
     with pytest.raises(NotSupported, match="use a local"):
-        Options({"url": "memory://"}, ()).reach().open()
+        SourceOptions({"url": "memory://"}, ()).reach().open()
 
 
 @pytest.mark.parametrize("place", ["sqlite"], indirect=True)

@@ -22,7 +22,7 @@ from duerow.encryption import Encryption
 from duerow.errors import ConfigurationError, Conflict, DuplicateKey, InvalidMessage, QueueDraining, StagedLost
 from duerow.spark import conflict_retry, options, sink
 from duerow.spark.sink import Place as Spot
-from duerow.spark.sink import Pushed, WholeWriter, Writer, writer
+from duerow.spark.sink import PushedPart, RowWriter, WholeWriter, writer
 from duerow.testing.conformance.fixtures import Place
 from duerow.testing.contents import everything, payloads
 from duerow.testing.faults import watch
@@ -48,16 +48,16 @@ def save(frame: DataFrame, place: Place, **more: Any) -> None:
     frame.write.format("duerow").options(**options_of(place, **more)).mode("append").save()
 
 
-def a_writer(place: Place, columns: str = "payload string", **more: Any) -> Writer | WholeWriter:
+def a_writer(place: Place, columns: str = "payload string", **more: Any) -> RowWriter | WholeWriter:
     made = writer(options_of(place, **{"queue": "orders", **more}), StructType.fromDDL(columns), False)
-    assert isinstance(made, Writer | WholeWriter)
+    assert isinstance(made, RowWriter | WholeWriter)
     return made
 
 
-def writer_of(place: Place, columns: str) -> Writer:
+def writer_of(place: Place, columns: str) -> RowWriter:
     """A writer of rows that each name their queue."""
     made = writer(options_of(place), StructType.fromDDL(columns), False)
-    assert isinstance(made, Writer)
+    assert isinstance(made, RowWriter)
     return made
 
 
@@ -115,13 +115,13 @@ def test_a_second_try_after_a_commit_whose_answer_was_lost_writes_nothing_whatev
 ) -> None:
     tried = a_writer(place)
     at(0, 1)
-    assert tried.write(batches(1, 2, 3)) == Pushed(3)
+    assert tried.write(batches(1, 2, 3)) == PushedPart(3)
     at(0, 2)
-    assert tried.write(batches(3, 4, 1)) == Pushed(0)
+    assert tried.write(batches(3, 4, 1)) == PushedPart(0)
     at(1, 3)
-    assert tried.write(batches(5)) == Pushed(1)
+    assert tried.write(batches(5)) == PushedPart(1)
     assert payloads(db.queue("orders")) == [1, 2, 3, 5]
-    assert a_writer(place).write(batches(6)) == Pushed(1)  # another job has names of its own
+    assert a_writer(place).write(batches(6)) == PushedPart(1)  # another job has names of its own
 
 
 def test_two_copies_of_a_task_at_once_write_each_row_once(place: Place, db: duerow.Database, at: At) -> None:
@@ -129,7 +129,7 @@ def test_two_copies_of_a_task_at_once_write_each_row_once(place: Place, db: duer
     copied = a_writer(place)
     with ThreadPoolExecutor(4) as threads:
         said = list(threads.map(lambda _: copied.write(batches(*range(50))), range(4)))
-    assert sorted(one.rows for one in said if isinstance(one, Pushed)) == [0, 0, 0, 50]
+    assert sorted(one.rows for one in said if isinstance(one, PushedPart)) == [0, 0, 0, 50]
     assert sorted(payloads(db.queue("orders"))) == list(range(50))
 
 
@@ -146,8 +146,8 @@ def test_a_large_partition_is_one_transaction_too(
     with pytest.raises(OSError, match="shuffle"):
         large.write(broken())
     assert payloads(db.queue("orders")) == []
-    assert large.write(batches(1, 2, 3, 4)) == Pushed(4)
-    assert large.write(batches(1, 2, 3, 4)) == Pushed(0)
+    assert large.write(batches(1, 2, 3, 4)) == PushedPart(4)
+    assert large.write(batches(1, 2, 3, 4)) == PushedPart(0)
 
 
 def test_atomic_publishes_what_the_tries_staged_that_succeeded_and_nothing_else(
@@ -176,7 +176,7 @@ def test_atomic_publishes_what_the_tries_staged_that_succeeded_and_nothing_else(
     assert payloads(db.queue("orders")) == [1, 2, 3]
 
 
-def written(writer: Writer | WholeWriter, batches: Iterator[pa.RecordBatch]) -> None:
+def written(writer: RowWriter | WholeWriter, batches: Iterator[pa.RecordBatch]) -> None:
     """Write one partition, and what Spark's driver does then."""
     writer.commit([writer.write(batches)])
 
@@ -318,7 +318,7 @@ def test_a_try_waits_until_what_a_killed_one_had_begun_is_undone(
     at(0, 1)
     second = a_writer(place)
     watch(second._pushing.reach.database, stand_in_its_way)
-    assert second.write(batches(1, 2, 3)) == Pushed(3)
+    assert second.write(batches(1, 2, 3)) == PushedPart(3)
     assert now[0] > 70
     assert payloads(db.queue("orders")) == [1, 2, 3]
 

@@ -114,3 +114,19 @@ def circles_of(imports: dict[str, set[str]]) -> list[set[str]]:
         if circle and circle not in found:
             found.append(circle)
     return found
+
+
+def test_no_two_classes_have_the_same_name_but_twins_of_the_two_faces() -> None:
+    found: dict[str, set[str]] = defaultdict(set)
+    for module, path in MODULES.items():
+        if module in FRONT_DOORS or room_of(module) == "testing":
+            continue
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                found[node.name].add(face_apart(module))
+    assert {name: sorted(modules) for name, modules in found.items() if len(modules) > 1} == {}
+
+
+def face_apart(module: str) -> str:
+    """Return the name of a module without its face: that of a twin is the same."""
+    return ".".join("face" if part in APART else part for part in module.split("."))

@@ -17,7 +17,7 @@ from duerow.payload.encoding import Payloads
 from duerow.phrases import Argument, Hint
 from duerow.plan import BEGIN, Plan
 from duerow.queue import copy as copying
-from duerow.queue.copy import BATCH, TURNS, Asked, Copied, Count, Route
+from duerow.queue.copy import BATCH, TURNS, Asked, Copied, CopyCount, Route
 from duerow.queue.definition import check_indexed, encoded, indexed_again
 from duerow.store import (
     ALL_IDS,
@@ -286,16 +286,16 @@ class _Copying:
 
     async def run(self) -> Copied:
         """Copy all there is; return the report."""
-        count = Count(self.asked.move)
+        count = CopyCount(self.asked.move)
         for route in self.asked.routes:
             if route.to in self.asked.history:
                 await self._copy_turns(route, count)
             count.add(await self._copy_messages(route))
         return count.report()
 
-    async def _copy_messages(self, route: Route) -> Count:
+    async def _copy_messages(self, route: Route) -> CopyCount:
         """Let all messages arrive; where they leave, look again until none is left that can."""
-        count = Count(self.asked.move)
+        count = CopyCount(self.asked.move)
         while True:
             arrived = count.arrivals
             count.look_again()
@@ -303,7 +303,7 @@ class _Copying:
             if not self.asked.move or count.arrivals == arrived:
                 return count
 
-    async def _pass(self, route: Route, count: Count) -> None:
+    async def _pass(self, route: Route, count: CopyCount) -> None:
         """Go through the queue once, in the order of the ids."""
         after, held = 0, set[str]()
         while True:
@@ -317,7 +317,7 @@ class _Copying:
             if records:
                 await self._send(route, records, held, count)
 
-    async def _send(self, route: Route, records: list[Record], held: set[str], count: Count) -> None:
+    async def _send(self, route: Route, records: list[Record], held: set[str], count: CopyCount) -> None:
         """Let messages arrive with their turns; what has arrived leaves the source if it is a move."""
         turns = await self._turns_of(route, records)
         arrivals = [self.asked.arrival(record, route) for record in records]
@@ -349,7 +349,7 @@ class _Copying:
 
     # Leaving the source.
 
-    async def _take(self, route: Route, records: list[Record], held: set[str], count: Count) -> list[Record]:
+    async def _take(self, route: Route, records: list[Record], held: set[str], count: CopyCount) -> list[Record]:
         """Stop messages that are to go, so that nobody is handed them; return those that are stopped.
 
         Whatever is in a group with one that cannot go waits here as well, so that its order holds.
@@ -376,7 +376,9 @@ class _Copying:
         """Return whether the order of a message's group holds if it goes now."""
         return record.group is None or (route.queue in self.asked.paused and record.group not in held)
 
-    async def _without_taken(self, route: Route, records: list[Record], held: set[str], count: Count) -> list[Record]:
+    async def _without_taken(
+        self, route: Route, records: list[Record], held: set[str], count: CopyCount
+    ) -> list[Record]:
         """Leave out messages whose key a live message of the target has."""
         keys = tuple(record.key for record in records if record.key is not None and record.status in LIVE)
         if not keys:
@@ -388,7 +390,9 @@ class _Copying:
         held |= {record.group for record in left if record.group is not None}
         return [record for record in records if record not in left]
 
-    async def _without_leased(self, route: Route, records: list[Record], held: set[str], count: Count) -> list[Record]:
+    async def _without_leased(
+        self, route: Route, records: list[Record], held: set[str], count: CopyCount
+    ) -> list[Record]:
         """Leave out messages that somebody works on; a lease that has ended is none."""
         lent = [copying.set_out(record, "") for record in records if record.leased_by is not None]
         answers = await self._change(route, lent, dry_run=True)
@@ -398,7 +402,7 @@ class _Copying:
         held |= {record.group for record in records if record.id in refused and record.group is not None}
         return [record for record in records if record.id not in refused]
 
-    async def _stop(self, route: Route, records: list[Record], held: set[str], count: Count) -> None:
+    async def _stop(self, route: Route, records: list[Record], held: set[str], count: CopyCount) -> None:
         """Stop messages under names of their own; count those that somebody took or changed at this moment."""
         by_id = {record.id: record for record in records}
         name = partial(copying.new_name, self.asked.beginning(self.source.connections.place, route))
@@ -419,7 +423,7 @@ class _Copying:
         store = self.source.store
         return await self.source.run(lambda: store.change(route.queue, changes, False, dry_run), None, len(changes))
 
-    async def _forget(self, records: list[Record], count: Count) -> None:
+    async def _forget(self, records: list[Record], count: CopyCount) -> None:
         """Take messages away that have arrived, unless somebody changed them: a later pass finds those again."""
         turns = [copying.gone(record) for record in records]
         if turns:
@@ -437,7 +441,7 @@ class _Copying:
             past async for page in self._turns(route, f"id in ({ids})", (first - 1, ALL_IDS), last) for past in page
         ]
 
-    async def _copy_turns(self, route: Route, count: Count) -> None:
+    async def _copy_turns(self, route: Route, count: CopyCount) -> None:
         """Let the turns of messages arrive that are not in the queue any more, those of one message together."""
         waiting: list[HistoryRow] = []
         async for page in self._turns(route, None, (0, 0), ALL_IDS):
@@ -447,7 +451,7 @@ class _Copying:
             await self._send_turns(route, whole, count)
         await self._send_turns(route, waiting, count)
 
-    async def _send_turns(self, route: Route, turns: list[HistoryRow], count: Count) -> None:
+    async def _send_turns(self, route: Route, turns: list[HistoryRow], count: CopyCount) -> None:
         if not turns:
             return
         ids = tuple({past.id for past in turns})

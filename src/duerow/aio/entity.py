@@ -172,7 +172,7 @@ class EntityQueue(Generic[E]):
         """Lend up to n due rows, oldest first, none to two consumers; see Queue.reserve_many."""
         return await self.line.reserve_many(n, lease=lease, consumer=consumer)
 
-    async def load(self, session: Session, reservation: core.Reservation) -> E | None:
+    async def load(self, session: Session, reservation: core.BareReservation) -> E | None:
         """Return the row of a reservation in a session of yours; None if it is gone, or no longer this turn's."""
         entity = await self.row(session, reservation.message.id, populate_existing=True)
         return entity if is_ours(entity, self.key, reservation.message) else None
@@ -224,7 +224,7 @@ class EntityQueue(Generic[E]):
 
     # Settle.
 
-    async def commit(self, reservation: core.Reservation, *, within: Any = None) -> None:
+    async def commit(self, reservation: core.BareReservation, *, within: Any = None) -> None:
         """End the turn: the row is done, and becomes what `on_done` says.
 
         Raises:
@@ -234,7 +234,7 @@ class EntityQueue(Generic[E]):
 
     async def rollback(
         self,
-        reservation: core.Reservation,
+        reservation: core.BareReservation,
         *,
         delay: timedelta | None = None,
         error: BaseException | Failure | str | None = None,
@@ -244,28 +244,28 @@ class EntityQueue(Generic[E]):
         await self.line.rollback(reservation, delay=delay, error=error, within=within)
 
     async def bury(
-        self, reservation: core.Reservation, reason: str | Failure | BaseException, *, within: Any = None
+        self, reservation: core.BareReservation, reason: str | Failure | BaseException, *, within: Any = None
     ) -> None:
         """End the turn: the row is dead, with the reason. LeaseLost as in `commit`."""
         await self.line.bury(reservation, reason, within=within)
 
-    async def release(self, reservation: core.Reservation, *, within: Any = None) -> None:
+    async def release(self, reservation: core.BareReservation, *, within: Any = None) -> None:
         """Give a row back that was not begun: due time, place and attempts as before. LeaseLost as in `commit`."""
         await self.line.release(reservation, within=within)
 
     async def extend(
-        self, reservation: core.Reservation, lease: timedelta | None = None, *, within: Any = None
+        self, reservation: core.BareReservation, lease: timedelta | None = None, *, within: Any = None
     ) -> Reservation:
         """Let the lease run until now + lease; return the reservation with its new end. LeaseLost as in `commit`."""
         return await self.line.extend(reservation, lease, within=within)
 
-    async def commit_many(self, reservations: Iterable[core.Reservation], *, within: Any = None) -> list[Refused]:
+    async def commit_many(self, reservations: Iterable[core.BareReservation], *, within: Any = None) -> list[Refused]:
         """As `commit`, in one statement; return the refused ones, each with its error."""
         return await self.line.commit_many(reservations, within=within)
 
     async def rollback_many(
         self,
-        reservations: Iterable[core.Reservation],
+        reservations: Iterable[core.BareReservation],
         *,
         delay: timedelta | None = None,
         error: BaseException | Failure | str | None = None,
@@ -275,23 +275,23 @@ class EntityQueue(Generic[E]):
         return await self.line.rollback_many(reservations, delay=delay, error=error, within=within)
 
     async def bury_many(
-        self, reservations: Iterable[core.Reservation], reason: str | Failure | BaseException, *, within: Any = None
+        self, reservations: Iterable[core.BareReservation], reason: str | Failure | BaseException, *, within: Any = None
     ) -> list[Refused]:
         """As `bury`, in one statement; return the refused ones, each with its error."""
         return await self.line.bury_many(reservations, reason, within=within)
 
-    async def release_many(self, reservations: Iterable[core.Reservation], *, within: Any = None) -> list[Refused]:
+    async def release_many(self, reservations: Iterable[core.BareReservation], *, within: Any = None) -> list[Refused]:
         """As `release`, in one statement; return the refused ones, each with its error."""
         return await self.line.release_many(reservations, within=within)
 
     async def extend_many(
-        self, reservations: Iterable[core.Reservation], lease: timedelta | None = None, *, within: Any = None
+        self, reservations: Iterable[core.BareReservation], lease: timedelta | None = None, *, within: Any = None
     ) -> list[Refused]:
         """Let the leases run until now + lease; return the refused ones, each with its error."""
         return await self.line.extend_many(reservations, lease, within=within)
 
     async def settle(
-        self, pairs: Iterable[tuple[core.Reservation, Settlement]], *, within: Any = None
+        self, pairs: Iterable[tuple[core.BareReservation, Settlement]], *, within: Any = None
     ) -> list[Refused]:
         """End many turns, each in its own way, in one transaction; return the refused ones, each with its error."""
         return await self.line.settle(pairs, within=within)
@@ -517,7 +517,7 @@ class EntityLine(Queue):
         )
 
     async def settle(
-        self, pairs: Iterable[tuple[core.Reservation, Settlement]], *, within: Any = None
+        self, pairs: Iterable[tuple[core.BareReservation, Settlement]], *, within: Any = None
     ) -> list[Refused]:
         """End turns; what is to be left alone is left, and what is done is given to `on_done` if that is a function."""
         ours = [pair for pair in pairs if not isinstance(pair[1], Left)]
@@ -537,11 +537,11 @@ class EntityLine(Queue):
         async with session_within(within) as session:
             return await finish(session)
 
-    async def end(self, reservation: core.Reservation, settlement: Settlement) -> None:
+    async def end(self, reservation: core.BareReservation, settlement: Settlement) -> None:
         """End one turn; raise what it was refused with."""
         await self._settle_one(reservation, settlement)
 
-    async def _settle_one(self, reservation: core.Reservation, settlement: Settlement, within: Any = None) -> None:
+    async def _settle_one(self, reservation: core.BareReservation, settlement: Settlement, within: Any = None) -> None:
         self._check_lent(reservation)
         refused = await self.settle([(reservation, settlement)], within=within)
         if refused:
@@ -549,7 +549,7 @@ class EntityLine(Queue):
             raise LeaseLost(error.message_id, reservation.until) if isinstance(error, LeaseLost) else error
 
     async def _finish(
-        self, function: Any, done: Sequence[core.Reservation], refused: Sequence[Refused], session: Session
+        self, function: Any, done: Sequence[core.BareReservation], refused: Sequence[Refused], session: Session
     ) -> None:
         """Call the function with each row that is done now."""
         lost = {one.receipt for one in refused}

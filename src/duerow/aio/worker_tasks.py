@@ -34,7 +34,7 @@ from duerow.worker.maintenance import (
     Maintenance,
     Present,
     Prune,
-    Rest,
+    RestUntil,
     TellDifferences,
 )
 from duerow.worker.rate_limit import claiming
@@ -48,7 +48,7 @@ from duerow.worker.supervisor import (
     SETTLER,
     AllChanged,
     DropSlot,
-    Left,
+    LeftOver,
     NextEvent,
     StartSlot,
     Stop,
@@ -158,7 +158,7 @@ class Handlers:
         except BaseException as failure:
             error = failure
         finally:
-            self._office.tell(Left(slot, error))
+            self._office.tell(LeftOver(slot, error))
 
     async def _one_after_the_other(self, slot: Slot) -> None:
         """Handle what was claimed, and leave it to be settled."""
@@ -223,7 +223,7 @@ class Coordinator:
         self._claiming, self._settling, self._keeping = claiming(shift), Settler(shift), LeaseKeeper(shift)
         self._thread = threading.Thread(target=self._run, name=f"duerow-{queue.name}", daemon=True)
         self._loop = asyncio.new_event_loop()
-        self._events: asyncio.Queue[Stop | Left] = asyncio.Queue()
+        self._events: asyncio.Queue[Stop | LeftOver] = asyncio.Queue()
         self._freed, self._ended = asyncio.Event(), asyncio.Event()
         self._over, self._time_up = asyncio.Event(), asyncio.Event()
         self._changed = asyncio.Event()
@@ -248,7 +248,7 @@ class Coordinator:
             Present: lambda step: self._present(),
             TellDifferences: lambda step: self._queue.tell_differences(),
             LookForUnknown: lambda step: self._queue.look_for_unknown(),
-            Rest: lambda step: _within(step.seconds, self._over.wait()),
+            RestUntil: lambda step: _within(step.seconds, self._over.wait()),
             TurnsEnded: self._turns_ended,
             NextEvent: self._next_event,
             StartSlot: self._hire,
@@ -263,7 +263,7 @@ class Coordinator:
         """Go to work."""
         self._thread.start()
 
-    def tell(self, event: Stop | Left) -> None:
+    def tell(self, event: Stop | LeftOver) -> None:
         """Have the supervisor look at an event; from any thread."""
         self._call(self._events.put_nowait, event)
 
@@ -338,9 +338,9 @@ class Coordinator:
         except asyncio.CancelledError:
             raise
         except BaseException as error:
-            self._events.put_nowait(Left(role, error))
+            self._events.put_nowait(LeftOver(role, error))
         else:
-            self._events.put_nowait(Left(role))
+            self._events.put_nowait(LeftOver(role))
 
     # Steps.
 
@@ -384,8 +384,8 @@ class Coordinator:
     async def _turns_ended(self, step: TurnsEnded) -> None:
         self._ended.set()
 
-    async def _next_event(self, step: NextEvent) -> Stop | Left | None:
-        event: Stop | Left | None = await _within(step.seconds, self._events.get())
+    async def _next_event(self, step: NextEvent) -> Stop | LeftOver | None:
+        event: Stop | LeftOver | None = await _within(step.seconds, self._events.get())
         return event
 
     async def _hire(self, step: StartSlot) -> None:

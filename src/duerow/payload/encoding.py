@@ -67,7 +67,7 @@ class StoredPayload(NamedTuple):
     payload: str
 
 
-class Reader(Protocol):
+class PayloadReader(Protocol):
     """Makes what a user sees of what a store keeps."""
 
     def decode(self, stored: Stored, /) -> Any:

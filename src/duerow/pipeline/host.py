@@ -10,7 +10,7 @@ from duerow.errors import ConfigurationError
 from duerow.worker.run import Until
 
 
-class Run(Protocol):
+class PipelineRun(Protocol):
     """What runs a pipeline in threads; `duerow.sync.stations.PipelineWorker`."""
 
     def run(self, until: Until = None, *, signals: bool | None = None) -> None:
@@ -22,7 +22,7 @@ class Run(Protocol):
         ...
 
 
-class AwaitedRun(Protocol):
+class AwaitedPipelineRun(Protocol):
     """What runs a pipeline on an event loop; `duerow.aio.stations.PipelineWorker`."""
 
     async def run(self, until: Until = None, *, signals: bool | None = None) -> None:
@@ -37,7 +37,7 @@ class AwaitedRun(Protocol):
 class Host(Protocol):
     """A database of the blocking face; `duerow.Database`."""
 
-    def pipeline_worker(self, pipeline: Any, rehome: Mapping[str, str] | None = None) -> Run:
+    def pipeline_worker(self, pipeline: Any, rehome: Mapping[str, str] | None = None) -> PipelineRun:
         """Return what runs a pipeline on plain workers."""
         ...
 
@@ -45,7 +45,7 @@ class Host(Protocol):
 class AwaitedHost(Protocol):
     """A database of the awaited face; `duerow.aio.Database`."""
 
-    def pipeline_worker(self, pipeline: Any, rehome: Mapping[str, str] | None = None) -> AwaitedRun:
+    def pipeline_worker(self, pipeline: Any, rehome: Mapping[str, str] | None = None) -> AwaitedPipelineRun:
         """Return what runs a pipeline on plain workers."""
         ...
 

@@ -15,7 +15,7 @@ from duerow.pipeline.stations import Fork, Split, Station, check_name
 from duerow.store import Capabilities
 
 if TYPE_CHECKING:
-    from duerow.pipeline.host import AwaitedHost, AwaitedRun, Host, Run
+    from duerow.pipeline.host import AwaitedHost, AwaitedPipelineRun, Host, PipelineRun
     from duerow.worker.run import Until
 
 
@@ -139,7 +139,7 @@ class Pipeline:
         """As `run`, on what `duerow.aio.connect` returned; the stations' functions run in threads."""
         await self.aworker(database, rehome=rehome).run(until, signals=signals)
 
-    def worker(self, database: Host, *, rehome: Mapping[str, str] | None = None) -> Run:
+    def worker(self, database: Host, *, rehome: Mapping[str, str] | None = None) -> PipelineRun:
         """Return what runs the pipeline on plain workers, with the `run` and `stop` of a worker.
 
         Args:
@@ -153,7 +153,7 @@ class Pipeline:
         check_face(self, database, awaited=False)
         return database.pipeline_worker(self, rehome)
 
-    def aworker(self, database: AwaitedHost, *, rehome: Mapping[str, str] | None = None) -> AwaitedRun:
+    def aworker(self, database: AwaitedHost, *, rehome: Mapping[str, str] | None = None) -> AwaitedPipelineRun:
         """As `worker`, on what `duerow.aio.connect` returned: its `run` is awaited."""
         check_face(self, database, awaited=True)
         return database.pipeline_worker(self, rehome)

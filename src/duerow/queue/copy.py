@@ -167,7 +167,7 @@ class Asked:
 
 
 @dataclass
-class Count:
+class CopyCount:
     """The report while it grows; what is left is counted anew by each pass."""
 
     moved: bool
@@ -207,7 +207,7 @@ class Count:
         self.leased = self.behind = self.changed = 0
         self.taken = []
 
-    def add(self, other: Count) -> None:
+    def add(self, other: CopyCount) -> None:
         """Count what another count has."""
         for name in ("messages", "dead", "letters", "turns", "before", "turns_before", "leased", "behind", "changed"):
             setattr(self, name, getattr(self, name) + getattr(other, name))

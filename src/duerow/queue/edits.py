@@ -62,7 +62,7 @@ class Changed(msgspec.Struct, frozen=True, gc=False):
         return Changed(self.count + other.count, self.skipped + other.skipped)
 
 
-class Batch(msgspec.Struct, frozen=True, gc=False):
+class EditBatch(msgspec.Struct, frozen=True, gc=False):
     """What became of one batch.
 
     Attributes:
@@ -76,7 +76,7 @@ class Batch(msgspec.Struct, frozen=True, gc=False):
     highest: int | None
 
 
-class Choice(msgspec.Struct, frozen=True):
+class EditChoice(msgspec.Struct, frozen=True):
     """Which messages of a queue are meant: one by its id, the live one that holds a key, or all of a condition."""
 
     queue: str
@@ -105,7 +105,7 @@ class Choice(msgspec.Struct, frozen=True):
 
 def choice(
     queue: str, id: object, key: object, where: object, even_if_leased: object, indexed: tuple[Indexed, ...] = ()
-) -> Choice:
+) -> EditChoice:
     """Return which messages are meant.
 
     Raises:
@@ -123,18 +123,23 @@ def choice(
         raise ConfigurationError(Argument("even_if_leased"), f" is True or False, not {shown(even_if_leased)}")
     chosen = None if id is None else one_id(id)
     condition = None if where is None else as_condition(where)
-    return Choice(queue, chosen, check_key(key), condition, even_if_leased, indexed)
+    return EditChoice(queue, chosen, check_key(key), condition, even_if_leased, indexed)
 
 
-def all_dead(queue: str, batch: int, where: Condition | None, indexed: tuple[Indexed, ...]) -> Choice:
+def all_dead(queue: str, batch: int, where: Condition | None, indexed: tuple[Indexed, ...]) -> EditChoice:
     """Return that the dead messages of a queue of which a condition holds are meant, so many at a time; None: all."""
     dead = Compare(("status",), "=", "dead")
-    return Choice(queue, None, None, dead if where is None else every(dead, where), False, indexed, batch)
+    return EditChoice(queue, None, None, dead if where is None else every(dead, where), False, indexed, batch)
 
 
 def change(
-    store: Store, choice: Choice, statuses: tuple[Status, ...], edit: Edit, previous: Batch | None, dry_run: bool
-) -> Plan[Batch]:
+    store: Store,
+    choice: EditChoice,
+    statuses: tuple[Status, ...],
+    edit: Edit,
+    previous: EditBatch | None,
+    dry_run: bool,
+) -> Plan[EditBatch]:
     """Change the next batch of the messages that are meant; they are read and written in one transaction.
 
     Raises:
@@ -180,8 +185,8 @@ def _is_readable(record: Record) -> bool:
 
 
 def remove(
-    store: Store, choice: Choice, previous: Batch | None, dry_run: bool, keep: Retention | None = None
-) -> Plan[Batch]:
+    store: Store, choice: EditChoice, previous: EditBatch | None, dry_run: bool, keep: Retention | None = None
+) -> Plan[EditBatch]:
     """Take the next batch of the messages that are meant out of the queue; as `change` otherwise."""
     if dry_run:
         return (yield from change(store, choice, UNFINISHED, Change, previous, dry_run))
@@ -196,8 +201,8 @@ def remove(
 
 
 def next_batch(
-    store: Store, choice: Choice, statuses: tuple[Status, ...] | None, previous: Batch | None, locked: bool
-) -> Plan[tuple[list[Record], Batch]]:
+    store: Store, choice: EditChoice, statuses: tuple[Status, ...] | None, previous: EditBatch | None, locked: bool
+) -> Plan[tuple[list[Record], EditBatch]]:
     """Read the next batch; what was pushed since the call began is not among it, so that the call comes to an end."""
     highest = None if previous is None else previous.highest
     if previous is None and choice.where is not None:
@@ -207,10 +212,10 @@ def next_batch(
     found = yield from store.find(choice.query(after, statuses, locked))
     records = [record for record in found if highest is None or record.id <= highest]
     more = choice.where is not None and len(records) == choice.batch
-    return records, Batch(Changed(0), records[-1].id if more else None, highest)
+    return records, EditBatch(Changed(0), records[-1].id if more else None, highest)
 
 
-def _counted(batch: Batch, count: int, skipped: int) -> Batch:
+def _counted(batch: EditBatch, count: int, skipped: int) -> EditBatch:
     return msgspec.structs.replace(batch, changed=Changed(count, skipped))
 
 

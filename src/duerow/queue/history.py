@@ -13,7 +13,7 @@ from duerow.errors import CodecError, ConfigurationError, InvalidMessage, shown
 from duerow.lineage import PART_OF
 from duerow.message import LIVE, Ending, Failure, P_co, Scalar, check_span
 from duerow.payload import codec
-from duerow.payload.encoding import Reader
+from duerow.payload.encoding import PayloadReader
 from duerow.plan import BEGIN, Plan
 from duerow.queue import edits
 from duerow.store import Entry, HistoryQuery, HistoryRow, PlaceInHistory, Query, Retention, Store
@@ -115,7 +115,7 @@ def keeping(history: timedelta | None, remember_keys: timedelta | None) -> Reten
     )
 
 
-def event(past: HistoryRow, reader: Reader) -> Event[Any]:
+def event(past: HistoryRow, reader: PayloadReader) -> Event[Any]:
     """Return a turn for people to look at: a payload that cannot be decoded is given as its stored text."""
     payload: Any = past.payload
     headers: Mapping[str, Scalar] = {}
@@ -168,7 +168,7 @@ def asked(queue: str, where: object, id: object, limit: object, after: object) -
 # Replay.
 
 
-class Batch(msgspec.Struct, frozen=True, gc=False):
+class ReplayBatch(msgspec.Struct, frozen=True, gc=False):
     """What became of one batch of a replay.
 
     Attributes:
@@ -182,7 +182,7 @@ class Batch(msgspec.Struct, frozen=True, gc=False):
     until: PlaceInHistory | None = None
 
 
-class Choice(msgspec.Struct, frozen=True):
+class ReplayChoice(msgspec.Struct, frozen=True):
     """Which ends are to be pushed again: the last one of a message, or all of which a condition holds."""
 
     queue: str
@@ -191,7 +191,7 @@ class Choice(msgspec.Struct, frozen=True):
     limit: int | None
 
 
-def choice(queue: str, id: object, where: object, limit: object) -> Choice:
+def choice(queue: str, id: object, where: object, limit: object) -> ReplayChoice:
     """Return which ends are meant.
 
     Raises:
@@ -201,10 +201,10 @@ def choice(queue: str, id: object, where: object, limit: object) -> Choice:
     if (id is None) == (where is None):
         raise ConfigurationError("say an id or a condition, one of them: ", *edits.one_of({"id": id, "where": where}))
     condition = None if where is None else as_condition(where, "turn")
-    return Choice(queue, _id(id), condition, None if limit is None else edits.how_many(limit))
+    return ReplayChoice(queue, _id(id), condition, None if limit is None else edits.how_many(limit))
 
 
-def replay(store: Store, choice: Choice, previous: Batch | None, dry_run: bool) -> Plan[Batch]:
+def replay(store: Store, choice: ReplayChoice, previous: ReplayBatch | None, dry_run: bool) -> Plan[ReplayBatch]:
     """Push the next batch of ends again, those that ended first first; read and pushed in one transaction.
 
     Raises:
@@ -219,10 +219,10 @@ def replay(store: Store, choice: Choice, previous: Batch | None, dry_run: bool) 
                 f"the history of queue {choice.queue!r} has no end of message {choice.id}: it is still there, it was "
                 "pruned, or no history was kept"
             )
-        return Batch((yield from _pushed_again(store, ends, dry_run)))
+        return ReplayBatch((yield from _pushed_again(store, ends, dry_run)))
     until = previous.until if previous is not None else (yield from _latest(store, choice))
     if until is None:
-        return Batch(Replayed(0))
+        return ReplayBatch(Replayed(0))
     done = 0 if previous is None else previous.done.count + previous.done.skipped
     wanted = REPLAY_BATCH if choice.limit is None else min(REPLAY_BATCH, choice.limit - done)
     query = HistoryQuery(
@@ -238,10 +238,10 @@ def replay(store: Store, choice: Choice, previous: Batch | None, dry_run: bool) 
     pushed = yield from _pushed_again(store, ends, dry_run)
     together = pushed if previous is None else previous.done + pushed
     more = len(ends) == wanted and (choice.limit is None or done + len(ends) < choice.limit)
-    return Batch(together, ends[-1].place if more else None, until)
+    return ReplayBatch(together, ends[-1].place if more else None, until)
 
 
-def _latest(store: Store, choice: Choice) -> Plan[PlaceInHistory | None]:
+def _latest(store: Store, choice: ReplayChoice) -> Plan[PlaceInHistory | None]:
     newest = yield from store.history(HistoryQuery(choice.queue, ends=True, where=choice.where, limit=1))
     return newest[0].place if newest else None
 

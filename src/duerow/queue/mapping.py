@@ -25,8 +25,8 @@ from duerow.message import (
 )
 from duerow.payload import codec
 from duerow.payload.dead_letter_headers import home
-from duerow.payload.encoding import PLAIN, Payloads, Reader
-from duerow.reservation import Receipt, Reservation
+from duerow.payload.encoding import PLAIN, PayloadReader, Payloads
+from duerow.reservation import BareReservation, Receipt
 from duerow.settlement import Bury, Close, Commit, Gather, Move, Release, Rollback, Settlement, merged
 from duerow.store import Buried, Closed, Committed, End, Entry, Joined, Moved, Record, Released, RolledBack, Turn
 from duerow.store.dead_letters import dead_letter as moved_to_dead_letters
@@ -107,7 +107,7 @@ def draft_entry(
     )
 
 
-def message(record: Record, reader: Reader = PLAIN) -> Message:
+def message(record: Record, reader: PayloadReader = PLAIN) -> Message:
     """Return a stored message with its payload decoded; raise CodecError if it cannot be, or was damaged."""
     if record.damage is not None:
         raise CodecError(f"message {record.id} cannot be handed out: {record.damage}")
@@ -134,7 +134,7 @@ def message(record: Record, reader: Reader = PLAIN) -> Message:
     )
 
 
-def readable(record: Record, reader: Reader = PLAIN) -> Message:
+def readable(record: Record, reader: PayloadReader = PLAIN) -> Message:
     """Return a stored message for people to look at: a payload that cannot be decoded is given as its stored text."""
     try:
         return message(record, reader)
@@ -144,14 +144,14 @@ def readable(record: Record, reader: Reader = PLAIN) -> Message:
         return msgspec.structs.replace(message(shown), kind=record.kind, payload=record.payload, last_error=error)
 
 
-def put_off(record: Record) -> Reservation:
+def put_off(record: Record) -> BareReservation:
     """Return what, released, gives a message back until its lease would have ended, with no attempt counted.
 
     For one whose key is missing here: another consumer may have it, and until then others are not held up.
     """
     assert record.leased_until is not None  # noqa: S101 - it was just reserved
     due_later = msgspec.structs.replace(readable(record), due_at=record.leased_until)
-    return Reservation(due_later, record.leased_until)
+    return BareReservation(due_later, record.leased_until)
 
 
 def check_lent(reservation: object, queue: str, place: Hashable) -> None:
@@ -162,7 +162,7 @@ def check_lent(reservation: object, queue: str, place: Hashable) -> None:
         queue: the name of the queue that is to settle it.
         place: where that queue is, as `Connections.place` says.
     """
-    if not isinstance(reservation, Reservation):
+    if not isinstance(reservation, BareReservation):
         raise ConfigurationError(f"only what reserve() gave can be settled, not {type(reservation).__name__}")
     message = reservation.message
     if message.queue != queue:
@@ -179,7 +179,7 @@ def check_lent(reservation: object, queue: str, place: Hashable) -> None:
 
 
 def turn(
-    reservation: Reservation,
+    reservation: BareReservation,
     settlement: Settlement,
     dead_letter: DeadLetter | None = None,
     payloads: Payloads = PLAIN,
@@ -214,7 +214,7 @@ def done(message: Message) -> Turn:
 
 
 def _end(
-    reservation: Reservation,
+    reservation: BareReservation,
     settlement: Settlement,
     dead_letter: DeadLetter | None,
     payloads: Payloads,
@@ -261,7 +261,11 @@ def _buried(message: Message, bury: Bury, dead_letter: DeadLetter | None, payloa
 
 
 def _joined(
-    reservation: Reservation, gather: Gather, dead_letter: DeadLetter | None, payloads: Payloads, history: int | None
+    reservation: BareReservation,
+    gather: Gather,
+    dead_letter: DeadLetter | None,
+    payloads: Payloads,
+    history: int | None,
 ) -> Joined:
     complete = gather.complete
 
@@ -305,7 +309,7 @@ def _pushed_then(draft: Draft, payloads: Payloads) -> Entry:
     return draft_entry(draft, None, payloads=payloads.elsewhere)
 
 
-def _moved(reservation: Reservation, move: Move, payloads: Payloads) -> Moved:
+def _moved(reservation: BareReservation, move: Move, payloads: Payloads) -> Moved:
     message = reservation.message
     if move.payload is not UNSET and move.patch is not UNSET:
         raise InvalidMessage(f"give payload or patch to move message {message.id}, not both")

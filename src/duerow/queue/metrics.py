@@ -20,7 +20,7 @@ from typing import Any, Final
 from duerow.queue import histogram
 from duerow.queue.consumer_id import new_claim
 from duerow.queue.histogram import Buckets
-from duerow.reservation import Reservation
+from duerow.reservation import BareReservation
 from duerow.settlement import Bury, Commit, Gather, Move, Rollback, Settlement
 from duerow.store import Counted, Refused, Totals
 
@@ -37,7 +37,7 @@ _NAMES: Final[dict[type, str]] = {Commit: "done", Gather: "done", Rollback: "fai
 
 
 @dataclass(slots=True)
-class Tally:
+class MetricTally:
     """What was counted of one queue."""
 
     done: int = 0
@@ -47,7 +47,7 @@ class Tally:
     waiting: Buckets = field(default_factory=dict)
     handling: Buckets = field(default_factory=dict)
 
-    def add(self, other: Tally) -> None:
+    def add(self, other: MetricTally) -> None:
         """Add what was counted elsewhere or later."""
         self.done += other.done
         self.failed += other.failed
@@ -80,17 +80,17 @@ class Metrics:
         self.process = new_claim()
         self._lock = threading.Lock()
         self._ahead = timedelta(0)
-        self._new: dict[str, Tally] = {}
+        self._new: dict[str, MetricTally] = {}
         self._alone: list[tuple[str, datetime, datetime]] = []
-        self._rows: dict[str, Tally] = {}
+        self._rows: dict[str, MetricTally] = {}
         self._minute: datetime | None = None
         self._tried_at = monotonic()
         self._busy = False
 
-    def _tally(self, queue: str) -> Tally:
+    def _tally(self, queue: str) -> MetricTally:
         tally = self._new.get(queue)
         if tally is None:
-            tally = self._new[queue] = Tally()
+            tally = self._new[queue] = MetricTally()
         return tally
 
     # Count.
@@ -127,7 +127,7 @@ class Metrics:
         self,
         queue: str,
         number: int,
-        others: Sequence[tuple[Reservation, Settlement]] = (),
+        others: Sequence[tuple[BareReservation, Settlement]] = (),
         refused: Collection[Refused] = (),
         moved: int = 0,
     ) -> None:
@@ -196,9 +196,9 @@ class Metrics:
         with self._lock:
             self._rows, self._minute, self._busy = after, minute, False
 
-    def unwritten(self, queue: str) -> Tally:
+    def unwritten(self, queue: str) -> MetricTally:
         """Return what was counted of a queue and not written yet."""
-        found = Tally()
+        found = MetricTally()
         with self._lock:
             self._count_those_alone()
             if queue in self._new:
@@ -223,10 +223,10 @@ if hasattr(os, "register_at_fork"):  # elsewhere nothing forks
     os.register_at_fork(after_in_child=_count_anew)
 
 
-def _added(first: dict[str, Tally], second: dict[str, Tally]) -> dict[str, Tally]:
+def _added(first: dict[str, MetricTally], second: dict[str, MetricTally]) -> dict[str, MetricTally]:
     """Return the sums; neither of them is changed."""
-    sums: dict[str, Tally] = {}
+    sums: dict[str, MetricTally] = {}
     for part in (first, second):
         for queue, tally in part.items():
-            sums.setdefault(queue, Tally()).add(tally)
+            sums.setdefault(queue, MetricTally()).add(tally)
     return sums

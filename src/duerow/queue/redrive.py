@@ -15,7 +15,7 @@ from duerow.payload.codec import decode_headers
 from duerow.payload.encoding import AS_STORED
 from duerow.plan import BEGIN, Plan
 from duerow.queue import dead_letters, edits, mapping
-from duerow.reservation import Receipt, Reservation
+from duerow.reservation import BareReservation, Receipt
 from duerow.settlement import Move
 from duerow.store import Indexed, Moved, Query, Record, Retention, Store, Turn
 
@@ -36,7 +36,7 @@ class Redriven(msgspec.Struct, frozen=True):
         return Redriven(self.count + other.count, self.skipped + other.skipped)
 
 
-class Batch(msgspec.Struct, frozen=True):
+class RedriveBatch(msgspec.Struct, frozen=True):
     """What became of one batch.
 
     Attributes:
@@ -46,7 +46,7 @@ class Batch(msgspec.Struct, frozen=True):
     """
 
     done: Redriven
-    place: edits.Batch
+    place: edits.EditBatch
     given: frozenset[Place]
 
 
@@ -54,8 +54,8 @@ class Dead(Protocol):
     """Some dead letters, and how they go back."""
 
     def batch(
-        self, store: Store, most: int, previous: edits.Batch | None, given: frozenset[Place], dry_run: bool
-    ) -> Plan[Batch]:
+        self, store: Store, most: int, previous: edits.EditBatch | None, given: frozenset[Place], dry_run: bool
+    ) -> Plan[RedriveBatch]:
         """Bring the next batch back, read and written in one transaction.
 
         Args:
@@ -89,22 +89,22 @@ class Away(msgspec.Struct, frozen=True):
     keep: Retention | None
 
     def batch(
-        self, store: Store, most: int, previous: edits.Batch | None, given: frozenset[Place], dry_run: bool
-    ) -> Plan[Batch]:
+        self, store: Store, most: int, previous: edits.EditBatch | None, given: frozenset[Place], dry_run: bool
+    ) -> Plan[RedriveBatch]:
         """See `Dead`. They are fenced by the tokens with which they were read: no lease is needed, nor their turn."""
         if store.capabilities.transactions:
             yield BEGIN
         now = (yield from store.counters(self.queue)).now
-        chosen = edits.Choice(self.queue, None, None, self._meant(now), False, batch=most)
+        chosen = edits.EditChoice(self.queue, None, None, self._meant(now), False, batch=most)
         records, place = yield from edits.next_batch(store, chosen, LIVE, previous, locked=not dry_run)
         back = [turn for record in records if (turn := self._back(record)) is not None]
         unfit = len(records) - len(back)
         if dry_run:
             free, given = yield from self._free(store, back, given)
-            return Batch(Redriven(free, unfit + len(back) - free), place, given)
+            return RedriveBatch(Redriven(free, unfit + len(back) - free), place, given)
         refused = (yield from store.settle(back, self.keep)) if back else []
         taken = sum(isinstance(one.error, DuplicateKey) for one in refused)
-        return Batch(Redriven(len(back) - len(refused), unfit + taken), place, given)
+        return RedriveBatch(Redriven(len(back) - len(refused), unfit + taken), place, given)
 
     def _meant(self, now: datetime) -> Condition:
         """Return what holds of them. Of one that is leased the due time is the end of the lease."""
@@ -123,7 +123,7 @@ class Away(msgspec.Struct, frozen=True):
             headers=dead_letters.restored(headers),
             on_duplicate=self.on_duplicate,
         )
-        letter = Reservation(mapping.message(record, AS_STORED), record.first_due_at)
+        letter = BareReservation(mapping.message(record, AS_STORED), record.first_due_at)
         try:
             return mapping.turn(letter, move)
         except InvalidMessage:
@@ -162,8 +162,8 @@ class Stayed(msgspec.Struct, frozen=True):
     indexed: tuple[Indexed, ...]
 
     def batch(
-        self, store: Store, most: int, previous: edits.Batch | None, given: frozenset[Place], dry_run: bool
-    ) -> Plan[Batch]:
+        self, store: Store, most: int, previous: edits.EditBatch | None, given: frozenset[Place], dry_run: bool
+    ) -> Plan[RedriveBatch]:
         """See `Dead`. They begin anew where they are; one whose key is taken is moved onto the one that has it."""
         if store.capabilities.transactions:
             yield BEGIN
@@ -182,7 +182,7 @@ class Stayed(msgspec.Struct, frozen=True):
             lost = yield from store.settle([self._onto(record) for record in met], self.keep)
             gone |= {one.receipt for one in lost}
         skipped = len(met) if self.on_duplicate == "reject" else 0
-        return Batch(Redriven(len(records) - len(gone) - skipped, skipped), place, given)
+        return RedriveBatch(Redriven(len(records) - len(gone) - skipped, skipped), place, given)
 
     def _onto(self, record: Record) -> Turn:
         return Turn(

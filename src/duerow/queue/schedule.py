@@ -29,7 +29,7 @@ from duerow.clock import MICROSECOND
 from duerow.errors import CodecError, ConfigurationError, DuerowError
 from duerow.message import Scalar, check_group, check_moment, check_priority, check_queue_name, check_span
 from duerow.payload import codec
-from duerow.payload.encoding import PLAIN, Reader, StoredPayload
+from duerow.payload.encoding import PLAIN, PayloadReader, StoredPayload
 from duerow.phrases import Argument, Hint
 from duerow.queue import mapping
 from duerow.store import Entry, Planned, ScheduleChange, SchedulesFound
@@ -137,7 +137,7 @@ class Rhythm(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=F
         return tuple(f"{int(at[3:])} {int(at[:2])} * * *" for at in self.daily or ())
 
 
-class Definition(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
+class ScheduleDefinition(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """What a schedule is to do, as a store keeps it: as JSON. Payload and headers are text already."""
 
     queue: str
@@ -264,7 +264,7 @@ def definition(
     rhythm: Rhythm,
     missed: Missed,
     grace: timedelta,
-) -> Definition:
+) -> ScheduleDefinition:
     """Return what a schedule is to do.
 
     Raises:
@@ -280,7 +280,7 @@ def definition(
         if headers and name in headers:
             raise ConfigurationError(f"the header {name!r} is set by each tick; call yours something else")
     encoded = codec.encode(payload)
-    return Definition(
+    return ScheduleDefinition(
         queue=check_queue_name(queue),
         kind=encoded.kind,
         payload=encoded.text,
@@ -296,7 +296,7 @@ def definition(
 # What a store keeps.
 
 
-def declare(name: str, wanted: Definition, found: SchedulesFound) -> ScheduleChange | None:
+def declare(name: str, wanted: ScheduleDefinition, found: SchedulesFound) -> ScheduleChange | None:
     """Return how a schedule of this name becomes what is wanted; None if it is that already.
 
     The pending tick is replaced by the first one of the new rhythm. While the rhythm is the same it stays: a program
@@ -359,7 +359,7 @@ def due_ticks(
     return ticks, next_at
 
 
-def shown(known: Planned, reader: Reader = PLAIN) -> Schedule:
+def shown(known: Planned, reader: PayloadReader = PLAIN) -> Schedule:
     """Return a schedule as a user sees it; a payload that cannot be decoded here is given as its stored text.
 
     Raises:
@@ -385,14 +385,14 @@ def shown(known: Planned, reader: Reader = PLAIN) -> Schedule:
     )
 
 
-def _readable(wanted: Definition, reader: Reader) -> Any:
+def _readable(wanted: ScheduleDefinition, reader: PayloadReader) -> Any:
     try:
         return reader.decode(StoredPayload(wanted.queue, None, wanted.headers, wanted.kind, wanted.payload))
     except CodecError:
         return wanted.payload
 
 
-def _read(known: Planned) -> Definition:
+def _read(known: Planned) -> ScheduleDefinition:
     try:
         wanted = _decode(known.definition)
     except msgspec.DecodeError as error:
@@ -424,7 +424,7 @@ def queue_of(known: Planned) -> str | None:
         return None
 
 
-def _entry(name: str, wanted: Definition, at: datetime) -> Entry:
+def _entry(name: str, wanted: ScheduleDefinition, at: datetime) -> Entry:
     """Return the message of a tick, in line since its time."""
     headers = {**codec.decode_headers(wanted.headers), SCHEDULE: name, TICK: at.isoformat()}
     payload = codec.Encoded(wanted.kind, wanted.payload)
@@ -436,7 +436,7 @@ def _new_version() -> int:
     return secrets.randbits(62)
 
 
-_decode = msgspec.json.Decoder(Definition).decode
+_decode = msgspec.json.Decoder(ScheduleDefinition).decode
 
 
 # Clocks on walls.

@@ -11,7 +11,7 @@ import msgspec
 from duerow.message import Message
 from duerow.queue import histogram
 from duerow.queue.histogram import Buckets
-from duerow.queue.metrics import MINUTE, Tally
+from duerow.queue.metrics import MINUTE, MetricTally
 from duerow.store import Consumer, Counted, Counters, Inspection, Totals
 
 CAP: Final = 10_000
@@ -128,7 +128,7 @@ class Work(msgspec.Struct, frozen=True):
     handling_time: Times | None
 
 
-def work(counters: Counters, unwritten: Tally) -> Work:
+def work(counters: Counters, unwritten: MetricTally) -> Work:
     """Return what all processes have done, this one also what it has not written yet."""
     newest = Counted(
         "", counters.now, Totals(unwritten.done, unwritten.failed, unwritten.dead, unwritten.moved), None, None

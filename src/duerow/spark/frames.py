@@ -30,11 +30,11 @@ from duerow.pipeline import Frame
 from duerow.pipeline.frame import RESERVED, TAKEN
 from duerow.queue import mapping
 from duerow.queue.consumer_id import new_claim
-from duerow.reservation import Reservation
+from duerow.reservation import BareReservation
 from duerow.settlement import Bury, Rollback, Settlement
 from duerow.spark import read, write
 from duerow.spark.batch import Batch, Heartbeat, still_held
-from duerow.spark.jobs import Job, Run, pickled
+from duerow.spark.jobs import Job, SparkRun, pickled
 from duerow.spark.probe import last_line
 from duerow.spark.read import Desk, read_task
 from duerow.spark.schema import (
@@ -49,7 +49,7 @@ from duerow.spark.schema import (
     with_columns,
 )
 from duerow.spark.task import OUTAGE, WORKER, Tally
-from duerow.spark.write import COLUMNS, Writing, Written, open_task, packed, read_written, write_task
+from duerow.spark.write import COLUMNS, FrameWriting, Written, open_task, packed, read_written, write_task
 from duerow.store import Committed, Lease, Query, Turn
 from duerow.worker.prefetch import patiently
 
@@ -91,7 +91,7 @@ class FrameJob(Job):
 
     station: Frame
 
-    def __init__(self, run: Run, station: Frame) -> None:
+    def __init__(self, run: SparkRun, station: Frame) -> None:
         super().__init__(run, station)
         self._queue: Queue[Any] = station.queue(run.database)
         self._schema = frame_schema(station)
@@ -252,7 +252,7 @@ class FrameJob(Job):
 
     def _decided(
         self, ids: Sequence[int], batch: Batch, causes: dict[int, BaseException]
-    ) -> list[tuple[Reservation, Settlement]]:
+    ) -> list[tuple[BareReservation, Settlement]]:
         """Return how the turns of failed messages end, of those that are still ours."""
         find, max_hops = self._run.database.store.find, self._run.pipeline.max_hops
         tokens = {receipt.id: receipt.token for receipt in batch.lent.receipts}
@@ -261,7 +261,7 @@ class FrameJob(Job):
         ours = [one for one in records if one.token == tokens[one.id] and one.leased_until is not None]
         messages = [(mapping.readable(one, UNREAD), one.leased_until) for one in ours]
         return [
-            (Reservation(message, until), self.station.concluded(message, causes[message.id], max_hops))
+            (BareReservation(message, until), self.station.concluded(message, causes[message.id], max_hops))
             for message, until in messages
             if until is not None
         ]
@@ -319,7 +319,9 @@ class FrameJob(Job):
             )
         return result
 
-    def _written(self, result: DataFrame, messages: DataFrame, batch: Batch, name: str) -> tuple[Writing, DataFrame]:
+    def _written(
+        self, result: DataFrame, messages: DataFrame, batch: Batch, name: str
+    ) -> tuple[FrameWriting, DataFrame]:
         """Return what `_outgoing` does; raise ConfigurationError if Spark cannot write such columns as messages."""
         from pyspark.errors import AnalysisException
 
@@ -330,7 +332,9 @@ class FrameJob(Job):
             raise self._unfit(f"cannot be written as messages: {error}") from error
         return task, rows
 
-    def _outgoing(self, result: DataFrame, messages: DataFrame, batch: Batch, name: str) -> tuple[Writing, DataFrame]:
+    def _outgoing(
+        self, result: DataFrame, messages: DataFrame, batch: Batch, name: str
+    ) -> tuple[FrameWriting, DataFrame]:
         """Return what to tell the tasks that write, and the result as they are handed it."""
         from pyspark.sql import functions
 
@@ -351,7 +355,7 @@ class FrameJob(Job):
         columns = [text if name == PAYLOAD else _column(name, name in has) for name in COLUMNS]
         named = [column.cast(_TYPES[name]).alias(name) for name, column in zip(COLUMNS, columns, strict=True)]
         receipts = packed(batch) if self.station.rowwise else b""
-        return Writing(self._desk, name, frozenset(has), written, receipts), result.select(*named)
+        return FrameWriting(self._desk, name, frozenset(has), written, receipts), result.select(*named)
 
     def _check_times(self, of: DataType | None) -> None:
         """Raise ConfigurationError if columns hold times, and Spark reads them by rules that change them."""

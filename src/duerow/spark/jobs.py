@@ -27,7 +27,7 @@ LOG: Final = logging.getLogger("duerow.spark")
 
 
 @dataclass(frozen=True)
-class Run:
+class SparkRun:
     """What all stations of a run share.
 
     Attributes:
@@ -78,7 +78,7 @@ class Job(ABC):
         tally: what its tasks say that they did.
     """
 
-    def __init__(self, run: Run, station: Station) -> None:
+    def __init__(self, run: SparkRun, station: Station) -> None:
         self._run, self.station = run, station
         rate = station.begins_at_most
         self._budget = None if rate is None else Budget(rate)
@@ -108,7 +108,7 @@ class Job(ABC):
 class MessageJob(Job):
     """Rounds of a station whose function is called for each message: tasks that are consumers of its queue."""
 
-    def __init__(self, run: Run, station: Station) -> None:
+    def __init__(self, run: SparkRun, station: Station) -> None:
         super().__init__(run, station)
         # Others with a rate may have to wait although something is due there, so nothing ends earlier for them.
         others = [one.name for one in run.pipeline.consumers if one is not station and one.begins_at_most is None]

@@ -141,7 +141,7 @@ def _database(reach: Reach) -> Database:
     return reach.open()
 
 
-class Options:
+class SourceOptions:
     """The options of one reader or writer.
 
     Args:

@@ -20,7 +20,7 @@ from duerow.payload.types import LARGE, Declared
 from duerow.pipeline import Frame
 from duerow.queue import mapping
 from duerow.queue.mapping import HOPS
-from duerow.reservation import Reservation
+from duerow.reservation import BareReservation
 from duerow.settlement import Bury, Release, Settlement
 from duerow.spark.batch import Range
 from duerow.spark.fast_check import glance
@@ -82,13 +82,13 @@ def read_task(desk: Desk, claim: str, ranges: Sequence[Range]) -> Callable[[Iter
 
 
 @lru_cache(maxsize=16)
-def reader(desk: Desk) -> Reader:
+def reader(desk: Desk) -> BatchReader:
     """Return this process's reader of a station."""
     station, schema, _ = desk.unpacked()
-    return Reader(station, database_of(desk.access), schema, desk.max_hops)
+    return BatchReader(station, database_of(desk.access), schema, desk.max_hops)
 
 
-class Reader:
+class BatchReader:
     """Reads what a claim holds.
 
     Args:
@@ -123,7 +123,7 @@ class Reader:
 
     def _columns(self, records: list[Record]) -> RecordBatch:
         texts: list[str | None] = []
-        refused: list[tuple[Reservation, Settlement]] = []
+        refused: list[tuple[BareReservation, Settlement]] = []
         for record in records:
             try:
                 texts.append(self._text(record))
@@ -133,7 +133,7 @@ class Reader:
             except (CodecError, InvalidOutcome) as error:
                 texts.append(None)
                 assert record.leased_until is not None  # noqa: S101 - it is held
-                refused.append((Reservation(mapping.readable(record), record.leased_until), Bury(error)))
+                refused.append((BareReservation(mapping.readable(record), record.leased_until), Bury(error)))
         if refused:
             now = time.monotonic()
             self._settler.settle([Ended(Attempt(one, now, now), how) for one, how in refused], Tally())

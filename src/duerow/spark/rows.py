@@ -123,7 +123,7 @@ def _check_json(path: str, kind: DataType) -> None:
         )
 
 
-class Terms(NamedTuple):
+class RowTerms(NamedTuple):
     """What a queue says of what is pushed to it.
 
     Attributes:
@@ -247,9 +247,9 @@ def read_text(text: str | None) -> Any:
         ) from error
 
 
-def _terms(database: Database, name: str) -> Terms:
+def _terms(database: Database, name: str) -> RowTerms:
     queue = database.as_defined(check_queue_name(name))
-    return Terms(queue, queue.keeping is not None and queue.keeping.keys is not None)
+    return RowTerms(queue, queue.keeping is not None and queue.keeping.keys is not None)
 
 
 def _values(name: str, column: pa.Array, as_text: bool) -> list[Any]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from duerow.errors import ConfigurationError, StoreUnavailable
 from duerow.pipeline import Frame, Pipeline, Station
 from duerow.spark.frames import FrameJob
-from duerow.spark.jobs import Job, MessageJob, Run
+from duerow.spark.jobs import Job, MessageJob, SparkRun
 from duerow.spark.probe import check_reach, probe
 from duerow.spark.progress import bars
 from duerow.spark.session import session
@@ -142,7 +142,7 @@ class Runner:
         parallelism: int,
     ) -> None:
         self._pipeline, self._spark, self._database = pipeline, spark, database
-        self._run = Run(pipeline, spark, database, access, chunk, parallelism)
+        self._run = SparkRun(pipeline, spark, database, access, chunk, parallelism)
         self._jobs = [_job(self._run, station) for station in pipeline.consumers]
         self._running: list[tuple[Job, Future[None]]] = []
         self._ended, self._stop = threading.Event(), self._run.stop
@@ -240,5 +240,5 @@ class Runner:
             raise
 
 
-def _job(run: Run, station: Station) -> Job:
+def _job(run: SparkRun, station: Station) -> Job:
     return FrameJob(run, station) if isinstance(station, Frame) else MessageJob(run, station)

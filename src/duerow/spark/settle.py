@@ -26,11 +26,11 @@ from duerow.payload import codec
 from duerow.payload.codec import Encoded
 from duerow.payload.encoding import AS_STORED, Payloads, is_quiet, said_of, sealed_of
 from duerow.queue.mapping import message
-from duerow.reservation import Reservation
+from duerow.reservation import BareReservation
 from duerow.settlement import DONE, Move, Settlement
 from duerow.spark.columns import MESSAGE, header_text
 from duerow.spark.conflict_retry import outlast
-from duerow.spark.options import Options, Reach
+from duerow.spark.options import Reach, SourceOptions
 from duerow.spark.rows import CHUNK, Rows, check_types, read_text
 from duerow.store import Query, Record
 from duerow.sync.database import Database
@@ -105,13 +105,13 @@ class Ending:
 
     def _pairs(
         self, database: Database, queue: str, rows: Mapping[int, Mapping[str, Any]]
-    ) -> Iterator[tuple[Reservation, Settlement]]:
+    ) -> Iterator[tuple[BareReservation, Settlement]]:
         """Yield the messages that are still lent on the tokens that the rows say, each with its end."""
         query = Query(queue, ids=tuple(rows), by_id=True, limit=len(rows))
         for record in database.run(lambda: database.store.find(query)):
             row = rows[record.id]
             if record.token == row["token"] and record.leased_until is not None:
-                lent = Reservation(message(record, AS_STORED), record.leased_until, sealed=sealed_of(record))
+                lent = BareReservation(message(record, AS_STORED), record.leased_until, sealed=sealed_of(record))
                 yield lent, self._end(database, record, row)
 
     def _end(self, database: Database, record: Record, row: Mapping[str, Any]) -> Settlement:
@@ -184,7 +184,7 @@ def ending(options: Mapping[str, str], schema: StructType) -> Ending:
     Raises:
         ConfigurationError: an option or a column cannot be what it is.
     """
-    asked = Options(options, KNOWN)
+    asked = SourceOptions(options, KNOWN)
     names = schema.names
     for name in ("id", "token"):
         if name not in names or not isinstance(schema[name].dataType, LongType):

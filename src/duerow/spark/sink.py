@@ -26,7 +26,7 @@ from duerow.message import ON_DUPLICATE, OnDuplicate, check_on_duplicate
 from duerow.plan import BEGIN, Plan, run
 from duerow.spark.conflict_retry import Rest, outlast
 from duerow.spark.gc_freeze import keep_what_is_imported
-from duerow.spark.options import Options, Reach
+from duerow.spark.options import Reach, SourceOptions
 from duerow.spark.rows import Rows, check_pushed
 from duerow.spark.settle import BatchSettling, asks_to_settle, ending
 from duerow.store import Entry, Store
@@ -86,7 +86,7 @@ class Pushing:
         """Return what makes entries of rows; `whole`: they are published with those of other tasks."""
         return Rows(self.reach.database, self.names, self.as_text, self.queue, not whole)
 
-    def stage(self, batches: Iterable[pa.RecordBatch]) -> Staged | Unfit:
+    def stage(self, batches: Iterable[pa.RecordBatch]) -> StagedPart | Unfit:
         """Keep the rows of a partition where nobody sees them."""
         at = place()
         part, count = f"{at.partition}-{at.attempt}", 0
@@ -97,18 +97,18 @@ class Pushing:
                 count += len(entries)
         except InvalidMessage as error:
             return Unfit(str(error))
-        return Staged(self.batch, part, count, at.query)
+        return StagedPart(self.batch, part, count, at.query)
 
 
 @dataclass(frozen=True)
-class Pushed(WriterCommitMessage):
+class PushedPart(WriterCommitMessage):
     """What a task says: how many rows it pushed, 0 if another try of it had."""
 
     rows: int
 
 
 @dataclass(frozen=True)
-class Staged(WriterCommitMessage):
+class StagedPart(WriterCommitMessage):
     """What a task says: what it staged under which name, and in which query."""
 
     batch: str
@@ -137,7 +137,7 @@ def check_fit(messages: Iterable[WriterCommitMessage | None]) -> None:
         raise InvalidMessage(f"{unfit[0]}{more}")
 
 
-def pushing(options: Options, schema: StructType) -> Pushing:
+def pushing(options: SourceOptions, schema: StructType) -> Pushing:
     """Return what to push where; the database is looked at, so that nothing is begun that cannot be done.
 
     Raises:
@@ -166,12 +166,12 @@ def writer(options: Mapping[str, str], schema: StructType, overwrite: bool) -> D
         )
     if asks_to_settle(options, schema):
         return BatchSettling(ending(options, schema))
-    asked = Options(options, KNOWN)
+    asked = SourceOptions(options, KNOWN)
     told = pushing(asked, schema)
-    return WholeWriter(told) if asked.flag("atomic") else Writer(told)
+    return WholeWriter(told) if asked.flag("atomic") else RowWriter(told)
 
 
-class Writer(DataSourceArrowWriter):
+class RowWriter(DataSourceArrowWriter):
     """Pushes each partition once, in one transaction.
 
     Args:
@@ -181,14 +181,14 @@ class Writer(DataSourceArrowWriter):
     def __init__(self, pushing: Pushing) -> None:
         self._pushing = pushing
 
-    def write(self, iterator: Iterator[pa.RecordBatch]) -> Pushed | Unfit:
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> PushedPart | Unfit:
         """Push a partition, unless another try has."""
         try:
             return self._push(iterator)
         except InvalidMessage as error:
             return Unfit(str(error))
 
-    def _push(self, iterator: Iterator[pa.RecordBatch]) -> Pushed:
+    def _push(self, iterator: Iterator[pa.RecordBatch]) -> PushedPart:
         told = self._pushing
         database, rows = told.reach.database, told.rows(whole=False)
         once = f"{told.batch}/{place().partition}"
@@ -198,21 +198,21 @@ class Writer(DataSourceArrowWriter):
             return push_once(database.store, rows, batches, told.on_duplicate, once)
 
         if is_all:
-            pushed = Pushed(outlast(lambda: database.run(lambda: plan(gathered))))
+            pushed = PushedPart(outlast(lambda: database.run(lambda: plan(gathered))))
             keep_what_is_imported()
             return pushed
         rest = Rest(iterator)
 
-        def push() -> Pushed:
+        def push() -> PushedPart:
             with database.connections.open() as execute:
-                return Pushed(run(plan(chain(gathered, rest)), execute))
+                return PushedPart(run(plan(chain(gathered, rest)), execute))
 
         return outlast(push, lambda: not rest.touched)
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
         """Tell of rows that cannot be messages; the other partitions are there already."""
         check_fit(messages)
-        LOG.info("pushed %s rows", sum(one.rows for one in messages if isinstance(one, Pushed)))
+        LOG.info("pushed %s rows", sum(one.rows for one in messages if isinstance(one, PushedPart)))
 
 
 class WholeWriter(DataSourceArrowWriter):
@@ -225,7 +225,7 @@ class WholeWriter(DataSourceArrowWriter):
     def __init__(self, pushing: Pushing) -> None:
         self._pushing = pushing
 
-    def write(self, iterator: Iterator[pa.RecordBatch]) -> Staged | Unfit:
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> StagedPart | Unfit:
         """Stage a partition under the name of this try."""
         return self._pushing.stage(iterator)
 
@@ -247,7 +247,7 @@ def publish(
     """Push what tasks staged, in the order of the partitions, unless it was under this name."""
     messages = list(messages)
     check_fit(messages)
-    staged = [one for one in messages if isinstance(one, Staged) and one.rows]
+    staged = [one for one in messages if isinstance(one, StagedPart) and one.rows]
     if not staged:
         return
     (batch,) = {one.batch for one in staged}

@@ -20,7 +20,7 @@ from duerow.errors import ConfigurationError
 from duerow.message import LIVE
 from duerow.spark.columns import MESSAGE, TURN, Shape, check_schema, needed, schema_of
 from duerow.spark.gc_freeze import keep_what_is_imported
-from duerow.spark.options import Options
+from duerow.spark.options import SourceOptions
 from duerow.spark.pages import Pages, pages_of
 from duerow.store import Scan
 from duerow.where import as_condition
@@ -55,7 +55,7 @@ def schema(options: Mapping[str, str]) -> StructType:
     Raises:
         ConfigurationError: the options ask for what there is not.
     """
-    asked = Options(options, KNOWN | STREAM_KNOWN)
+    asked = SourceOptions(options, KNOWN | STREAM_KNOWN)
     keep_what_is_imported()
     return schema_of(TURN if asked.one_of("table", TABLES) == "history" else MESSAGE, asked.names("columns"))
 
@@ -64,7 +64,7 @@ STREAM_KNOWN: Final = frozenset({"lease", "batch"})
 """Options of streams: Spark asks for the columns without saying which of the two it wants."""
 
 
-def query_of(options: Options) -> Scan:
+def query_of(options: SourceOptions) -> Scan:
     """Return what to read, as the store is asked for it.
 
     Raises:
@@ -85,7 +85,7 @@ def query_of(options: Options) -> Scan:
 
 
 @dataclass(frozen=True)
-class Part(InputPartition):
+class SourcePart(InputPartition):
     """What a task reads.
 
     Attributes:
@@ -97,7 +97,7 @@ class Part(InputPartition):
     ranges: list[tuple[int, int]]
 
 
-class Reader(DataSourceReader):
+class SourceReader(DataSourceReader):
     """Reads a frame; it is pickled, with the way to the queues, into every task.
 
     Args:
@@ -109,7 +109,7 @@ class Reader(DataSourceReader):
     """
 
     def __init__(self, options: Mapping[str, str], schema: StructType) -> None:
-        asked = Options(options, KNOWN)
+        asked = SourceOptions(options, KNOWN)
         self._query, self._reach = query_of(asked), asked.reach()
         check_schema(TURN if self._query.past else MESSAGE, schema)
         self._schema = schema
@@ -125,11 +125,11 @@ class Reader(DataSourceReader):
             pages = pages_of(self._reach, database, self._query, needed(self._schema.names, self._query.past))
         keep_what_is_imported()
         hands = [[]] if ends is None else dealt(*ends, 1 if self._limit else self._partitions)
-        return [Part(pages, ranges) for ranges in hands]
+        return [SourcePart(pages, ranges) for ranges in hands]
 
     def read(self, partition: InputPartition) -> Iterator[RecordBatch]:
         """Read the ranges of a partition, page by page."""
-        part, shape = cast(Part, partition), Shape(self._schema, self._reach.sealing, self._as_kept)
+        part, shape = cast(SourcePart, partition), Shape(self._schema, self._reach.sealing, self._as_kept)
         for page in part.pages.read(part.ranges, self._limit):
             yield from shape.batches(page)
         keep_what_is_imported()

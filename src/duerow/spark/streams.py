@@ -35,11 +35,11 @@ from duerow.errors import ConfigurationError, DuerowError, StoreUnavailable
 from duerow.queue.consumer_id import new_claim
 from duerow.reservation import Receipt
 from duerow.spark.columns import MESSAGE, Shape, check_schema, needed
-from duerow.spark.options import Options
+from duerow.spark.options import SourceOptions
 from duerow.spark.pages import Pages, pages_of
 from duerow.spark.settle import StreamSettling, asks_to_settle, ending
 from duerow.spark.sink import KNOWN as PUSH_KNOWN
-from duerow.spark.sink import Pushing, Staged, Unfit, check_fit, publish, pushing
+from duerow.spark.sink import Pushing, StagedPart, Unfit, check_fit, publish, pushing
 from duerow.store import Scan
 from duerow.sync.database import Database
 
@@ -73,7 +73,7 @@ NOTHING: Final[dict[str, Any]] = {"claim": "", "ranges": [], "count": 0}
 
 
 @dataclass(frozen=True)
-class Part(InputPartition):
+class StreamPart(InputPartition):
     """What a task reads of a batch: a range of ids.
 
     Attributes:
@@ -98,7 +98,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """
 
     def __init__(self, options: Mapping[str, str], schema: StructType) -> None:
-        asked = Options(options, KNOWN)
+        asked = SourceOptions(options, KNOWN)
         queue = asked.queue()
         if queue is None:
             raise ConfigurationError("a stream reads one queue: say which by the option queue")
@@ -155,7 +155,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if not self._beat.is_of(claim):
             self._beat.begin(claim, self._found_again(claim, end["ranges"]))
         pages = self._pages(claim, needed(self._schema.names, False))
-        return [Part(pages, first, last) for first, last in end["ranges"]]
+        return [StreamPart(pages, first, last) for first, last in end["ranges"]]
 
     def commit(self, end: dict[str, Any]) -> None:
         """Stop to extend the leases of a batch that is over; what of it was not settled is due when they end."""
@@ -170,7 +170,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Read a range of a batch: what is still lent on its claim."""
-        part, shape = cast(Part, partition), Shape(self._schema, self._reach.sealing, self._as_kept)
+        part, shape = cast(StreamPart, partition), Shape(self._schema, self._reach.sealing, self._as_kept)
         for page in part.pages.read([(part.first, part.last)]):
             yield from shape.batches(page)
 
@@ -268,7 +268,7 @@ def stream_writer(options: Mapping[str, str], schema: StructType) -> DataSourceS
     """
     if asks_to_settle(options, schema):
         return StreamSettling(ending(options, schema))
-    return StreamPushing(pushing(Options(options, PUSH_KNOWN - {"atomic"}), schema))
+    return StreamPushing(pushing(SourceOptions(options, PUSH_KNOWN - {"atomic"}), schema))
 
 
 class StreamPushing(DataSourceStreamArrowWriter):
@@ -281,19 +281,19 @@ class StreamPushing(DataSourceStreamArrowWriter):
     def __init__(self, pushing: Pushing) -> None:
         self._pushing = pushing
 
-    def write(self, iterator: Iterator[pa.RecordBatch]) -> Staged | Unfit:
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> StagedPart | Unfit:
         """Stage a partition under the name of this try."""
         return self._pushing.stage(iterator)
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
         """Publish what those tries staged that Spark says have succeeded, unless the batch was published before."""
         check_fit(messages)
-        queries = {one.query for one in messages if isinstance(one, Staged)}
+        queries = {one.query for one in messages if isinstance(one, StagedPart)}
         if queries:
             (query,) = queries
             publish(self._pushing.reach.database, messages, self._pushing.on_duplicate, f"{query}/{batchId}")
 
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
         """Forget what was staged."""
-        for batch in {one.batch for one in messages if isinstance(one, Staged)}:
+        for batch in {one.batch for one in messages if isinstance(one, StagedPart)}:
             self._pushing.reach.database.bulk.discard(batch)

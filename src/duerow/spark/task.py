@@ -22,7 +22,7 @@ from duerow.payload.encoding import is_quiet
 from duerow.pipeline import Station
 from duerow.plan import run
 from duerow.queue.consumer_id import new_claim
-from duerow.reservation import Reservation
+from duerow.reservation import BareReservation
 from duerow.settlement import Bury, Release, Rollback, Settlement
 from duerow.spark.gc_freeze import keep_what_is_imported
 from duerow.store import Refused
@@ -76,7 +76,7 @@ class Tally(msgspec.Struct):
     released: int = 0
     refused: int = 0
 
-    def count(self, pairs: Iterable[tuple[Reservation, Settlement]], refused: Iterable[Refused]) -> None:
+    def count(self, pairs: Iterable[tuple[BareReservation, Settlement]], refused: Iterable[Refused]) -> None:
         """Count turns that were ended in one transaction; a refused one that is still ours ends in another."""
         why = {one.receipt: one.error for one in refused}
         for reservation, settlement in pairs:
@@ -166,10 +166,10 @@ def database_of(access: Access) -> Database:
 
 
 @lru_cache(maxsize=32)
-def _consumer(assignment: Assignment) -> Consumer:
+def _consumer(assignment: Assignment) -> TaskConsumer:
     """Return this process's consumer of a station."""
     station: Station = pickle.loads(assignment.pickled)  # noqa: S301 - from the driver, as the task itself
-    return Consumer(station, database_of(assignment.access), assignment.max_hops, assignment.chunk)
+    return TaskConsumer(station, database_of(assignment.access), assignment.max_hops, assignment.chunk)
 
 
 def due_in(database: Database, queues: Sequence[str]) -> timedelta | None:
@@ -244,7 +244,7 @@ class TaskSettler:
         time.sleep(seconds)
 
 
-class Consumer(TaskSettler):
+class TaskConsumer(TaskSettler):
     """A station's consumer in one process.
 
     Args:
@@ -287,10 +287,10 @@ class Consumer(TaskSettler):
         except StoreUnavailable:
             return False  # the next claim waits for it
 
-    def _claim(self, limit: int) -> list[Reservation]:
+    def _claim(self, limit: int) -> list[BareReservation]:
         return self.patiently(lambda: [*self._queue.reserve_many(limit, consumer=new_claim(WORKER))])
 
-    def _handle(self, reservations: Sequence[Reservation], tally: Tally) -> None:
+    def _handle(self, reservations: Sequence[BareReservation], tally: Tally) -> None:
         """Call the function for as many as the horizon allows, and end all turns in one transaction."""
         begun, others = begin_with(reservations, self._chunk, self._station.policy.limit)
         if others:  # before anything is begun that could end this process, and their attempts with it
@@ -309,7 +309,7 @@ class Consumer(TaskSettler):
         unbegun = begun[len(ended) :]
         self.settle([*ended, *(Ended(Attempt(one, since, since), Release()) for one in unbegun)], tally)
 
-    def _give_back(self, reservations: Sequence[Reservation], tally: Tally) -> None:
+    def _give_back(self, reservations: Sequence[BareReservation], tally: Tally) -> None:
         now = time.monotonic()
         self.settle([Ended(Attempt(one, now, now), Release()) for one in reservations], tally)
 

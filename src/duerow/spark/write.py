@@ -27,7 +27,7 @@ from duerow.payload.types import Declared
 from duerow.pipeline import Frame
 from duerow.pipeline.frame import Row, offspring
 from duerow.queue import mapping
-from duerow.reservation import Receipt, Reservation
+from duerow.reservation import BareReservation, Receipt
 from duerow.spark.batch import Batch
 from duerow.spark.gc_freeze import keep_what_is_imported
 from duerow.spark.read import Desk, reader
@@ -92,7 +92,7 @@ class BadRow(Exception):
 
 
 @dataclass(frozen=True)
-class Writing:
+class FrameWriting:
     """What the driver tells a task that writes.
 
     Attributes:
@@ -115,7 +115,7 @@ class Writing:
         return self.batch.rpartition(".")[0]
 
 
-def write_task(writing: Writing) -> Callable[[Iterable[Any]], Iterator[RecordBatch]]:
+def write_task(writing: FrameWriting) -> Callable[[Iterable[Any]], Iterator[RecordBatch]]:
     """Return the function for `mapInArrow` that writes a partition of a result."""
 
     def write(batches: Iterable[Any]) -> Iterator[RecordBatch]:
@@ -125,7 +125,7 @@ def write_task(writing: Writing) -> Callable[[Iterable[Any]], Iterator[RecordBat
     return write
 
 
-def _written(batches: Iterable[Any], writing: Writing) -> RecordBatch:
+def _written(batches: Iterable[Any], writing: FrameWriting) -> RecordBatch:
     """Write a partition; return what is to be said of that. What a task's function names travels, so this is apart."""
     from pyarrow import RecordBatch
 
@@ -169,7 +169,7 @@ def open_desk(desk: Desk) -> None:
     _writer(desk)
 
 
-def _rows(batches: Iterable[Any], writing: Writing) -> Iterator[Row]:
+def _rows(batches: Iterable[Any], writing: FrameWriting) -> Iterator[Row]:
     """Yield the rows of a partition."""
     for batch in batches:
         columns = [_values(batch, place, name, writing.has) for place, name in enumerate(COLUMNS)]
@@ -192,13 +192,13 @@ def _values(batch: Any, place: int, name: str, has: frozenset[str]) -> Any:
 
 
 @lru_cache(maxsize=16)
-def _writer(desk: Desk) -> Writer:
+def _writer(desk: Desk) -> BatchWriter:
     """Return this process's writer of a station."""
     station, _, targets = desk.unpacked()
-    return Writer(station, database_of(desk.access), targets, desk.max_hops)
+    return BatchWriter(station, database_of(desk.access), targets, desk.max_hops)
 
 
-class Writer:
+class BatchWriter:
     """Writes the results of a station.
 
     Args:
@@ -213,11 +213,11 @@ class Writer:
         self._queue: Queue[Any] = station.queue(database)
         self._settler = TaskSettler(station, database, CHUNK)
         self._payloads = Payloads(station.name, sealing=database.encryption)
-        self._targets = {queue: None if of is None else Target(of) for queue, of in targets.items()}
+        self._targets = {queue: None if of is None else WriteTarget(of) for queue, of in targets.items()}
 
     # Row by row.
 
-    def row_by_row(self, rows: Iterable[Row], writing: Writing) -> Written:
+    def row_by_row(self, rows: Iterable[Row], writing: FrameWriting) -> Written:
         """End the turn of each row's message by itself; nothing at all if the rows are not each of another message."""
         tokens = unpacked(writing.receipts)
         found: dict[int, Row] = {}
@@ -325,7 +325,8 @@ class Writer:
             assert record.leased_until is not None  # noqa: S101 - it is ours
             ended.append(
                 Ended(
-                    Attempt(Reservation(message, record.leased_until, sealed=sealed_of(record)), now, now), settlement
+                    Attempt(BareReservation(message, record.leased_until, sealed=sealed_of(record)), now, now),
+                    settlement,
                 )
             )
         if ended:
@@ -340,7 +341,7 @@ class Writer:
 
     # Staged.
 
-    def staged(self, rows: Iterable[Row], writing: Writing) -> Written:
+    def staged(self, rows: Iterable[Row], writing: FrameWriting) -> Written:
         """Stage the rows under a name of this attempt's own, for the driver to publish."""
         written = Written(part=secrets.token_hex(8))
         encode = self._encoder(writing)
@@ -387,7 +388,7 @@ class Writer:
 
     # Payloads.
 
-    def _encoder(self, writing: Writing) -> Encode:
+    def _encoder(self, writing: FrameWriting) -> Encode:
         """Return what makes a payload for a queue of the text that Spark, or the function, has written."""
         fits = None if writing.written is None else checker(writing.written)
         targets = self._targets
@@ -410,7 +411,7 @@ class _Failed(Exception):
     """What `_error` says."""
 
 
-class Target:
+class WriteTarget:
     """What is declared of a queue that a result goes to.
 
     Args:

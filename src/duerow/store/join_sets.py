@@ -15,7 +15,7 @@ from duerow.errors import CodecError
 from duerow.lineage import PART_OF
 from duerow.message import Message, Scalar
 from duerow.payload import codec
-from duerow.payload.encoding import Reader, StoredPayload
+from duerow.payload.encoding import PayloadReader, StoredPayload
 from duerow.store import Record
 
 CORRELATION: Final = "correlation"
@@ -83,7 +83,7 @@ def whole_text(correlation: str, parts: Sequence[str]) -> str:
     return f'{{"{CORRELATION}":{_encode(correlation).decode()},"{PARTS}":[{",".join(parts)}]}}'
 
 
-def as_message(text: str | bytes, reader: Reader) -> Message:
+def as_message(text: str | bytes, reader: PayloadReader) -> Message:
     """Return a part as the message that it was, in the state in which it was handed out.
 
     Raises:
@@ -115,7 +115,7 @@ def as_message(text: str | bytes, reader: Reader) -> Message:
     )
 
 
-def messages_of(payload: Any, reader: Reader) -> list[Message] | None:
+def messages_of(payload: Any, reader: PayloadReader) -> list[Message] | None:
     """Return the parts of a set from the payload of its message, by id; None if they are still to come.
 
     Raises:

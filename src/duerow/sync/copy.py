@@ -16,7 +16,7 @@ from duerow.payload.encoding import Payloads
 from duerow.phrases import Argument, Hint
 from duerow.plan import BEGIN, Plan
 from duerow.queue import copy as copying
-from duerow.queue.copy import BATCH, TURNS, Asked, Copied, Count, Route
+from duerow.queue.copy import BATCH, TURNS, Asked, Copied, CopyCount, Route
 from duerow.queue.definition import check_indexed, encoded, indexed_again
 from duerow.store import (
     ALL_IDS,
@@ -287,16 +287,16 @@ class _Copying:
 
     def run(self) -> Copied:
         """Copy all there is; return the report."""
-        count = Count(self.asked.move)
+        count = CopyCount(self.asked.move)
         for route in self.asked.routes:
             if route.to in self.asked.history:
                 self._copy_turns(route, count)
             count.add(self._copy_messages(route))
         return count.report()
 
-    def _copy_messages(self, route: Route) -> Count:
+    def _copy_messages(self, route: Route) -> CopyCount:
         """Let all messages arrive; where they leave, look again until none is left that can."""
-        count = Count(self.asked.move)
+        count = CopyCount(self.asked.move)
         while True:
             arrived = count.arrivals
             count.look_again()
@@ -304,7 +304,7 @@ class _Copying:
             if not self.asked.move or count.arrivals == arrived:
                 return count
 
-    def _pass(self, route: Route, count: Count) -> None:
+    def _pass(self, route: Route, count: CopyCount) -> None:
         """Go through the queue once, in the order of the ids."""
         after, held = 0, set[str]()
         while True:
@@ -318,7 +318,7 @@ class _Copying:
             if records:
                 self._send(route, records, held, count)
 
-    def _send(self, route: Route, records: list[Record], held: set[str], count: Count) -> None:
+    def _send(self, route: Route, records: list[Record], held: set[str], count: CopyCount) -> None:
         """Let messages arrive with their turns; what has arrived leaves the source if it is a move."""
         turns = self._turns_of(route, records)
         arrivals = [self.asked.arrival(record, route) for record in records]
@@ -348,7 +348,7 @@ class _Copying:
 
     # Leaving the source.
 
-    def _take(self, route: Route, records: list[Record], held: set[str], count: Count) -> list[Record]:
+    def _take(self, route: Route, records: list[Record], held: set[str], count: CopyCount) -> list[Record]:
         """Stop messages that are to go, so that nobody is handed them; return those that are stopped.
 
         Whatever is in a group with one that cannot go waits here as well, so that its order holds.
@@ -375,7 +375,7 @@ class _Copying:
         """Return whether the order of a message's group holds if it goes now."""
         return record.group is None or (route.queue in self.asked.paused and record.group not in held)
 
-    def _without_taken(self, route: Route, records: list[Record], held: set[str], count: Count) -> list[Record]:
+    def _without_taken(self, route: Route, records: list[Record], held: set[str], count: CopyCount) -> list[Record]:
         """Leave out messages whose key a live message of the target has."""
         keys = tuple(record.key for record in records if record.key is not None and record.status in LIVE)
         if not keys:
@@ -387,7 +387,7 @@ class _Copying:
         held |= {record.group for record in left if record.group is not None}
         return [record for record in records if record not in left]
 
-    def _without_leased(self, route: Route, records: list[Record], held: set[str], count: Count) -> list[Record]:
+    def _without_leased(self, route: Route, records: list[Record], held: set[str], count: CopyCount) -> list[Record]:
         """Leave out messages that somebody works on; a lease that has ended is none."""
         lent = [copying.set_out(record, "") for record in records if record.leased_by is not None]
         answers = self._change(route, lent, dry_run=True)
@@ -397,7 +397,7 @@ class _Copying:
         held |= {record.group for record in records if record.id in refused and record.group is not None}
         return [record for record in records if record.id not in refused]
 
-    def _stop(self, route: Route, records: list[Record], held: set[str], count: Count) -> None:
+    def _stop(self, route: Route, records: list[Record], held: set[str], count: CopyCount) -> None:
         """Stop messages under names of their own; count those that somebody took or changed at this moment."""
         by_id = {record.id: record for record in records}
         name = partial(copying.new_name, self.asked.beginning(self.source.connections.place, route))
@@ -418,7 +418,7 @@ class _Copying:
         store = self.source.store
         return self.source.run(lambda: store.change(route.queue, changes, False, dry_run), None, len(changes))
 
-    def _forget(self, records: list[Record], count: Count) -> None:
+    def _forget(self, records: list[Record], count: CopyCount) -> None:
         """Take messages away that have arrived, unless somebody changed them: a later pass finds those again."""
         turns = [copying.gone(record) for record in records]
         if turns:
@@ -434,7 +434,7 @@ class _Copying:
         first, last = records[0].id, records[-1].id
         return [past for page in self._turns(route, f"id in ({ids})", (first - 1, ALL_IDS), last) for past in page]
 
-    def _copy_turns(self, route: Route, count: Count) -> None:
+    def _copy_turns(self, route: Route, count: CopyCount) -> None:
         """Let the turns of messages arrive that are not in the queue any more, those of one message together."""
         waiting: list[HistoryRow] = []
         for page in self._turns(route, None, (0, 0), ALL_IDS):
@@ -444,7 +444,7 @@ class _Copying:
             self._send_turns(route, whole, count)
         self._send_turns(route, waiting, count)
 
-    def _send_turns(self, route: Route, turns: list[HistoryRow], count: Count) -> None:
+    def _send_turns(self, route: Route, turns: list[HistoryRow], count: CopyCount) -> None:
         if not turns:
             return
         ids = tuple({past.id for past in turns})

@@ -17,7 +17,7 @@ from duerow.payload.encoding import Payloads
 from duerow.plan import Plan
 from duerow.queue import edits, mapping
 from duerow.queue.counts import CAP, Count, Counts, counted, counted_by
-from duerow.queue.edits import UNFINISHED, Batch, Changed
+from duerow.queue.edits import UNFINISHED, Changed, EditBatch
 from duerow.store import Indexed, Query, Retention, Store
 from duerow.where import as_condition, as_path
 
@@ -302,7 +302,7 @@ class Edits(Generic[P]):
         chosen = edits.choice(self.name, id, key, where, even_if_leased, self.indexed)
         return self._change(lambda previous: edits.remove(self._store, chosen, previous, dry_run, self.keeping), within)
 
-    def _change(self, batch: Callable[[Batch | None], Plan[Batch]], within: Any) -> Changed:
+    def _change(self, batch: Callable[[EditBatch | None], Plan[EditBatch]], within: Any) -> Changed:
         """Carry out one batch after the other, each of which is told what the one before it did."""
         done = self.database.run(lambda: batch(None), within)
         changed = done.changed

@@ -79,7 +79,7 @@ MOST_PUT_OFF: Final = 100
 _PAIRS: Final = "settle takes pairs of a reservation and its settlement"
 
 
-class Reservation(core.Reservation[P], Generic[P], frozen=True, gc=False):
+class Reservation(core.BareReservation[P], Generic[P], frozen=True, gc=False):
     """One message, lent to this consumer until a time; settle it here or through its queue.
 
     Attributes:
@@ -394,9 +394,11 @@ class Queue(Edits[P], History[P], Operations, Definitions, UnknownKinds, Handled
             put_off += sum(one.message.kind in self._known for one, end in unreadable if isinstance(end, Release))
         return lent
 
-    def _read(self, records: list[Record]) -> tuple[list[Reservation[P]], list[tuple[core.Reservation, Settlement]]]:
+    def _read(
+        self, records: list[Record]
+    ) -> tuple[list[Reservation[P]], list[tuple[core.BareReservation, Settlement]]]:
         readable: list[Reservation[P]] = []
-        unreadable: list[tuple[core.Reservation, Settlement]] = []
+        unreadable: list[tuple[core.BareReservation, Settlement]] = []
         payloads, encrypted = self._payloads, self.database.encryption is not None  # else what is sealed has no reader
         for record in records:
             assert record.leased_until is not None  # noqa: S101 - the store's promise
@@ -408,10 +410,10 @@ class Queue(Edits[P], History[P], Operations, Definitions, UnknownKinds, Handled
                 unreadable.append(self._unreadable(record, error))
         return readable, unreadable
 
-    def _unreadable(self, record: Record, error: CodecError) -> tuple[core.Reservation, Settlement]:
+    def _unreadable(self, record: Record, error: CodecError) -> tuple[core.BareReservation, Settlement]:
         """Return how the turn of a message ends whose payload cannot be read here."""
         assert record.leased_until is not None  # noqa: S101 - the store's promise
-        reservation = core.Reservation(mapping.readable(record), record.leased_until)
+        reservation = core.BareReservation(mapping.readable(record), record.leased_until)
         if record.kind not in self._known:
             return reservation, Release()
         if isinstance(error, KeyMissing):
@@ -419,7 +421,7 @@ class Queue(Edits[P], History[P], Operations, Definitions, UnknownKinds, Handled
             return mapping.put_off(record), Release()
         return reservation, Bury(error)
 
-    def _end_unreadable(self, unreadable: list[tuple[core.Reservation, Settlement]]) -> None:
+    def _end_unreadable(self, unreadable: list[tuple[core.BareReservation, Settlement]]) -> None:
         refused = {one.receipt for one in self.settle(unreadable)}
         for reservation, settlement in unreadable:
             message = reservation.message
@@ -452,7 +454,7 @@ class Queue(Edits[P], History[P], Operations, Definitions, UnknownKinds, Handled
     # Settle.
 
     def commit(
-        self, reservation: core.Reservation, *, payload: Any = UNSET, then: Sequence[Draft] = (), within: Any = None
+        self, reservation: core.BareReservation, *, payload: Any = UNSET, then: Sequence[Draft] = (), within: Any = None
     ) -> None:
         """End the turn: the message is done and leaves the queue.
 
@@ -473,7 +475,7 @@ class Queue(Edits[P], History[P], Operations, Definitions, UnknownKinds, Handled
 
     def rollback(
         self,
-        reservation: core.Reservation,
+        reservation: core.BareReservation,
         *,
         delay: timedelta | None = None,
         error: BaseException | Failure | str | None = None,
@@ -494,17 +496,19 @@ class Queue(Edits[P], History[P], Operations, Definitions, UnknownKinds, Handled
         settlement = decide(reservation.message, Rollback(delay, error), self.retry)
         self._settle_one(reservation, settlement, within)
 
-    def bury(self, reservation: core.Reservation, reason: str | Failure | BaseException, *, within: Any = None) -> None:
+    def bury(
+        self, reservation: core.BareReservation, reason: str | Failure | BaseException, *, within: Any = None
+    ) -> None:
         """End the turn: the message is dead and kept for people, with the reason. LeaseLost as in `commit`."""
         self._settle_one(reservation, Bury(reason), within)
 
-    def release(self, reservation: core.Reservation, *, within: Any = None) -> None:
+    def release(self, reservation: core.BareReservation, *, within: Any = None) -> None:
         """Give an unstarted message back: due time, place and attempts as before. LeaseLost as in `commit`."""
         self._settle_one(reservation, Release(), within)
 
     def move(
         self,
-        reservation: core.Reservation,
+        reservation: core.BareReservation,
         to: str,
         payload: Any = UNSET,
         *,
@@ -527,7 +531,7 @@ class Queue(Edits[P], History[P], Operations, Definitions, UnknownKinds, Handled
         self._settle_one(reservation, Move(to, payload, **options), within)
 
     def extend(
-        self, reservation: core.Reservation[P], lease: timedelta | None = None, *, within: Any = None
+        self, reservation: core.BareReservation[P], lease: timedelta | None = None, *, within: Any = None
     ) -> Reservation[P]:
         """Let the lease run until now + lease; return the reservation with its new end. LeaseLost as in `commit`."""
         self._check_lent(reservation)
@@ -538,13 +542,13 @@ class Queue(Edits[P], History[P], Operations, Definitions, UnknownKinds, Handled
             raise LeaseLost(receipt.id, reservation.until)
         return Reservation(reservation.message, ends[receipt], self, sealed=reservation.sealed)
 
-    def commit_many(self, reservations: Iterable[core.Reservation], *, within: Any = None) -> list[Refused]:
+    def commit_many(self, reservations: Iterable[core.BareReservation], *, within: Any = None) -> list[Refused]:
         """As `commit`, in one statement; return the refused ones, each with its error."""
         return self.settle([(reservation, DONE) for reservation in _each(reservations)], within=within)
 
     def rollback_many(
         self,
-        reservations: Iterable[core.Reservation],
+        reservations: Iterable[core.BareReservation],
         *,
         delay: timedelta | None = None,
         error: BaseException | Failure | str | None = None,
@@ -557,18 +561,18 @@ class Queue(Edits[P], History[P], Operations, Definitions, UnknownKinds, Handled
         )
 
     def bury_many(
-        self, reservations: Iterable[core.Reservation], reason: str | Failure | BaseException, *, within: Any = None
+        self, reservations: Iterable[core.BareReservation], reason: str | Failure | BaseException, *, within: Any = None
     ) -> list[Refused]:
         """As `bury`, in one statement; return the refused ones, each with its error."""
         return self.settle([(reservation, Bury(reason)) for reservation in _each(reservations)], within=within)
 
-    def release_many(self, reservations: Iterable[core.Reservation], *, within: Any = None) -> list[Refused]:
+    def release_many(self, reservations: Iterable[core.BareReservation], *, within: Any = None) -> list[Refused]:
         """As `release`, in one statement; return the refused ones, each with its error."""
         return self.settle([(reservation, Release()) for reservation in _each(reservations)], within=within)
 
     def move_many(
         self,
-        reservations: Iterable[core.Reservation],
+        reservations: Iterable[core.BareReservation],
         to: str,
         payload: Any = UNSET,
         *,
@@ -580,7 +584,7 @@ class Queue(Edits[P], History[P], Operations, Definitions, UnknownKinds, Handled
         return self.settle([(reservation, move) for reservation in _each(reservations)], within=within)
 
     def extend_many(
-        self, reservations: Iterable[core.Reservation], lease: timedelta | None = None, *, within: Any = None
+        self, reservations: Iterable[core.BareReservation], lease: timedelta | None = None, *, within: Any = None
     ) -> list[Refused]:
         """Let the leases run until now + lease; return the refused ones, each with its error."""
         span = self._lease(lease)
@@ -590,7 +594,7 @@ class Queue(Edits[P], History[P], Operations, Definitions, UnknownKinds, Handled
         ends = self.database.run(lambda: self._store.extend(list(untils), span), within)
         return [Refused(receipt, LeaseLost(receipt.id, untils[receipt])) for receipt in untils if receipt not in ends]
 
-    def settle(self, pairs: Iterable[tuple[core.Reservation, Settlement]], *, within: Any = None) -> list[Refused]:
+    def settle(self, pairs: Iterable[tuple[core.BareReservation, Settlement]], *, within: Any = None) -> list[Refused]:
         """End many turns, each in its own way, in one transaction where the store has them.
 
         Returns the refused ones, each with its error: LeaseLost, DuplicateKey of a move, or what is wrong with a
@@ -602,7 +606,7 @@ class Queue(Edits[P], History[P], Operations, Definitions, UnknownKinds, Handled
         """
         refused: list[Refused] = []
         turns: list[Turn] = []
-        others: list[tuple[core.Reservation, Settlement]] = []
+        others: list[tuple[core.BareReservation, Settlement]] = []
         letters = self._dead_letter()
         for pair in edits.each_of(pairs, _PAIRS):
             try:
@@ -631,13 +635,13 @@ class Queue(Edits[P], History[P], Operations, Definitions, UnknownKinds, Handled
         if type(reservation) is not Reservation or reservation.queue is not self:
             mapping.check_lent(reservation, self.name, self.database.connections.place)
 
-    def _lent(self, reservations: Iterable[core.Reservation]) -> Iterator[core.Reservation]:
+    def _lent(self, reservations: Iterable[core.BareReservation]) -> Iterator[core.BareReservation]:
         """Yield reservations once they are known to be of this queue."""
         for reservation in _each(reservations):
             self._check_lent(reservation)
             yield reservation
 
-    def _settle_one(self, reservation: core.Reservation, settlement: Settlement, within: Any = None) -> None:
+    def _settle_one(self, reservation: core.BareReservation, settlement: Settlement, within: Any = None) -> None:
         self._check_lent(reservation)
         turn = mapping.turn(reservation, settlement, self._dead_letter(), self._payloads, self._history_bytes)
         refused = self._settle([turn], within)
@@ -755,7 +759,7 @@ class Queue(Edits[P], History[P], Operations, Definitions, UnknownKinds, Handled
         self._check_redrive(mode)
         done, given = Redriven(), frozenset[redriving.Place]()
         for dead in self._dead_ones(condition, mode):
-            previous: edits.Batch | None = None
+            previous: edits.EditBatch | None = None
             while most is None or done.count < most:
                 many = pace.batch(most, done.count)
                 batch = self.database.run(partial(dead.batch, self._store, many, previous, given, dry_run))
@@ -808,7 +812,7 @@ class Queue(Edits[P], History[P], Operations, Definitions, UnknownKinds, Handled
         return self.lease if lease is None else check_span("lease", lease, SHORTEST_LEASE)
 
 
-def _each(reservations: Iterable[core.Reservation]) -> Iterator[core.Reservation]:
+def _each(reservations: Iterable[core.BareReservation]) -> Iterator[core.BareReservation]:
     return edits.each_of(reservations, "what ends many turns takes a list of reservations")
 
 

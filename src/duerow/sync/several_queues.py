@@ -75,16 +75,16 @@ class SeveralQueues:
             lent.setdefault(share.queue.name, []).extend(found)
         return self._round.in_line(list(lent.values()))
 
-    def settle(self, pairs: Iterable[tuple[core.Reservation, Settlement]], *, within: Any = None) -> list[Refused]:
+    def settle(self, pairs: Iterable[tuple[core.BareReservation, Settlement]], *, within: Any = None) -> list[Refused]:
         """End turns, those of each queue in one transaction; return the refused ones."""
-        parts: dict[str, list[tuple[core.Reservation, Settlement]]] = {}
+        parts: dict[str, list[tuple[core.BareReservation, Settlement]]] = {}
         for pair in pairs:
             parts.setdefault(pair[0].message.queue, []).append(pair)
         return [one for name, part in parts.items() for one in self._by_name[name].settle(part, within=within)]
 
-    def extend_many(self, reservations: Iterable[core.Reservation]) -> list[Refused]:
+    def extend_many(self, reservations: Iterable[core.BareReservation]) -> list[Refused]:
         """Let leases go on, each as long as its queue's; return the refused ones."""
-        parts: dict[str, list[core.Reservation]] = {}
+        parts: dict[str, list[core.BareReservation]] = {}
         for reservation in reservations:
             parts.setdefault(reservation.message.queue, []).append(reservation)
         return [one for name, part in parts.items() for one in self._by_name[name].extend_many(part)]

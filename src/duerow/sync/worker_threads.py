@@ -32,7 +32,7 @@ from duerow.worker.maintenance import (
     Maintenance,
     Present,
     Prune,
-    Rest,
+    RestUntil,
     TellDifferences,
 )
 from duerow.worker.rate_limit import claiming
@@ -46,7 +46,7 @@ from duerow.worker.supervisor import (
     SETTLER,
     AllChanged,
     DropSlot,
-    Left,
+    LeftOver,
     NextEvent,
     StartSlot,
     Stop,
@@ -54,7 +54,7 @@ from duerow.worker.supervisor import (
     TurnsEnded,
 )
 
-Events = SimpleQueue[Stop | Left]
+Events = SimpleQueue[Stop | LeftOver]
 
 
 class Crew:
@@ -89,7 +89,7 @@ class Crew:
             Present: lambda step: self._present(),
             TellDifferences: lambda step: queue.tell_differences(),
             LookForUnknown: lambda step: queue.look_for_unknown(),
-            Rest: lambda step: self._over.wait(step.seconds),
+            RestUntil: lambda step: self._over.wait(step.seconds),
             TurnsEnded: lambda step: self._ended.set(),
             NextEvent: self._next_event,
             StartSlot: lambda step: self._hire(),
@@ -143,9 +143,9 @@ class Crew:
         try:
             body()
         except BaseException as error:  # raised again by the supervisor
-            self._events.put(Left(role, error))
+            self._events.put(LeftOver(role, error))
         else:
-            self._events.put(Left(role))
+            self._events.put(LeftOver(role))
 
     def _hire(self) -> None:
         slot = Slot()
@@ -231,7 +231,7 @@ class Crew:
         if step.wake:
             self._wakeup.wake()
 
-    def _next_event(self, step: NextEvent) -> Stop | Left | None:
+    def _next_event(self, step: NextEvent) -> Stop | LeftOver | None:
         try:
             return self._events.get(timeout=LOOK if step.seconds is None else min(LOOK, step.seconds))
         except Empty:

@@ -21,7 +21,7 @@ from duerow import Queue, aio
 from duerow.errors import ConfigurationError, DuerowError, InvalidOutcome, LeaseLost
 from duerow.message import Message
 from duerow.plan import Plan, arun, run
-from duerow.reservation import Reservation
+from duerow.reservation import BareReservation
 from duerow.settlement import Bury, Move, Release, Retry, Rollback, Settlement, decide, mistake
 from duerow.store import Refused
 from duerow.testing.clock import MovableClock
@@ -117,7 +117,7 @@ class _Settle(msgspec.Struct, frozen=True):
     """Answered with the list of what was refused."""
 
     queue: Any
-    reservation: Reservation
+    reservation: BareReservation
     settlement: Settlement
 
 
@@ -152,7 +152,7 @@ def _drain(
             return turns
 
 
-def _turn(queue: Any, handler: Callable[[Message], Any], reservation: Reservation) -> Plan[Handled]:
+def _turn(queue: Any, handler: Callable[[Message], Any], reservation: BareReservation) -> Plan[Handled]:
     """Hand over one message and end its turn; what cannot be carried out is a failed attempt, as in a worker."""
     message, now = reservation.message, monotonic()
     outcome = yield _Call(handler, Attempt(reservation, now, now))
@@ -167,7 +167,7 @@ def _turn(queue: Any, handler: Callable[[Message], Any], reservation: Reservatio
     return Handled(message, settlement, refused or error, isinstance(refused, LeaseLost))
 
 
-def _settled(queue: Any, reservation: Reservation, settlement: Settlement) -> Plan[DuerowError | None]:
+def _settled(queue: Any, reservation: BareReservation, settlement: Settlement) -> Plan[DuerowError | None]:
     """Return why a settlement was refused; None if it was carried out."""
     refused: list[Refused] = yield _Settle(queue, reservation, settlement)
     return refused[0].error if refused else None

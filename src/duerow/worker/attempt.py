@@ -15,7 +15,7 @@ import msgspec
 from duerow.errors import ConfigurationError
 from duerow.message import Message
 from duerow.payload.encoding import said_of
-from duerow.reservation import Reservation
+from duerow.reservation import BareReservation
 
 Told = Callable[[Exception], None]
 
@@ -51,7 +51,7 @@ class Attempt(msgspec.Struct, gc=False, eq=False):
         seconds: how long its handler took; None: it did not begin, or has not ended.
     """
 
-    reservation: Reservation
+    reservation: BareReservation
     claimed_at: float
     extended_at: float
     finished: bool = False

@@ -16,7 +16,7 @@ import msgspec
 from duerow.errors import InvalidMessage, StoreUnavailable
 from duerow.message import check_queue_name
 from duerow.plan import Plan
-from duerow.reservation import Reservation
+from duerow.reservation import BareReservation
 from duerow.settlement import Release
 from duerow.worker.prefetch import Backoff
 from duerow.worker.run import Run
@@ -42,13 +42,13 @@ class TakePermits(msgspec.Struct, frozen=True):
 class ExtendPermits(msgspec.Struct, frozen=True):
     """Let their leases go on; answered with the refused ones."""
 
-    reservations: list[Reservation]
+    reservations: list[BareReservation]
 
 
 class GivePermits(msgspec.Struct, frozen=True):
     """Let others have them; those that there should not be are gone for good."""
 
-    reservations: list[Reservation]
+    reservations: list[BareReservation]
     for_good: bool = False
 
 
@@ -59,7 +59,7 @@ class RecallBegun(msgspec.Struct, frozen=True):
         permit: the one that was taken just now, which says what time it is on the database's clock.
     """
 
-    permit: Reservation
+    permit: BareReservation
 
 
 class AwaitChange(msgspec.Struct, frozen=True):
@@ -93,7 +93,7 @@ class Permits:
         self._total = terms.cluster_concurrency or 1
         self._wanted = 1 if terms.singleton else min(terms.concurrency, self._total)
         self._lease = terms.lease.total_seconds()
-        self._held: list[Reservation] = []
+        self._held: list[BareReservation] = []
         self._since = 0.0  # when the oldest lease began, or all were extended
         self._made = False
         self._budget = terms.budget if terms.singleton else None
@@ -151,7 +151,7 @@ class Permits:
             yield MakePermits(self._total)
             self._made = True
         now = monotonic()
-        taken: list[Reservation] = yield TakePermits(missing)
+        taken: list[BareReservation] = yield TakePermits(missing)
         if not self._held:
             self._since = now
         self._held += [one for one in taken if one.message.payload < self._total]

@@ -14,7 +14,7 @@ import msgspec
 
 from duerow.errors import StoreUnavailable
 from duerow.plan import Plan
-from duerow.reservation import Reservation
+from duerow.reservation import BareReservation
 from duerow.settlement import Release
 from duerow.worker.attempt import Attempt
 from duerow.worker.maintenance import Maintenance
@@ -145,7 +145,7 @@ class Fetcher:
             shift.over = True
         return []
 
-    def _give_back(self, reservations: Sequence[Reservation]) -> Plan[None]:
+    def _give_back(self, reservations: Sequence[BareReservation]) -> Plan[None]:
         """The shift ended while these were claimed; whoever settles may have left already."""
         yield Settle([(reservation, Release()) for reservation in reservations])
 

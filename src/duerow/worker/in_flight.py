@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import msgspec
 
-from duerow.reservation import Reservation
+from duerow.reservation import BareReservation
 from duerow.settlement import Settlement
 from duerow.worker.attempt import Attempt
 from duerow.worker.prefetch import Prefetch
@@ -122,7 +122,7 @@ class InFlight:
         """Whether whoever claims has something to do now that something was settled."""
         return self.alone or self.room() > 0
 
-    def take_in(self, reservations: Iterable[Reservation], since: float) -> list[Attempt]:
+    def take_in(self, reservations: Iterable[BareReservation], since: float) -> list[Attempt]:
         """Hold what was claimed at `since`."""
         attempts = [Attempt(reservation, since, since) for reservation in reservations]
         self.held.update(attempts)

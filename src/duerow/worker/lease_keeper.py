@@ -14,7 +14,7 @@ import msgspec
 
 from duerow.errors import StoreUnavailable
 from duerow.plan import Plan
-from duerow.reservation import Reservation
+from duerow.reservation import BareReservation
 from duerow.settlement import Release
 from duerow.worker.attempt import Attempt
 from duerow.worker.in_flight import Ended
@@ -38,7 +38,7 @@ LOOK = 1.0
 class Extend(msgspec.Struct, frozen=True):
     """Let these leases go on; answered with the refused ones."""
 
-    reservations: list[Reservation]
+    reservations: list[BareReservation]
 
 
 class LeaseKeeper:

@@ -57,7 +57,7 @@ class Prune(msgspec.Struct, frozen=True):
     """Take away a batch of what was kept long enough; answered with how much that was."""
 
 
-class Rest(msgspec.Struct, frozen=True):
+class RestUntil(msgspec.Struct, frozen=True):
     """Wait for so many seconds, or until the shift is over."""
 
     seconds: float
@@ -76,7 +76,7 @@ class Maintenance:
 
     def tick(self) -> Plan[None]:
         """Push what is due, and sleep until the next tick, until the shift is over."""
-        yield Rest(SETTLED_IN)
+        yield RestUntil(SETTLED_IN)
         while not self._shift.over:
             try:
                 done = yield from self.look()
@@ -86,7 +86,7 @@ class Maintenance:
             else:
                 self._outage.reset()
                 seconds = BREATH if self._prunes else _until_next_look(done)
-            yield Rest(seconds)
+            yield RestUntil(seconds)
 
     def look(self) -> Plan[Maintained]:
         """Say now and then that this worker is there, take away some of what was kept long enough, push what is due."""

@@ -13,7 +13,7 @@ import msgspec
 
 from duerow.errors import DuerowError, LeaseLost, StoreRefused, StoreUnavailable
 from duerow.plan import Plan
-from duerow.reservation import Reservation
+from duerow.reservation import BareReservation
 from duerow.settlement import Rollback, Settlement
 from duerow.worker.attempt import Attempt
 from duerow.worker.in_flight import Ended, by_queue
@@ -32,7 +32,7 @@ _NOW = timedelta(0)
 class Settle(msgspec.Struct, frozen=True):
     """End these turns in one transaction; answered with the refused ones."""
 
-    pairs: Iterable[tuple[Reservation, Settlement]]
+    pairs: Iterable[tuple[BareReservation, Settlement]]
 
 
 class WriteCounts(msgspec.Struct, frozen=True):

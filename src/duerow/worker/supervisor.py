@@ -37,7 +37,7 @@ class Stop(msgspec.Struct, frozen=True):
     """An event: somebody asks the worker to stop; asked twice, it waits for no handler."""
 
 
-class Left(msgspec.Struct, frozen=True):
+class LeftOver(msgspec.Struct, frozen=True):
     """An event: this part of the worker has ended, by itself or with an error."""
 
     role: Hashable
@@ -111,10 +111,10 @@ class Supervisor:
         if self._failure is not None:
             raise self._failure
 
-    def _note(self, event: Stop | Left | None) -> None:
+    def _note(self, event: Stop | LeftOver | None) -> None:
         if isinstance(event, Stop):
             self._stopped, self.hurry = True, self._stopped
-        elif isinstance(event, Left):
+        elif isinstance(event, LeftOver):
             self.staff.discard(event.role)
             self._failure = self._failure or event.error
 

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from duerow.message import Message
 from duerow.plan import Plan
-from duerow.reservation import Reservation
+from duerow.reservation import BareReservation
 from duerow.settlement import Release
 from duerow.worker.attempt import Attempt
 from duerow.worker.run import Run
@@ -32,8 +32,8 @@ BATCH_DIED: Final = frozenset({"LeaseEnded", "HandlerDied"})
 
 
 def begin_with(
-    reservations: Sequence[Reservation], chunk: int, limit: int | None
-) -> tuple[Sequence[Reservation], Sequence[Reservation]]:
+    reservations: Sequence[BareReservation], chunk: int, limit: int | None
+) -> tuple[Sequence[BareReservation], Sequence[BareReservation]]:
     """Return which of a claim to begin, and which to give back.
 
     Args:

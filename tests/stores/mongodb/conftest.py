@@ -16,7 +16,7 @@ import pytest
 from bson import Int64
 
 import duerow
-from duerow.stores.mongodb.documents import Names
+from duerow.stores.mongodb.documents import CollectionNames
 from duerow.testing.conformance.fixtures import Harm, Place
 from duerow.testing.faces import AwaitedFace, Face
 from tests.servers.process import given_url
@@ -203,7 +203,7 @@ def place(migrated: Place, client: pymongo.MongoClient[dict[str, Any]]) -> Place
 
 def tidy(place: Place, client: pymongo.MongoClient[dict[str, Any]]) -> None:
     """Empty all collections but those of the version and of the ids, and leave no index of a payload field."""
-    names = Names("duerow_")
+    names = CollectionNames("duerow_")
     database = client[place.settings["schema"]]
     emptied = sorted({*names.all} - {names.schema, names.counters})
     if client.admin.command("hello")["maxWireVersion"] >= EACH_IN_ONE:

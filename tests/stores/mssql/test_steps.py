@@ -14,7 +14,7 @@ from duerow.plan import run
 from duerow.store import Entry
 from duerow.stores.sql.connections.compiled import Text, Texts
 from duerow.stores.sql.dialects.mssql.compiler import written
-from duerow.stores.sql.dialects.mssql.connections import RawSteps, SqlServerConnections
+from duerow.stores.sql.dialects.mssql.connections import SqlServerConnections, TsqlSteps
 from duerow.stores.sql.dialects.mssql.dialect import SqlServer
 from duerow.stores.sql.plans import SqlStore
 from tests.sql.texts import statements
@@ -73,8 +73,8 @@ def store() -> SqlStore:
     return SqlStore(SqlServer(), "duerow_", None, None)
 
 
-def steps(connection: Connection, whose: Any = "own") -> RawSteps:
-    return RawSteps(connection, SqlServer(), Texts(SqlServer(), written(), raw=True), whose)
+def steps(connection: Connection, whose: Any = "own") -> TsqlSteps:
+    return TsqlSteps(connection, SqlServer(), Texts(SqlServer(), written(), raw=True), whose)
 
 
 def entry(key: str | None) -> Entry:
@@ -160,4 +160,4 @@ def test_a_connection_that_commits_each_statement_is_refused_as_a_transaction(mo
     with pytest.raises(ConfigurationError, match="commits each statement by itself"):
         connections.join(Connection(autocommit=True))
     joined: Any = connections.join(Connection(autocommit=False))
-    assert isinstance(joined.execute, RawSteps)
+    assert isinstance(joined.execute, TsqlSteps)

@@ -22,7 +22,7 @@ from duerow.worker.maintenance import (
     Maintenance,
     Present,
     Prune,
-    Rest,
+    RestUntil,
     TellDifferences,
 )
 from duerow.worker.run import Run
@@ -44,7 +44,7 @@ def pauses(
             return None
         if isinstance(step, Prune):
             return next(batches, 0)
-        assert isinstance(step, Rest)
+        assert isinstance(step, RestUntil)
         rests.append(step.seconds)
         shift.over = shift.over or len(rests) > rounds
         return None

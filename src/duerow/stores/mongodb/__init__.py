@@ -9,26 +9,26 @@ from __future__ import annotations
 from typing import Any, Final
 
 from duerow.store import Settings
-from duerow.stores.mongodb.aio import AwaitedConnections
+from duerow.stores.mongodb.aio import AwaitedMongoConnections
 from duerow.stores.mongodb.store import MongoStore
-from duerow.stores.mongodb.sync import BlockingConnections
+from duerow.stores.mongodb.sync import BlockingMongoConnections
 from duerow.stores.mongodb.target import AWAITED, BLOCKING, Target, target_of
 
 
 class MongoBackend:
     """Opens stores on MongoDB; see `duerow.store.Backend`."""
 
-    def open(self, target: Any, settings: Settings) -> tuple[MongoStore, BlockingConnections]:
+    def open(self, target: Any, settings: Settings) -> tuple[MongoStore, BlockingMongoConnections]:
         """Open by a URL, a MongoClient or a database of one, for blocking calls."""
         to = target_of(target, settings, BLOCKING)
         store = _store(to, settings)
-        return store, BlockingConnections(to, store, settings.read_timeout)
+        return store, BlockingMongoConnections(to, store, settings.read_timeout)
 
-    def aopen(self, target: Any, settings: Settings) -> tuple[MongoStore, AwaitedConnections]:
+    def aopen(self, target: Any, settings: Settings) -> tuple[MongoStore, AwaitedMongoConnections]:
         """Open by a URL, an AsyncMongoClient or a database of one, for awaited calls."""
         to = target_of(target, settings, AWAITED)
         store = _store(to, settings)
-        return store, AwaitedConnections(to, store, settings.read_timeout)
+        return store, AwaitedMongoConnections(to, store, settings.read_timeout)
 
     def takes(self, target: Any) -> bool:
         """Tell whether it is a client or a database of PyMongo's; see Backend."""

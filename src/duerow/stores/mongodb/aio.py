@@ -39,7 +39,7 @@ from duerow.stores.mongodb.store import MongoStore
 from duerow.stores.mongodb.target import GOODBYE, Target
 
 
-class AwaitedConnections:
+class AwaitedMongoConnections:
     """Clients of one target; as `blocking.BlockingConnections`."""
 
     def __init__(self, target: Target, store: MongoStore, read_timeout: timedelta | None = None) -> None:
@@ -113,13 +113,13 @@ class AwaitedConnections:
             raise another_cluster(ours, theirs)
         self._same.add(theirs)
 
-    async def begin(self) -> HandlersTransaction:
+    async def begin(self) -> MongoTransaction:
         """Begin a transaction for a handler; see Connections.begin."""
         if not self.store.capabilities.within:
             raise no_handlers_transactions()
         own = Connection(self.client(), self.target.database, self.store)
         await own.begin()
-        return HandlersTransaction(own)
+        return MongoTransaction(own)
 
     async def listen(self, queues: Sequence[str]) -> AsyncStreamListener | AsyncPollingListener:
         """Begin to hear of pushes, where the server has change streams."""
@@ -221,7 +221,7 @@ class Connection:
         return reply
 
 
-class HandlersTransaction:
+class MongoTransaction:
     """A transaction that a handler writes in; see AsyncOwnTransaction. Its connection is an AsyncClientSession."""
 
     def __init__(self, lent: Connection) -> None:

@@ -28,7 +28,7 @@ _LEAST, _MOST = -(1 << 63), (1 << 63) - 1
 _decode = msgspec.json.Decoder().decode
 
 
-class Names:
+class CollectionNames:
     """The names of the collections.
 
     Args:

@@ -11,11 +11,11 @@ from bson import Int64
 from duerow.errors import HOW_TO_MIGRATE, ConfigurationError, SchemaNewer, SchemaOutdated, StoreRefused
 from duerow.plan import Plan
 from duerow.stores.mongodb import commands
-from duerow.stores.mongodb.documents import Names
+from duerow.stores.mongodb.documents import CollectionNames
 from duerow.stores.mongodb.steps import Command
 
 
-def messages(names: Names) -> list[Command]:
+def messages(names: CollectionNames) -> list[Command]:
     """Return what an empty database needs."""
     made = [Command({"create": name}) for name in names.all]
     made += [
@@ -58,13 +58,13 @@ def messages(names: Names) -> list[Command]:
     return made
 
 
-MIGRATIONS: Final[Sequence[tuple[str, Callable[[Names], list[Command]]]]] = (("0001 messages", messages),)
+MIGRATIONS: Final[Sequence[tuple[str, Callable[[CollectionNames], list[Command]]]]] = (("0001 messages", messages),)
 """Each makes what is not there yet, so that two processes can make it at the same time."""
 
 ALREADY_THERE: Final = 48
 
 
-def check(names: Names) -> Plan[None]:
+def check(names: CollectionNames) -> Plan[None]:
     """Raise SchemaOutdated or SchemaNewer unless the collections are those of this version."""
     made = yield from _made(names)
     newest = max(made, default=0)
@@ -80,7 +80,7 @@ def check(names: Names) -> Plan[None]:
         )
 
 
-def migrate(names: Names) -> Plan[list[str]]:
+def migrate(names: CollectionNames) -> Plan[list[str]]:
     """Make the missing migrations; return their names."""
     made = yield from _made(names)
     if len(made) >= len(MIGRATIONS):
@@ -103,7 +103,7 @@ def migrate(names: Names) -> Plan[list[str]]:
     return done
 
 
-def script(names: Names) -> str:
+def script(names: CollectionNames) -> str:
     """Return what an empty database needs, as text for mongosh."""
     lines: list[Command] = []
     for number, (name, steps) in enumerate(MIGRATIONS, 1):
@@ -111,7 +111,7 @@ def script(names: Names) -> str:
     return "".join(f"db.runCommand({json.dumps(line.document, default=int)});\n" for line in lines)
 
 
-def _noted(names: Names, number: int, name: str) -> Command:
+def _noted(names: CollectionNames, number: int, name: str) -> Command:
     return commands.update(
         names.schema, [commands.change({"_id": number}, {"$setOnInsert": {"name": name}}, upsert=True)]
     )
@@ -125,7 +125,7 @@ def _unless_there(step: Command) -> Plan[None]:
             raise
 
 
-def _made(names: Names) -> Plan[set[int]]:
+def _made(names: CollectionNames) -> Plan[set[int]]:
     return {int(one["_id"]) for one in (yield commands.find(names.schema, {}))}
 
 

@@ -39,7 +39,7 @@ from duerow.stores.mongodb.store import MongoStore
 from duerow.stores.mongodb.target import GOODBYE, Target
 
 
-class BlockingConnections:
+class BlockingMongoConnections:
     """A client of one target: made when it is first used, and anew in a process that was forked; or the user's own."""
 
     def __init__(self, target: Target, store: MongoStore, read_timeout: timedelta | None = None) -> None:
@@ -110,13 +110,13 @@ class BlockingConnections:
             raise another_cluster(ours, theirs)
         self._same.add(theirs)
 
-    def begin(self) -> HandlersTransaction:
+    def begin(self) -> MongoTransaction:
         """Begin a transaction for a handler; see Connections.begin."""
         if not self.store.capabilities.within:
             raise no_handlers_transactions()
         own = Connection(self.client(), self.target.database, self.store)
         own.begin()
-        return HandlersTransaction(own)
+        return MongoTransaction(own)
 
     def listen(self, queues: Sequence[str]) -> StreamListener | PollingListener:
         """Begin to hear of pushes, where the server has change streams."""
@@ -218,7 +218,7 @@ class Connection:
         return reply
 
 
-class HandlersTransaction:
+class MongoTransaction:
     """A transaction that a handler writes in; see OwnTransaction. Its connection is a ClientSession."""
 
     def __init__(self, lent: Connection) -> None:

@@ -20,7 +20,7 @@ from duerow.store import HistoryRow, Record, Retention
 from duerow.stores.mongodb import commands
 from duerow.stores.mongodb.documents import (
     PLAIN,
-    Names,
+    CollectionNames,
     difference,
     document,
     maybe_moment,
@@ -40,7 +40,7 @@ GroupPlace = tuple[str, str]
 """A queue and a group in it."""
 
 
-def promote_next(names: Names, groups: Iterable[GroupPlace]) -> Plan[None]:
+def promote_next(names: CollectionNames, groups: Iterable[GroupPlace]) -> Plan[None]:
     """Let the first of each group into line, in the transaction in which another one leaves it."""
     for queue, group in sorted(groups):
         members = {"queue": queue, "line_group": group}
@@ -61,7 +61,9 @@ class UnitOfWork:
         expiring: whether what is kept says to the server when it ends.
     """
 
-    def __init__(self, names: Names, now: datetime, keep: Retention | None = None, expiring: bool = True) -> None:
+    def __init__(
+        self, names: CollectionNames, now: datetime, keep: Retention | None = None, expiring: bool = True
+    ) -> None:
         self.names, self.now, self.keep, self.expiring = names, now, keep, expiring
         self.records: dict[int, Record] = {}
         self._before: dict[int, dict[str, Any]] = {}

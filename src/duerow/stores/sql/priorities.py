@@ -24,7 +24,7 @@ MOST: Final = 32
 """Lines that are remembered though they were found empty."""
 
 
-class Line(NamedTuple):
+class PriorityLine(NamedTuple):
     """One line of a queue: its messages of one priority, in groups or not."""
 
     priority: int
@@ -58,12 +58,12 @@ class Priorities:
     """The lines that this process knows of."""
 
     def __init__(self) -> None:
-        self._known: dict[str, set[Line]] = {}
+        self._known: dict[str, set[PriorityLine]] = {}
         self._looked: dict[str, float] = {}
         self._paused: set[str] = set()
         self._set: dict[str, float] = {}
 
-    def of(self, queue: str) -> list[Line]:
+    def of(self, queue: str) -> list[PriorityLine]:
         """Return the lines of a queue, the one to be served first first."""
         return sorted(self._known.get(queue, ()))
 
@@ -97,9 +97,9 @@ class Priorities:
         """Return whether the queue was paused when it was last looked at."""
         return queue in self._paused
 
-    def add(self, queue: str, lines: Iterable[Line]) -> None:
+    def add(self, queue: str, lines: Iterable[PriorityLine]) -> None:
         """Note lines that have messages, or will have."""
-        self._known.setdefault(queue, {Line(0, False)}).update(lines)
+        self._known.setdefault(queue, {PriorityLine(0, False)}).update(lines)
 
     def gaps(self, queue: str) -> list[tuple[bool, int, int]]:
         """Return between which priorities there may be further lines: whether in groups, above what, below what."""
@@ -111,7 +111,7 @@ class Priorities:
             gaps += [(grouped, low, high) for low, high in pairwise(bounds) if high - low > 1]
         return gaps
 
-    def found_empty(self, queue: str, line: Line) -> None:
+    def found_empty(self, queue: str, line: PriorityLine) -> None:
         """Forget a line that has nothing due, if many are remembered; it is found again when it has messages."""
         known = self._known[queue]
         if len(known) > MOST:

@@ -9,7 +9,7 @@ import pytest
 
 from duerow import Bury, Commit, Database, Draft, Move, Queue, Release, Rollback
 from duerow.errors import LeaseLost, NotSupported
-from duerow.reservation import Reservation
+from duerow.reservation import BareReservation
 from duerow.settlement import Settlement
 from duerow.testing.clock import MovableClock, hours, minutes, seconds
 from duerow.testing.contents import stored
@@ -42,7 +42,7 @@ def reserved(queue: Queue) -> Any:
     return reservation
 
 
-def overtaking(queue: Queue) -> Reservation[Any]:
+def overtaking(queue: Queue) -> BareReservation[Any]:
     """Lend the second of a group, and have the first come before it again; return the second's reservation."""
     queue.push("first", group="g")
     queue.push("second", group="g")
@@ -53,7 +53,7 @@ def overtaking(queue: Queue) -> Reservation[Any]:
     return second  # type: ignore[no-any-return]
 
 
-def overtaken(queue: Queue, clock: MovableClock) -> tuple[Reservation[Any], Any]:
+def overtaken(queue: Queue, clock: MovableClock) -> tuple[BareReservation[Any], Any]:
     """As `overtaking`, until the lease has ended and the first is lent: return what the second had, and the first."""
     second = overtaking(queue)
     clock.advance(LEASE)

@@ -12,7 +12,7 @@ from duerow.errors import NotSupported, QueueDraining
 from duerow.plan import Plan
 from duerow.store import Capabilities, Entry, QueueSettings, Retention
 from duerow.stores.mongodb import commands
-from duerow.stores.mongodb.documents import Names
+from duerow.stores.mongodb.documents import CollectionNames
 from duerow.stores.mongodb.unit_of_work import UnitOfWork
 
 CLOCK_GOOD_FOR: Final = 60.0
@@ -40,7 +40,7 @@ class MongoPlans:
     """
 
     def __init__(self, prefix: str, transactions: bool = True, clock: Clock | None = None) -> None:
-        self.prefix, self.names = prefix, Names(prefix)
+        self.prefix, self.names = prefix, CollectionNames(prefix)
         self.capabilities = UNKNOWN
         self._may_have_transactions = transactions
         self._clock = clock

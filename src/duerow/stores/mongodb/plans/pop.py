@@ -15,7 +15,7 @@ from duerow.stores.mongodb.documents import PLAIN, record_of
 from duerow.stores.mongodb.plans.priorities import (
     IN_LINE,
     Found,
-    Group,
+    MongoGroup,
     MongoPriorities,
     behind,
     has_lapsed,
@@ -108,7 +108,7 @@ class MongoPop(MongoPriorities):
         served: set[str],
         kinds: Collection[str] | None,
     ) -> Plan[None]:
-        groups: dict[str, Group] = {}
+        groups: dict[str, MongoGroup] = {}
         after: Found | None = None
         while len(first) < limit:
             wanted = limit - len(first)
@@ -149,11 +149,11 @@ class MongoPop(MongoPriorities):
         return taken
 
 
-def _freed(work: UnitOfWork, group: Group, priority: int, now: datetime) -> Group:
+def _freed(work: UnitOfWork, group: MongoGroup, priority: int, now: datetime) -> MongoGroup:
     """Take a lease that ended from a message that keeps its group back, if this line is late enough to notice."""
     if group.found is None or not has_lapsed(group.lent, priority, now):
         return group
     record = work.read(group.found)
     work.note(history.lapsed(record, work.place(record), ended_lease(record, None), False, None))
     work.put(replace(settled(record), last_error=ended_lease(record, None)))
-    return Group(group.head)
+    return MongoGroup(group.head)

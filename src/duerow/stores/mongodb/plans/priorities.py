@@ -24,7 +24,7 @@ Found = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Group:
+class MongoGroup:
     """Which message of a group goes first, and which is lent, as a record and as it was read."""
 
     head: int | None
@@ -44,7 +44,7 @@ class MongoPriorities(MongoPlans):
         found = yield commands.find(self.names.messages, chosen, order, 1, {"priority": 1})
         return found[0]["priority"] if found else None
 
-    def _groups(self, queue: str, names: Iterable[str]) -> Plan[dict[str, Group]]:
+    def _groups(self, queue: str, names: Iterable[str]) -> Plan[dict[str, MongoGroup]]:
         """Return who goes first and who is lent, of groups."""
         wanted = sorted(names)
         heads: dict[str, int] = {}
@@ -61,10 +61,10 @@ class MongoPriorities(MongoPlans):
             found = yield commands.find(self.names.messages, leased, shown=PLAIN)
             lent_ones |= {one["group"]: one for one in found}
         leases = {name: record_of(one) for name, one in lent_ones.items()}
-        return {name: Group(heads.get(name), leases.get(name), lent_ones.get(name)) for name in wanted}
+        return {name: MongoGroup(heads.get(name), leases.get(name), lent_ones.get(name)) for name in wanted}
 
 
-def is_kept_back(group: Group) -> bool:
+def is_kept_back(group: MongoGroup) -> bool:
     """Whether another one of the group than its head is lent."""
     return group.lent is not None and group.lent.id != group.head
 

@@ -30,7 +30,7 @@ from duerow.stores.mongodb.documents import PLAIN, difference, document, is_soun
 from duerow.stores.mongodb.plans.priorities import (
     IN_LINE,
     Found,
-    Group,
+    MongoGroup,
     MongoPriorities,
     behind,
     has_lapsed,
@@ -57,7 +57,7 @@ _OF_THE_LIVE: Final = dict.fromkeys(
 
 
 @dataclass(frozen=True)
-class Terms:
+class ClaimTerms:
     """What a claim is about."""
 
     queue: str
@@ -71,7 +71,7 @@ class Terms:
 
 
 @dataclass
-class Claim:
+class MongoClaim:
     """What a claim has so far.
 
     Attributes:
@@ -145,14 +145,14 @@ class MongoReserve(MongoPriorities):
         dead_letter: str | None,
         keep: Retention | None,
         kinds: Collection[str] | None,
-    ) -> Plan[Claim]:
+    ) -> Plan[MongoClaim]:
         self._check_keeping(keep)
-        claim = Claim(limit)
+        claim = MongoClaim(limit)
         if limit < 1 or (yield from self._is_paused(queue)):
             return claim
         now = yield from self.now()
         kept = keep if keep is not None and (keep.history or keep.keys) is not None else None
-        terms = Terms(queue, now, lease, attempts, consumer, dead_letter, kept, kinds)
+        terms = ClaimTerms(queue, now, lease, attempts, consumer, dead_letter, kept, kinds)
         priority = yield from self._next_line(queue, None)
         while priority is not None and claim.wanted:
             yield from self._claim_line(terms, priority, claim)
@@ -160,7 +160,7 @@ class MongoReserve(MongoPriorities):
                 priority = yield from self._next_line(queue, priority)
         return claim
 
-    def _claim_line(self, terms: Terms, priority: int, claim: Claim) -> Plan[None]:
+    def _claim_line(self, terms: ClaimTerms, priority: int, claim: MongoClaim) -> Plan[None]:
         """Lend what is due at one priority, until there is enough or nothing is left.
 
         What was met is no longer due when it has been lent or buried, and left out when it has to wait.
@@ -185,7 +185,7 @@ class MongoReserve(MongoPriorities):
                 others = yield from self._having_their_turn(terms, priority, found, claim)
                 yield from self._lend_picked(terms, priority, plain, others, claim)
 
-    def _bury_odd(self, terms: Terms, odd: Sequence[Found], claim: Claim) -> Plan[None]:
+    def _bury_odd(self, terms: ClaimTerms, odd: Sequence[Found], claim: MongoClaim) -> Plan[None]:
         """Bury what cannot be lent, since what it holds is not of its types: it stays as it is, but leaves the line."""
         for one in odd:
             id_, token = one["_id"], one.get("token")
@@ -196,7 +196,7 @@ class MongoReserve(MongoPriorities):
             claim.buried.append(GivenUp(record_of(one).id, None, 0, why))
 
     def _lend_picked(
-        self, terms: Terms, priority: int, plain: Sequence[Any], others: Sequence[Found], claim: Claim
+        self, terms: ClaimTerms, priority: int, plain: Sequence[Any], others: Sequence[Found], claim: MongoClaim
     ) -> Plan[None]:
         """Lend what was picked, of those that are in a group or carry a lease only what may be lent; or bury it."""
         changes = [_lend_all(terms, priority, plain)] if plain else []
@@ -241,7 +241,7 @@ class MongoReserve(MongoPriorities):
 
     # What the server refuses of one message.
 
-    def _lend_apart(self, terms: Terms, change: dict[str, Any], claim: Claim) -> Plan[None]:
+    def _lend_apart(self, terms: ClaimTerms, change: dict[str, Any], claim: MongoClaim) -> Plan[None]:
         """Lend one message; set it aside if the server refuses what it would hold."""
         chosen = change["q"]["_id"]
         id_ = int(chosen["$in"][0] if isinstance(chosen, dict) else chosen)
@@ -255,7 +255,7 @@ class MongoReserve(MongoPriorities):
             yield from self._set_aside(terms, id_, refused, claim)
             claim.locked.add(id_)
 
-    def _lapse_apart(self, terms: Terms, found: Found, claim: Claim) -> Plan[Outcome]:
+    def _lapse_apart(self, terms: ClaimTerms, found: Found, claim: MongoClaim) -> Plan[Outcome]:
         """Lend a message whose lease ended unsettled, or bury it; set it aside if that is refused."""
         try:
             return (yield from self._lapse(terms, found, free=False))
@@ -264,7 +264,7 @@ class MongoReserve(MongoPriorities):
                 raise
             return "aside" if (yield from self._set_aside(terms, int(found["_id"]), refused, claim)) else "locked"
 
-    def _set_aside(self, terms: Terms, id_: int, refused: StoreRefused, claim: Claim) -> Plan[bool]:
+    def _set_aside(self, terms: ClaimTerms, id_: int, refused: StoreRefused, claim: MongoClaim) -> Plan[bool]:
         """Bury a message with the reason, and write nothing else; return whether that could be done."""
         error = encode_failure(Failure("StoreRefused", f"it could not be handed out: {refused}"))
         try:
@@ -281,7 +281,7 @@ class MongoReserve(MongoPriorities):
         claim.buried += given
         return True
 
-    def _bury_alone(self, terms: Terms, id_: int, error: str) -> Plan[list[GivenUp]]:
+    def _bury_alone(self, terms: ClaimTerms, id_: int, error: str) -> Plan[list[GivenUp]]:
         work = self._work(terms.now)
         yield from work.load([id_])
         record = work.records.get(id_)
@@ -294,7 +294,7 @@ class MongoReserve(MongoPriorities):
             yield from work.write_alone(id_)
         return [GivenUp(record.id, record.key, record.attempts, error)]
 
-    def _lend_unlocked(self, changes: Sequence[dict[str, Any]], claim: Claim) -> Plan[None]:
+    def _lend_unlocked(self, changes: Sequence[dict[str, Any]], claim: MongoClaim) -> Plan[None]:
         """Lend one by one, in transactions of their own: these do not wait, and what another one has is left out."""
         for change in changes:
             try:
@@ -307,7 +307,7 @@ class MongoReserve(MongoPriorities):
         yield commands.update(self.names.messages, [change])
 
     def _having_their_turn(
-        self, terms: Terms, priority: int, found: Sequence[Found], claim: Claim
+        self, terms: ClaimTerms, priority: int, found: Sequence[Found], claim: MongoClaim
     ) -> Plan[list[Found]]:
         """Return which of the picked, besides those that are plain, may be lent; of a group nobody but its head.
 
@@ -318,7 +318,7 @@ class MongoReserve(MongoPriorities):
         for name, group in groups.items():
             if is_kept_back(group) and has_lapsed(group.lent, priority, terms.now):
                 yield from self._free(terms, group.lent)
-                group = groups[name] = Group(group.head)
+                group = groups[name] = MongoGroup(group.head)
             claim.waiting[name] = None if is_kept_back(group) else group.head
             late = [one["_id"] for one in found if one.get("group") == name and one["_id"] != claim.waiting[name]]
             if late:
@@ -332,7 +332,7 @@ class MongoReserve(MongoPriorities):
         claim.waiting |= {one["group"]: None for one in turns if "group" in one}
         return turns
 
-    def _putbehind(self, queue: str, name: str, group: Group, late: Sequence[Any]) -> Plan[None]:
+    def _putbehind(self, queue: str, name: str, group: MongoGroup, late: Sequence[Any]) -> Plan[None]:
         """Take messages out of line that have to wait for another one of their group, so that they are met there once.
 
         That one is written, too: if it leaves at the same time, one of both transactions is undone, so nobody is
@@ -354,14 +354,14 @@ class MongoReserve(MongoPriorities):
 
     # Leases that ended.
 
-    def _free(self, terms: Terms, record: Record | None) -> Plan[None]:
+    def _free(self, terms: ClaimTerms, record: Record | None) -> Plan[None]:
         """Take a lease that ended from a message that is not the first of its group any more."""
         if record is not None:
             found = yield commands.find(self.names.messages, commands.ids_in([record.id]), shown=PLAIN)
             if found and found[0]["token"] == record.token:
                 yield from self._lapse(terms, found[0], free=True)
 
-    def _lapse(self, terms: Terms, found: Found, free: bool) -> Plan[Outcome]:
+    def _lapse(self, terms: ClaimTerms, found: Found, free: bool) -> Plan[Outcome]:
         """Lend a message whose lease ended unsettled, or bury it if that was its last attempt; or only free it."""
         if terms.keep is None and "group" not in found:
             outcome, after, place = _lapsed(terms, record_of(found), free)
@@ -377,7 +377,7 @@ class MongoReserve(MongoPriorities):
             return "locked"  # another consumer noticed it, too
         return kept
 
-    def _lapse_and_keep(self, terms: Terms, found: Found, free: bool) -> Plan[Outcome]:
+    def _lapse_and_keep(self, terms: ClaimTerms, found: Found, free: bool) -> Plan[Outcome]:
         work = self._work(terms.now, terms.keep)
         yield from work.load([int(found["_id"])])
         record = work.lent_on(Receipt(int(found["_id"]), int(found["token"])))
@@ -393,12 +393,12 @@ class MongoReserve(MongoPriorities):
         return outcome
 
 
-def after_error(terms: Terms, record: Record) -> str:
+def after_error(terms: ClaimTerms, record: Record) -> str:
     """Return what is said of a lease that ended unsettled."""
     return ended_lease(record, terms.attempts)
 
 
-def _lapsed(terms: Terms, record: Record, free: bool) -> tuple[Outcome, Record, datetime | None]:
+def _lapsed(terms: ClaimTerms, record: Record, free: bool) -> tuple[Outcome, Record, datetime | None]:
     """Return what becomes of a message whose lease ended unsettled, and the place in line that it keeps."""
     failed = replace(record, last_error=after_error(terms, record))
     if free:
@@ -410,7 +410,7 @@ def _lapsed(terms: Terms, record: Record, free: bool) -> tuple[Outcome, Record, 
     return "buried", as_dead_letter(terms.now, failed, terms.dead_letter), None
 
 
-def _due(terms: Terms, priority: int, claim: Claim) -> dict[str, Any]:
+def _due(terms: ClaimTerms, priority: int, claim: MongoClaim) -> dict[str, Any]:
     """Choose what is due in a line, of groups that were met only what may still be lent.
 
     The lower bound lets the server use the partial index; the upper one is the microsecond after now.
@@ -428,7 +428,7 @@ def _due(terms: Terms, priority: int, claim: Claim) -> dict[str, Any]:
     return chosen
 
 
-def _lend_all(terms: Terms, priority: int, ids: Sequence[Any]) -> dict[str, Any]:
+def _lend_all(terms: ClaimTerms, priority: int, ids: Sequence[Any]) -> dict[str, Any]:
     """Lend those of the picked that are still in that line, in no group and without a lease."""
     until = micro(terms.now + terms.lease)
     still = {"_id": {"$in": list(ids)}, "queue": terms.queue, "priority": priority, **behind(None, terms.now)}

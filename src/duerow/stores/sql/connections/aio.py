@@ -627,7 +627,7 @@ class Beside:
         return await self.execute(step)
 
 
-class Joined:
+class JoinedExecute:
     """The caller's transaction: it is neither begun nor ended here."""
 
     def __init__(self, execute: Raw | ThroughSqlalchemy, store: SqlStore) -> None:
@@ -642,7 +642,7 @@ class Joined:
         return None
 
 
-class JoinedRaw(Joined):
+class JoinedRaw(JoinedExecute):
     """The caller's transaction on a driver's connection, which is asked for its database before the first step."""
 
     def __init__(self, connections: AwaitedConnections, raw: Raw) -> None:
@@ -662,7 +662,7 @@ class JoinedSqlalchemy:
 
     def __init__(self, connections: AwaitedConnections, within: AsyncConnection | AsyncSession) -> None:
         self.connections, self.within = connections, within
-        self.execute: Joined | None = None
+        self.execute: JoinedExecute | None = None
 
     async def __call__(self, step: Any) -> Any:
         """Carry out one step."""
@@ -673,7 +673,7 @@ class JoinedSqlalchemy:
                 raise unusable(self.connections.dialect, error) from error
         return await self.execute(step)
 
-    async def _joined(self) -> Joined:
+    async def _joined(self) -> JoinedExecute:
         connections, within = self.connections, self.within
         try:
             connection = within if isinstance(within, AsyncConnection) else await within.connection()
@@ -681,4 +681,4 @@ class JoinedSqlalchemy:
             raise no_engine() from error
         if connection.dialect.name not in connections.dialect.names:
             raise not_ours(within, connections.dialect.callers, connections.dialect.name, "async")
-        return Joined(await connections.execute_of(connection), connections.store)
+        return JoinedExecute(await connections.execute_of(connection), connections.store)

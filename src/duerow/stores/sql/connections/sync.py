@@ -169,7 +169,7 @@ class BlockingConnections:
             self._callers_texts[driver] = callers_texts(self.dialect, driver)
         joined = self._raw_joined(raw, self._callers_texts[driver])
         self._check_database(joined, raw)
-        return Joined(joined, self.store)
+        return JoinedExecute(joined, self.store)
 
     def _check_database(self, execute: Execute, raw: Any, info: Any = None) -> None:
         """Raise ConfigurationError if the caller's connection writes to other tables than the queue's."""
@@ -190,7 +190,7 @@ class BlockingConnections:
         if connection in self.of_handlers:  # begun by us, so that its driver can be asked itself, at half the price
             raw = self._raw_joined(connection.connection.driver_connection, self._texts)
             raw.begun = True
-            return Joined(raw, self.store)
+            return JoinedExecute(raw, self.store)
         if connection.dialect.name not in self.dialect.names:
             raise not_ours(connection, self.dialect.callers, self.dialect.name, "blocking")
         check_begun(connection.connection, self.dialect.callers)
@@ -201,7 +201,7 @@ class BlockingConnections:
         joined = self.steps_through(connection, self._callers_texts[key])
         if not self._identities.is_ours(connection.engine.pool):
             self._check_database(joined, connection.connection.driver_connection, connection.info)
-        return Joined(joined, self.store)
+        return JoinedExecute(joined, self.store)
 
     # What a family whose drivers differ overrides.
 
@@ -595,7 +595,7 @@ class InPartsThroughSqlalchemy(ThroughSqlalchemy):
         return run(step.statement.parts(step.values), super().__call__)
 
 
-class Joined:
+class JoinedExecute:
     """The caller's transaction: it is neither begun nor ended here."""
 
     def __init__(self, execute: Raw | ThroughSqlalchemy, store: SqlStore) -> None:

@@ -12,7 +12,7 @@ from duerow.reservation import Receipt
 from duerow.store import Change, Entry, Query, Refused
 from duerow.stores.sql.plans.push import Item, PushPlans
 from duerow.stores.sql.plans.read import ReadPlans
-from duerow.stores.sql.priorities import Line
+from duerow.stores.sql.priorities import PriorityLine
 from duerow.stores.sql.statements import CHANGED, RECEIPT
 
 
@@ -85,7 +85,7 @@ class ChangePlans(PushPlans, ReadPlans):
         record = change.record
         priority = change.priority if isinstance(change.priority, int) else record.priority
         if priority or record.group is not None:
-            self.lines.add(record.queue, [Line(priority, record.group is not None)])
+            self.lines.add(record.queue, [PriorityLine(priority, record.group is not None)])
         self.floors.lower(change.due if isinstance(change.due, datetime) else record.due_at)
 
     def _taken(self, queue: str, reviving: Sequence[Change]) -> Plan[dict[Receipt, DuerowError]]:

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 from duerow.plan import Plan
 from duerow.store import GivenUp
 from duerow.stores.sql.plans.kinds import padded
-from duerow.stores.sql.priorities import Line
+from duerow.stores.sql.priorities import PriorityLine
 from duerow.stores.sql.statements import LENT, OverRows, Statement
 
 STATUS: Final = LENT.index("status")
@@ -62,7 +62,7 @@ class Claim:
         limit: int,
         at_once: Callable[[bool, int], Statement],
         picked: OverRows,
-        read: Callable[[Rows, Line], list[Any]],
+        read: Callable[[Rows, PriorityLine], list[Any]],
         gone: Callable[[Rows], Iterable[str]],
         values: Mapping[str, Any],
         kinds: Collection[str] | None = None,
@@ -77,7 +77,7 @@ class Claim:
         self.records: list[Any] = []
         self.rows = 0
         self.buried: list[Any] = []
-        self.floored: set[Line] = set()
+        self.floored: set[PriorityLine] = set()
         self.served: set[str | None] = set()
         self.apart = False
         self.leave: Callable[[Sequence[Any]], Plan[None]] | None = None
@@ -109,14 +109,14 @@ class Claim:
         """How many more may be taken."""
         return self.limit - len(self.records)
 
-    def add(self, records: Sequence[Any], rows: Rows, line: Line) -> None:
+    def add(self, records: Sequence[Any], rows: Rows, line: PriorityLine) -> None:
         """Count in what a statement took; of rows that are no records the attempts were used up."""
         self.records += records
         self.rows += len(rows)
         if len(records) < len(rows):
             self.buried += [self.used(row, line) for row in rows if row[STATUS] == "dead"]
 
-    def used(self, row: Sequence[Any], line: Line) -> Used:
+    def used(self, row: Sequence[Any], line: PriorityLine) -> Used:
         """Return a row of LENT that was buried."""
         group = row[len(LENT) + 1] if line.grouped else None
         id, token, key, headers, attempts, error = (row[place] for place in _USED)

@@ -13,7 +13,7 @@ from duerow.store import Entry
 from duerow.stores.sql.claim_floor import ClaimFloors
 from duerow.stores.sql.dialects.base import Dialect
 from duerow.stores.sql.migrations import Migrations
-from duerow.stores.sql.priorities import DrainCache, Line, Priorities
+from duerow.stores.sql.priorities import DrainCache, Priorities, PriorityLine
 from duerow.stores.sql.refused_rows import RefusedRows
 from duerow.stores.sql.statements import OverRows, Statement, Statements, Step
 from duerow.stores.sql.tables import Tables
@@ -107,14 +107,14 @@ class CorePlans:
 
     def _look_for_lines(self, queue: str) -> Plan[None]:
         """Find the lines that other processes opened."""
-        new: set[Line] = set()
+        new: set[PriorityLine] = set()
         begun, looking = time.monotonic(), True
         while looking:
             self.lines.add(queue, new)
             gaps = self.lines.gaps(queue)
             more = {"queue_in": queue}
             rows = yield self._given(self.statements.further_lines, ("grouped", "low", "high"), gaps, more)
-            new = {Line(priority, bool(grouped)) for grouped, priority, _ in rows if priority is not None}
+            new = {PriorityLine(priority, bool(grouped)) for grouped, priority, _ in rows if priority is not None}
             looking = bool(new)
         self.lines.looked(queue, bool(rows[0][2]), begun)
 

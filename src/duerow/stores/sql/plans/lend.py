@@ -13,7 +13,7 @@ from duerow.reservation import Receipt
 from duerow.store import Lease, MessageHeader, Record, Retention
 from duerow.stores.sql.plans.claim import Claim, Rows, Used
 from duerow.stores.sql.plans.reserve import ReservePlans, given_up
-from duerow.stores.sql.priorities import Line
+from duerow.stores.sql.priorities import PriorityLine
 from duerow.stores.sql.statements import RECEIPT
 
 _STATUS: Final = 2
@@ -67,7 +67,7 @@ class LendPlans(ReservePlans):
         groups = {one.id: one.group for one in lent if one.group is not None}
         return Lease([Receipt(one.id, one.token) for one in lent], groups, taking.given)
 
-    def _unread(self, rows: Rows, line: Line) -> list[_Lent]:
+    def _unread(self, rows: Rows, line: PriorityLine) -> list[_Lent]:
         """Return the rows of what was lent, not buried."""
         read: Callable[[Any], Any] = self.dialect.read_moment
         priority = line.priority
@@ -116,7 +116,7 @@ class _Lent(msgspec.Struct, frozen=True, gc=False):
 class _Unread(Claim):
     """A call that lends without reading: of what is buried only the receipts are known."""
 
-    def add(self, records: Sequence[Any], rows: Rows, line: Line) -> None:
+    def add(self, records: Sequence[Any], rows: Rows, line: PriorityLine) -> None:
         """Count in what a statement lent or buried."""
         self.records += records
         self.rows += len(rows)

@@ -13,7 +13,7 @@ from duerow.plan import BEGIN, Plan
 from duerow.store import Entry, Record
 from duerow.stores.sql.plans.core import Group, T
 from duerow.stores.sql.plans.history import HistoryPlans
-from duerow.stores.sql.priorities import Line
+from duerow.stores.sql.priorities import PriorityLine
 from duerow.stores.sql.statements import ENTRY, ONE, RECEIPT
 
 Place = tuple[str, str | None]
@@ -103,7 +103,7 @@ class PushPlans(HistoryPlans):
         for entry in entries:
             self.floors.lower(entry.due)
             if entry.priority or entry.group is not None:
-                self.lines.add(entry.queue, [Line(entry.priority, entry.group is not None)])
+                self.lines.add(entry.queue, [PriorityLine(entry.priority, entry.group is not None)])
 
     def _push_one(self, entry: Entry, asking: bool) -> Plan[Pushed]:
         row = dict(zip(ENTRY[1:], self._row(entry), strict=True))

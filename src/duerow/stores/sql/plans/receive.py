@@ -9,7 +9,7 @@ from typing import Any, Final
 from duerow.plan import BEGIN, Plan
 from duerow.store import Arrival, Entry, HistoryRow, Reception, Record
 from duerow.stores.sql.plans.push import Item, PushPlans
-from duerow.stores.sql.priorities import Line
+from duerow.stores.sql.priorities import PriorityLine
 from duerow.stores.sql.statements import ARRIVED, PAST, TOLD
 
 REFUSED: Final = "/refused"
@@ -100,7 +100,7 @@ class ReceivePlans(PushPlans):
         for record in records:
             self.floors.lower(record.due_at)
             if record.priority or record.group is not None:
-                self.lines.add(record.queue, [Line(record.priority, record.group is not None)])
+                self.lines.add(record.queue, [PriorityLine(record.priority, record.group is not None)])
 
     def _arrived(self, record: Record, id: int) -> tuple[Any, ...]:
         """Return a message's values for ARRIVED."""

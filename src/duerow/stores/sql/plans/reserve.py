@@ -22,7 +22,7 @@ from duerow.stores.sql.claim_floor import Start
 from duerow.stores.sql.plans.claim import STATUS, Claim, Rows, Used
 from duerow.stores.sql.plans.kinds import of_kinds
 from duerow.stores.sql.plans.savepoints import LOG, SavepointPlans
-from duerow.stores.sql.priorities import Line
+from duerow.stores.sql.priorities import PriorityLine
 from duerow.stores.sql.statements import LENT, RECORD, Statement
 
 _CREATED_AT: Final = LENT.index("created_at")
@@ -61,7 +61,7 @@ class ReservePlans(SavepointPlans):
             # The time is told when the wait for other writers is over, so leases are whole.
             yield BEGIN
 
-        def lent(rows: Rows, line: Line) -> list[Record]:
+        def lent(rows: Rows, line: PriorityLine) -> list[Record]:
             return self._lent(rows, queue, line, lease, consumer)
 
         def buried(rows: Rows) -> Iterable[str]:
@@ -102,7 +102,7 @@ class ReservePlans(SavepointPlans):
         yield from self._end(items, Moved, {})
         yield from self._wake([to])
 
-    def _lent(self, rows: Rows, queue: str, line: Line, lease: timedelta, consumer: str) -> list[Record]:
+    def _lent(self, rows: Rows, queue: str, line: PriorityLine, lease: timedelta, consumer: str) -> list[Record]:
         """Return the rows of LENT that were lent, not buried, as records; what is damaged is mended, and says so."""
         if type(line.priority) is int and self.dialect.sound(rows):
             try:
@@ -111,7 +111,7 @@ class ReservePlans(SavepointPlans):
                 pass  # whose fault that was, they tell one by one
         return [self._lent_odd(row, queue, line, lease, consumer) for row in rows if row[STATUS] != "dead"]
 
-    def _lent_sound(self, rows: Rows, queue: str, line: Line, lease: timedelta, consumer: str) -> list[Record]:
+    def _lent_sound(self, rows: Rows, queue: str, line: PriorityLine, lease: timedelta, consumer: str) -> list[Record]:
         """As `_lent`; raise one of UNFIT if a row holds what none of ours does."""
         read = self.dialect.moment_reader(rows[0][_CREATED_AT])
         until = last_attempt_at = None
@@ -159,7 +159,7 @@ class ReservePlans(SavepointPlans):
             )
         return records
 
-    def _lent_odd(self, row: Sequence[Any], queue: str, line: Line, lease: timedelta, consumer: str) -> Record:
+    def _lent_odd(self, row: Sequence[Any], queue: str, line: PriorityLine, lease: timedelta, consumer: str) -> Record:
         """Return one row of LENT as a record, whatever it holds."""
         read: Callable[[Any], Any] = self.dialect.read_moment
         id, payload, kind, key, headers, status, created, first, place, attempts, token, end, error, *more = row
@@ -199,7 +199,7 @@ class ReservePlans(SavepointPlans):
             LOG.error("message %s of %s is buried, since it could not be popped: %s", one.id, queue, one.error)
         return _in_line(taking.records)
 
-    def _popped(self, rows: Rows, line: Line) -> list[Record]:
+    def _popped(self, rows: Rows, line: PriorityLine) -> list[Record]:
         """Return the rows of RECORD, each followed by the time, as the records of messages handed out now."""
         now = self.dialect.read_moment(rows[0][len(RECORD)])
         records = [self.dialect.record(row[: len(RECORD)]) for row in rows]
@@ -238,7 +238,7 @@ class ReservePlans(SavepointPlans):
             lines, now = self.lines.of(queue), None if self.clock is None else self.clock.now()
             self.floors.found_nothing(taking.source, [(taking.source, line) for line in lines], writes, now)
 
-    def _take_from(self, taking: Claim, lines: Sequence[Line]) -> Plan[None]:
+    def _take_from(self, taking: Claim, lines: Sequence[PriorityLine]) -> Plan[None]:
         if taking.in_steps or any(line.grouped for line in lines):
             yield BEGIN
         for _, equal in groupby(lines, key=_PRIORITY):
@@ -250,7 +250,7 @@ class ReservePlans(SavepointPlans):
             if not taking.left:
                 return
 
-    def _take_at_once(self, taking: Claim, line: Line) -> Plan[None]:
+    def _take_at_once(self, taking: Claim, line: PriorityLine) -> Plan[None]:
         """Take from a line without groups: picked and taken by one statement."""
         while taking.left:
             wanted, start = taking.left, self.floors.start((taking.source, line))
@@ -265,10 +265,10 @@ class ReservePlans(SavepointPlans):
                 self._found_less(taking, line, start, bool(rows))
                 return
 
-    def _take_in_turn(self, taking: Claim, lines: Sequence[Line]) -> Plan[None]:
+    def _take_in_turn(self, taking: Claim, lines: Sequence[PriorityLine]) -> Plan[None]:
         """Take from lines of one priority in several steps: rows are picked, judged if in groups, and then taken."""
         while taking.left:
-            picked: list[tuple[datetime, int, Line]] = []
+            picked: list[tuple[datetime, int, PriorityLine]] = []
             for line in lines:
                 due = yield from (self._heads(taking, line) if line.grouped else self._picked(taking, line))
                 picked += [(due_at, id, line) for id, due_at in due.items()]
@@ -278,11 +278,11 @@ class ReservePlans(SavepointPlans):
             for line in lines:
                 yield from self._take_picked(taking, line, [id for _, id, of in chosen if of is line])
 
-    def _take_picked(self, taking: Claim, line: Line, ids: Sequence[int]) -> Plan[None]:
+    def _take_picked(self, taking: Claim, line: PriorityLine, ids: Sequence[int]) -> Plan[None]:
         for chunk in self._chunks(sorted(ids)):
             yield from self._apart(taking, chunk, partial(self._take_chunk, taking, line))
 
-    def _take_chunk(self, taking: Claim, line: Line, ids: Sequence[int]) -> Plan[None]:
+    def _take_chunk(self, taking: Claim, line: PriorityLine, ids: Sequence[int]) -> Plan[None]:
         if taking.over is not None:
             yield from taking.over(ids)
         if line.grouped and taking.ends:
@@ -297,7 +297,7 @@ class ReservePlans(SavepointPlans):
         if taking.apart:  # so that what is refused of one's leaving is that one's
             yield from taking.after_bury()
 
-    def _picked(self, taking: Claim, line: Line) -> Plan[dict[int, Any]]:
+    def _picked(self, taking: Claim, line: PriorityLine) -> Plan[dict[int, Any]]:
         """Lock due rows of a line, as many as are wanted; return their due times by id."""
         start = self.floors.start((taking.source, line))
         bound = self._from(start, taking, line)
@@ -309,7 +309,7 @@ class ReservePlans(SavepointPlans):
             self._found_less(taking, line, start, bool(rows))
         return {row[0]: row[1] for row in rows if row[0] not in taking.passed}
 
-    def _heads(self, taking: Claim, line: Line) -> Plan[dict[int, Any]]:
+    def _heads(self, taking: Claim, line: PriorityLine) -> Plan[dict[int, Any]]:
         """Lock due rows whose turn it is in their groups; others are put behind, so that each is met here once."""
         heads: dict[int, Any] = {}
         seen: set[int] = set()
@@ -361,10 +361,10 @@ class ReservePlans(SavepointPlans):
             yield from self._keep_lapsed(ids, taking.history, attempts)
         yield self._given(self.statements.put_behind, ("id",), [(id,) for id in ids], {"attempts_in": attempts})
 
-    def _pick(self, taking: Claim, line: Line, start: Start) -> Statement:
+    def _pick(self, taking: Claim, line: PriorityLine, start: Start) -> Statement:
         return self.statements.pick(line.grouped, start.due_at is not None, len(taking.kinds))
 
-    def _from(self, start: Start, taking: Claim, line: Line) -> dict[str, Any]:
+    def _from(self, start: Start, taking: Claim, line: PriorityLine) -> dict[str, Any]:
         bound = {
             **taking.values,
             "queue_in": taking.queue,
@@ -376,11 +376,11 @@ class ReservePlans(SavepointPlans):
             bound["floor"] = self.dialect.write_moment(start.due_at)
         return bound
 
-    def _raise_floor(self, taking: Claim, line: Line, start: Start, rows: Rows, newest: Any) -> None:
+    def _raise_floor(self, taking: Claim, line: PriorityLine, start: Start, rows: Rows, newest: Any) -> None:
         if self.floors.kept:
             self.floors.claimed((taking.source, line), start, oldest=moment(rows[0][-1]), newest=newest)
 
-    def _found_less(self, taking: Claim, line: Line, start: Start, some: bool) -> None:
+    def _found_less(self, taking: Claim, line: PriorityLine, start: Start, some: bool) -> None:
         """Note that a line had fewer rows than were wanted, from its floor on or in all."""
         if start.due_at is not None:
             taking.floored.add(line)

@@ -29,7 +29,7 @@ from duerow.store import (
 from duerow.store.retention import stood_for
 from duerow.stores.sql.plans.join import JoinPlans
 from duerow.stores.sql.plans.push import Item, Place
-from duerow.stores.sql.priorities import Line
+from duerow.stores.sql.priorities import PriorityLine
 from duerow.stores.sql.statements import ENTRY, RECEIPT, OverRows
 
 _ID: Final = attrgetter("id")
@@ -174,7 +174,7 @@ class SettlePlans(JoinPlans):
             case Moved():
                 self.floors.lower(end.due)
                 if end.priority or end.group is not None:
-                    self.lines.add(end.to, [Line(end.priority, end.group is not None)])
+                    self.lines.add(end.to, [PriorityLine(end.priority, end.group is not None)])
                 due, delay = self.dialect.write_moment(end.due), self.dialect.write_span(end.delay)
                 return (end.to, end.key, end.kind, end.payload, end.headers, end.group, end.priority, due, delay)
             case RolledBack():

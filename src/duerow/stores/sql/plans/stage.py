@@ -14,7 +14,7 @@ from duerow.plan import BEGIN, Plan
 from duerow.store import Entry, Published, Retention, Turn
 from duerow.stores.sql.plans.push import entry_size
 from duerow.stores.sql.plans.settle import SettlePlans
-from duerow.stores.sql.priorities import Line
+from duerow.stores.sql.priorities import PriorityLine
 from duerow.stores.sql.statements import STAGED
 
 _encode = msgspec.json.Encoder().encode
@@ -116,7 +116,7 @@ class StagePlans(SettlePlans):
         self.floors.lower(staging.due)
         for queue, priority, grouped in staging.lines:
             if priority or grouped:
-                self.lines.add(queue, [Line(priority, grouped)])
+                self.lines.add(queue, [PriorityLine(priority, grouped)])
         if not staging.keyed or on_duplicate == "ignore":
             # The first of a group may be left out for its key; then nobody may be put behind it.
             grouped = staging.grouped and not staging.keyed

@@ -99,7 +99,7 @@ class Word(UserDefinedType[str]):
         return f"VARBINARY({2 * LONGEST_WORD})"
 
 
-class Now(FunctionElement[datetime]):
+class TsqlNow(FunctionElement[datetime]):
     """The server's time, read once before the statement."""
 
     type = MOMENT
@@ -268,7 +268,7 @@ class Types(MSTypeCompiler):
         return "NVARCHAR(MAX)"
 
 
-class Names(MSIdentifierPreparer):
+class TsqlNames(MSIdentifierPreparer):
     """Writes names: those in brackets, too, that only some readers take for T-SQL's own words."""
 
     reserved_words = MSIdentifierPreparer.reserved_words | {"definition"}
@@ -279,7 +279,7 @@ class TSql(MSDialect):
 
     statement_compiler = Compiler
     type_compiler_cls = Types
-    preparer = Names
+    preparer = TsqlNames
     supports_statement_cache = False
     supports_native_boolean = False
     _supports_offset_fetch = True
@@ -442,8 +442,8 @@ def _shown(column: Any) -> Any:
     return found.label(name)
 
 
-@compiles(Now)
-def _write_now(element: Now, compiler: Any, **kw: Any) -> str:
+@compiles(TsqlNow)
+def _write_now(element: TsqlNow, compiler: Any, **kw: Any) -> str:
     compiler.reads_time = True
     return "@now"
 

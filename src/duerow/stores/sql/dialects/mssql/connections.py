@@ -30,7 +30,7 @@ def plain_rows(rows: Iterable[Any]) -> list[tuple[Any, ...]]:
     return [tuple(value.decode(WORD_BYTES) if type(value) is bytes else value for value in row) for row in rows]
 
 
-class RawSteps(RawInParts):
+class TsqlSteps(RawInParts):
     """Hands steps to pyodbc's connection."""
 
     def _read(self, step: Any, text: str, values: Any) -> list[Any]:
@@ -118,7 +118,7 @@ class SqlServerConnections(BlockingConnections):
 
     def steps_in_parts(self, raw: Any, texts: Texts, whose: Whose) -> Raw:
         """Return what hands steps to pyodbc's connection."""
-        return RawSteps(raw, self.dialect, texts, whose)
+        return TsqlSteps(raw, self.dialect, texts, whose)
 
     def steps_through(self, connection: Connection, texts: Texts) -> ThroughSqlalchemy:
         """Return what hands steps to an SQLAlchemy connection, in whose transaction they are."""

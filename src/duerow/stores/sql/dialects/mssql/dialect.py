@@ -64,7 +64,7 @@ from duerow.stores.sql.dialects.mssql.compiler import (
     CODE_POINTS,
     MOMENT,
     NTH,
-    Now,
+    TsqlNow,
     Word,
     bare,
     plain_text,
@@ -76,11 +76,11 @@ from duerow.stores.sql.dialects.mssql.json_paths import member, read_json
 from duerow.stores.sql.dialects.mssql.keys import is_users, typed
 from duerow.stores.sql.dialects.mssql.writes import (
     Add,
-    Change,
     IfMissing,
     NeverLocked,
     NumberedInsert,
     Put,
+    TsqlChange,
     escaped,
     rows_of,
 )
@@ -148,7 +148,7 @@ class SqlServer(WritesReturnRows):
 
     def now(self) -> ColumnElement[Any]:
         """Return the server's time in UTC, the same wherever it stands in a statement."""
-        return Now()
+        return TsqlNow()
 
     def clock(self) -> ColumnElement[Any]:
         """Return it as a value: statements of others declare no variable."""
@@ -361,7 +361,7 @@ class SqlServer(WritesReturnRows):
         given: FromClause | None = None,
     ) -> Executable:
         """Return UPDATE … OUTPUT."""
-        return Change(table, given, and_(*which), values, returning, _FOUND)
+        return TsqlChange(table, given, and_(*which), values, returning, _FOUND)
 
     def change_picked(
         self,
@@ -373,7 +373,7 @@ class SqlServer(WritesReturnRows):
     ) -> Executable:
         """Return UPDATE … OUTPUT from the rows that are picked, of which all that the query says is tested again."""
         source, match = self._picked(table, picked)
-        return Change(table, source, match, values, returning, _read(picked))
+        return TsqlChange(table, source, match, values, returning, _read(picked))
 
     def remove(
         self,
@@ -385,7 +385,7 @@ class SqlServer(WritesReturnRows):
     ) -> Executable:
         """Return DELETE … OUTPUT."""
         match = and_(*(table.c[name] == given.c[name] for name in names), *which)
-        return Change(table, given, match, None, returning, _FOUND)
+        return TsqlChange(table, given, match, None, returning, _FOUND)
 
     def remove_picked(
         self,
@@ -396,7 +396,7 @@ class SqlServer(WritesReturnRows):
     ) -> Executable:
         """Return DELETE … OUTPUT of the rows that are picked, as `change_picked`."""
         source, match = self._picked(table, picked)
-        return Change(table, source, match, None, returning, _read(picked))
+        return TsqlChange(table, source, match, None, returning, _read(picked))
 
     def _picked(self, table: Table, picked: Select[Any]) -> tuple[FromClause, ColumnElement[bool]]:
         again = picked.whereclause

@@ -35,7 +35,7 @@ from duerow.stores.sql.statements.core import Step
 from duerow.stores.sql.statements.in_parts import Answer, InParts
 
 
-class Writing(Executable, ClauseElement):
+class TsqlWriting(Executable, ClauseElement):
     """A statement that writes, and answers rows if it is asked to."""
 
     inherit_cache = False
@@ -51,7 +51,7 @@ class Writing(Executable, ClauseElement):
         return self.returning_columns
 
 
-class Change(Writing):
+class TsqlChange(TsqlWriting):
     """An UPDATE or a DELETE of rows that others lead to.
 
     Args:
@@ -76,8 +76,8 @@ class Change(Writing):
         self.table, self.source, self.which, self.values, self.hints = table, source, which, values, hints
 
 
-@compiles(Change)
-def _write_change(element: Change, compiler: Any, **kw: Any) -> str:
+@compiles(TsqlChange)
+def _write_change(element: TsqlChange, compiler: Any, **kw: Any) -> str:
     name = compiler.process(element.table, asfrom=True)
     with compiler.within(element.table, *([] if element.source is None else [element.source])):
         verb = f"DELETE {name}"
@@ -100,7 +100,7 @@ def _write_change(element: Change, compiler: Any, **kw: Any) -> str:
         return f"{verb}{answer} FROM {source} JOIN {read} ON {where}"
 
 
-class Add(Writing):
+class Add(TsqlWriting):
     """An INSERT of rows for which there is none yet; of several that are alike only the first.
 
     Args:
@@ -266,7 +266,7 @@ class Put(InParts):
         fresh = rows.order_by(None).subquery("fresh")
         match = and_(*(key == fresh.c[key.name] for key in keys), *([] if only is None else [only]))
         hints = "ROWLOCK, UPDLOCK, HOLDLOCK, FORCESEEK"
-        change = Change(added.table, fresh, match, dict(new(fresh.c)), returning, hints)
+        change = TsqlChange(added.table, fresh, match, dict(new(fresh.c)), returning, hints)
         super().__init__(change, Add(added.table, rows, names, keys, None, returning))
         self._made = (added, keys, new, only)
         self.returning_column_descriptions: Any = tuple(returning)

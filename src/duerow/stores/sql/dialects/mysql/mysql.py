@@ -60,7 +60,7 @@ from duerow.stores.sql.dialects.mysql.mysql_writes import (
 )
 from duerow.stores.sql.dialects.mysql.server import numbers_of
 from duerow.stores.sql.dialects.mysql.values import AsFloat, step
-from duerow.stores.sql.dialects.mysql.writes import Change, bound
+from duerow.stores.sql.dialects.mysql.writes import MySqlChange, bound
 from duerow.stores.sql.statements.in_parts import FOUND, Adding, Checked, Then
 
 OLDEST: Final = (8, 0, 19)
@@ -204,7 +204,7 @@ class MySQL(MariaDB):
 
     def _write(
         self, table: Table, values: Mapping[str, Any], given: FromClause | None, which: Sequence[ColumnElement[bool]]
-    ) -> Change:
+    ) -> MySqlChange:
         kept = self._kept(table, values)
         if not kept:
             return super()._write(table, values, given, which)

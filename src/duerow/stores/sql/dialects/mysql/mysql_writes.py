@@ -29,7 +29,7 @@ from sqlalchemy.sql.visitors import iterate
 
 from duerow.stores.sql.dialects.base import const
 from duerow.stores.sql.dialects.mysql.values import NTH, encode, in_list
-from duerow.stores.sql.dialects.mysql.writes import Change, Remove
+from duerow.stores.sql.dialects.mysql.writes import MySqlChange, Remove
 from duerow.stores.sql.statements.core import Statement, Step
 from duerow.stores.sql.statements.in_parts import FOUND, Answer, InParts, Then
 
@@ -78,7 +78,7 @@ def ordered(table: Table, values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: values[name] for name in order}
 
 
-class ChangeInOrder(Change):
+class ChangeInOrder(MySqlChange):
     """As Change, where an UPDATE may see the new values of what it has assigned to: ordered so that none is read.
 
     So it is all the same whether the server assigns one after the other, or knows the old values of all.

@@ -71,15 +71,15 @@ _WORDS: Final = frozenset(("queue", "key", "group", "correlation", "process", "n
 """Columns of given rows by which rows are looked up; their values are as short as a word."""
 
 
-class Now(FunctionElement[datetime]):
+class MySqlNow(FunctionElement[datetime]):
     """The time of the server at the beginning of the statement."""
 
     type = MOMENT
     inherit_cache = True
 
 
-@compiles(Now)
-def _write_now(element: Now, compiler: Any, **kw: Any) -> str:
+@compiles(MySqlNow)
+def _write_now(element: MySqlNow, compiler: Any, **kw: Any) -> str:
     return "UTC_TIMESTAMP(6)"
 
 
@@ -112,7 +112,7 @@ class Values:
 
     def now(self) -> ColumnElement[Any]:
         """Return the time at which the statement began, in UTC whatever the session's time zone is."""
-        return Now()
+        return MySqlNow()
 
     def clock(self) -> ColumnElement[Any]:
         """Return the same."""

@@ -28,7 +28,7 @@ from sqlalchemy.sql.base import Executable
 from sqlalchemy.sql.elements import ClauseElement, True_
 from sqlalchemy.sql.visitors import iterate, replacement_traverse
 
-from duerow.stores.sql.dialects.mysql.values import MOMENT, Now, Values, encode, in_list
+from duerow.stores.sql.dialects.mysql.values import MOMENT, MySqlNow, Values, encode, in_list
 from duerow.stores.sql.statements.in_parts import FOUND, TOLD, Adding, Kept, Locked
 
 _SAFE = "sql_safe_updates = 0"
@@ -38,7 +38,7 @@ _AT_ONCE = "sql_mode = CONCAT(@@sql_mode, ',SIMULTANEOUS_ASSIGNMENT,STRICT_ALL_T
 """The session's modes stay: with each answer the server tells the driver of one, by which that escapes all it sends."""
 
 
-class Change(Executable, ClauseElement):
+class MySqlChange(Executable, ClauseElement):
     """An UPDATE of rows that are looked up by given ones, or by their primary keys: none is read that is not written.
 
     All its values are told by what the rows were before, as everywhere else.
@@ -61,8 +61,8 @@ class Change(Executable, ClauseElement):
         self.table, self.given, self.which, self.values = table, given, which, values
 
 
-@compiles(Change)
-def _write_change(element: Change, compiler: Any, **kw: Any) -> str:
+@compiles(MySqlChange)
+def _write_change(element: MySqlChange, compiler: Any, **kw: Any) -> str:
     where = compiler.process(element.which)
     sets = ", ".join(
         f"{compiler.process(element.table.c[name])} = {compiler.process(element.values[name])}"
@@ -104,7 +104,7 @@ class Writes(Values):
         removes: how rows are taken away.
     """
 
-    changes: type[Change] = Change
+    changes: type[MySqlChange] = MySqlChange
     removes: type[Remove] = Remove
 
     # Writes, and what they answer.
@@ -198,7 +198,7 @@ class Writes(Values):
 
     def _write(
         self, table: Table, values: Mapping[str, Any], given: FromClause | None, which: Sequence[ColumnElement[bool]]
-    ) -> Change:
+    ) -> MySqlChange:
         told = {name: bound(value) for name, value in values.items()}
         if which:
             return self.changes(table, given, and_(*which), told)
@@ -220,7 +220,7 @@ class Writes(Values):
     def _is_found(self, table: Table) -> ColumnElement[bool]:
         return in_list(list(table.primary_key), FOUND)
 
-    def _locked(self, table: Table, lock: Select[Any], write: Change | Remove, kept: int = 0) -> Locked:
+    def _locked(self, table: Table, lock: Select[Any], write: MySqlChange | Remove, kept: int = 0) -> Locked:
         is_joined = isinstance(write, Remove) or (isinstance(write.given, Subquery) and write.given.name == FOUND)
         return Locked(lock, write, len(table.primary_key) + kept, packed if is_joined else _listed)
 
@@ -275,7 +275,7 @@ def bound(value: Any) -> Any:
     """Return an expression in which the time is the one that was told."""
 
     def replace(element: Any, **_: Any) -> Any:
-        return _told() if isinstance(element, Now) else None
+        return _told() if isinstance(element, MySqlNow) else None
 
     return replacement_traverse(value, {}, replace) if isinstance(value, ClauseElement) else value
 
