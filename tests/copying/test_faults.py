@@ -102,7 +102,7 @@ def test_whatever_step_it_breaks_off_at_the_same_call_goes_on_and_counts_exactly
 def chosen(points: list[str], families: tuple[str, str, str]) -> list[int]:
     """At which points to cut off: in memory at all, elsewhere where one of each name is reached the last time."""
     last = {point: nth for nth, point in enumerate(points, 1)}
-    assert {"receive: committed", "receive: done", "say: done", "scan: committed"} <= last.keys()
+    assert {"receive: committed", "receive: done", "put_settings: done", "scan: committed"} <= last.keys()
     return [*range(1, len(points) + 1)] if families[:2] == ("memory", "memory") else sorted(last.values())
 
 

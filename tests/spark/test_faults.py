@@ -222,7 +222,7 @@ def test_the_driver_waits_for_the_database_as_long_as_the_tasks_do(
     waiting: Any = Waiting()
     monkeypatch.setattr(prefetch, "time", SimpleNamespace(monotonic=lambda: waiting.now))
     with duerow.connect("memory://") as db:
-        watch(db, fail_at("idle: before", StoreUnavailable("the server restarts"), times=failures))
+        watch(db, fail_at("next_due: before", StoreUnavailable("the server restarts"), times=failures))
         driver = Runner(Pipeline("p", [Sink("a", print)]), None, db, Access("r", "memory://", {}), 10, 1)  # type: ignore[arg-type]
         if ends:
             with pytest.raises(StoreUnavailable, match="the server restarts"):
@@ -237,7 +237,7 @@ def test_a_driver_that_waits_for_the_database_can_be_stopped(monkeypatch: pytest
     waiting: Any = Waiting(stopped_at=3.0)
     monkeypatch.setattr(prefetch, "time", SimpleNamespace(monotonic=lambda: waiting.now))
     with duerow.connect("memory://") as db:
-        watch(db, fail_at("idle: before", StoreUnavailable("gone"), times=10**6))
+        watch(db, fail_at("next_due: before", StoreUnavailable("gone"), times=10**6))
         driver = Runner(Pipeline("p", [Sink("a", print)]), None, db, Access("r", "memory://", {}), 10, 1)  # type: ignore[arg-type]
         assert driver.run(None, waiting)["a"].claimed == 0
 

@@ -5,6 +5,8 @@ import asyncio
 import pytest
 
 from duerow.plan import arun, run
+from duerow.store import Store
+from duerow.testing.faults import PLANS
 
 
 def carry_out(plan, execute, awaited):
@@ -119,3 +121,7 @@ def test_an_awaited_plan_ends_when_it_is_cancelled():
 
     asyncio.run(cancel())
     assert ended[-1] == "closed"
+
+
+def test_every_plan_at_which_faults_can_happen_is_one_of_the_contract() -> None:
+    assert set(dir(Store)) >= PLANS

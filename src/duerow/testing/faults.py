@@ -25,9 +25,9 @@ Hook = Callable[[str], None]
 """Is told each point when it is reached; what it raises comes up there."""
 
 PLANS: Final = frozenset(
-    {"push", "reserve", "extend", "settle", "pop", "remove", "find", "count", "queues", "idle"}
-    | {"lend", "held", "outlines", "stage", "publish", "discard"}
-    | {"scan", "change", "say", "receive"}
+    {"push", "reserve", "extend", "settle", "pop", "remove", "find", "count", "queues", "next_due"}
+    | {"lend", "leased_range", "message_headers", "stage", "publish", "discard"}
+    | {"scan", "change", "put_settings", "receive"}
 )
 
 
