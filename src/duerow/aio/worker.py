@@ -25,48 +25,48 @@ from duerow.worker.signals import signals_of_task, stopped_in_loop_by
 
 
 class Worker:
-    """Hands the messages of a queue to a coroutine function, as tasks, and settles them as it says.
+    """Hands the messages of a queue to a coroutine function, as tasks, and settles them by its outcome.
 
     Args:
-        queue: where the messages come from; several of one database share the worker fairly. Or one `EntityQueue`, of
-            which the handler is called as `handler(row, session)`; see `duerow.entity`.
-        handler: awaited with each `Message`. What it returns is ignored, unless it is a settlement (`Commit`, `Move`,
+        queue: where the messages come from; several queues of one database share the worker fairly. Or one
+            `EntityQueue`, whose handler is called as `handler(row, session)`; see `duerow.entity`.
+        handler: awaited with each `Message`. Its return value is ignored, unless it is a settlement (`Commit`, `Move`,
             `Rollback`, `Bury`, `Release`, `Retry`) or a list of `Move`s. An exception is a failed attempt.
-            For several queues it may be a mapping of each queue to its handler.
-        whole_batch: the handler is given lists of up to `batch` messages. It returns None (all are done) or a list
-            with one entry for each: None, a settlement, a list of `Move`s or an exception. An exception that it
-            raises is a failed attempt of each.
-        transactional: the handler is called as `handler(message, connection)`. What it writes on the connection (an
-            SQLAlchemy `AsyncConnection`) and the settlement are one transaction, so both happen once or not at all. An
-            attempt that fails leaves nothing behind. On SQLite one such handler runs at a time.
+            For several queues it may be a mapping from each queue to its handler.
+        whole_batch: the handler gets lists of up to `batch` messages. It returns None (all are done) or a list with
+            one entry per message: None, a settlement, a list of `Move`s or an exception. If it raises an exception,
+            that is a failed attempt of every message.
+        transactional: the handler is called as `handler(message, connection)`. Its writes on the connection (an
+            SQLAlchemy `AsyncConnection`) and the settlement are one transaction, so both happen once or not at all. A
+            failed attempt leaves nothing behind. On SQLite one such handler runs at a time.
         middleware: functions around each call of the handler, the first outermost: `f(message, call_next)` returns
-            the outcome, which it has from `await call_next(message)`. For whole batches it is given the list.
-        batch: most messages in one claim and in one settlement; 1: each message has its own claim and settlement,
+            the outcome, which it gets from `await call_next(message)`. For whole batches it gets the list.
+        batch: the most messages in one claim and in one settlement; 1: each message has its own claim and settlement,
             one after the other, and none is claimed ahead.
-        concurrency: handlers that run at once, each in its own task.
-        processes: run the handler in so many child processes, one message (or batch) at a time in each, instead of in
-            tasks: for work that keeps a processor busy. The handler is a plain function at the top of a module that
-            they import. A timeout kills the process; one that dies is a failed attempt (`HandlerDied`).
-        rate: at most so many messages in any span of this length, `(100, timedelta(minutes=1))`, by this worker; none
-            is claimed ahead then. Default: as many as there are.
-        singleton: only one worker of these queues that says so is active at a time, in the whole cluster; when it ends
-            the next takes over within a second, or, if it died, when its lease has ended.
-        cluster_concurrency: handlers that run at once in all workers that say so, the same number in each; this worker
-            runs up to `concurrency` of them.
-        retry: the delays between attempts, and their limit; default: the queue's.
-        lease: how long a claim lasts; extended with each heartbeat for as long as a handler runs; default: the queue's.
-        heartbeat: how often leases are extended, at most a third of the lease, which is the default. A handler is told
-            at the next heartbeat at the latest when its message is no longer its own: removed, changed or taken over.
+        concurrency: how many handlers run at once, each in its own task.
+        processes: run the handler in this many child processes, one message (or batch) at a time in each, instead of
+            in tasks: for CPU-bound work. The handler is a plain function at the top level of a module that they
+            import. A timeout kills the process; if a process dies, the attempt fails (`HandlerDied`).
+        rate: the most messages that this worker handles in any span of this length, `(100, timedelta(minutes=1))`;
+            none is claimed ahead then. Default: no limit.
+        singleton: only one worker of these queues with this setting is active at a time, in the whole cluster; when it
+            ends, the next one takes over within a second, or, if it died, once its lease has ended.
+        cluster_concurrency: how many handlers run at once in all workers with this setting, which must be the same in
+            each; this worker runs up to `concurrency` of them.
+        retry: the delays between attempts, and how many attempts are allowed; default: the queue's policy.
+        lease: how long a claim lasts, extended with each heartbeat while a handler runs; default: the queue's lease.
+        heartbeat: how often leases are extended: at most, and by default, a third of the lease. A handler learns at
+            the next heartbeat at the latest if its message was removed, changed or taken over.
         timeout: how long a handler may take for one message; then the attempt fails with `TimedOut` and the handler
-            is cancelled. Default: as long as it likes.
-        poll: longest sleep on an idle queue; default: 5 s where pushes wake the worker, else 1 s.
-        grace: how long running handlers have when the worker is stopped; then they are cancelled, and what they work
-            on is due again.
-        name: this worker's part of what `leased_by` says; default: a random one.
+            is cancelled. Default: no limit.
+        poll: the longest sleep on an idle queue; default: 5 s where pushes wake the worker, otherwise 1 s.
+        grace: how long running handlers may go on after the worker is stopped; then they are cancelled, and their
+            messages are due again.
+        name: this worker's part of `leased_by`; default: a random name.
 
     Only handlers run on the loop that awaits `run`. Claims, settlements and leases have a thread with an event loop and
     connections of its own: a handler that blocks its loop loses no lease and holds up no transaction. (A blocking
-    connection would do as well, but not every driver has one, and an engine of the user's own may be async alone.)
+    connection would work too, but not every driver has one, and an engine that the user passes may be async only.)
 
     Raises:
         ConfigurationError: a setting is out of bounds (InvalidMessage: a span).
@@ -136,22 +136,22 @@ class Worker:
     async def run(self, until: Until = None, *, signals: bool | None = None) -> None:
         """Work until SIGTERM or SIGINT, or until `stop` is called.
 
-        The first signal stops the worker: it claims nothing more, gives back what was not begun, and lets running
-        handlers end within the grace. After a second one they are not waited for, and neither if this call is
-        cancelled.
+        The first signal stops the worker: it claims no more messages, gives back those that were not started, and lets
+        running handlers finish within the grace. After a second signal, or if this call is cancelled, it does not wait
+        for them.
 
         Args:
-            until: "idle" returns when nothing is due now and nothing in hand; "empty" when no message with a due time
-                is left, which waits for delayed ones and for those of other workers.
-            signals: whether SIGTERM and SIGINT are taken for the length of the call. Default: those that nobody else
-                handles, if this is awaited by what `asyncio.run` was given, so not in a task beside a server. True:
-                both, in the main thread; several workers share them.
+            until: "idle" returns when nothing is due and no message is being handled; "empty" when no message with a
+                due time is left, which waits for delayed messages and for those of other workers.
+            signals: whether to handle SIGTERM and SIGINT during the call. Default: those without another handler, if
+                this is awaited in the main task of `asyncio.run`, so not in a task beside a server. True: both, in the
+                main thread; several workers share them.
 
         Raises:
-            ConfigurationError: this worker runs already, `until` is none of these, or `signals` is True and this is not
-                the main thread.
-            DuerowError: something that trying again does not cure, such as missing tables; what was claimed and not
-                begun has been given back.
+            ConfigurationError: this worker is already running, `until` is none of these, or `signals` is True and this
+                is not the main thread.
+            DuerowError: an error that retrying does not cure, such as missing tables; messages that were claimed but
+                not started have been given back.
         """
         taken = signals_of_task(signals)
         database = self._queue.database
@@ -184,18 +184,18 @@ class Worker:
 
     @property
     def queue(self) -> Queue | SeveralQueues:
-        """Its own handle of the queue that it works on, or of all of them."""
+        """The worker's own handle of its queue, or of all its queues."""
         return self._queue
 
     @property
     def unknown(self) -> Mapping[str, Mapping[str, int]]:
-        """How many messages it leaves since it does not know their kinds, by queue and kind, as of its last look."""
+        """How many messages it skips because it does not know their kinds, by queue and kind, as of its last look."""
         return self._queue.unknown
 
     def stop(self) -> None:
-        """Ask the worker to stop, and return at once; asked again, it waits for no handler.
+        """Ask the worker to stop, and return at once; after a second call it does not wait for running handlers.
 
-        From any thread or handler. A worker that does not run yet will return as soon as it does.
+        Call it from any thread or handler. A worker that is not running yet will return as soon as it is run.
         """
         with self._change:
             if self._handlers is None:
