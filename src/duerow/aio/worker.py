@@ -51,8 +51,8 @@ class Worker:
             none is claimed ahead then. Default: no limit.
         singleton: only one worker of these queues with this setting is active at a time, in the whole cluster; when it
             ends, the next one takes over within a second, or, if it died, once its lease has ended.
-        cluster_concurrency: how many handlers run at once in all workers with this setting, which must be the same in
-            each; this worker runs up to `concurrency` of them.
+        cluster_concurrency: how many handlers run at once in all workers with this setting; give each the same number.
+            This worker runs up to `concurrency` of them.
         retry: the delays between attempts, and how many attempts are allowed; default: the queue's policy.
         lease: how long a claim lasts, extended with each heartbeat while a handler runs; default: the queue's lease.
         heartbeat: how often leases are extended: at most, and by default, a third of the lease. A handler learns at
