@@ -209,7 +209,7 @@ class _Copying:
                     raise copying.leaves_for_another(route)
 
     async def _require_apart(self, route: Route) -> None:
-        """Raise ConfigurationError if both are the same tables, reached in two ways: the copy would copy itself."""
+        """Raise ConfigurationError if both are the same tables, reached in two ways: arrivals would be copied again."""
         if route.queue != route.to or await self._has_begun(self.asked.beginning(self.source.connections.place, route)):
             return
         there = await self.target.run(lambda: self.target.store.scan(Scan(queues=(route.to,), limit=1)))
