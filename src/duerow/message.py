@@ -1,4 +1,4 @@
-"""A message: a payload that is due at some moment, and what is known about it."""
+"""A message: a payload that is due at some moment, with its metadata."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Outcome = Literal["created", "updated", "ignored"]
 Ending = Literal["done", "moved", "dropped", "dead", "failed"]
 
 P_co = TypeVar("P_co", default=Any, covariant=True)
-"""The declared type of a payload; anything where none is declared."""
+"""The declared type of a payload; `Any` if none is declared."""
 
 PRIORITIES: Final = range(-(1 << 15), 1 << 15)
 LIVE: Final[tuple[Status, ...]] = ("new", "error")
@@ -33,12 +33,13 @@ _LONGEST = timedelta(days=365_000)
 _KEY_CHARACTERS, _KEY_BYTES = 255, 512
 
 
-# Values without cycles are kept out of Python's garbage collection (`gc=False`), which would look at each of a batch
-# again and again: a third of a worker's time. What may hold an exception, and so a traceback, is not.
+# Values without cycles are excluded from Python's garbage collection (`gc=False`), which would otherwise scan every
+# value of a batch again and again: a third of a worker's time. Types that may hold an exception, and so a traceback,
+# are not excluded.
 
 
 class Failure(msgspec.Struct, frozen=True, gc=False):
-    """Why an attempt failed: the error's type, the message of its whole cause chain, a bounded traceback."""
+    """Why an attempt failed: the error's type, the messages of its whole cause chain, a truncated traceback."""
 
     type: str
     message: str
@@ -46,24 +47,24 @@ class Failure(msgspec.Struct, frozen=True, gc=False):
 
 
 class Message(msgspec.Struct, Generic[P_co], frozen=True, gc=False):
-    """What a consumer is handed: a frozen value.
+    """A message as a consumer receives it: a frozen value.
 
     Attributes:
-        id: 64-bit integer, never reused, growing with insertion as seen by one producer.
+        id: 64-bit integer, never reused; each producer sees its ids increase.
         queue: the queue's name.
-        payload: what was pushed, equal and of the same types.
-        kind: name of the payload's type: "json", "bytes", or a declared one.
+        payload: equal to the payload that was pushed, with the same types.
+        kind: name of the payload's type: "json", "bytes", or a declared type.
         key: unique within the queue among live messages, or None.
         headers: names and scalars that travel with the message.
-        group: its messages are handed out one at a time, in the order of their ids; None: in no group.
+        group: messages of one group are handed out one at a time, in the order of their ids; None: no group.
         priority: lower goes first, -32,768 to 32,767.
         status: "new" (no attempt has ended yet), "error" (the last attempt failed), "done" or "dead".
-        due_at: when it was, or will be, handed out; None = not to be handed out. For a message just reserved:
-            the due time that it had in line.
+        due_at: when it is due; None: it will not be handed out. For a message that was just reserved, the due time
+            that it had while it waited.
         first_due_at: the due time that it was pushed with.
-        attempts: how many times it has been handed out, this time included.
-        token: grows with every reservation and every write that ends one.
-        leased_by: who has it, as host:pid:worker/claim; None when nobody has.
+        attempts: how many times it has been handed out, including this time.
+        token: increases with every reservation and every write that ends one.
+        leased_by: the consumer that holds the lease, as host:pid:worker/claim; None: it is not leased.
         leased_until: when that lease ends.
         created_at: when it was pushed.
         last_attempt_at: when it was last handed out.
@@ -94,12 +95,12 @@ class Draft(msgspec.Struct, Generic[P_co], frozen=True, gc=False):
     """A message to be pushed.
 
     Args:
-        payload: JSON (see `duerow.payload.codec`), bytes, or what the queue declares.
+        payload: JSON (see `duerow.payload.codec`), bytes, or a value of the queue's declared type.
         key: unique among live messages of the queue, 1 to 255 characters.
-        due: earliest moment to hand it out, an aware datetime; at most one of `due` and `delay`. Default: at once.
+        due: earliest time to hand it out, an aware datetime; give at most one of `due` and `delay`. Default: at once.
         delay: how long from now until it is due.
         headers: names and scalars that travel with the message.
-        queue: the queue to push to, where a call does not say it (`commit(then=[…])`).
+        queue: the queue to push to, if the call does not name one (`commit(then=[…])`).
         group: messages of one group are handed out one at a time, in the order in which they were pushed.
         priority: lower goes first, -32,768 to 32,767.
     """
@@ -115,14 +116,14 @@ class Draft(msgspec.Struct, Generic[P_co], frozen=True, gc=False):
 
 
 class Pushed(msgspec.Struct, frozen=True, gc=False):
-    """What became of a push: the id of the message, and whether it was created, updated or ignored."""
+    """The result of a push: the id of the message, and whether it was created, updated or ignored."""
 
     id: int
     outcome: Outcome
 
 
 def check_queue_name(name: object) -> str:
-    """Return the name if a queue may be called so, else raise InvalidMessage."""
+    """Return the name if it is a valid queue name, else raise InvalidMessage."""
     if not isinstance(name, str) or not _QUEUE_NAME.fullmatch(name):
         raise InvalidMessage(
             f"a queue cannot be called {shown(name, 120)}: use 1 to 100 ASCII letters, digits and the characters "
@@ -132,17 +133,17 @@ def check_queue_name(name: object) -> str:
 
 
 def check_key(key: object) -> str | None:
-    """Return the key if a message may have it, else raise InvalidMessage."""
+    """Return the key if it is valid, else raise InvalidMessage."""
     return _short_text("key", key)
 
 
 def check_group(group: object) -> str | None:
-    """Return the group if a message may be in it, else raise InvalidMessage."""
+    """Return the group if it is valid, else raise InvalidMessage."""
     return _short_text("group", group)
 
 
 def check_priority(priority: object) -> int:
-    """Return the priority if a message may have it, else raise InvalidMessage."""
+    """Return the priority if it is valid, else raise InvalidMessage."""
     if type(priority) is not int or priority not in PRIORITIES:
         raise InvalidMessage(
             f"a priority is an integer from {PRIORITIES[0]} to {PRIORITIES[-1]}, not {shown(priority)}"
@@ -197,7 +198,7 @@ def check_span(name: str, span: object, minimum: timedelta = timedelta(0)) -> ti
 
 
 def check_due(due: object, delay: object) -> tuple[datetime | None, timedelta | None]:
-    """Return due and delay, checked; raise InvalidMessage when both are given or one is out of bounds."""
+    """Return `due` and `delay`, checked; raise InvalidMessage if both are given or one is out of bounds."""
     if due is not None and delay is not None:
         raise InvalidMessage(
             "give ", Argument("due"), " or ", Argument("delay"), f", not both: {due!s:.80}, {delay!s:.80}"
@@ -206,7 +207,7 @@ def check_due(due: object, delay: object) -> tuple[datetime | None, timedelta | 
 
 
 def check_on_duplicate(mode: object) -> OnDuplicate:
-    """Return the mode if it is one of the four, else raise InvalidMessage."""
+    """Return the mode if it is one of the four modes, else raise InvalidMessage."""
     for known in ON_DUPLICATE:
         if mode == known:
             return known

@@ -1,4 +1,4 @@
-"""When to try again: a policy turns a failed attempt into a delay, or into None when it is time to give up."""
+"""Retry policies: a policy turns a failed attempt into a delay, or into None to give up."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ RetryFunction = Callable[[int, datetime | None, BaseException | None], timedelta
 DEFAULT_LIMIT: Final = 20
 
 _GIVEN: Final = ("attempt", "started_at", "error")
-"""What a policy is called with."""
+"""The arguments that a policy is called with."""
 
 
 @runtime_checkable
 class RetryPolicy(Protocol):
-    """A delay for each failed attempt, and a limit of attempts in all.
+    """A delay for each failed attempt, and a limit on the total number of attempts.
 
     Attributes:
-        limit: attempts in all, or None for no limit.
+        limit: total number of attempts, or None for no limit.
     """
 
     @property
     def limit(self) -> int | None:
-        """How many attempts a message has in all; None = as many as it takes."""
+        """The total number of attempts a message gets; None: no limit."""
         ...
 
     def __call__(
         self, attempt: int, started_at: datetime | None = None, error: BaseException | None = None
     ) -> timedelta | None:
-        """Return the delay after the attempt of this number (from 1) failed, or None to give up."""
+        """Return the delay after this attempt (counted from 1) has failed, or None to give up."""
         ...
 
 
@@ -57,7 +57,7 @@ class Fixed:
 
 @dataclass(frozen=True)
 class Exponential:
-    """A delay that grows by a factor with every attempt up to a maximum, each spread by a share of itself."""
+    """A delay that grows by a factor with every attempt up to a maximum, with proportional random jitter."""
 
     first: timedelta
     factor: float
@@ -80,7 +80,7 @@ class Exponential:
 
 @dataclass(frozen=True)
 class Limited:
-    """Another policy, for at most so many attempts in all."""
+    """Another policy, limited to a total number of attempts."""
 
     limit: int
     policy: RetryFunction
@@ -94,7 +94,7 @@ class Limited:
 
 @dataclass(frozen=True)
 class GiveUp:
-    """Give up at once, whatever the attempt."""
+    """Give up at once, at any attempt."""
 
     limit: None = None
 
@@ -105,7 +105,7 @@ class GiveUp:
 
 @dataclass(frozen=True)
 class Snooze:
-    """The same delay after every failure, also beyond the limit of the policy that it is a part of."""
+    """The same delay after every failure, even beyond the limit of the policy that contains it."""
 
     delay: timedelta
     limit: None = None
@@ -119,7 +119,7 @@ class Snooze:
 
 @dataclass(frozen=True)
 class Rule:
-    """What to do about some kinds of errors."""
+    """The policy for certain types of errors."""
 
     errors: tuple[type[BaseException], ...]
     policy: RetryPolicy
@@ -127,20 +127,20 @@ class Rule:
 
 @dataclass(frozen=True)
 class ByError:
-    """The policy of the first rule that names the error, else another one, whose limit holds for all."""
+    """The policy of the first rule that matches the error, else a default policy, whose limit applies to all."""
 
     rules: tuple[Rule, ...]
     otherwise: RetryPolicy
 
     @property
     def limit(self) -> int | None:
-        """That of the policy for all other errors; it also counts when a consumer just dies, without an error."""
+        """The limit of the policy for all other errors; it also applies when a consumer dies without an error."""
         return self.otherwise.limit
 
     def __call__(
         self, attempt: int, started_at: datetime | None = None, error: BaseException | None = None
     ) -> timedelta | None:
-        """Return what the policy for this error says; None beyond the limit, unless it has its own or snoozes."""
+        """Return the delay of the policy for this error; None beyond the limit, unless it has its own or snoozes."""
         for rule in self.rules:
             if isinstance(error, rule.errors):
                 return None if self._used_up(attempt, rule.policy) else rule.policy(attempt, started_at, error)
@@ -152,21 +152,21 @@ class ByError:
 
 
 bury: Final = GiveUp()
-"""Give up at once: for errors that no further attempt would cure."""
+"""Give up at once: for errors that retrying cannot fix."""
 
 
 def snooze(delay: timedelta) -> Snooze:
-    """The same delay after every failure, which does not count towards the limit: for what is only not ready yet."""
+    """The same delay after every failure, regardless of the limit: for work that is just not ready yet."""
     return Snooze(check_span("delay", delay))
 
 
 def on(errors: type[BaseException] | tuple[type[BaseException], ...], policy: RetryPolicy | RetryFunction) -> Rule:
-    """What to do about errors of a type, or of one of several types: a rule for `by_error`.
+    """The policy for errors of one or several types: a rule for `by_error`.
 
     Args:
-        errors: exception classes; derived ones count as well.
-        policy: `bury`, `snooze(…)`, `fixed(…)`, any other policy, or a function. One that is `limited` itself has its
-            own limit; the limit of the others is that of `by_error`.
+        errors: one or more exception classes; subclasses match as well.
+        policy: `bury`, `snooze(…)`, `fixed(…)`, any other policy, or a function. A `limited` policy keeps its own
+            limit; the others use the limit of `by_error`.
 
     Raises:
         ConfigurationError: something else was given.
@@ -178,14 +178,14 @@ def on(errors: type[BaseException] | tuple[type[BaseException], ...], policy: Re
 
 
 def by_error(*rules: Rule, otherwise: RetryPolicy | RetryFunction | None = None) -> ByError:
-    """A policy that depends on the error: that of the first rule which names it.
+    """A policy that depends on the error: the first rule that matches applies.
 
     Args:
-        rules: made by `on`, the first that fits counts.
-        otherwise: for all other errors, and its limit for all; default: at most 20 attempts, as ever.
+        rules: made by `on`; the first match wins.
+        otherwise: the policy for all other errors; its limit applies to all. Default: at most 20 attempts, as usual.
 
     Raises:
-        ConfigurationError: no rule was given, or one that can never apply since those before it name all its errors.
+        ConfigurationError: no rule was given, or a rule can never apply because earlier rules cover all its errors.
     """
     if not rules or not all(isinstance(rule, Rule) for rule in rules):
         raise ConfigurationError(
@@ -208,7 +208,7 @@ def _is_exception(kind: object) -> bool:
 
 
 def _checked(policy: RetryPolicy | RetryFunction) -> RetryPolicy:
-    """Return a policy; a bare function is one without a limit of its own."""
+    """Return a policy; a bare function becomes a policy without a limit of its own."""
     if isinstance(policy, RetryPolicy):
         return policy
     if not callable(policy):
@@ -234,7 +234,7 @@ class _Bare:
 
 
 def fixed(delay: timedelta) -> Fixed:
-    """The same delay after every failure, without end; wrap it in `limited` to give up."""
+    """The same delay after every failure, forever; wrap it in `limited` to give up eventually."""
     return Fixed(check_span("delay", delay))
 
 
@@ -244,10 +244,10 @@ def exponential(
     maximum: timedelta = timedelta(hours=1),
     jitter: float = 0.1,
 ) -> Exponential:
-    """A delay that starts at `first` and grows by `factor` up to `maximum`, spread by ± `jitter` of itself.
+    """A delay that starts at `first` and grows by `factor` up to `maximum`, times 1 ± `jitter`.
 
     Raises:
-        ConfigurationError: the factor is no number of at least 1, or the jitter none within 0 and 1.
+        ConfigurationError: the factor is not a number of at least 1, or the jitter is not a number from 0 to 1.
     """
     if not _is_number(factor) or not factor >= 1:
         raise ConfigurationError(f"factor is {factor!r}; a delay that shrinks never ends, so it must be at least 1")
@@ -261,10 +261,10 @@ def _is_number(value: object) -> bool:
 
 
 def limited(limit: int, policy: RetryFunction) -> Limited:
-    """Another policy, for at most `limit` attempts in all; the last failure makes the message dead.
+    """Another policy, limited to `limit` attempts in total; the last failure makes the message dead.
 
     Raises:
-        ConfigurationError: the limit is no integer of at least 1, or the policy cannot be called.
+        ConfigurationError: the limit is not an integer of at least 1, or the policy is not callable.
     """
     if type(limit) is not int or limit < 1:
         raise ConfigurationError(
@@ -279,11 +279,11 @@ def limited(limit: int, policy: RetryFunction) -> Limited:
 
 
 def as_policy(retry: RetryPolicy | RetryFunction | None) -> RetryPolicy:
-    """Return a policy for what the user gave: None = the default, a bare function = at most 20 attempts of it."""
+    """Return the policy for a user's argument: the default for None; a bare function gets a limit of 20 attempts."""
     if retry is None:
         return DEFAULT
     return retry if isinstance(retry, RetryPolicy) else limited(DEFAULT_LIMIT, retry)
 
 
 DEFAULT: Final = limited(DEFAULT_LIMIT, exponential())
-"""At most 20 attempts, one second apart at first, doubling up to an hour, spread by a tenth."""
+"""At most 20 attempts, with delays that start at one second and double up to an hour, ± 10 %."""

@@ -1,4 +1,4 @@
-"""How a turn ends, as values; and `decide`, which turns what a handler did into one of them."""
+"""The ways a turn can end, as values; and `decide`, which turns a handler's outcome into one of them."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from duerow.message import Draft, Failure, Message, OnDuplicate, Scalar, check_s
 from duerow.retry import RetryPolicy
 
 MAX_TRACEBACK: Final = 8_000
-"""Characters of a traceback that are kept: its end, where the error is."""
+"""How many characters of a traceback are kept: its end, where the error is."""
 
 MAX_FAILURE: Final = 4_000
-"""Characters of a cause chain that are kept."""
+"""How many characters of a cause chain are kept."""
 
 
 class Commit(msgspec.Struct, frozen=True, gc=False):
     """The message is done and leaves the queue.
 
     Args:
-        payload: what to keep in the queue's history instead of the payload as pushed (UNSET: that one).
-        then: messages to push in the same transaction; each says its `queue`.
-        dropped: history calls it dropped, not done.
+        payload: the payload to keep in the queue's history; UNSET: the payload that was pushed.
+        then: messages to push in the same transaction; each names its `queue`.
+        dropped: whether history records it as dropped instead of done.
     """
 
     payload: Any = UNSET
@@ -39,14 +39,14 @@ class Commit(msgspec.Struct, frozen=True, gc=False):
 
 
 DONE: Final = Commit()
-"""The most frequent end of all: the same value serves every message that is just done."""
+"""The most frequent settlement: one value shared by every message that is simply done."""
 
 
 class Rollback(msgspec.Struct, frozen=True):
     """The attempt failed; the message is due again after a delay.
 
     Args:
-        delay: how long until then; None: as the retry policy says, which may be to give up.
+        delay: how long until then; None: the retry policy decides, and may give up.
         error: why it failed, as an exception, a `Failure` or text.
     """
 
@@ -55,22 +55,22 @@ class Rollback(msgspec.Struct, frozen=True):
 
 
 class Release(msgspec.Struct, frozen=True, gc=False):
-    """The message was not started: due time, place and attempts become what they were before the reservation."""
+    """The message was not started: its due time, place in line and attempts are restored."""
 
 
 class Move(msgspec.Struct, frozen=True, gc=False):
-    """The message goes on to another queue, in the one write that ends this turn.
+    """The message moves to another queue, in the same write that ends this turn.
 
     Args:
         to: the queue to go to.
         payload: the new payload; UNSET: unchanged; None: JSON null.
-        patch: a JSON merge patch of the payload, instead of `payload`.
+        patch: a JSON merge patch to apply to the payload, instead of `payload`.
         key: the new key; UNSET: unchanged; None: no key.
-        headers: merged into those it has; a value of None removes that header.
-        due: when it is due there; at most one of `due` and `delay`. Default: at once.
+        headers: merged into its present headers; a value of None removes that header.
+        due: when it is due there; give at most one of `due` and `delay`. Default: at once.
         delay: how long from now until it is due there.
-        on_duplicate: what happens if the key is live in the target: "reject" (default) refuses this move, the other
-            modes are those of push.
+        on_duplicate: what to do if a live message of the target has the key: "reject" (default) refuses this move; the
+            other modes work as for `push`.
         group: the new group; UNSET: unchanged; None: no group.
         priority: the new priority; UNSET: unchanged.
     """
@@ -88,7 +88,7 @@ class Move(msgspec.Struct, frozen=True, gc=False):
 
 
 class MoveOptions(TypedDict, total=False):
-    """What may be said of a move by name; as in `Move`."""
+    """The keyword arguments of a move; see `Move`."""
 
     patch: Any
     key: str | None
@@ -101,7 +101,7 @@ class MoveOptions(TypedDict, total=False):
 
 
 class Bury(Exception):
-    """Give the message up: it becomes dead and is kept for people. May be returned or raised by a handler.
+    """Give up on the message: it becomes dead and is kept for inspection. A handler may return or raise it.
 
     Args:
         reason: why, as text, a `Failure` or an exception.
@@ -113,11 +113,11 @@ class Bury(Exception):
 
 
 class Retry(Exception):
-    """Try again after a delay of the handler's own choosing. May be returned or raised by a handler.
+    """Try again after a delay that the handler chooses. A handler may return or raise it.
 
     Args:
         after: how long until the next attempt.
-        counts: whether this attempt counts towards the policy's limit; beyond it the message is buried.
+        counts: whether the policy's limit applies: once the attempts are used up, the message is buried.
     """
 
     def __init__(self, after: timedelta, counts: bool = True) -> None:
@@ -132,15 +132,15 @@ class Gather(msgspec.Struct, frozen=True):
     """The message becomes a part of a set that a join waits for; the settlement of `duerow.Join`.
 
     Args:
-        sets: the queue where the join's sets stand.
+        sets: the queue that holds the join's sets.
         correlation: which set, as text.
-        within: how long after its first part a set is merged, whole or not.
-        limit: how many parts a set has at most.
-        full: how the turn ends if the set has so many and is not complete.
-        count: with so many parts a set is complete.
-        complete: told the parts, oldest id first, whether the set is complete.
-        late: how the turn ends if its set was complete before; None: a new set begins.
-        remember: for how long it is known that a set was complete, if there is `late`.
+        within: how long after its first part a set is merged, complete or not.
+        limit: the maximum number of parts in a set.
+        full: how the turn ends if the set has reached the limit and is not complete.
+        count: the number of parts that makes a set complete.
+        complete: a function of the parts, oldest id first, that returns whether the set is complete.
+        late: how the turn ends if its set was completed earlier; None: a new set begins.
+        remember: how long a completed set is remembered, if `late` is given.
     """
 
     sets: str
@@ -155,11 +155,11 @@ class Gather(msgspec.Struct, frozen=True):
 
 
 class Close(msgspec.Struct, frozen=True, gc=False):
-    """The set whose message this is has waited long enough: it is whole with the parts that have come.
+    """The set that this message stands for has waited long enough: it is closed with the parts that have arrived.
 
     Args:
         correlation: which set.
-        remember: for how long it is known that the set was complete; None: the next part begins a new one.
+        remember: how long the closed set is remembered; None: the next part begins a new set.
     """
 
     correlation: str
@@ -167,11 +167,11 @@ class Close(msgspec.Struct, frozen=True, gc=False):
 
 
 class Left(msgspec.Struct, frozen=True, gc=False):
-    """Nothing is to be written: the row of an entity queue is gone, or its state is what somebody else made of it."""
+    """Nothing is written: the row of an entity queue is gone, or somebody else has changed its state."""
 
 
 LEFT: Final = Left()
-"""The one value for it."""
+"""The only instance of `Left`."""
 
 
 Settlement = Commit | Rollback | Release | Move | Bury | Gather | Close | Left
@@ -179,17 +179,17 @@ Settlement = Commit | Rollback | Release | Move | Bury | Gather | Close | Left
 
 
 def decide(message: Message, outcome: object, policy: RetryPolicy) -> Settlement:
-    """Return how a turn ends: the one place where that is decided, for workers, stations and `reserving()` alike.
+    """Return how a turn ends: the only place that decides this, for workers, stations and `reserving()` alike.
 
     Args:
         message: the message of the turn; its `attempts` include this attempt.
         outcome: what the handler returned, or the exception that it raised.
         policy: the queue's retry policy.
 
-    A returned settlement is taken as it is; a list of `Move`s sends a new message to each target and ends this one;
-    what can only be a mistake is a failed attempt, and anything else that is returned is ignored. `Retry` and `Bury` do
-    what they say, any other exception is a failed attempt for which the policy gives a delay or None, which buries the
-    message.
+    A returned settlement is used as it is. A list of `Move`s sends a new message to each target and ends this one. A
+    return value that can only be a mistake is a failed attempt; any other return value is ignored. `Retry` and `Bury`
+    take effect whether returned or raised. Any other exception is a failed attempt: the policy gives a delay, or None
+    to bury the message.
     """
     if isinstance(outcome, Retry):
         used_up = outcome.counts and policy.limit is not None and message.attempts >= policy.limit
@@ -209,12 +209,12 @@ def decide(message: Message, outcome: object, policy: RetryPolicy) -> Settlement
 
 
 def mistake(outcome: object) -> str | None:
-    """Return what is wrong with what a handler or a station returned, if its author must have meant something else.
+    """Return what is wrong with the return value of a handler or station, or None if it may be intended.
 
-    Either nothing of it has run yet, or it speaks of settlements in a way that would be passed over.
+    A mistake is a value whose code has not run yet, or one that contains settlements where they would be ignored.
     """
     if isinstance(outcome, CoroutineType):
-        outcome.close()  # else Python warns of it
+        outcome.close()  # otherwise Python warns about it
         return "a coroutine, which nobody awaits; give async functions to duerow.aio.Worker"
     if isinstance(outcome, GeneratorType | AsyncGeneratorType):
         return "a generator, so nothing of it has run; return the outcome instead of yielding it"
@@ -228,12 +228,12 @@ def mistake(outcome: object) -> str | None:
 
 
 def _are_moves(outcome: object) -> TypeGuard[list[object]]:
-    """Return whether it is a list of moves, or is meant to be one."""
+    """Return whether the outcome is a list of moves, or is meant to be one."""
     return isinstance(outcome, list) and any(isinstance(part, Move) for part in outcome)
 
 
 def failure(error: BaseException | Failure | str | None) -> Failure | None:
-    """Return an error as a value that can be kept: its type, the whole cause chain, the end of its traceback."""
+    """Return an error as a value that can be stored: its type, the whole cause chain, the end of its traceback."""
     if error is None or isinstance(error, Failure):
         return error
     if isinstance(error, str):
@@ -241,7 +241,7 @@ def failure(error: BaseException | Failure | str | None) -> Failure | None:
     if not isinstance(error, BaseException):
         raise InvalidOutcome(f"why it failed is told by an exception, a Failure or text, not by {type(error).__name__}")
     if isinstance(kept := getattr(error, "duerow_failure", None), Failure):
-        return kept  # it comes from another process, where its traceback was
+        return kept  # the error comes from another process, which had its traceback
     if isinstance(error, Bury):
         inner = failure(error.reason)
         return inner if not isinstance(error.reason, str) or inner is None else Failure("Bury", inner.message)
@@ -251,7 +251,7 @@ def failure(error: BaseException | Failure | str | None) -> Failure | None:
 
 
 def outline(error: BaseException | Failure | str | None) -> Failure | None:
-    """Return of an error what cannot quote a payload: the types of its cause chain, and where it was raised."""
+    """Return the parts of an error that cannot quote a payload: the types of its causes, and where it was raised."""
     if error is None or isinstance(error, str):
         return None if error is None else Failure("Error", "Error")
     if isinstance(kept := getattr(error, "duerow_failure", None), Failure):
@@ -268,7 +268,7 @@ def outline(error: BaseException | Failure | str | None) -> Failure | None:
 
 
 def _place(error: BaseException) -> str:
-    """Return where an error was raised, as text to append; nothing for one that was not."""
+    """Return where an error was raised, as text to append; empty if it was not raised."""
     frames = traceback.extract_tb(error.__traceback__, limit=-1)
     return f" in {frames[0].name} ({os.path.basename(frames[0].filename)}:{frames[0].lineno})" if frames else ""
 
@@ -285,7 +285,7 @@ def _failed(message: Message, error: BaseException | Failure | str | None, polic
 
 
 def _spread(message: Message, parts: Sequence[object], policy: RetryPolicy) -> Settlement:
-    """One message to several queues: each gets a new message that names its parent, this one ends as done."""
+    """Send one message to several queues: each gets a new message that names its parent; this one ends as done."""
     drafts = []
     for move in parts:
         if not isinstance(move, Move):
@@ -303,7 +303,7 @@ def _spread(message: Message, parts: Sequence[object], policy: RetryPolicy) -> S
 
 
 def merged(headers: Mapping[str, Scalar], changes: Mapping[str, Scalar | None] | None) -> dict[str, Scalar]:
-    """Return headers with changes made to them; a change to None removes one."""
+    """Return headers with changes applied; a value of None removes a header."""
     if changes is not None and not isinstance(changes, Mapping):
         raise CodecError(f"headers are a mapping of names to scalars, not {type(changes).__name__}")
     together = {**headers, **(changes or {})}
