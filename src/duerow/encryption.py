@@ -1,10 +1,10 @@
-"""Payloads encrypted by this process, so that nobody reads them in the database, its backups or its logs.
+"""Encryption of payloads in this process, so that nobody can read them in the database, its backups or its logs.
 
     db = duerow.connect(url, encryption=Encryption([key]))
 
-All that the handle writes is encrypted, wherever it goes: pushes, moves, drafts, and the messages of errors. Keys,
-headers and kinds stay readable, and so do the payload's fields that are named for it. Uses AES-256 in GCM of the
-library `cryptography`, each text with a key of its own: `pip install 'duerow[encryption]'`.
+Every payload that the handle writes is encrypted, in whichever queue it ends up: pushes, moves, drafts, and the
+messages of errors. Keys, headers and kinds stay readable, as do the payload fields that are listed as readable. Uses
+AES-256-GCM of the library `cryptography`, with a separate key for each text: `pip install 'duerow[encryption]'`.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ _decode = msgspec.json.Decoder().decode
 _ABSENT: Final = object()
 
 _FORMAT: Final = 2
-"""How new texts are encrypted. 1, which is left out where it stands: with Fernet, and not bound to a message."""
+"""The format of new texts. Format 1, which is the default and not written out, used Fernet and bound no message."""
 
 _SALT_BYTES: Final = 24
-"""Random bytes from which a text's own key is made: two texts with the same do not happen, however many there are."""
+"""How many random bytes a text's own key is derived from: enough that no two texts ever share them."""
 
 
 class _Seal(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
-    """What stands under `SEAL`: the name of the key, what was encrypted with it, and how."""
+    """The value of the member `SEAL`: the name of the key, the encrypted text, and its format."""
 
     key: str
     text: str
@@ -66,16 +66,16 @@ class _Lock:
     def __init__(self, key: bytes) -> None:
         self.id = key_id(key)
         self._secret = base64.urlsafe_b64decode(key)
-        self.fernet = Fernet(key)  # reads what was encrypted before there was format 2
+        self.fernet = Fernet(key)  # reads texts of format 1
 
     def shut(self, text: str, bound_to: bytes) -> str:
-        """Return a text encrypted, which only opens together with what it is bound to."""
+        """Return the text encrypted; decrypting it requires the same `bound_to`."""
         salt = secrets.token_bytes(_SALT_BYTES)
         key, nonce = self._own_key(salt)
         return base64.urlsafe_b64encode(salt + AESGCM(key).encrypt(nonce, text.encode(), bound_to)).decode()
 
     def unlocked(self, text: str, bound_to: bytes) -> str:
-        """Return what was encrypted; raise CodecError unless all is as it was."""
+        """Return the decrypted text; raise CodecError if anything was changed."""
         try:
             raw = base64.b64decode(text, altchars=b"-_", validate=True)
             key, nonce = self._own_key(raw[:_SALT_BYTES])
@@ -88,30 +88,30 @@ class _Lock:
             ) from None
 
     def _own_key(self, salt: bytes) -> tuple[bytes, bytes]:
-        """Return a text's own key and nonce: so no nonce is used twice, though random ones would be after 2**32."""
+        """Return a text's own key and nonce: random nonces under one key might repeat after 2**32 texts."""
         made = hmac.digest(self._secret, b"duerow payload 2" + salt, "sha512")
         return made[:32], made[32:44]
 
 
 class Encryption:
-    """Encrypts payloads with the first of its keys, and decrypts what any of them has encrypted.
+    """Encrypts payloads with the first of its keys, and decrypts payloads that were encrypted with any of them.
 
-    To replace a key, give the new one to every process as the last, then as the first, and drop the old one when no
-    message of it is left. A message whose key a process was not given is neither handed out there nor buried: see
-    `duerow.errors.KeyMissing`.
+    To replace a key, first give the new key to every process as the last one, then as the first one, and drop the old
+    key when no message uses it any more. A message whose key a process does not have is neither handed out there nor
+    buried: see `duerow.errors.KeyMissing`.
 
     Args:
-        keys: made by `new_key`; kept where secrets are kept.
-        readable: fields of payloads that stay readable beside what is encrypted, by queue, such as
-            `{"orders": ["companyId", "customer.country"]}`. They can be searched for, and anyone who can read the
-            database can read them. They are protected against change, as all of the payload is.
-        refuse_clear_text: whether messages that are not encrypted are buried instead of handed out. Say so once none
-            are left that were pushed before there were keys.
-        clear_errors: whether the messages and tracebacks of errors are kept and logged in clear text. Handlers' errors
-            and those of types often quote the payload.
+        keys: made by `new_key`; keep them where you keep secrets.
+        readable: payload fields that stay readable beside the encrypted text, by queue, such as
+            `{"orders": ["companyId", "customer.country"]}`. They can be searched, and anyone who can read the
+            database can read them. Like the rest of the payload, they are protected against changes.
+        refuse_clear_text: whether messages that are not encrypted are buried instead of handed out. Set it once no
+            messages are left that were pushed before there were keys.
+        clear_errors: whether the messages and tracebacks of errors are kept and logged in clear text. Errors raised by
+            handlers and by type validation often quote the payload.
 
     Raises:
-        ConfigurationError: there is no key, one is none, or a readable field cannot be one.
+        ConfigurationError: there is no key, a key is invalid, or a field cannot be made readable.
     """
 
     def __init__(
@@ -143,7 +143,7 @@ class Encryption:
         return f"<Encryption with keys {', '.join(self._locks)}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Travel to other processes of a pipeline, with the keys."""
+        """Pickle with the keys, for other processes of a pipeline."""
         readable = {queue: [".".join(path) for path in paths] for queue, paths in self._readable.items()}
         return _made, (self._keys, readable, self.refuse_clear_text, self.clear_errors)
 
@@ -153,11 +153,11 @@ class Encryption:
         return Fernet.generate_key().decode()
 
     def seal(self, home: Home, encoded: Encoded) -> Encoded:
-        """Return a payload encrypted for a message; what is encrypted already is returned as it is.
+        """Return a payload encrypted for a message; an encrypted payload is returned unchanged.
 
         Args:
             home: the message's queue and key, to which the payload is bound.
-            encoded: its kind and text.
+            encoded: the payload's kind and text.
         """
         if encoded.kind.endswith(SEALED):
             return encoded
@@ -167,16 +167,16 @@ class Encryption:
         return Encoded(kind, _encode({**clear, SEAL: _Seal(self._first.id, text, _FORMAT)}).decode())
 
     def open(self, home: Home, kind: str, text: str) -> Encoded:
-        """Return an encrypted payload as it was before.
+        """Return an encrypted payload decrypted.
 
         Args:
-            home: the queue and the key of the message that it stands in.
+            home: the queue and the key of the message that holds it.
             kind: its kind there.
             text: its text there.
 
         Raises:
-            KeyMissing: it was encrypted with a key that is none of these.
-            CodecError: it, its kind or its readable fields are not as they were written, or it is of another message.
+            KeyMissing: it was encrypted with a key that this object does not have.
+            CodecError: it, its kind or its readable fields were changed, or it belongs to another message.
         """
         try:
             seal = _decode_sealed(text).encrypted
@@ -187,21 +187,22 @@ class Encryption:
             raise key_missing(text)
         clear = {name: value for name, value in _decode(text).items() if name != SEAL}
         if _encode({**clear, SEAL: seal}).decode() != text:
-            # A member that stands there twice is one for a parser and another for a database.
+            # If a member occurs twice, a parser may see one value and a database the other.
             raise CodecError("the readable fields of the payload were changed since it was encrypted", quotes=False)
         if seal.v == 1:
             return _opened_as_once(lock, seal.text, kind, clear)
         return Encoded(kind.removesuffix(SEALED), lock.unlocked(seal.text, _bound_to(lock.id, home, kind, clear)))
 
     def hide(self, text: str) -> str:
-        """Return text that tells of payloads, such as an error's, encrypted: the JSON of a member for `SEAL`."""
+        """Return text that may quote payloads, such as an error's, encrypted: the JSON of a member for `SEAL`."""
         return _encode(_Seal(self._first.id, self._first.shut(text, _BESIDE), _FORMAT)).decode()
 
     def reveal(self, hidden: str) -> str:
-        """Return what `hide` was given.
+        """Return the text that was passed to `hide`.
 
         Raises:
-            CodecError: it was not encrypted by `hide`, or changed since; KeyMissing: for want of the key.
+            CodecError: it was not encrypted by `hide`, or was changed since.
+            KeyMissing: the key is missing.
         """
         try:
             seal = msgspec.json.decode(hidden, type=_Seal)
@@ -213,7 +214,7 @@ class Encryption:
         return lock.unlocked(seal.text, _BESIDE)
 
     def _clear(self, queue: str, text: str) -> dict[str, Any]:
-        """Return the payload's fields that stay readable, each in its place."""
+        """Return the payload fields that stay readable, each in its place."""
         clear: dict[str, Any] = {}
         paths = self._readable.get(queue, ())
         payload = _decode(text) if paths else None
@@ -225,21 +226,21 @@ class Encryption:
 
 
 def key_id(key: str | bytes) -> str:
-    """Return the name of a key that stands with each payload which it encrypted; it tells nothing of the key."""
+    """Return the name of a key, which is stored with each payload that it encrypts; it reveals nothing of the key."""
     return hashlib.sha256(b"duerow key " + _key(key)).hexdigest()[:16]
 
 
 _BESIDE: Final = b"duerow failure"
-"""What texts are bound to that stand beside a payload."""
+"""What texts beside a payload are bound to."""
 
 
 def _bound_to(key: str, home: Home, kind: str, clear: Mapping[str, Any]) -> bytes:
-    """Return what a payload is bound to: whatever of it is another one now, the payload does not open."""
+    """Return what a payload is bound to: if any part of it changes, the payload cannot be decrypted."""
     return _encode(["duerow", _FORMAT, key, home.queue, home.key, kind, clear])
 
 
 def _opened_as_once(lock: _Lock, token: str, kind: str, clear: Mapping[str, Any]) -> Encoded:
-    """Return what was encrypted with format 1."""
+    """Return a payload that was encrypted in format 1, decrypted."""
     try:
         said, _, opened = lock.fernet.decrypt(token.encode()).decode().partition("\n")
     except InvalidToken:
@@ -258,7 +259,7 @@ def _made(
 
 
 def _key(key: str | bytes) -> bytes:
-    """Return a key as Fernet takes it; the error does not show it."""
+    """Return a key in the form that Fernet takes; the error does not show it."""
     try:
         raw = key.encode() if isinstance(key, str) else key
         Fernet(raw)
@@ -299,7 +300,7 @@ def _put(clear: dict[str, Any], path: tuple[str, ...], value: Any) -> None:
 
 
 def _holds(whole: Any, part: Any) -> bool:
-    """Return whether all of a part stands in the whole: objects member by member, anything else as it is."""
+    """Return whether the whole contains the part: objects are compared member by member, other values as a whole."""
     if isinstance(part, dict) and isinstance(whole, dict):
         return all(name in whole and _holds(whole[name], member) for name, member in part.items())
     return type(whole) is type(part) and bool(whole == part)

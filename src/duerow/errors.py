@@ -1,32 +1,32 @@
-"""What can go wrong, each with what happened, to what, and what to do about it.
+"""The errors that duerow raises; each says what happened, to which object, and what to do about it.
 
     DuerowError
     ├── ConfigurationError      the call, URL or setting cannot work as given
-    │   ├── UnknownName         there is no queue, schedule or pipeline of that name
-    │   ├── InvalidCondition    a `where` cannot be read, or asks for what messages do not have
-    │   └── NotSupported        this store cannot do that; the message says which can
-    ├── InvalidMessage          a field of a message is out of its bounds
-    │   └── CodecError          a payload or header is not what JSON can carry unchanged
+    │   ├── UnknownName         there is no queue, schedule or pipeline with that name
+    │   ├── InvalidCondition    a `where` cannot be parsed, or names a field that messages do not have
+    │   └── NotSupported        this store cannot do that; the message says which stores can
+    ├── InvalidMessage          a field of a message is out of bounds
+    │   └── CodecError          JSON cannot carry a payload or header unchanged
     │       └── KeyMissing      a payload is encrypted with a key that this process was not given
-    ├── DuplicateKey            a live message holds the key already
-    ├── MessageLeased           a consumer works on the message, so it was not changed
+    ├── DuplicateKey            a live message already has the key
+    ├── MessageLeased           a consumer is working on the message, so it was not changed
     ├── LeaseLost               the receipt is stale: somebody else ended that turn
-    ├── BatchRefused            turns of a batch were refused, so nothing of it was published
-    ├── StagedLost              what a batch staged is not there any more, so nothing of it was published
+    ├── BatchRefused            turns of a batch were refused, so the batch was not published
+    ├── StagedLost              staged entries of a batch are missing, so the batch was not published
     ├── TimedOut                a handler ran longer than its timeout
     ├── QueryTimeout            a search or count took longer than `read_timeout` allows
     ├── HandlerDied             the process that ran a handler ended before the handler did
-    ├── InvalidOutcome          a handler or station returned something that ends no turn
-    ├── TransactionEnded        a handler ended the transaction that its worker ends
-    ├── StationFailed           the tasks of a station failed on Spark again and again
+    ├── InvalidOutcome          a handler or station returned something that cannot end a turn
+    ├── TransactionEnded        a handler ended the transaction that its worker must end
+    ├── StationFailed           the Spark tasks of a station failed repeatedly
     ├── SchemaOutdated          the tables are missing or older than this version: migrate
     ├── SchemaNewer             the tables were made by a newer version: upgrade duerow
-    ├── QueueDraining           the queue takes no new messages
-    ├── StoreRefused            the database refused a statement of duerow's for a reason of its own
+    ├── QueueDraining           the queue accepts no new messages
+    ├── StoreRefused            the database refused a statement for a reason of its own
     └── StoreUnavailable        the database did not answer; worth retrying
-        └── Conflict            the database chose this transaction as a victim; retry it whole
+        └── Conflict            the database aborted this transaction in favour of another; retry all of it
 
-Stores map the database's error codes to these, never its message texts; the driver's error is the cause.
+Stores map the database's error codes, never its message texts, to these errors; the driver's error is the cause.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ from duerow.phrases import PYTHON, Argument, Call, Hint, Phrase, Words
 
 
 class _Short(Repr):
-    """Shows the beginning of a value, also of one that holds itself, or whose own way to be shown fails."""
+    """Shows the beginning of a value, even if it contains itself or its `__repr__` fails."""
 
     def repr_int(self, x: int, level: int) -> str:
-        """Return an integer; of a long one how long it is, which takes less than its digits."""
+        """Return an integer; for a long one its length in bits, which is cheaper than its digits."""
         return repr(x) if x.bit_length() <= 256 else f"<int of {x.bit_length():,} bits>"
 
     def repr_instance(self, x: object, level: int) -> str:
-        """Return what the value says of itself, or else its type."""
+        """Return the value's own `repr`, or its type if that fails."""
         try:
             return repr(x)
         except Exception:  # the user's code
@@ -59,7 +59,7 @@ _short.maxlevel, _short.maxstring, _short.maxother = 4, 120, 120
 
 
 def shown(value: object, most: int = 80) -> str:
-    """Return the beginning of a value as Python writes it, to be told in an error: bounded, and it never fails."""
+    """Return the beginning of a value's `repr` for an error message; bounded, and never fails."""
     try:
         return _short.repr(value)[:most]
     except Exception:  # the user's code: a container of its own that cannot be walked
@@ -69,12 +69,12 @@ def shown(value: object, most: int = 80) -> str:
 class DuerowError(Exception):
     """The root of every error that duerow raises on purpose.
 
-    Made of text, and of phrases that each face writes in its own way (see `duerow.phrases`); its `str` is for a reader
-    of Python. An error among its parts is told with it.
+    Made of text, and of phrases that each interface words in its own way (see `duerow.phrases`); its `str` is worded
+    for Python. An error among its parts is included in the text.
 
     Attributes:
-        of_row: whether the database refused what one row would hold (a constraint, a trigger, a value that does not
-            fit), so that the same statement may pass for other rows.
+        of_row: whether the database refused the contents of one row (a constraint, a trigger, a value that does not
+            fit), so that the same statement may succeed for other rows.
     """
 
     of_row: bool = False
@@ -86,7 +86,7 @@ class DuerowError(Exception):
         return self.told(PYTHON)
 
     def told(self, words: Words) -> str:
-        """Return what it says in the words of a face."""
+        """Return its text in the words of an interface."""
         return "".join(part.told(words) if isinstance(part, Phrase | DuerowError) else str(part) for part in self.args)
 
 
@@ -95,13 +95,13 @@ class ConfigurationError(DuerowError):
 
 
 class UnknownName(ConfigurationError):
-    """There is no queue, schedule or pipeline of this name; nothing was changed.
+    """There is no queue, schedule or pipeline with this name; nothing was changed.
 
     Attributes:
-        what: which of them was asked for.
-        name: the name that nothing has.
-        nearest: the name of one that there is and that may have been meant; None: none is like it.
-        where: which database that is, if another one is meant than that of the call.
+        what: the kind of object that was asked for.
+        name: the unknown name.
+        nearest: an existing name that may have been meant; None: no name is similar.
+        where: the database that was searched, if it is not the one of the call.
     """
 
     def __init__(self, what: str, name: str, nearest: str | None = None, where: str = "") -> None:
@@ -115,7 +115,7 @@ class UnknownName(ConfigurationError):
 
 
 class InvalidCondition(ConfigurationError):
-    """A condition on messages cannot be read, or asks for what they do not have; nothing was changed."""
+    """A condition on messages cannot be parsed, or names a field that they do not have; nothing was changed."""
 
 
 class NotSupported(ConfigurationError):
@@ -123,15 +123,15 @@ class NotSupported(ConfigurationError):
 
 
 class InvalidMessage(DuerowError):
-    """A field of a message is out of its bounds; nothing was changed."""
+    """A field of a message is out of bounds; nothing was changed."""
 
 
 class CodecError(InvalidMessage):
-    """A payload or a header cannot be carried by JSON and come back unchanged, or cannot be read back.
+    """A payload or a header would not come back from JSON unchanged, or cannot be read back.
 
     Attributes:
-        quotes: whether its text may quote the payload. Where payloads are encrypted such a text is not said.
-        detail: the text that is not said; None: nothing is left out.
+        quotes: whether its text may quote the payload. If payloads are encrypted, such a text is left out.
+        detail: the text that was left out; None: nothing was left out.
     """
 
     def __init__(self, *parts: str | Phrase | DuerowError, quotes: bool = True, detail: str | None = None) -> None:
@@ -140,10 +140,10 @@ class CodecError(InvalidMessage):
 
 
 class KeyMissing(CodecError):
-    """A payload is encrypted with a key that this process was not given; the message was left as it is.
+    """A payload is encrypted with a key that this process was not given; the message was left unchanged.
 
     Attributes:
-        key_id: which key is missing, as `duerow.encryption.key_id` names it.
+        key_id: the name of the missing key, as `duerow.encryption.key_id` returns it.
     """
 
     def __init__(self, key_id: str) -> None:
@@ -161,12 +161,12 @@ class KeyMissing(CodecError):
 
 
 class DuplicateKey(DuerowError):
-    """A live message of the queue holds the key already, or the queue remembers it of one that left.
+    """A live message of the queue already has the key, or the queue remembers it from a message that left.
 
     Attributes:
         queue: the queue in which the key is taken.
-        keys: the taken keys, in the order of the messages that asked for them.
-        remembered: whether the queue remembers keys, so that it may be so.
+        keys: the taken keys, in the order of the messages that were to have them.
+        remembered: whether the queue remembers keys, so that no live message need have the key.
     """
 
     def __init__(self, queue: str, keys: Sequence[str], remembered: bool = False) -> None:
@@ -189,7 +189,7 @@ class LeaseLost(DuerowError):
     """The reservation ended before it was settled; another worker may have the message now.
 
     Attributes:
-        message_id: the message that is no longer ours.
+        message_id: the message whose lease was lost.
         until: when the lease ended or would have ended, if known.
     """
 
@@ -207,7 +207,7 @@ class LeaseLost(DuerowError):
 
 
 class RefusedTurn(Protocol):
-    """A turn that a store refused to end: whose, and why."""
+    """A turn that a store refused to end: its receipt and the reason."""
 
     @property
     def receipt(self) -> Any:
@@ -221,7 +221,7 @@ class RefusedTurn(Protocol):
 
 
 class BatchRefused(DuerowError):
-    """Turns of a batch were refused, so nothing of it was published and no turn was ended.
+    """Turns of a batch were refused, so nothing was published and no turn was ended.
 
     Attributes:
         batch: the batch.
@@ -242,7 +242,7 @@ class BatchRefused(DuerowError):
 
 
 class StagedLost(DuerowError):
-    """A part of a batch has not as many staged entries as it should, so nothing of the batch was published.
+    """A part of a batch does not have the expected number of staged entries, so nothing was published.
 
     Attributes:
         batch: the batch.
@@ -265,10 +265,11 @@ class StagedLost(DuerowError):
 
 
 class MessageLeased(DuerowError):
-    """A consumer works on the message; it was not changed.
+    """A consumer is working on the message; it was not changed.
 
     Attributes:
-        message_id: the message that is leased.
+        message_id: the leased message.
+        leased_by: the consumer that holds the lease, if known.
     """
 
     def __init__(self, message_id: int, leased_by: str | None = None) -> None:
@@ -285,13 +286,13 @@ class MessageLeased(DuerowError):
 
 
 class TimedOut(DuerowError):
-    """A handler ran longer than the worker's timeout, or a blocking call waited longer than its own."""
+    """A handler ran longer than the worker's timeout, or a blocking call waited longer than its own timeout."""
 
 
 class QueryTimeout(DuerowError):
-    """A search, a count or another read for people took longer than `read_timeout` allows; nothing was changed by it.
+    """A search, a count or another interactive read took longer than `read_timeout` allows; it changed nothing.
 
-    A change of many messages goes on in batches, each with a read of its own: those before are done.
+    A change of many messages works in batches, each with its own read: the batches before this one are done.
 
     Attributes:
         limit: how long it was allowed to take.
@@ -321,11 +322,11 @@ class InvalidOutcome(DuerowError):
 
 
 class TransactionEnded(DuerowError):
-    """A handler committed or rolled back the transaction that it was given, which its worker ends."""
+    """A handler committed or rolled back the transaction that it was given; only its worker may end it."""
 
 
 class StationFailed(DuerowError):
-    """The tasks of a station failed on Spark, as often as Spark tries them; the cause is Spark's error."""
+    """The Spark tasks of a station failed as often as Spark retries them; the cause is Spark's error."""
 
 
 HOW_TO_MIGRATE: Final = (
@@ -333,11 +334,11 @@ HOW_TO_MIGRATE: Final = (
     Hint("connect(…, migrate=True), ", ""),
     "or hand the output of `duerow sql` to your DBA",
 )
-"""What to do about tables that are missing, as the last parts of an error."""
+"""What to do about missing tables, as the last parts of an error."""
 
 
 class SchemaOutdated(DuerowError):
-    """The tables are missing or older than this version of duerow needs: run `duerow migrate`."""
+    """The tables are missing, or older than this version of duerow needs: run `duerow migrate`."""
 
 
 class SchemaNewer(DuerowError):
@@ -345,7 +346,7 @@ class SchemaNewer(DuerowError):
 
 
 class QueueDraining(DuerowError):
-    """The queue is being drained and takes no new messages; nothing was pushed.
+    """The queue is being drained and accepts no new messages; nothing was pushed.
 
     Attributes:
         queue: the queue.
@@ -365,7 +366,7 @@ class QueueDraining(DuerowError):
 
 
 class StoreRefused(DuerowError):
-    """The database refused a statement of duerow's for a reason of its own; the cause is its error."""
+    """The database refused a statement for a reason of its own; the cause is the database's error."""
 
     def __init__(self, text: str, *, of_row: bool = False) -> None:
         self.of_row = of_row
@@ -373,10 +374,10 @@ class StoreRefused(DuerowError):
 
 
 class StoreUnavailable(DuerowError):
-    """The database could not be reached or broke off; worth trying again.
+    """The database could not be reached, or the connection was lost; worth retrying.
 
     Attributes:
-        outcome: "none" when nothing was changed, "unknown" when it may have happened before the answer was lost.
+        outcome: "none" if nothing was changed, "unknown" if the change may have happened before the answer was lost.
     """
 
     def __init__(self, text: str, outcome: Literal["none", "unknown"] = "none") -> None:
@@ -385,11 +386,11 @@ class StoreUnavailable(DuerowError):
 
 
 class Conflict(StoreUnavailable):
-    """The database ended this transaction in favour of another one (deadlock, lock timeout, serialization).
+    """The database aborted this transaction in favour of another one (deadlock, lock timeout, serialization).
 
     Attributes:
-        waited: whether the database had waited for the other one as long as it was told to: then duerow does not try
-            again by itself.
+        waited: whether the database waited for the other transaction until its lock timeout: then duerow does not
+            retry by itself.
     """
 
     def __init__(

@@ -1,19 +1,19 @@
-r"""Conditions on messages: written as text or as Python, kept as small frozen values, understood by every store.
+r"""Conditions on messages: written as text or in Python, kept as small frozen values, understood by every store.
 
     payload.companyId = 3345 and attempts > 3
     status in ('new', 'error') and not headers."trace-id" is null
     (payload.customer.name like 'Jo%' or priority < 0) and due_at < '2026-03-01T00:00:00Z'
 
-The same in Python, where the parts are combined with `&`, `|` and `~`:
+In Python, conditions are combined with `&`, `|` and `~`:
 
     (payload.companyId == 3345) & (field("attempts") > 3)
 
 A condition is true or false, never unknown: a comparison with a value that is missing, null or of another type is
-false, and so its negation is true. `!=`, `not in` and `not like` are the negations of `=`, `in` and `like`. Numbers
-compare as numbers, integers and floats alike and exactly; text by code point; booleans with booleans alone, false
-before true. `like` heeds case; in its pattern `%` stands for any text, `_` for one character and `\` takes the meaning
-from the character behind it. Times are compared with aware datetimes, in text with ISO 8601 text; a time that a message
-does not have (a stopped one has no `due_at`) is null. A path leads through objects only, not into lists.
+false, so its negation is true. `!=`, `not in` and `not like` are the negations of `=`, `in` and `like`. Integers and
+floats compare with each other, exactly; text compares by code point; booleans compare only with booleans, false before
+true. `like` is case-sensitive; in its pattern `%` matches any text, `_` matches one character and `\` escapes the next
+character. In Python, times are compared with aware datetimes, in text with ISO 8601 text; a time that a message does
+not have (a stopped message has no `due_at`) is null. A path leads through objects only, not into lists.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ __all__ = [
 
 
 def field(path: str) -> Field:
-    """Return a field by its path as text, such as `attempts`, `payload.companyId` or `headers."trace-id"`.
+    """Return the field at a path given as text, such as `attempts`, `payload.companyId` or `headers."trace-id"`.
 
     Raises:
         InvalidCondition: messages have no such field.
@@ -135,11 +135,11 @@ headers: Final = Field(("headers",))
 
 
 def as_condition(where: object, about: Subject = "message") -> Condition:
-    """Return a condition given as text or as a condition; raise InvalidCondition if it is neither, or of other fields.
+    """Return a condition given as text or as a condition; raise InvalidCondition if it is invalid.
 
     Args:
         where: the condition.
-        about: what it is to be about.
+        about: its subject, which must have all the fields that the condition names.
     """
     if isinstance(where, str):
         try:
@@ -153,7 +153,7 @@ def as_condition(where: object, about: Subject = "message") -> Condition:
 
 
 def as_path(by: object) -> Path:
-    """Return the path of a field given as text or as a field; raise InvalidCondition if messages have none such."""
+    """Return the path of a field given as text or as a field; raise InvalidCondition if messages have no such field."""
     if isinstance(by, str):
         by = Field(parse_path(by))
     if isinstance(by, Field):
@@ -164,18 +164,18 @@ def as_path(by: object) -> Path:
 
 
 def parse(text: str) -> Condition:
-    """Return the condition that a text says.
+    """Parse a condition.
 
     Raises:
-        InvalidCondition: it cannot be read, names a field that messages do not have, or is too long or too deep.
+        InvalidCondition: it cannot be parsed, names a field that messages do not have, or is too long or too deep.
     """
-    from duerow.conditions.parser import read  # here, since whoever never writes a condition need not load the parser
+    from duerow.conditions.parser import read  # here, so that the parser is loaded only if a condition is written
 
     return cast(Condition, read(text, "condition"))
 
 
 def parse_path(text: str) -> Path:
-    """Return the path that a text says; raise InvalidCondition if messages have no such field."""
+    """Parse the path of a field; raise InvalidCondition if messages have no such field."""
     from duerow.conditions.parser import read
 
     return cast(Path, read(text, "field"))
