@@ -1,4 +1,4 @@
-"""Where the time comes from: the database, or a clock that tests move."""
+"""Sources of time: the database, or a clock that tests move."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ MICROSECOND = timedelta(microseconds=1)
 
 FIRST = datetime(1, 1, 2, tzinfo=UTC)
 LAST = datetime(9999, 12, 30, tzinfo=UTC)
-"""What stands for stored moments before and after all that Python has; a day within, for every time zone to tell them.
+"""Stand-ins for stored moments outside Python's range; a day within it, so that every time zone can represent them.
 
 No message is pushed with either: due times lie between the years 1970 and 9999.
 """
@@ -25,7 +25,7 @@ class Clock(Protocol):
 
 
 class HostClock:
-    """This host's own clock: the time of stores that live in the process."""
+    """This host's own clock, for stores that live in the process."""
 
     def now(self) -> datetime:
         """Return the current moment in UTC."""
@@ -38,7 +38,7 @@ def micros(moment: datetime) -> int:
 
 
 def moment(micros: int) -> datetime:
-    """Return the aware UTC datetime that is so many microseconds after 1970."""
+    """Return the aware UTC datetime that is this many microseconds after 1970."""
     return EPOCH + timedelta(microseconds=micros)
 
 

@@ -37,7 +37,7 @@ _decode = msgspec.json.Decoder().decode
 _ABSENT: Final = object()
 
 _FORMAT: Final = 2
-"""The format of new texts. Format 1, which is the default and not written out, used Fernet and bound no message."""
+"""The format of new texts. Format 1, the default, which is not written out, is Fernet and not bound to a message."""
 
 _SALT_BYTES: Final = 24
 """How many random bytes a text's own key is derived from: enough that no two texts ever share them."""

@@ -110,7 +110,7 @@ class UnknownName(ConfigurationError):
         super().__init__(f"{where or 'the database'} has no {what} {name!r:.120}{meant}")
 
     def __reduce__(self) -> tuple[type[UnknownName], tuple[str, str, str | None, str]]:
-        """Travel between processes with its values, not its text."""
+        """Pickle the error by its values, not its text."""
         return UnknownName, (self.what, self.name, self.nearest, self.where)
 
 
@@ -156,7 +156,7 @@ class KeyMissing(CodecError):
         )
 
     def __reduce__(self) -> tuple[type[KeyMissing], tuple[str]]:
-        """Travel between processes with its values, not its text."""
+        """Pickle the error by its values, not its text."""
         return KeyMissing, (self.key_id,)
 
 
@@ -181,7 +181,7 @@ class DuplicateKey(DuerowError):
         )
 
     def __reduce__(self) -> tuple[type[DuplicateKey], tuple[str, tuple[str, ...], bool]]:
-        """Travel between processes with its values, not its text."""
+        """Pickle the error by its values, not its text."""
         return DuplicateKey, (self.queue, self.keys, self.remembered)
 
 
@@ -202,7 +202,7 @@ class LeaseLost(DuerowError):
         )
 
     def __reduce__(self) -> tuple[type[LeaseLost], tuple[int, datetime | None]]:
-        """Travel between processes with its values, not its text."""
+        """Pickle the error by its values, not its text."""
         return LeaseLost, (self.message_id, self.until)
 
 
@@ -237,7 +237,7 @@ class BatchRefused(DuerowError):
         )
 
     def __reduce__(self) -> tuple[type[BatchRefused], tuple[str, tuple[RefusedTurn, ...]]]:
-        """Travel between processes with its values, not its text."""
+        """Pickle the error by its values, not its text."""
         return BatchRefused, (self.batch, self.refused)
 
 
@@ -260,7 +260,7 @@ class StagedLost(DuerowError):
         )
 
     def __reduce__(self) -> tuple[type[StagedLost], tuple[str, str, int, int]]:
-        """Travel between processes with its values, not its text."""
+        """Pickle the error by its values, not its text."""
         return StagedLost, (self.batch, self.part, self.wanted, self.found)
 
 
@@ -281,7 +281,7 @@ class MessageLeased(DuerowError):
         )
 
     def __reduce__(self) -> tuple[type[MessageLeased], tuple[int, str | None]]:
-        """Travel between processes with its values, not its text."""
+        """Pickle the error by its values, not its text."""
         return MessageLeased, (self.message_id, self.leased_by)
 
 
@@ -309,7 +309,7 @@ class QueryTimeout(DuerowError):
         )
 
     def __reduce__(self) -> tuple[type[QueryTimeout], tuple[timedelta]]:
-        """Travel between processes with its values, not its text."""
+        """Pickle the error by its values, not its text."""
         return QueryTimeout, (self.limit,)
 
 
@@ -361,7 +361,7 @@ class QueueDraining(DuerowError):
         )
 
     def __reduce__(self) -> tuple[type[QueueDraining], tuple[str]]:
-        """Travel between processes with its values, not its text."""
+        """Pickle the error by its values, not its text."""
         return QueueDraining, (self.queue,)
 
 

@@ -1,8 +1,8 @@
-"""Carry out plans: the only module that hands a step to a database.
+"""Run plans: the only module that hands a step to a database.
 
-Logic that touches a database is written once, as a generator that yields steps and is sent their answers. What a
-step is (a statement and its values, a MongoDB command, a function of the in-memory store) only its store knows.
-`run` carries a plan out with blocking calls, `arun` with awaited ones.
+Logic that touches a database is written once, as a generator that yields steps and is sent their answers. Only the
+store knows what a step is (a statement and its values, a MongoDB command, a function of the in-memory store).
+`run` runs a plan with blocking calls, `arun` with awaited ones.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from typing import Any, Final, TypeVar
 T = TypeVar("T")
 
 Plan = Generator[Any, Any, T]
-"""Yields steps, is sent each step's answer, returns the result of the whole."""
+"""Yields steps, is sent each step's answer, returns the overall result."""
 
 
 class Transaction(Enum):
-    """A step of its own: all later steps of the plan happen together or not at all."""
+    """A step that begins a transaction: all later steps of the plan happen together or not at all."""
 
     BEGIN = "begin"
 

@@ -12,25 +12,25 @@ from duerow.payload.codec import Encoded
 
 
 class Receipt(msgspec.Struct, frozen=True, gc=False):
-    """Proves a reservation: it is good as long as the message still carries this token."""
+    """Proof of a reservation: valid as long as the message still has this token."""
 
     id: int
     token: int
 
 
 class _Kept(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """What a reservation may know beside what it is made of."""
+    """Optional fields of a reservation."""
 
     sealed: Encoded | None = None
 
 
 class BareReservation(_Kept, Generic[P_co], frozen=True, gc=False):
-    """One message, lent to one consumer until a time.
+    """One message, leased to one consumer until a time.
 
     Attributes:
-        message: the message; its `due_at` is the place it had in line.
+        message: the message; its `due_at` is the due time that it had while it waited.
         until: when the lease ends unless it is extended. Settling later still succeeds if nobody took the message.
-        sealed: its payload as it is kept, if it is encrypted: on its way to another queue it is encrypted anew.
+        sealed: its payload as stored, if it is encrypted; a move to another queue encrypts it again.
     """
 
     message: Message[P_co]
@@ -38,7 +38,7 @@ class BareReservation(_Kept, Generic[P_co], frozen=True, gc=False):
 
     @property
     def receipt(self) -> Receipt:
-        """What every later write of this reservation must match."""
+        """The receipt that every later write of this reservation must match."""
         return Receipt(self.message.id, self.message.token)
 
     @property

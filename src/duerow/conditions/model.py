@@ -1,4 +1,4 @@
-"""What conditions are made of: frozen values that every store understands, checked as they are made."""
+"""The parts of conditions: frozen values that every store understands, checked when they are created."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from duerow.message import check_moment
 
 Value = str | int | float | bool | datetime
 Path = tuple[str, ...]
-"""A message field, or `payload` or `headers` followed by the names that lead into it."""
+"""A field of a message or turn; `payload`, `headers` and `error` may be followed by the names that lead into them."""
 
 Operator = Literal["=", "<", "<=", ">", ">="]
 OPERATORS: Final[tuple[Operator, ...]] = ("=", "<", "<=", ">", ">=")
@@ -39,7 +39,7 @@ FIELDS: Final[dict[str, Kind]] = {
     "leased_until": "moment",
     "attempts": "integer",
 }
-"""The fields of a message that a condition may speak of, besides `payload` and `headers`."""
+"""The fields of a message that a condition may use, besides `payload` and `headers`."""
 
 JSON: Final = ("payload", "headers")
 
@@ -61,45 +61,45 @@ PAST: Final[dict[str, Kind]] = {
     "finished_at": "moment",
     "worker": "text",
 }
-"""The fields of a turn in a queue's history that a condition may speak of, besides those of `PAST_JSON`."""
+"""The fields of a turn in a queue's history that a condition may use, besides those in `PAST_JSON`."""
 
 PAST_JSON: Final = (*JSON, "error")
 
 KINDS: Final = FIELDS | PAST
-"""All fields that there are, of messages and of turns; one that both have is of the same kind in both."""
+"""All fields of messages and of turns; a field that both have is of the same kind in both."""
 
 Subject = Literal["message", "turn"]
-"""What a condition is about: a message, or a turn in a queue's history."""
+"""The subject of a condition: a message, or a turn in a queue's history."""
 
 DEEPEST: Final = 16
-"""How deep `and`, `or` and `not` may be nested."""
+"""How deep `and` and `or` may be nested; `not` adds nothing."""
 
 MOST_PARTS: Final = 200
-"""Comparisons of one condition."""
+"""How many comparisons a condition may have."""
 
 MOST_VALUES: Final = 1_000
-"""Values of one `in`."""
+"""How many values an `in` may have."""
 
 MOST_VALUES_IN_ALL: Final = 10_000
-"""Values of one condition: a value may be bound three times, and no database but SQL Server takes fewer than 32,766."""
+"""How many values a condition may have: one may be bound three times, and only SQL Server takes fewer than 32,766."""
 
 LONGEST_PATTERN: Final = 1_000
-"""Characters of a `like` pattern."""
+"""How many characters a `like` pattern may have."""
 
 LONGEST_PATH: Final = 64
-"""Names of a path; payloads are nested no deeper."""
+"""How many names a path may have; payloads are nested no deeper."""
 
 _NAME = re.compile(r"[^\W\d]\w*")
 _LEAST_INTEGER, _MOST_INTEGER = -(1 << 63), (1 << 63) - 1
 
 
 class Condition:
-    """What holds of some messages; combined with `&`, `|` and `~`, printed as text that `parse` reads back.
+    """A condition on messages; combined with `&`, `|` and `~`, printed as text that `parse` reads back.
 
     Attributes:
         depth: how deep it is nested; a comparison alone has depth 1.
         parts: how many comparisons it has.
-        number: how many values it compares with in all.
+        number: how many values it compares with in total.
     """
 
     depth: int
@@ -132,7 +132,7 @@ class Leaf(Condition):
 
 @dataclass(frozen=True)
 class Compare(Leaf):
-    """The value at a path compares so with a given one."""
+    """The value at a path compares with a given value as the operator says."""
 
     path: Path
     operator: Operator
@@ -144,7 +144,7 @@ class Compare(Leaf):
 
 @dataclass(frozen=True)
 class In(Leaf):
-    """The value at a path equals one of the given ones."""
+    """The value at a path equals one of the given values."""
 
     path: Path
     values: tuple[Value, ...]
@@ -160,7 +160,7 @@ class In(Leaf):
 
 @dataclass(frozen=True)
 class Like(Leaf):
-    """The value at a path is text of this pattern."""
+    """The value at a path is text that matches the pattern."""
 
     path: Path
     pattern: str
@@ -171,7 +171,7 @@ class Like(Leaf):
 
 @dataclass(frozen=True)
 class IsNull(Leaf):
-    """There is no value at a path, or it is null."""
+    """The value at a path is missing or null."""
 
     path: Path
 
@@ -219,7 +219,7 @@ class Group(Condition):
 
 @dataclass(frozen=True)
 class Every(Group):
-    """All of at least two conditions hold."""
+    """Two or more conditions that must all hold."""
 
     def __str__(self) -> str:
         return " and ".join(f"({term})" if isinstance(term, Some) else str(term) for term in self.terms)
@@ -227,7 +227,7 @@ class Every(Group):
 
 @dataclass(frozen=True)
 class Some(Group):
-    """One or more of at least two conditions hold."""
+    """Two or more conditions of which at least one must hold."""
 
     def __str__(self) -> str:
         return " or ".join(map(str, self.terms))
@@ -241,7 +241,7 @@ class Not(Condition):
 
     @cached_property
     def depth(self) -> int:  # type: ignore[override]
-        """How deep it is nested; a negation adds nothing, since it can be said of the comparisons instead."""
+        """How deep it is nested; a negation adds nothing, since it can be pushed down to the comparisons."""
         return self.term.depth
 
     @cached_property
@@ -268,27 +268,27 @@ class Not(Condition):
 
 
 def every(*terms: Condition) -> Condition:
-    """Return that all of these hold; what is joined by `and` already is taken apart, so that it stays flat."""
+    """Return the condition that all of these hold; nested `and`s are flattened."""
     flat = [part for term in terms for part in (term.terms if isinstance(term, Every) else (_condition(term),))]
     return flat[0] if len(flat) == 1 else Every(tuple(flat))
 
 
 def some(*terms: Condition) -> Condition:
-    """Return that one or more of these hold."""
+    """Return the condition that one or more of these hold; nested `or`s are flattened."""
     flat = [part for term in terms for part in (term.terms if isinstance(term, Some) else (_condition(term),))]
     return flat[0] if len(flat) == 1 else Some(tuple(flat))
 
 
 def negation(term: Condition) -> Condition:
-    """Return that this does not hold; a negation of a negation is the condition itself."""
+    """Return the condition that this does not hold; negating a negation gives the original condition."""
     return term.term if isinstance(_condition(term), Not) else Not(term)  # type: ignore[attr-defined]
 
 
 class Field:
     """A field of messages, to be compared; made by `field`, `payload` and `headers`.
 
-    Further names lead into JSON: `payload.customer.name`, or `payload["odd key"]` for what Python cannot say, and for
-    names that this class has itself.
+    Further names lead into JSON: `payload.customer.name`, or `payload["odd key"]` for names that are not Python
+    identifiers, or that this class uses itself.
     """
 
     __slots__ = ("_path",)
@@ -297,7 +297,7 @@ class Field:
         self._path = path
 
     def __getattr__(self, name: str) -> Field:
-        if name.startswith("__"):  # what Python and its tools ask every object for
+        if name.startswith("__"):  # Python and its tools ask every object for these
             raise AttributeError(name)
         return self[name]
 
@@ -329,35 +329,35 @@ class Field:
         return comparison(self._path, ">=", value)
 
     def in_(self, values: Iterable[Any]) -> Condition:
-        """Return that the value equals one of these."""
+        """Return the condition that the value equals one of these."""
         return membership(self._path, values)
 
     def not_in(self, values: Iterable[Any]) -> Condition:
-        """Return that the value equals none of these."""
+        """Return the condition that the value equals none of these."""
         return negation(membership(self._path, values))
 
     def like(self, pattern: str) -> Condition:
-        r"""Return that the value is text of this pattern: `%` any text, `_` one character, `\` the next as it is."""
+        r"""Return the condition that the value matches: `%` is any text, `_` one character, `\` escapes the next."""
         return pattern_match(self._path, pattern)
 
     def not_like(self, pattern: str) -> Condition:
-        """Return that the value is no text of this pattern."""
+        """Return the condition that the value is not text that matches this pattern."""
         return negation(pattern_match(self._path, pattern))
 
     def is_null(self) -> Condition:
-        """Return that there is no value, or that it is null."""
+        """Return the condition that the value is missing or null."""
         return IsNull(check_comparable(self._path))
 
     def is_not_null(self) -> Condition:
-        """Return that there is a value other than null."""
+        """Return the condition that there is a value other than null."""
         return negation(self.is_null())
 
 
 class UnknownField(InvalidCondition):
-    """A condition speaks of a field that its subject does not have.
+    """A condition uses a field that its subject does not have.
 
     Attributes:
-        path: the path that leads nowhere.
+        path: the path of that field.
     """
 
     def __init__(self, text: str, path: Path = ()) -> None:
@@ -366,7 +366,7 @@ class UnknownField(InvalidCondition):
 
 
 def path_of(named: Field) -> Path:
-    """Return the path of a field; no method of its own, so that every name can lead into JSON."""
+    """Return the path of a field; a function, not a method, so that every name can lead into JSON."""
     return named._path
 
 
@@ -376,7 +376,7 @@ def path_text(path: Path) -> str:
 
 
 def check_path(path: Path) -> Path:
-    """Return a path if messages may have it, else raise InvalidCondition."""
+    """Return a path if messages or turns may have it, else raise InvalidCondition."""
     for name in path:
         if not isinstance(name, str):
             raise InvalidCondition(f"a path is made of names, not {shown(name)}; list elements cannot be addressed")
@@ -397,7 +397,7 @@ def check_path(path: Path) -> Path:
 
 
 def check_comparable(path: Path) -> Path:
-    """Return a path that leads to a value, else raise InvalidCondition."""
+    """Return a path if it leads to a value, else raise InvalidCondition."""
     if path == ("headers",):
         raise InvalidCondition("say which header: headers.source")
     if path == ("error",):
@@ -406,10 +406,10 @@ def check_comparable(path: Path) -> Path:
 
 
 def checked_again(condition: object, about: Subject, depth: int = 0) -> Condition:
-    """Return a condition whose parts can all be asked of its subject, however it was put together.
+    """Return a condition after checking every part against its subject, however it was put together.
 
     Raises:
-        InvalidCondition: it speaks of a field that its subject does not have, or is none of ours.
+        InvalidCondition: it uses a field that its subject does not have, or is not a condition of duerow's.
     """
     if depth > 4 * DEEPEST:
         raise InvalidCondition(f"the condition is nested more than {DEEPEST} deep; write it flatter")
@@ -438,7 +438,7 @@ def _of_subject(path: object, about: Subject) -> Path:
 
 
 def check_subject(path: Path, about: Subject) -> None:
-    """Raise UnknownField if messages, or turns in history, have no such field."""
+    """Raise UnknownField if the subject (messages, or turns in history) has no such field."""
     fields, documents = (FIELDS, JSON) if about == "message" else (PAST, PAST_JSON)
     if path[0] not in fields and path[0] not in documents:
         known = ", ".join([*fields, *(f"{name}.…" for name in documents)])
@@ -447,12 +447,12 @@ def check_subject(path: Path, about: Subject) -> None:
 
 
 def comparison(path: Path, operator: Operator, value: Any) -> Condition:
-    """Return that the value at a path compares so with this one; raise InvalidCondition if it never could."""
+    """Return the comparison of the value at a path with this value; raise InvalidCondition if it can never hold."""
     return Compare(check_comparable(path), operator, _checked(path, value))
 
 
 def membership(path: Path, values: Iterable[Any]) -> Condition:
-    """Return that the value at a path equals one of these; raise InvalidCondition if one of them never could."""
+    """Return that the value at a path is one of these values; raise InvalidCondition if one of them can never match."""
     if isinstance(values, str) or not isinstance(values, Iterable):
         raise InvalidCondition(f"in takes a list of values, not {shown(values)}")
     try:
@@ -469,7 +469,7 @@ def membership(path: Path, values: Iterable[Any]) -> Condition:
 
 
 def pattern_match(path: Path, pattern: Any) -> Condition:
-    """Return that the value at a path is text of this pattern; raise InvalidCondition if it is no pattern."""
+    """Return that the text at a path matches this pattern; raise InvalidCondition if the pattern is invalid."""
     if KINDS.get(path[0]) == "moment":
         raise InvalidCondition(f"{path[0]} is a time, which like cannot match; compare it with <, <=, > or >=")
     if not isinstance(pattern, str):
@@ -482,7 +482,7 @@ def pattern_match(path: Path, pattern: Any) -> Condition:
 
 
 def _checked(path: Path, value: Any) -> Value:
-    """Return a value to compare a field with; a time as an aware UTC datetime."""
+    """Return a value to compare a field with; times become aware UTC datetimes."""
     if KINDS.get(path[0]) == "moment":
         return _moment(path[0], value)
     if type(value) is bool:
