@@ -1,1 +1,1 @@
-"""What messages carry: how it is written as JSON, typed, and read back."""
+"""Payloads of messages: how they are written as JSON, typed, and read back."""

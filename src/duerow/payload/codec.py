@@ -1,7 +1,7 @@
-"""Payloads and headers as text and back: equal, and of the same types, on every database.
+"""Conversion of payloads and headers to text and back: equal, and with the same types, on every database.
 
-A payload is null, a boolean, an integer of 64 bits, a finite float, text without U+0000 and lone surrogates, or lists
-and objects of those, nested at most 64 deep and at most 1 MiB when encoded; or bytes, a kind of their own.
+A payload is null, a boolean, a 64-bit integer, a finite float, text without U+0000 or lone surrogates, or lists
+and objects of these, nested at most 64 deep and at most 1 MiB when encoded; or bytes, which are a separate kind.
 Anything that would come back as something else (a tuple, an IntEnum, a datetime) is refused before anything changes.
 """
 
@@ -22,20 +22,20 @@ JSON: Final = "json"
 BYTES: Final = "bytes"
 
 SEALED: Final = "+encrypted"
-"""How the kind of an encrypted payload ends: the kind of what is in it, and this."""
+"""The suffix that the kind of a payload gets when the payload is encrypted."""
 
 SEAL: Final = "encrypted"
-"""The member of an encrypted payload's JSON that holds the name of its key, and what is encrypted with it."""
+"""The member of an encrypted payload's JSON that holds the name of the key and the encrypted text."""
 
 MAX_DEPTH: Final = 64
 DEEPEST_READ: Final = 2 * MAX_DEPTH
-"""How deep JSON may be nested when it is read back: the message of a whole set holds the payloads of its parts."""
+"""How deep JSON may be nested when it is read back: a set's message contains the payloads of its parts."""
 
 MAX_PAYLOAD_BYTES: Final = 1 << 20
 MAX_HEADERS_BYTES: Final = 64 << 10
 
 LONGEST_SHOWN: Final = 10_000
-"""Characters that are shown of text that should have been a failure, and is none."""
+"""How many characters are shown of a stored failure that cannot be decoded."""
 
 _LEAST_INTEGER, _MOST_INTEGER = -(1 << 63), (1 << 63) - 1
 _PLAIN = frozenset({str, bool, type(None)})
@@ -54,7 +54,7 @@ class Encoded(msgspec.Struct, frozen=True, gc=False):
 
 
 UNREADABLE: Final = (msgspec.DecodeError, UnicodeError, RecursionError, TypeError)
-"""What decoders raise for text, or something else, that is not of our making."""
+"""What decoders raise for values that duerow did not write."""
 
 _CONTAINERS = frozenset({dict, list})
 _QUICK = frozenset({str, bool, int, float, bytes, type(None), Encoded})
@@ -76,26 +76,26 @@ class _Unfit(Exception):
         self.path: list[str | int] = []
 
     def within(self, step: str | int) -> _Unfit:
-        """Note one step of the way to the value."""
+        """Record one step of the path to the value."""
         self.path.append(step)
         return self
 
 
 class _TooDeep(_Unfit):
-    """The way to what is nested too deep is too long to be read, and says nothing."""
+    """The value is nested too deep; its path is left out, since it is too long to be useful."""
 
     def __init__(self) -> None:
         super().__init__(f"is nested more than {MAX_DEPTH} deep")
 
     def within(self, step: str | int) -> _Unfit:
-        """Note nothing."""
+        """Record nothing."""
         return self
 
 
 def encode(payload: Any, max_bytes: int = MAX_PAYLOAD_BYTES) -> Encoded:
     """Return the payload as its kind and canonical JSON text; raise CodecError if it would not come back the same.
 
-    What is encoded already is returned as it is.
+    An encoded payload is returned unchanged.
     """
     if type(payload) is Encoded:
         return payload
@@ -106,17 +106,17 @@ def encode(payload: Any, max_bytes: int = MAX_PAYLOAD_BYTES) -> Encoded:
 
 
 def weight(payload: Any) -> int:
-    """Return how many bytes a payload would have when encoded; 0 for what is quick to encode, or cannot be."""
+    """Return the size of a payload in bytes when encoded; 0 if it is quick to encode, or cannot be encoded."""
     if type(payload) in _QUICK:
         return 0
     try:
         return len(_encode(payload))
-    except Exception:  # whatever is wrong with it is said by `encode`
+    except Exception:  # `encode` reports what is wrong
         return 0
 
 
 def decode(kind: str, text: str) -> Any:
-    """Return the payload that `encode` was given; raise CodecError if the text is not one of ours."""
+    """Return the payload that was passed to `encode`; raise CodecError if duerow did not write the text."""
     if kind == JSON:
         return decode_json(text, "payload")
     if kind != BYTES:
@@ -133,9 +133,9 @@ def decode(kind: str, text: str) -> Any:
 
 
 def decode_json(text: Any, what: str) -> Any:
-    """Return what JSON text says; raise CodecError if it is none, or nested deeper than anything that `encode` writes.
+    """Return the value of JSON text; raise CodecError if it is not JSON, or nested deeper than `DEEPEST_READ`.
 
-    How deep a decoder can go depends on who called it, so text that is too deep is refused whether it could or not.
+    How deep a decoder can go depends on the stack of its caller, so text that is too deep is always refused.
     """
     try:
         value = _decode(text)
@@ -143,14 +143,14 @@ def decode_json(text: Any, what: str) -> Any:
         raise CodecError(f"{what} cannot be read back: it is nested more than {DEEPEST_READ} deep") from None
     except UNREADABLE as error:
         raise CodecError(f"{what} cannot be read back as JSON: {error}") from error
-    # To count brackets costs next to nothing, and a text this deep has as many of both kinds.
+    # Counting brackets costs next to nothing, and text nested this deep has at least as many opening brackets.
     if len(text) > 2 * DEEPEST_READ and (not isinstance(text, str) or text.count("[") + text.count("{") > DEEPEST_READ):
         _refuse_deep(value, what)
     return value
 
 
 def _refuse_deep(value: Any, what: str) -> None:
-    """Raise CodecError for a value nested deeper than DEEPEST_READ; looked at level by level, without recursion."""
+    """Raise CodecError for a value nested deeper than DEEPEST_READ; checks level by level, without recursion."""
     level = [value] if type(value) in _CONTAINERS else []
     for _ in range(DEEPEST_READ):
         if not level:
@@ -166,7 +166,7 @@ def _refuse_deep(value: Any, what: str) -> None:
 
 
 def key_missing(text: str) -> CodecError:
-    """Return the error for an encrypted payload that nobody here has a key for."""
+    """Return the error for an encrypted payload whose key this process does not have."""
     try:
         return KeyMissing(str(_decode(text)[SEAL]["key"]))
     except (*UNREADABLE, LookupError):
@@ -174,11 +174,11 @@ def key_missing(text: str) -> CodecError:
 
 
 def encode_headers(headers: Mapping[str, Scalar] | None, limited: bool = True) -> str | None:
-    """Return headers as JSON text, None for none; raise CodecError unless they are names with scalars.
+    """Return headers as JSON text, None if there are none; raise CodecError unless they are names with scalars.
 
     Args:
         headers: what to encode.
-        limited: whether they may have MAX_HEADERS_BYTES at the most.
+        limited: whether they may have at most MAX_HEADERS_BYTES.
     """
     if not headers:
         return None
@@ -194,7 +194,7 @@ def encode_headers(headers: Mapping[str, Scalar] | None, limited: bool = True) -
 
 
 def decode_headers(text: str | None) -> dict[str, Scalar]:
-    """Return the headers that `encode_headers` was given."""
+    """Return the headers that were passed to `encode_headers`."""
     if text is None:
         return {}
     headers = decode_json(text, "headers")
@@ -207,8 +207,8 @@ def encode_failure(failure: Failure, hidden: str | None = None) -> str:
     """Return a failure as JSON text; characters that a database cannot keep become U+FFFD.
 
     Args:
-        failure: what anyone may read.
-        hidden: all of it, encrypted, as the JSON of a member SEAL; None: there is no more.
+        failure: the part that anyone may read.
+        hidden: the whole failure, encrypted, as the JSON of a member SEAL; None: nothing is encrypted.
     """
     kept = Failure(storable(failure.type), storable(failure.message), failure.traceback and storable(failure.traceback))
     text = _encode(kept).decode()
@@ -216,7 +216,7 @@ def encode_failure(failure: Failure, hidden: str | None = None) -> str:
 
 
 def hidden_failure(text: str | None) -> str | None:
-    """Return what is encrypted of a failure, as `encode_failure` was given it; None if nothing is."""
+    """Return the encrypted part of a failure, as it was passed to `encode_failure`; None if there is none."""
     if text is None or SEAL not in text:
         return None
     try:
@@ -226,7 +226,7 @@ def hidden_failure(text: str | None) -> str | None:
 
 
 def decode_failure(text: str | None) -> Failure | None:
-    """Return the failure that `encode_failure` was given; text of another make becomes its message."""
+    """Return the failure that was passed to `encode_failure`; any other text becomes the message of a failure."""
     if text is None:
         return None
     try:
@@ -236,10 +236,10 @@ def decode_failure(text: str | None) -> Failure | None:
 
 
 def merge_patch(target: Any, patch: Any) -> Any:
-    """Return the target as a JSON merge patch (RFC 7396) makes it: null removes a member.
+    """Return the target with a JSON merge patch (RFC 7396) applied: null removes a member.
 
     Raises:
-        CodecError: the patch is nothing that JSON carries, or nested too deep.
+        CodecError: JSON cannot carry the patch, or it is nested too deep.
     """
     _require(patch, "patch")
     return _merged(target, patch)
@@ -258,7 +258,7 @@ def _merged(target: Any, patch: Any) -> Any:
 
 
 def storable(text: str) -> str:
-    """Return the text with U+FFFD for what no database keeps."""
+    """Return the text with U+FFFD for characters that databases cannot keep."""
     return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode("utf-8")
 
 
@@ -270,7 +270,7 @@ def _require(value: Any, what: str) -> None:
 
 
 def _check(value: Any, depth: int) -> None:
-    """Refuse whatever would not come back equal and of the same type; text is looked at once it is encoded."""
+    """Refuse whatever would not come back equal and of the same type; text is checked after it is encoded."""
     of = type(value)
     if of in _PLAIN:
         return
@@ -326,7 +326,7 @@ def _text(value: Any, what: str, max_bytes: int) -> str:
             "store it elsewhere and push a reference",
             quotes=False,
         )
-    # The escape also stands in text that really says \u0000, so a hit is only a reason to look closely.
+    # The escape also occurs in text that literally contains \u0000, so a hit is only a reason to look closely.
     if b"\\u0000" in encoded and (path := _zero(value)) is not None:
         raise CodecError(f"{what}{path} holds U+0000, which not every database keeps")
     return encoded.decode()

@@ -1,4 +1,4 @@
-"""The headers of dead letters, and where one belongs: its payload is encrypted for that place."""
+"""The headers of dead letters, and the home of a message: the place for which its payload is encrypted."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ REASON: Final = "dead-letter-reason"
 KEY: Final = "dead-letter-key"
 
 ERROR: Final = "dead-letter-error"
-"""The header of a dead letter from a queue with encryption that says why in full, encrypted."""
+"""The header of a dead letter from an encrypted queue that holds the full reason, encrypted."""
 
 BEFORE: Final = "dead-letter-before"
 
@@ -28,30 +28,30 @@ HOME: Final = "dead-letter-home"
 
 HEADERS: Final = (FROM, AT, ATTEMPTS, REASON, KEY, ERROR)
 """The headers of a dead letter: the queue that it comes from, when it was given up, after how many attempts, why, and
-its key there. It has no key of its own, so that the move never meets another one.
+its key there. It has no key itself, so that the move never meets a duplicate.
 
-One that is given up as a dead letter has in BEFORE the headers that it had as such, as JSON; those of the last time,
-not of all, so that they never grow. In HOME it has the queue and the key that it had when it was first given up."""
+A dead letter that is given up again keeps its previous dead-letter headers in BEFORE, as JSON; only those of the last
+time, so that they never grow. HOME holds the queue and the key that it had when it was first given up."""
 
 _MARK: Final = "dead-letter-"
 
 
 class Home(NamedTuple):
-    """Where a message belongs: its queue and key, or those that a dead letter had before it was given up."""
+    """The home of a message: its queue and key, or those that a dead letter had before it was given up."""
 
     queue: str
     key: str | None
 
 
 def home(queue: str, key: str | None, headers: Mapping[str, Scalar] | str | None) -> Home:
-    """Return where a message belongs: an encrypted payload is bound to it.
+    """Return the home of a message, to which an encrypted payload is bound.
 
-    Dead letters are moved by the database, and brought back by those who have no keys; so it must stay what it is.
+    The database moves dead letters, and processes without keys bring them back, so moving must not change the home.
 
     Args:
-        queue: where the message is.
+        queue: the queue that the message is in.
         key: its key there.
-        headers: its headers, or as they are stored; what cannot be read says nothing.
+        headers: its headers, as a mapping or as stored text; unreadable ones are ignored.
     """
     if not isinstance(headers, str | Mapping) or (isinstance(headers, str) and _MARK not in headers):
         return Home(queue, key)
@@ -64,5 +64,5 @@ def home(queue: str, key: str | None, headers: Mapping[str, Scalar] | str | None
 
 
 def text_of(value: Scalar | None) -> str | None:
-    """Return a header as text; None stays None."""
+    """Return a header as text; None for None."""
     return None if value is None else str(value)
