@@ -1,4 +1,4 @@
-"""How the payloads of a queue are written and read: by its declared type, and encrypted where there are keys."""
+"""Writing and reading the payloads of a queue: by its declared type, and encrypted if there are keys."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from duerow.settlement import failure, outline
 T = TypeVar("T")
 
 LONGEST_CLEAR: Final = 120
-"""Characters of text that is kept as it is to tell messages apart; of longer text a digest is kept."""
+"""How many characters of text that tells messages apart are kept as they are; longer text is kept as a digest."""
 
 SETS: Final = "/sets"
-"""How the name of a queue ends where the sets of a join stand, after the name of the join. Their messages are
+"""The suffix, after the name of the join, of the name of the queue that holds the join's sets. Their messages are
 duerow's own, in clear text; the parts in them are encrypted."""
 
 
 class Stored(Protocol):
-    """A message, or a turn of one, as a store keeps it."""
+    """A message, or one of its turns, as a store keeps it."""
 
     @property
     def queue(self) -> str:
-        """Where it is."""
+        """The queue that it is in."""
         ...
 
     @property
@@ -58,7 +58,7 @@ class Stored(Protocol):
 
 
 class StoredPayload(NamedTuple):
-    """A payload that is kept in something else than a message of its own, and where it belongs."""
+    """A payload that is not stored as a message of its own, and where it belongs."""
 
     queue: str
     key: str | None
@@ -68,7 +68,7 @@ class StoredPayload(NamedTuple):
 
 
 class PayloadReader(Protocol):
-    """Makes what a user sees of what a store keeps."""
+    """Turns what a store keeps into what a user sees."""
 
     def decode(self, stored: Stored, /) -> Any:
         """Return the payload; raise CodecError if it cannot be read, KeyMissing if only a key is missing."""
@@ -81,38 +81,38 @@ class PayloadReader(Protocol):
 
 @runtime_checkable
 class Sealing(Protocol):
-    """Encrypts what is encoded, and decrypts it: see `duerow.encryption`."""
+    """Encrypts and decrypts encoded payloads: see `duerow.encryption`."""
 
     refuse_clear_text: bool
-    """Whether payloads that are not encrypted cannot be read."""
+    """Whether payloads that are not encrypted are refused."""
 
     clear_errors: bool
-    """Whether the messages of errors are kept and logged as they are."""
+    """Whether the messages of errors are kept and logged in clear text."""
 
     def seal(self, home: Home, encoded: Encoded) -> Encoded:
-        """Return a payload encrypted for a message; what is encrypted already is returned as it is."""
+        """Return a payload encrypted for a message; an encrypted payload is returned unchanged."""
         ...
 
     def open(self, home: Home, kind: str, text: str) -> Encoded:
-        """Return an encrypted payload as it was before; raise CodecError, or KeyMissing if only a key is missing."""
+        """Return an encrypted payload decrypted; raise CodecError, or KeyMissing if only a key is missing."""
         ...
 
     def hide(self, text: str) -> str:
-        """Return text that tells of payloads encrypted, as JSON that names the key as payloads do."""
+        """Return text that may quote payloads, encrypted, as JSON that names the key the way payloads do."""
         ...
 
     def reveal(self, hidden: str) -> str:
-        """Return what `hide` was given; raise CodecError, or KeyMissing if only a key is missing."""
+        """Return the text that was passed to `hide`; raise CodecError, or KeyMissing if only a key is missing."""
         ...
 
 
 class Payloads:
-    """The payloads of one queue, and what is said of them.
+    """The payloads of one queue, and what errors and logs may say about them.
 
     Args:
-        queue: its name.
+        queue: the queue's name.
         declared: its declared type, if it has one.
-        sealing: what encrypts the payloads of its database, if anything does.
+        sealing: encrypts the payloads of its database; None: they are not encrypted.
     """
 
     def __init__(self, queue: str = "", declared: Declared[Any] | None = None, sealing: Sealing | None = None) -> None:
@@ -129,7 +129,7 @@ class Payloads:
 
     @property
     def quiet(self) -> bool:
-        """Whether what is said of payloads, by errors and logs, must not quote them."""
+        """Whether errors and logs must not quote payloads."""
         return is_quiet(self._sealing)
 
     @property
@@ -148,18 +148,18 @@ class Payloads:
     def seal(
         self, encoded: Encoded, queue: str, key: str | None, headers: str | Mapping[str, Scalar] | None
     ) -> Encoded:
-        """Return an encoded payload as the message is to keep it that has this queue, key and headers."""
+        """Return an encoded payload as a message with this queue, key and headers stores it."""
         return encoded if self._sealing is None else self._sealing.seal(home(queue, key, headers), encoded)
 
     def key(self, key: str | None) -> str | None:
-        """Return the key that a message is to have: what is encrypted is bound to it, so there is always one."""
+        """Return the key for a message; an encrypted payload is bound to its key, so it always gets one."""
         return key if key is not None or self._sealing is None else f"auto:{secrets.token_urlsafe(16)}"
 
     def moved(self, sealed: Encoded, before: Home, queue: str, key: str | None, headers: str | None) -> Encoded | None:
-        """Return an encrypted payload for where its message goes; None if it stays as it is.
+        """Return an encrypted payload for the place to which its message goes; None if it stays as it is.
 
         Raises:
-            KeyMissing: it has to be encrypted anew, and there is no key here.
+            KeyMissing: it has to be encrypted again, and there is no key here.
         """
         after = home(queue, key, headers)
         if after == before:
@@ -169,20 +169,20 @@ class Payloads:
         return self._sealing.seal(after, self._sealing.open(before, sealed.kind, sealed.text))
 
     def veiled(self, text: str) -> str:
-        """Return text that stands beside payloads to tell them apart: unreadable where they are, and never long."""
+        """Return text stored beside payloads to tell them apart: a digest if it is long or payloads are encrypted."""
         if self._sealing is None and len(text) <= LONGEST_CLEAR:
             return text
         return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
 
     def patched(self, payload: Any, patch: Any) -> Encoded:
-        """Return a payload of this queue with a JSON merge patch made to it, as another queue is to have it."""
+        """Return a payload of this queue with a JSON merge patch applied, for another queue."""
         if self._declared is None:
             return self.elsewhere.encode(codec.merge_patch(payload, patch))
         declared = self._declared
         return self._said_safely(lambda: declared.patched(payload, patch))
 
     def check_patch(self, patch: Any) -> None:
-        """Raise CodecError if a JSON merge patch has in it what no payload can have."""
+        """Raise CodecError if a JSON merge patch contains something that no payload can have."""
         self._said_safely(lambda: codec.encode(codec.merge_patch({}, patch)))
 
     def edited(
@@ -192,18 +192,19 @@ class Payloads:
         max_bytes: int = MAX_PAYLOAD_BYTES,
         headers: str | Mapping[str, Scalar] | UnsetType | None = UNSET,
     ) -> Encoded:
-        """Return a stored payload of this queue with a JSON merge patch made to it, of its kind, as it is to be kept.
+        """Return a stored payload of this queue with a JSON merge patch applied, of the same kind, ready to store.
 
-        Where nothing is declared, a payload of any kind is patched as the JSON that it is.
+        If no type is declared, a payload of any kind is patched as plain JSON.
 
         Args:
-            stored: what it is now.
-            patch: what changes.
-            max_bytes: how large it may be then.
-            headers: the message's headers then; UNSET: as they are.
+            stored: the message, or turn, as it is now.
+            patch: the changes.
+            max_bytes: the maximum size of the result.
+            headers: the message's headers after the change; UNSET: unchanged.
 
         Raises:
-            CodecError: it cannot be read, or would not be of the declared type any more; KeyMissing: for want of a key.
+            CodecError: it cannot be read, or would no longer be of the declared type.
+            KeyMissing: the key is missing.
         """
         opened = self.opened(stored)
         after = self._said_safely(lambda: self._edited(opened.kind, opened.text, patch, max_bytes))
@@ -221,14 +222,14 @@ class Payloads:
     # Read.
 
     def decode(self, stored: Stored, /) -> Any:
-        """Return the payload of a message; raise CodecError if it cannot be read, KeyMissing for want of a key."""
+        """Return the payload of a message; raise CodecError if it cannot be read, KeyMissing if the key is missing."""
         if self._sealing is None:
             return self._read(stored.kind, stored.payload)
         opened = self.opened(stored)
         return self._said_safely(lambda: self._read(opened.kind, opened.text))
 
     def opened(self, stored: Stored) -> Encoded:
-        """Return the kind and the text of a stored payload, decrypted if it is encrypted. Errors as of `decode`."""
+        """Return the kind and text of a stored payload, decrypted if necessary; raise as `decode` does."""
         if str(stored.kind).endswith(SEALED):
             if self._sealing is None:
                 raise codec.key_missing(stored.payload)
@@ -237,10 +238,10 @@ class Payloads:
             raise CodecError("payload is not encrypted, and this consumer takes none in clear text", quotes=False)
         return Encoded(stored.kind, stored.payload)
 
-    # What is said.
+    # Errors.
 
     def failure_text(self, error: BaseException | Failure | str | None) -> str | None:
-        """Return why an attempt failed as it is to be kept: encrypted where payloads are, but for types and places."""
+        """Return why an attempt failed, ready to store; if payloads are encrypted, only types and places are clear."""
         described = failure(error)
         if described is None or self._sealing is None or self._sealing.clear_errors:
             return None if described is None else codec.encode_failure(described)
@@ -248,18 +249,18 @@ class Payloads:
         return codec.encode_failure(self.said(error), hidden)
 
     def hidden_reason(self, error: BaseException | Failure | str | None) -> str | None:
-        """Return why a message is given up, encrypted, for a header of its dead letter; None: the reason says it."""
+        """Return why a message is given up, encrypted, for a header of its dead letter; None: the reason is clear."""
         described = failure(error)
         if described is None or self._sealing is None or self._sealing.clear_errors:
             return None
         return self._sealing.hide(codec.encode_failure(msgspec.structs.replace(described, traceback=None)))
 
     def said(self, error: BaseException | Failure | str | None) -> Failure:
-        """Return of an error what may be read by anyone."""
+        """Return the part of an error that anyone may read."""
         return said_of(error, self.quiet)
 
     def failure(self, text: str | None, headers: Mapping[str, Scalar] = {}, /) -> Failure | None:
-        """Return why a message failed, decrypted if there is the key; of a dead letter why it was given up."""
+        """Return why a message failed, decrypted if the key is here; for a dead letter, why it was given up."""
         shown = codec.decode_failure(text)
         hidden = codec.hidden_failure(text) if shown is not None else headers.get(ERROR)
         if self._sealing is None or not isinstance(hidden, str):
@@ -270,14 +271,14 @@ class Payloads:
             return shown
 
     def _said_safely(self, work: Callable[[], T]) -> T:
-        """Do some work; raise its errors without what they quote of payloads, if these are encrypted."""
+        """Do some work; if payloads are encrypted, raise its errors without quoting them."""
         try:
             return work()
         except CodecError as error:
             problem = error
             if not self.quiet or not error.quotes or isinstance(error, KeyMissing):
                 raise
-        # Here, where the error is not handled any more, so that the new one does not carry it as its context.
+        # Raised outside the `except` block, so that the new error does not carry the old one as its context.
         kind = "" if self._declared is None else f" of type {self._declared.kind}"
         where = f" of queue {self._queue!r}" if self._queue else ""
         raise CodecError(
@@ -289,7 +290,7 @@ class Payloads:
 
 
 class _Elsewhere(Payloads):
-    """Payloads for queues of which only the name is known."""
+    """Payloads for queues that are known only by name."""
 
     def __init__(self, sealing: Sealing | None) -> None:
         super().__init__(sealing=sealing)
@@ -297,15 +298,15 @@ class _Elsewhere(Payloads):
 
 
 class _AsStored(Payloads):
-    """Reads nothing: for what passes messages on unread."""
+    """Leaves payloads as they are: for code that passes messages on unread."""
 
     def decode(self, stored: Stored, /) -> Encoded:
-        """Return a payload as it is kept."""
+        """Return a payload as it is stored."""
         return Encoded(stored.kind, stored.payload)
 
 
 class _Unread(Payloads):
-    """Reads nothing and keeps nothing: for turns that end without a look at the payload."""
+    """Drops payloads: for turns that end without reading them."""
 
     def decode(self, stored: Stored, /) -> None:
         """Decode nothing."""
@@ -315,7 +316,7 @@ PLAIN: Final = Payloads()
 """JSON and bytes, in clear text."""
 
 AS_STORED: Final = _AsStored()
-"""Payloads as they are kept, neither decrypted nor decoded."""
+"""Payloads as they are stored, neither decrypted nor decoded."""
 
 
 UNREAD: Final = _Unread()
@@ -323,23 +324,23 @@ UNREAD: Final = _Unread()
 
 
 def sealed_of(stored: Stored) -> Encoded | None:
-    """Return a stored payload as it is kept if it is encrypted."""
+    """Return a payload as it is stored if it is encrypted, else None."""
     return Encoded(stored.kind, stored.payload) if str(stored.kind).endswith(SEALED) else None
 
 
 def is_quiet(sealing: Sealing | None) -> bool:
-    """Return whether what errors and logs say must not quote payloads."""
+    """Return whether errors and logs must not quote payloads."""
     return sealing is not None and not sealing.clear_errors
 
 
 def said_of(error: BaseException | Failure | str | None, quiet: bool) -> Failure:
-    """Return of an error what may be said: where that must not quote payloads its type, and where it was raised."""
+    """Return what may be shown of an error: only its types and where it was raised if payloads must not be quoted."""
     described = outline(error) if quiet else failure(error)
     return Failure("Error", "no reason given") if described is None else described
 
 
 def check_sealing(sealing: object) -> Sealing | None:
-    """Return what is to encrypt payloads, or None; raise ConfigurationError if it cannot."""
+    """Return the object that encrypts payloads, or None; raise ConfigurationError if it cannot encrypt."""
     if sealing is None or isinstance(sealing, Sealing):
         return sealing
     raise ConfigurationError(

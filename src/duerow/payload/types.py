@@ -1,11 +1,12 @@
 """Payloads of a declared type: a dataclass, a msgspec Struct, a pydantic model or a TypedDict.
 
-A value travels as JSON under the name of its type, which is the message's kind, and comes back as that type: nested
-ones, Decimal, UUID, enums, sets, datetimes (equal moments; the zone comes back as its offset) and integers of any size.
-Whatever would come back as something else is refused before anything changes, so that what was pushed can be read.
+A value travels as JSON under the name of its type, which is the message's kind, and comes back as that type, including
+nested types, Decimal, UUID, enums, sets, datetimes (equal moments; the zone comes back as its offset) and integers of
+any size. Whatever would come back as something else is refused before anything changes, so every pushed payload can be
+read.
 
-A message of another kind, or of a shape that does not fit, is given to the function that `upgrades` names for its
-kind; without one it cannot be read, and is buried with that reason.
+A message of another kind, or whose payload does not fit the type, is given to the function that `upgrades` names for
+its kind; without such a function it cannot be read, and is buried with that reason.
 """
 
 from __future__ import annotations
@@ -29,18 +30,18 @@ from duerow.signatures import check_call
 T = TypeVar("T")
 
 Upgrade = Callable[[Any], Any]
-"""Makes a payload of the declared type, or plain JSON that fits it, of an older one."""
+"""Turns an older payload into one of the declared type, or into plain JSON that fits it."""
 
 Upgrades = Mapping[str, Upgrade] | Mapping[type, Upgrade] | Mapping[str | type, Upgrade]
-"""Upgrades by what they take: plain JSON of that kind, or a value of that older type."""
+"""Upgrade functions by what they take: plain JSON of a kind, or a value of an older type."""
 
 LARGE: Final = "$int"
-"""Integers beyond 64 bits, which not every database keeps, travel as an object with their digits under this name."""
+"""The name under which an object holds the digits of an integer beyond 64 bits, which not every database can keep."""
 
 _OURS: Final = frozenset(
     {"duerow.message", "duerow.reservation", "duerow.settlement", "duerow.aio.queue", "duerow.sync.queue"}
 )
-"""Modules whose types are no payloads: a settlement or message given for one is a mistake."""
+"""Modules whose types cannot be payloads: passing a settlement or message as a payload is a mistake."""
 
 _LEAST, _MOST = -(1 << 63), (1 << 63) - 1
 _UNTYPED: Final = frozenset({str, int, float, bool, type(None), dict, list, bytes, tuple, Encoded})
@@ -51,13 +52,13 @@ class Declared(Generic[T]):
 
     Args:
         of: a dataclass, msgspec Struct, pydantic model or TypedDict.
-        upgrades: what to do with payloads that are of another kind, or do not fit: by kind, a function of the plain
-            JSON; by an older type, a function of a value of that type, tried where a payload of its name fits it. Each
+        upgrades: functions for payloads that are of another kind, or do not fit: by kind, a function of the plain
+            JSON; by an older type, a function of a value of that type, tried if a payload of its name fits it. Each
             returns a value of the declared type, or plain JSON that fits it.
 
     Raises:
         ConfigurationError: the type is none of these, has a field that JSON cannot carry, or a name that is taken; or
-            an upgrade is no function.
+            an upgrade is not a function.
     """
 
     def __init__(self, of: type[T], upgrades: Upgrades | None = None) -> None:
@@ -77,7 +78,7 @@ class Declared(Generic[T]):
     def encode(self, payload: Any, max_bytes: int = MAX_PAYLOAD_BYTES) -> Encoded:
         """Return the payload as its kind and JSON text; raise CodecError if it would not come back the same.
 
-        What is encoded already is returned as it is.
+        An encoded payload is returned unchanged.
         """
         if type(payload) is Encoded:
             return payload
@@ -96,7 +97,7 @@ class Declared(Generic[T]):
         return encoded
 
     def decode(self, kind: str, text: str) -> T:
-        """Return the payload that `encode` was given, upgraded where that is needed and possible.
+        """Return the payload that was passed to `encode`, upgraded if necessary and possible.
 
         Raises:
             CodecError: it is of another kind, or does not fit the declared type, and no upgrade takes it.
@@ -114,10 +115,10 @@ class Declared(Generic[T]):
                 continue
         if kind.endswith(SEALED):
             raise codec.key_missing(text)
-        raise CodecError(self._why_not(kind, misfit)) from None  # the reason is told already
+        raise CodecError(self._why_not(kind, misfit)) from None  # its text already gives the reason
 
     def patched(self, payload: Any, patch: Any) -> Encoded:
-        """Return the payload as a JSON merge patch makes it: of this kind if it still fits, else plain JSON."""
+        """Return the payload with a JSON merge patch applied: of this kind if it still fits, else plain JSON."""
         text = codec.encode(codec.merge_patch(codec.decode(JSON, self.encode(payload).text), patch)).text
         try:
             self._read(text)
@@ -133,7 +134,7 @@ class Declared(Generic[T]):
         return read
 
     def _upgraded(self, upgrade: _Upgrade, kind: str, text: str) -> T:
-        """Return what an upgrade makes of a payload; raise _Passed if it is not for this one."""
+        """Return a payload upgraded; raise _Passed if the upgrade does not apply to it."""
         try:
             better = upgrade.function(upgrade.taken(kind, text))
             upgraded: T = better if type(better) is self.type else self._form.convert(better)
@@ -146,7 +147,7 @@ class Declared(Generic[T]):
         return upgraded
 
     def _require_the_same(self, payload: Any, text: str) -> None:
-        """Refuse what could not be read, or would come back as something else."""
+        """Refuse a payload that could not be read back, or would come back as something else."""
         try:
             back = self._read(text)
         except Exception as error:  # validators may be the user's code
@@ -169,10 +170,10 @@ class Declared(Generic[T]):
 
 
 def encode(payload: Any, max_bytes: int = MAX_PAYLOAD_BYTES) -> Encoded:
-    """Return a payload whose queue is not at hand as kind and text: an object of a declarable type as that type.
+    """Return kind and text of a payload whose queue is not at hand; an object of a declarable type keeps that type.
 
-    For moves and drafts to other queues. A TypedDict is a plain dict there; where it holds more than JSON has, encode
-    it with the queue that it goes to: `queue.encode(payload)`.
+    For moves and drafts to other queues. A TypedDict is a plain dict there; if it holds values that JSON does not have,
+    encode it with its target queue: `queue.encode(payload)`.
 
     Raises:
         CodecError: it would not come back the same.
@@ -184,7 +185,7 @@ def encode(payload: Any, max_bytes: int = MAX_PAYLOAD_BYTES) -> Encoded:
 
 @lru_cache(maxsize=256)
 def _known(of: Any) -> Declared[Any] | None:
-    """Return the declaration of a value's own type; None for a type that cannot be declared."""
+    """Return the declaration of a type; None if it cannot be declared."""
     return Declared(of) if _is_declarable(of) else None
 
 
@@ -192,7 +193,7 @@ def _known(of: Any) -> Declared[Any] | None:
 
 
 class _Form(Protocol):
-    """How values of one declared type become plain JSON values, and are read.
+    """Converts values of one declared type to plain JSON values, and back.
 
     Attributes:
         instance: the type of its values at run time.
@@ -201,20 +202,20 @@ class _Form(Protocol):
     instance: type
 
     def plain(self, value: Any) -> Any:
-        """Return it as JSON values; tuples and integers of any size may still be among them."""
+        """Return it as JSON values, which may still include tuples and integers of any size."""
         ...
 
     def read(self, text: str) -> Any:
-        """Return the value that JSON text stands for; any exception if it does not fit."""
+        """Return the value of JSON text; raise any exception if it does not fit."""
         ...
 
     def convert(self, plain: Any) -> Any:
-        """Return the value that JSON values stand for; any exception if they do not fit."""
+        """Return the value of plain JSON values; raise any exception if they do not fit."""
         ...
 
 
 class _Msgspec:
-    """Dataclasses, Structs and TypedDicts, which msgspec knows."""
+    """Dataclasses, Structs and TypedDicts, which msgspec supports."""
 
     def __init__(self, of: type) -> None:
         self._of = of
@@ -229,7 +230,7 @@ class _Msgspec:
 
 
 class _Pydantic:
-    """Models of pydantic, and its dataclasses."""
+    """Pydantic models and pydantic dataclasses."""
 
     def __init__(self, of: type) -> None:
         from pydantic import TypeAdapter
@@ -242,7 +243,7 @@ class _Pydantic:
         return self._adapter.dump_python(value, mode="json", by_alias=True, warnings="error")
 
     def convert(self, plain: Any) -> Any:
-        # As JSON, in which a model takes text for a datetime also where it is strict.
+        # By way of JSON, in which even a strict model accepts text for a datetime.
         return self.read(json.dumps(plain))
 
 
@@ -290,7 +291,7 @@ def _form(of: type) -> _Form:
 
 
 def _strange(info: Any, path: str, seen: set[Any]) -> Iterator[tuple[str, type]]:
-    """Yield every type within a type that nobody knows how to carry, with the path to it."""
+    """Yield every type within a type that cannot be carried, with the path to it."""
     if isinstance(info, msgspec.inspect.CustomType):
         yield path, info.cls
     if not isinstance(info, msgspec.inspect.Type | msgspec.inspect.Field):
@@ -314,13 +315,13 @@ class _Passed(Exception):
 
 
 class _Upgrade:
-    """A registered function, and what it takes."""
+    """An upgrade function, and what it takes."""
 
     def __init__(self, takes: Declared[Any] | None, function: Upgrade) -> None:
         self.takes, self.function = takes, function
 
     def taken(self, kind: str, text: str) -> Any:
-        """Return the payload as this function takes it."""
+        """Return the payload in the form that this function takes."""
         if self.takes is None:
             return _restored(codec.decode(kind if kind == BYTES else JSON, text))
         try:
@@ -330,7 +331,7 @@ class _Upgrade:
 
 
 def _upgrades(kind: str, upgrades: Upgrades | None) -> dict[str, list[_Upgrade]]:
-    """Return the upgrades by kind, in the order in which they are tried."""
+    """Return the upgrades by kind, in the order in which to try them."""
     by_kind: dict[str, list[_Upgrade]] = {}
     if upgrades is not None and not isinstance(upgrades, Mapping):
         raise ConfigurationError(f"upgrades maps kinds or older types to functions; {upgrades!r:.120} is no mapping")
@@ -350,7 +351,7 @@ def _upgrades(kind: str, upgrades: Upgrades | None) -> dict[str, list[_Upgrade]]
 
 
 def _carried(plain: Any) -> Any:
-    """Return plain values as all databases carry them: tuples as lists, large integers as their digits."""
+    """Return plain values in a form that every database keeps: tuples as lists, large integers as their digits."""
     of = type(plain)
     if of is dict:
         return {name: _carried(member) for name, member in plain.items()}
@@ -362,7 +363,7 @@ def _carried(plain: Any) -> Any:
 
 
 def _restored(plain: Any) -> Any:
-    """Return plain values with their large integers."""
+    """Return plain values with their large integers restored."""
     if isinstance(plain, list):
         return [_restored(member) for member in plain]
     if not isinstance(plain, dict):
@@ -373,9 +374,9 @@ def _restored(plain: Any) -> Any:
 
 
 def _differences(given: Any, back: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:
-    """Yield where two values differ; for those that `==` calls different, which need not be."""
+    """Yield where two values differ; for values that `==` calls different, although they may be the same."""
     if isinstance(given, datetime) and isinstance(back, datetime):
-        # Python calls a moment that a zone has twice different from the same one told by its offset.
+        # Python calls an ambiguous moment of a zone unequal to the same moment with a fixed offset.
         if (given.utcoffset(), given.replace(tzinfo=None)) != (back.utcoffset(), back.replace(tzinfo=None)):
             yield path, given, back
     elif isinstance(given, Decimal) and isinstance(back, Decimal):
