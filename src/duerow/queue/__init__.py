@@ -1,1 +1,1 @@
-"""What a queue decides, without a database: edits, redrives, statistics, schedules, history."""
+"""The logic of queues that needs no database: edits, redrives, statistics, schedules, history."""

@@ -1,4 +1,4 @@
-"""The name of a consumer: which host, process and worker has a message, and the claim that took it."""
+"""The name of a consumer: the host, process and worker that has a message, and the claim that took it."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ def consumer_name(worker: str) -> str:
 
 
 def new_claim(worker: str = "-") -> str:
-    """Return a name for one reserve call, unique everywhere: host:pid:worker/claim."""
+    """Return a globally unique name for one reserve call: host:pid:worker/claim."""
     return f"{consumer_name(worker)}/{secrets.token_hex(6)}"
 
 
 def check_consumer(name: object) -> str:
-    """Return the name if a consumer may be called so, else raise InvalidMessage."""
+    """Return the name if it is a valid consumer name, else raise InvalidMessage."""
     if not isinstance(name, str) or not name or storable(name) != name:
         raise InvalidMessage(f"a consumer cannot be called {name!r:.80}: use text such as host:pid:worker/claim")
     return name

@@ -1,8 +1,8 @@
-"""Copy a queue from one database to another: what is asked, what is under way, and what the report says.
+"""Copy a queue from one database to another: the request, the messages under way, and the report.
 
-A message that is moved is stopped where it was first, with two headers: the name under which it arrives in the other
-database, once, and the time for which it was due. Until it has gone nobody is handed it, and whoever finds it so,
-however late, can tell what is left to do.
+A move first stops each message in the source and gives it two headers: the unique name under which it arrives in the
+other database, and its due time. Until it has left, it is not handed out, and any later call, however late, can tell
+from the headers what is left to do.
 """
 
 from __future__ import annotations
@@ -33,29 +33,29 @@ COPYING: Final = "copying"
 """The header of a message that is under way to another database: the name under which it arrives there."""
 
 COPYING_DUE: Final = "copying-due"
-"""The header beside it: when it was due, or nothing if it was stopped or dead."""
+"""The header beside it that holds the due time; absent if the message was stopped or dead."""
 
 BATCH: Final = 200
-"""How many messages go in one transaction; each may have a payload of a mebibyte."""
+"""How many messages are copied in one transaction; each payload may have 1 MiB."""
 
 TURNS: Final = 200
 """How many turns are read at a time."""
 
 
 class Copied(msgspec.Struct, frozen=True, gc=False):
-    """What a copy did; true if nothing was left behind.
+    """The result of a copy; true if nothing was left behind.
 
     Attributes:
-        messages: how many messages of the queue arrived in the target by this call, live and dead ones.
+        messages: how many messages of the queue this call brought to the target, live and dead.
         dead: how many of them are dead.
         letters: how many of the queue's dead letters arrived in its dead-letter queue.
-        turns: how many turns of its history arrived, and of its dead letters'.
-        before: how many messages and dead letters had arrived by an earlier call already.
-        turns_before: how many turns had.
-        leased: on how many a lease ran: a copy has them, due when it ends; a move leaves them where they are.
-        taken: the ids, in the source, of those left there since a live message of the target has their key.
-        behind: how many were left since they wait in a group behind one that was left.
-        changed: how many were left since somebody changed them at that moment.
+        turns: how many turns arrived, of the queue's history and of its dead letters'.
+        before: how many messages and dead letters an earlier call had brought already.
+        turns_before: how many turns an earlier call had brought already.
+        leased: how many messages were leased: a copy includes them, due when the lease ends; a move leaves them behind.
+        taken: the ids, in the source, of messages left behind because a live message of the target has their key.
+        behind: how many were left because they wait in a group behind a message that was left.
+        changed: how many were left because somebody changed them at that moment.
         moved: whether it was a move.
     """
 
@@ -73,7 +73,7 @@ class Copied(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def left(self) -> int:
-        """How many messages and dead letters are in the source alone."""
+        """How many messages and dead letters are only in the source."""
         return len(self.taken) + self.behind + self.changed + (self.leased if self.moved else 0)
 
     def __bool__(self) -> bool:
@@ -84,7 +84,7 @@ Either = TypeVar("Either", Record, HistoryRow)
 
 
 class Route(msgspec.Struct, frozen=True):
-    """From which queue to which; of a queue of dead letters only those of a queue, and what that is called there."""
+    """A source and a target queue; for a dead-letter queue also whose letters to copy, and that queue's new name."""
 
     queue: str
     to: str
@@ -92,11 +92,11 @@ class Route(msgspec.Struct, frozen=True):
 
     @property
     def renames(self) -> bool:
-        """Whether what goes this way belongs to a queue of another name then."""
+        """Whether messages on this route end up belonging to a queue with another name."""
         return self.queue != self.to or (self.letters_of is not None and self.letters_of[0] != self.letters_of[1])
 
     def which(self, subject: Subject, more: str | None = None) -> Condition | None:
-        """Return what holds of the messages, or of the turns, that go this way."""
+        """Return the condition for the messages, or the turns, that take this route."""
         parts = [] if more is None else [more]
         if self.letters_of is not None:
             parts.append(f"headers.\"{FROM}\" = '{self.letters_of[0]}'")
@@ -111,17 +111,17 @@ class Route(msgspec.Struct, frozen=True):
 
 @dataclass(kw_only=True)
 class Asked:
-    """What is asked of a copy, checked.
+    """A request to copy, checked.
 
     Attributes:
-        routes: the queue, and its queue of dead letters if that goes along.
+        routes: the queue's route, and that of its dead-letter queue if that is copied too.
         move: whether messages leave the source.
-        history: how long the target keeps turns, by its queue; none for a queue whose turns are left out.
-        definitions: what is declared of queues of the target as it is in the source.
-        name: names the copy.
-        payloads: encrypts anew what is encrypted and gets another queue.
-        paused: the queues of the source that hand nothing out, so that groups can leave in their order.
-        begun: under which names the target notes that copies have begun, as far as they were asked for.
+        history: how long the target keeps turns, by its queue; no entry for a queue whose turns are left out.
+        definitions: the definitions that queues of the target take over from the source.
+        name: the name of the copy.
+        payloads: encrypts payloads again if their message gets another queue.
+        paused: the source queues that hand nothing out, so that groups can leave in order.
+        begun: the names under which the target records that copies have begun, as far as they were looked up.
     """
 
     routes: list[Route]
@@ -134,15 +134,15 @@ class Asked:
     definitions: dict[str, Definition] = field(default_factory=dict)
 
     def beginning(self, place: object, route: Route) -> str:
-        """Return the name under which the target notes that this copy has begun."""
+        """Return the name under which the target records that this copy has begun."""
         return _hashed("begin", self.move, self.name, place, route.queue, route.to)
 
     def name_of(self, record: Record) -> str:
-        """Return the name under which a copy of a message arrives; known again by whoever copies it a second time."""
+        """Return the name under which a copy of a message arrives; the same whenever the message is copied again."""
         return _hashed("copy", self.name, record.queue, record.id, record.created_at)
 
     def arrival(self, record: Record, route: Route) -> Arrival:
-        """Return a message as it arrives, without what says that it is under way."""
+        """Return a message as it arrives, without the headers of a message under way."""
         name, due = under_way(record), record.due_at
         headers = record.headers
         if name is not None:
@@ -157,7 +157,7 @@ class Asked:
         return Arrival(name, self._belonging(past, there))
 
     def _belonging(self, before: Stored, after: Either) -> Either:
-        """Return what arrives with its payload encrypted anew, if it is encrypted and belongs elsewhere now."""
+        """Return the arriving message or turn; an encrypted payload is encrypted again if it now belongs elsewhere."""
         sealed = sealed_of(before)
         if sealed is None:
             return after
@@ -168,7 +168,7 @@ class Asked:
 
 @dataclass
 class CopyCount:
-    """The report while it grows; what is left is counted anew by each pass."""
+    """The report in progress; each pass counts afresh what is left."""
 
     moved: bool
     messages: int = 0
@@ -184,7 +184,7 @@ class CopyCount:
     known: set[int] = field(default_factory=set)
 
     def arrived(self, record: Record, route: Route) -> None:
-        """Count a message that arrived by this call, of which a later pass may hear that it came before."""
+        """Count a message that this call brought; a later pass may report it as having arrived before."""
         if route.letters_of is None:
             self.messages += 1
             self.dead += record.status == "dead"
@@ -193,7 +193,7 @@ class CopyCount:
         self.known.add(record.id)
 
     def came_before(self, record: Record) -> None:
-        """Count a message that had arrived, unless by this call."""
+        """Count a message that had already arrived, unless this call brought it."""
         self.before += record.id not in self.known
         self.known.add(record.id)
 
@@ -203,18 +203,18 @@ class CopyCount:
         return self.messages + self.letters + self.before
 
     def look_again(self) -> None:
-        """Forget what was left: another pass counts it anew."""
+        """Reset the counts of what was left, for another pass."""
         self.leased = self.behind = self.changed = 0
         self.taken = []
 
     def add(self, other: CopyCount) -> None:
-        """Count what another count has."""
+        """Add another count."""
         for name in ("messages", "dead", "letters", "turns", "before", "turns_before", "leased", "behind", "changed"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.taken += other.taken
 
     def report(self) -> Copied:
-        """Return what was counted."""
+        """Return the finished report."""
         return Copied(
             self.messages,
             self.dead,
@@ -233,11 +233,11 @@ class CopyCount:
 def check_asked(
     queue: str, to: str | None, name: object, history: timedelta | None
 ) -> tuple[str, str, timedelta | None]:
-    """Return the queues and how long to keep history.
+    """Return both queues and how long to keep history.
 
     Raises:
-        InvalidMessage: a name or the time cannot be.
-        ConfigurationError: sets of a join stand in the queue, or the copy's name is none.
+        InvalidMessage: a queue name or the time is invalid.
+        ConfigurationError: the queue holds sets of a join, or the copy's name is invalid.
     """
     source, target = check_queue_name(queue), check_queue_name(queue if to is None else to)
     if source.endswith(SETS):
@@ -251,13 +251,13 @@ def check_asked(
 
 
 def routes_of(queue: str, to: str, definition: Definition | None) -> list[Route]:
-    """Return the way of a queue, and that of its dead letters if its definition says where they are."""
+    """Return the route of a queue, and that of its dead letters if its definition names their queue."""
     letters = None if definition is None else definition.dead_letter
     return [Route(queue, to), *([] if letters is None else [Route(letters, letters, (queue, to))])]
 
 
 def check_target(target: Capabilities) -> None:
-    """Raise NotSupported unless what leaves another database can arrive there once."""
+    """Raise NotSupported unless the target can receive messages from another database exactly once."""
     if not target.receives:
         raise NotSupported(
             "the target cannot take in messages of another database: its store has no transactions over several "
@@ -266,10 +266,10 @@ def check_target(target: Capabilities) -> None:
 
 
 def definition_of(said: Iterable[QueueSettings], queue: str) -> Definition | None:
-    """Return what is declared of a queue.
+    """Return the definition of a queue.
 
     Raises:
-        ConfigurationError: by a version that this one does not understand.
+        ConfigurationError: it was written by a version that this one does not understand.
     """
     for one in said:
         if one.queue == queue:
@@ -278,7 +278,7 @@ def definition_of(said: Iterable[QueueSettings], queue: str) -> Definition | Non
 
 
 def check_settings(route: Route, ours: Definition | None, theirs: Definition | None, keep_settings: bool) -> None:
-    """Raise ConfigurationError if the target declares another queue than the source, unless it may."""
+    """Raise ConfigurationError if target and source declare the queue differently, unless `keep_settings` is set."""
     if ours is None or theirs is None or keep_settings:
         return
     if found := differences(theirs, ours):
@@ -292,7 +292,7 @@ def check_settings(route: Route, ours: Definition | None, theirs: Definition | N
 
 
 def leaves_for_another(route: Route) -> ConfigurationError:
-    """Return the error for messages under way of which the target does not know."""
+    """Return the error for messages under way that the target knows nothing about."""
     return ConfigurationError(
         f"messages of queue {route.queue!r} are under way to another database and may be there already: a move was "
         "interrupted; call that one again, within 30 days, before the queue is moved to this database"
@@ -300,7 +300,7 @@ def leaves_for_another(route: Route) -> ConfigurationError:
 
 
 def is_in_both(id: int, route: Route) -> ConfigurationError:
-    """Return the error for a message that both have, although no copy began."""
+    """Return the error for a message that is in both databases although no copy has begun."""
     return ConfigurationError(
         f"message {id} of queue {route.queue!r} is in the source and in the target: they are the same tables, reached "
         "in two ways, or one is a copy of the other; choose another name with ",
@@ -309,7 +309,7 @@ def is_in_both(id: int, route: Route) -> ConfigurationError:
 
 
 def under_way(what: Record) -> str | None:
-    """Return the name under which a message arrives that is under way to another database; None if it is not."""
+    """Return the name under which a message arrives in another database; None if it is not under way."""
     if what.headers is None or COPYING not in what.headers:
         return None
     name = codec.decode_headers(what.headers).get(COPYING)
@@ -317,17 +317,17 @@ def under_way(what: Record) -> str | None:
 
 
 def new_name(beginning: str) -> str:
-    """Return a name under which nothing else leaves, and which tells of which move it is."""
+    """Return a unique name for a message that leaves, from which its move can be told."""
     return beginning.replace("copy/", "move/") + uuid4().hex
 
 
 def beginning_of(record: Record) -> str:
-    """Return the name under which the target of a message under way notes that its move has begun."""
+    """Return the name under which the target of a message under way records that its move has begun."""
     return "copy/" + (under_way(record) or "").removeprefix("move/").rpartition("/")[0] + "/"
 
 
 def set_out(record: Record, name: str) -> Change:
-    """Return how a message is stopped that is to go to another database."""
+    """Return the change that stops a message before it moves to another database."""
     headers: dict[str, Scalar] = dict(codec.decode_headers(record.headers))
     headers[COPYING] = name
     if record.due_at is not None:
@@ -337,7 +337,7 @@ def set_out(record: Record, name: str) -> Change:
 
 
 def give_back(record: Record) -> Change:
-    """Return how a message that is not to go after all becomes what it was."""
+    """Return the change that restores a message that is not to move after all."""
     headers, due = restored(record)
     return Change(record, headers=headers) if due is None else Change(record, headers=headers, due=due)
 
@@ -351,13 +351,13 @@ def restored(record: Record) -> tuple[str | None, datetime | None]:
 
 
 def gone(record: Record) -> Turn:
-    """Return how a message leaves that has arrived: fenced by its token, and the next of its group has its turn."""
+    """Return the turn that removes a message that has arrived: fenced by its token, and frees the next of its group."""
     group = None if record.group is None else (record.queue, record.group)
     return Turn(Receipt(record.id, record.token), Committed(), group)
 
 
 def waves(records: Iterable[Record]) -> list[list[Record]]:
-    """Part messages so that no two of a part are in one group, the first of each group first."""
+    """Split messages into parts with at most one message of each group, the first of each group first."""
     parts: list[list[Record]] = []
     seen: dict[str, int] = {}
     for record in records:
@@ -371,6 +371,6 @@ def waves(records: Iterable[Record]) -> list[list[Record]]:
 
 
 def _hashed(*parts: object) -> str:
-    """Return a name of 40 characters made of what tells one thing from all others."""
+    """Return a name of 40 characters derived from parts that identify one thing."""
     said = "\n".join(part.isoformat() if isinstance(part, datetime) else str(part) for part in parts)
     return "copy/" + hashlib.blake2b(said.encode(), digest_size=17).hexdigest() + "/"

@@ -1,4 +1,4 @@
-"""Numbers of messages, which say when they are not the whole truth."""
+"""Numbers of messages, which say when they are incomplete."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import msgspec
 from duerow.store import Tally
 
 CAP: Final = 10_000
-"""How many messages of a condition are counted unless an exact number is asked for."""
+"""How many messages of a condition are counted unless an exact number is requested."""
 
 
 class Count(int):
@@ -23,7 +23,7 @@ class Count(int):
     capped: bool
 
     def __new__(cls, number: int, capped: bool = False) -> Count:
-        """Return the number, noting whether counting ended there."""
+        """Return the number, with a note of whether counting ended there."""
         count = super().__new__(cls, number)
         count.capped = capped
         return count
@@ -34,7 +34,7 @@ class Count(int):
     __repr__ = __str__
 
     def __reduce__(self) -> tuple[type[Count], tuple[int, bool]]:
-        """Travel between processes with both."""
+        """Pickle with both values."""
         return Count, (int(self), self.capped)
 
 
@@ -45,7 +45,7 @@ class Counts(dict[Any, int]):
     value, and so are 1 and True, as always in Python.
 
     Attributes:
-        capped: whether counting ended at the cap, so that the numbers are those of the first messages found.
+        capped: whether counting ended at the cap, so that the numbers cover only the first messages found.
     """
 
     capped: bool = False
@@ -59,7 +59,7 @@ def counted(tally: Tally, cap: int | None) -> Count:
 
 
 def counted_by(tally: Tally, cap: int | None) -> Counts:
-    """Return how many messages a tally has of each value, the most frequent first."""
+    """Return how many messages a tally has for each value, the most frequent first."""
     found: dict[Hashable, int] = {}
     for value, number in tally:
         name = msgspec.json.encode(value, order="sorted").decode() if isinstance(value, list | dict) else value

@@ -1,4 +1,4 @@
-"""Dead letters come back: which headers they lose, and which queues may be their targets."""
+"""Bringing dead letters back: which headers they lose, and which queues may be their targets."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from duerow.payload.dead_letter_headers import BEFORE, FROM, HEADERS, HOME, KEY,
 
 
 def restored(headers: Mapping[str, Scalar]) -> dict[str, Scalar | None]:
-    """Return the changes that take the headers of a dead letter away again; those that it had before come back."""
+    """Return the changes that remove the dead-letter headers; those that the message had before come back."""
     changes: dict[str, Scalar | None] = {name: None for name in (*HEADERS, BEFORE) if name in headers}
     try:
         before = decode_headers(str(headers.get(BEFORE, "{}")))
-    except CodecError:  # not of our making
+    except CodecError:  # not written by duerow
         return changes
     changes |= {name: before[name] for name in HEADERS if name in before}
     if HOME in headers and FROM in headers:
@@ -26,7 +26,7 @@ def restored(headers: Mapping[str, Scalar]) -> dict[str, Scalar | None]:
 
 
 def check_targets(targets: Mapping[str, str]) -> None:
-    """Raise ConfigurationError if dead letters would go in a circle; the targets by the queue that they come from."""
+    """Raise ConfigurationError if dead letters would go in a circle; `targets` maps each queue to its target."""
     for queue in targets:
         way = [queue]
         while (after := targets.get(way[-1])) is not None:

@@ -1,7 +1,7 @@
-"""What is said of a queue: declared by a handle in Python, kept in the database, and compared with each other.
+"""Definitions of queues: declared by a handle in Python, stored in the database, and compared with each other.
 
-What Python declares rules that handle. What is kept rules whoever has no declaration of its own: the command line,
-and everything else that opens a queue by its name alone.
+A declaration in Python applies to its handle. The stored definition applies to everything without a declaration of its
+own: the command line, and all other code that opens a queue by its name alone.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from duerow.store import Indexed, IndexKind
 LOG: Final = logging.getLogger("duerow.queue")
 
 KINDS: Final[dict[type, IndexKind]] = {int: "integer", float: "float", str: "text", bool: "boolean"}
-"""The types of payload fields that can be indexed, and what they are called where they are kept."""
+"""The types of payload fields that can be indexed, and their names in the database."""
 
 MOST_INDEXED: Final = 16
-"""Indexed fields of one queue: every push writes into each of their indexes."""
+"""How many fields of a queue may be indexed: every push writes to each of their indexes."""
 
 LONGEST_FIELD: Final = 200
 
@@ -37,16 +37,16 @@ _PLAIN = re.compile(r"[A-Za-z0-9_-]+")
 
 
 class Definition(msgspec.Struct, frozen=True, kw_only=True):
-    """What is said of a queue.
+    """The definition of a queue.
 
     Attributes:
         lease: how long a reservation lasts.
         retry: the retry policy, as a value; its text is how it is written in Python.
-        dead_letter: the queue to which messages go that are given up; None: they stay as dead.
-        max_payload_bytes: the largest payload when encoded.
-        history: how long turns are kept after they ended; None: they are not.
-        remember_keys: how long the keys of messages that left are remembered; None: they are not.
-        indexed: the payload fields that are served by an index: `integer`, `float`, `text` or `boolean`, by path.
+        dead_letter: the queue to which given-up messages go; None: they stay and become dead.
+        max_payload_bytes: the maximum size of an encoded payload.
+        history: how long turns are kept after they end; None: they are not kept.
+        remember_keys: how long the keys of messages that left are remembered; None: they are not remembered.
+        indexed: the payload fields that have an index: `integer`, `float`, `text` or `boolean`, by path.
     """
 
     lease: timedelta = timedelta(minutes=1)
@@ -59,17 +59,17 @@ class Definition(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def limit(self) -> int | None:
-        """How many attempts a message has in all; None: as many as it takes."""
+        """The total number of attempts a message gets; None: no limit."""
         return limit_of(self.retry)
 
 
 class Difference(msgspec.Struct, frozen=True):
-    """One thing of which the database says something else than a handle.
+    """One field for which the database and a handle have different values.
 
     Attributes:
         name: the field of `Definition`.
-        stored: what the database says.
-        declared: what the handle says.
+        stored: the value in the database.
+        declared: the value of the handle.
     """
 
     name: str
@@ -85,7 +85,7 @@ class Defined(msgspec.Struct, frozen=True):
 
     Attributes:
         name: the queue's name.
-        definition: what was declared of it; None: nothing was.
+        definition: its stored definition; None: it was never declared.
         paused: whether it hands nothing out.
         draining: whether it takes no new messages.
     """
@@ -97,14 +97,14 @@ class Defined(msgspec.Struct, frozen=True):
 
 
 class Declaration(msgspec.Struct, frozen=True):
-    """What `declare` did, or in a dry run would do; true if that is anything.
+    """What `declare` did, or would do in a dry run; true if there was anything to do.
 
     Attributes:
         queue: the queue's name.
-        stored: what the database said before; None: nothing.
-        declared: what the handle says, and the database now says too.
-        created: the indexes that were made.
-        dropped: the indexes that were taken away.
+        stored: the definition that the database had before; None: it had none.
+        declared: the handle's definition, which the database now has too.
+        created: the indexes that were created.
+        dropped: the indexes that were dropped.
     """
 
     queue: str
@@ -115,7 +115,7 @@ class Declaration(msgspec.Struct, frozen=True):
 
     @property
     def differences(self) -> list[Difference]:
-        """What the database said otherwise; nothing if it said nothing."""
+        """The fields that the database had otherwise; empty if it had no definition."""
         return [] if self.stored is None else differences(self.stored, self.declared)
 
     def __bool__(self) -> bool:
@@ -123,7 +123,7 @@ class Declaration(msgspec.Struct, frozen=True):
 
 
 def differences(stored: Definition, declared: Definition) -> list[Difference]:
-    """Return all that two definitions say otherwise, in the order of their fields."""
+    """Return the differences of two definitions, in the order of their fields."""
     return [
         Difference(name, ours, theirs)
         for name in Definition.__struct_fields__
@@ -137,10 +137,10 @@ def encoded(definition: Definition) -> str:
 
 
 def decoded(queue: str, text: str | None) -> Definition | None:
-    """Return the definition of a queue that was kept as JSON text; None for None.
+    """Return the definition of a queue from its stored JSON text; None for None.
 
     Raises:
-        ConfigurationError: it was written by a version that keeps something else there.
+        ConfigurationError: it was written by a version that stores something else there.
     """
     if text is None:
         return None
@@ -154,7 +154,7 @@ def decoded(queue: str, text: str | None) -> Definition | None:
 
 
 def readable(text: str | None) -> Definition | None:
-    """Return a definition that was kept as JSON text, None if there is none that this version can read."""
+    """Return a definition from its stored JSON text; None if there is none that this version can read."""
     try:
         return decoded("", text)
     except ConfigurationError:
@@ -162,7 +162,7 @@ def readable(text: str | None) -> Definition | None:
 
 
 def policy_of(queue: str, definition: Definition) -> RetryPolicy:
-    """Return the retry policy of a stored definition; of a function that cannot be had here its limit alone."""
+    """Return the retry policy of a stored definition; if it is not available here, default delays with its limit."""
     policy = as_policy(definition.retry)
     if policy is not None:
         return policy
@@ -176,17 +176,17 @@ def policy_of(queue: str, definition: Definition) -> RetryPolicy:
 
 
 def check_max_payload_bytes(size: object) -> int:
-    """Return how large a payload may be; raise ConfigurationError if that is no number of bytes."""
+    """Return the maximum size of a payload; raise ConfigurationError if it is not a number of bytes."""
     if type(size) is not int or size < 1:
         raise ConfigurationError(f"max_payload_bytes is a number of bytes of at least 1, not {shown(size)}")
     return size
 
 
 def check_indexed(indexed: Mapping[str, type] | None) -> tuple[Indexed, ...]:
-    """Return which payload fields are to be indexed, in the order of their names.
+    """Return the payload fields to index, in the order of their names.
 
     Raises:
-        ConfigurationError: a field cannot be indexed, or not as a value of this type.
+        ConfigurationError: a field cannot be indexed, or not with this type.
     """
     if indexed is None:
         return ()
@@ -203,9 +203,9 @@ def check_indexed(indexed: Mapping[str, type] | None) -> tuple[Indexed, ...]:
 
 
 def check_readable(queue: str, indexed: Iterable[Indexed], sealing: Sealing | None) -> None:
-    """Raise ConfigurationError if payload fields are to be indexed that are encrypted: nothing would be found there.
+    """Raise ConfigurationError if an indexed payload field is encrypted: searching it would find nothing.
 
-    It is tried with a payload, since what stays readable is said to whatever encrypts, not to the queue.
+    Tested with a payload, since the encryption object, not the queue, knows which fields stay readable.
     """
     hidden = [index for index in indexed if sealing is not None and not _is_readable(queue, index.path, sealing)]
     if hidden:
@@ -227,7 +227,7 @@ def _is_readable(queue: str, path: Path, sealing: Sealing) -> bool:
 
 
 def indexed_again(indexed: Mapping[str, IndexKind]) -> dict[str, type]:
-    """Return the kept names and kinds of indexed fields as they are declared in Python."""
+    """Return the stored names and kinds of indexed fields as they are declared in Python."""
     types = {kind: type_ for type_, kind in KINDS.items()}
     return {field: types[kind] for field, kind in indexed.items()}
 
