@@ -1,4 +1,4 @@
-"""What an operator does to messages: which ones are meant, what becomes of each, batch by batch."""
+"""Changes that operators make to messages: which messages to change, and how, batch by batch."""
 
 from __future__ import annotations
 
@@ -34,22 +34,22 @@ from duerow.where import as_condition
 UNFINISHED: Final[tuple[Status, ...]] = (*LIVE, "dead")
 
 BATCH: Final = 200
-"""How many messages are changed in one transaction; each may have a payload of a mebibyte."""
+"""How many messages are changed in one transaction; each payload may have 1 MiB."""
 
 MOST: Final = 1_000_000_000
-"""However many are asked for: a number that every database can be told."""
+"""The highest limit that is passed to a database: a number that all of them accept."""
 
 Edit = Callable[[Record], Change]
-"""Says what becomes of a message; raises InvalidMessage if that cannot be."""
+"""Returns the change to a message; raises InvalidMessage if it is not possible."""
 
 
 class Changed(msgspec.Struct, frozen=True, gc=False):
     """How many messages were changed; true if any was. After a dry run: how many would have been.
 
     Attributes:
-        count: those that were changed.
-        skipped: those that were meant but left alone: a lease on them runs, their key is taken by now, or they hold
-            what cannot be read.
+        count: how many were changed.
+        skipped: how many were chosen but left alone: they are leased, their key is taken by now, or they cannot be
+            read.
     """
 
     count: int
@@ -63,12 +63,12 @@ class Changed(msgspec.Struct, frozen=True, gc=False):
 
 
 class EditBatch(msgspec.Struct, frozen=True, gc=False):
-    """What became of one batch.
+    """The result of one batch.
 
     Attributes:
         changed: how many were changed and skipped.
-        last: the id behind which the next batch begins; None: this was the last one.
-        highest: the highest id that the call is about.
+        last: the id after which the next batch begins; None: this was the last batch.
+        highest: the highest id that the call covers.
     """
 
     changed: Changed
@@ -77,7 +77,7 @@ class EditBatch(msgspec.Struct, frozen=True, gc=False):
 
 
 class EditChoice(msgspec.Struct, frozen=True):
-    """Which messages of a queue are meant: one by its id, the live one that holds a key, or all of a condition."""
+    """The messages of a queue to change: one by its id, the live one with a key, or all that match a condition."""
 
     queue: str
     id: int | None
@@ -106,13 +106,13 @@ class EditChoice(msgspec.Struct, frozen=True):
 def choice(
     queue: str, id: object, key: object, where: object, even_if_leased: object, indexed: tuple[Indexed, ...] = ()
 ) -> EditChoice:
-    """Return which messages are meant.
+    """Return which messages to change.
 
     Raises:
-        ConfigurationError: not exactly one of id, key and where was given, the id is none, or `even_if_leased` is
+        ConfigurationError: not exactly one of id, key and where was given, the id is invalid, or `even_if_leased` is
             neither true nor false.
-        InvalidMessage: no message can have the key.
-        InvalidCondition: the condition cannot be read.
+        InvalidMessage: the key is invalid.
+        InvalidCondition: the condition cannot be parsed.
     """
     if sum(which is not None for which in (id, key, where)) != 1:
         raise ConfigurationError(
@@ -127,7 +127,7 @@ def choice(
 
 
 def all_dead(queue: str, batch: int, where: Condition | None, indexed: tuple[Indexed, ...]) -> EditChoice:
-    """Return that the dead messages of a queue of which a condition holds are meant, so many at a time; None: all."""
+    """Choose the dead messages of a queue that match a condition (None: all of them), `batch` at a time."""
     dead = Compare(("status",), "=", "dead")
     return EditChoice(queue, None, None, dead if where is None else every(dead, where), False, indexed, batch)
 
@@ -140,11 +140,11 @@ def change(
     previous: EditBatch | None,
     dry_run: bool,
 ) -> Plan[EditBatch]:
-    """Change the next batch of the messages that are meant; they are read and written in one transaction.
+    """Change the next batch of the chosen messages; they are read and written in one transaction.
 
     Raises:
-        MessageLeased: the message that was named is worked on.
-        DuplicateKey: another live message holds the key of the message that was named.
+        MessageLeased: a consumer is working on the message that was named.
+        DuplicateKey: another live message has the key of the message that was named.
     """
     if store.capabilities.transactions:
         yield BEGIN
@@ -157,10 +157,10 @@ def change(
 
 
 def _changes(records: list[Record], edit: Edit, alone: bool) -> tuple[list[Change], int]:
-    """Return what becomes of messages, and how many are left alone since what is stored of them cannot be read.
+    """Return the changes to messages, and how many are left alone because their stored data cannot be read.
 
     Raises:
-        InvalidMessage: it was named, or the change is wrong with it.
+        InvalidMessage: the change is not possible, or a message that was named cannot be read.
     """
     changes: list[Change] = []
     unreadable = 0
@@ -175,7 +175,7 @@ def _changes(records: list[Record], edit: Edit, alone: bool) -> tuple[list[Chang
 
 
 def _is_readable(record: Record) -> bool:
-    """Return whether the JSON of a message is such, whatever its kind makes of it."""
+    """Return whether the stored JSON of a message is valid, whatever its kind."""
     try:
         codec.decode_headers(record.headers)
         codec.decode_json(record.payload, "payload")
@@ -187,7 +187,7 @@ def _is_readable(record: Record) -> bool:
 def remove(
     store: Store, choice: EditChoice, previous: EditBatch | None, dry_run: bool, keep: Retention | None = None
 ) -> Plan[EditBatch]:
-    """Take the next batch of the messages that are meant out of the queue; as `change` otherwise."""
+    """Remove the next batch of the chosen messages from the queue; otherwise like `change`."""
     if dry_run:
         return (yield from change(store, choice, UNFINISHED, Change, previous, dry_run))
     if store.capabilities.transactions:
@@ -203,7 +203,7 @@ def remove(
 def next_batch(
     store: Store, choice: EditChoice, statuses: tuple[Status, ...] | None, previous: EditBatch | None, locked: bool
 ) -> Plan[tuple[list[Record], EditBatch]]:
-    """Read the next batch; what was pushed since the call began is not among it, so that the call comes to an end."""
+    """Read the next batch, without messages pushed since the call began, so that the call comes to an end."""
     highest = None if previous is None else previous.highest
     if previous is None and choice.where is not None:
         newest = yield from store.find(Query(choice.queue, order=Order(descending=True), limit=1))
@@ -220,17 +220,17 @@ def _counted(batch: EditBatch, count: int, skipped: int) -> EditBatch:
 
 
 def _error(error: DuerowError) -> DuerowError:
-    """Return what to raise for a message that was named; one that changed meanwhile is worth another try."""
+    """Return the error to raise for a message that was named; if the message changed meanwhile, retrying may help."""
     return Conflict(str(error)) if isinstance(error, LeaseLost) else error
 
 
-# What becomes of a message.
+# Changes to a message.
 
 
 def edited(
     payload: Any, patch: Any, headers: Mapping[str, Scalar | None] | None, max_bytes: int, payloads: Payloads
 ) -> Edit:
-    """Return what gives a message another payload, or a changed one, and changed headers.
+    """Return the edit that replaces or patches a message's payload, and changes its headers.
 
     Raises:
         ConfigurationError: nothing is to be changed, or payload and patch are both given.
@@ -268,7 +268,7 @@ def edited(
 
 
 def rescheduled(due: Any, delay: timedelta | None) -> Edit:
-    """Return what gives a message another due time, or none.
+    """Return the edit that gives a message another due time, or none.
 
     Raises:
         ConfigurationError: not exactly one of due and delay was given.
@@ -287,23 +287,23 @@ def rescheduled(due: Any, delay: timedelta | None) -> Edit:
 
 
 def reprioritised(priority: object) -> Edit:
-    """Return what gives a message another priority; raise InvalidMessage if it is none."""
+    """Return the edit that gives a message another priority; raise InvalidMessage if the priority is invalid."""
     checked = check_priority(priority)
     return lambda record: Change(record, priority=checked)
 
 
 def requeued(record: Record) -> Change:
-    """Let a message begin anew, now."""
+    """Restart a message from its first attempt, due now."""
     return Change(record, delay=timedelta(0), anew=True)
 
 
 def statuses_to_reschedule(due: datetime | object | None) -> tuple[Status, ...]:
-    """Return which messages can be given a due time; what is dead need not be stopped."""
+    """Return the statuses of messages that can be rescheduled; dead messages need not be stopped."""
     return LIVE if due is None else UNFINISHED
 
 
 def _carried_over(record: Record, after: Record, payloads: Payloads) -> codec.Encoded | None:
-    """Return the payload anew if it is encrypted, and the headers that say where it belongs were changed."""
+    """Return the payload encrypted again if the headers that say where it belongs were changed; else None."""
     sealed = sealed_of(record)
     if sealed is None:
         return None
@@ -321,11 +321,11 @@ def _patched(record: Record, headers: str | None, patch: Any, max_bytes: int, pa
         raise CodecError(said, quotes=error.quotes, detail=error.detail) from (error if error.quotes else None)
 
 
-# What is looked for.
+# Checks of arguments.
 
 
 def one_of(given: Mapping[str, object]) -> list[str | Argument]:
-    """Return how an error names arguments of which one is to be given, and those that were."""
+    """Return the parts of an error that name arguments of which exactly one is allowed, and those that were given."""
     parts: list[str | Argument] = []
     for name in given:
         parts += [" or " if parts else "", Argument(name)]
@@ -338,7 +338,7 @@ def _said(value: object) -> str:
 
 
 def order(text: object, after: object) -> Order:
-    """Return the order that a text says, such as "id" or "-created_at", behind a message or its id.
+    """Return the order given as text, such as "id" or "-created_at", beginning after a message or its id.
 
     Raises:
         ConfigurationError: messages have no such order, or an id alone does not say where to begin in it.
@@ -363,12 +363,12 @@ def _place(name: str, after: Any) -> tuple[Any, int]:
 
 
 def is_id(value: object) -> bool:
-    """Return whether a message can have this id."""
+    """Return whether this is a valid message id."""
     return type(value) is int and -(1 << 63) <= value < 1 << 63
 
 
 def one_id(id: object) -> int:
-    """Return an id that was asked for, else raise ConfigurationError."""
+    """Return the id if it is valid, else raise ConfigurationError."""
     if not is_id(id):
         raise ConfigurationError(
             f"an id is an integer of 64 bits, not {shown(id)}; a condition is given as ", Argument("where")
@@ -377,7 +377,7 @@ def one_id(id: object) -> int:
 
 
 def one_key(key: object) -> str:
-    """Return a key that was asked for, else raise InvalidMessage."""
+    """Return the key if it is valid, else raise InvalidMessage."""
     checked = check_key(key)
     if checked is None:
         raise InvalidMessage("a key is text of 1 to 255 characters, not None")
@@ -385,14 +385,14 @@ def one_key(key: object) -> str:
 
 
 def how_many(n: object) -> int:
-    """Return a number of messages, at least 1 and no more than any queue has, else raise ConfigurationError."""
+    """Return a number of messages, at least 1 and capped at `MOST`, else raise ConfigurationError."""
     if isinstance(n, bool) or not isinstance(n, int) or n < 1:
         raise ConfigurationError(f"how many is an integer of at least 1, not {shown(n)}")
     return min(n, MOST)
 
 
 def each_of(many: object, what: str) -> Iterator[Any]:
-    """Return an iterator over what was given, else raise ConfigurationError: it says what was to be given."""
+    """Return an iterator over an argument; raise ConfigurationError, which says what is expected, if it has none."""
     if not isinstance(many, Iterable):
         raise ConfigurationError(f"{what}, not {type(many).__name__}")
     return iter(many)

@@ -1,4 +1,4 @@
-"""Which function handles the messages of a queue: said beside its definition, for who runs workers by its name."""
+"""The handler of a queue: the function is declared beside the queue, so that workers can be run by the queue's name."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class HandledBy(NamedTuple):
-    """The handler of a queue, and what its worker is made with besides."""
+    """The handler of a queue, and the other options of its worker."""
 
     function: Callable[..., Any]
     options: Mapping[str, Any]
@@ -19,7 +19,7 @@ class Handled:
     """The part of a queue that knows its handler; see `Queue`.
 
     Attributes:
-        handled_by: what `handler` was given; None: nothing.
+        handled_by: what was passed to `handler`; None: it was not called.
     """
 
     database: Any
@@ -30,14 +30,14 @@ class Handled:
     @overload
     def handler(self, /, **options: Any) -> Callable[[F], F]: ...
     def handler(self, function: F | None = None, /, **options: Any) -> F | Callable[[F], F]:
-        """Note which function handles the queue's messages: `@mail.handler`, or `@mail.handler(concurrency=8)`.
+        """Register the function that handles the queue's messages: `@mail.handler`, or `@mail.handler(concurrency=8)`.
 
-        Nothing runs by that: `duerow worker MODULE:QUEUE` makes a worker of both, with the queue's own type, policy and
-        dead-letter queue, and `duerow worker MODULE:DATABASE` one for each queue that has a handler.
+        This starts nothing: `duerow worker MODULE:QUEUE` runs a worker for the queue, with the queue's own type, policy
+        and dead-letter queue, and `duerow worker MODULE:DATABASE` runs one for each queue that has a handler.
 
         Args:
             function: called with each message, as `Worker` does.
-            options: what the worker is made with besides; see `Worker`.
+            options: other options of the worker; see `Worker`.
         """
 
         def note(handler: F) -> F:

@@ -1,8 +1,8 @@
-"""How long things took, counted in buckets whose bounds grow with the time: eight to each doubling.
+"""Histograms of durations, with buckets that widen with the duration: eight to each doubling.
 
-A bucket is the exponent of a float and the first three bits behind it, so to find it takes no logarithm, and of many
-values at once none of Python's own loops. Buckets of different processes and minutes are added up. What is read from
-one is its middle, which is within 6 % of every value in it.
+A bucket is the exponent of a float and the first three bits of its fraction, so finding it needs no logarithm, and for
+many values no Python loop. Buckets of different processes and minutes are added up. A bucket is read as its middle,
+which is within 6 % of every value in it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _BITS: Final = 3
 _PER_DOUBLING: Final = 1 << _BITS
 _BIAS: Final = 1023
 _HIGH: Final = 3 if sys.byteorder == "little" else 0
-"""Which of the four pairs of bytes of a float has its sign, its exponent and the first four bits behind it."""
+"""Which of the four 16-bit words of a float has its sign, its exponent and the first four bits of its fraction."""
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(Buckets).decode
@@ -35,7 +35,7 @@ _PRIORITY: Final[Callable[[Any], Any]] = attrgetter("priority")
 
 
 def bucket_of(seconds: float) -> int:
-    """Return the bucket of a time; what is not above zero is counted as zero."""
+    """Return the bucket of a time; a time below zero is counted as zero."""
     if seconds <= 0:
         return 0
     fraction, exponent = frexp(seconds)
@@ -43,12 +43,12 @@ def bucket_of(seconds: float) -> int:
 
 
 def least(bucket: int) -> float:
-    """Return the shortest time of a bucket in seconds."""
+    """Return the shortest time of a bucket, in seconds."""
     return _at(bucket, 0.0)
 
 
 def add_times(buckets: Buckets, times: Sequence[float], each: int = 1) -> None:
-    """Count times in seconds, none of them negative; each as often as is said."""
+    """Count times in seconds, none of them negative, `each` times each."""
     pairs = memoryview(array("d", times)).cast("B").cast("H")[_HIGH::4]
     for high, count in Counter(pairs.tolist()).items():
         bucket = high >> 1
@@ -56,9 +56,9 @@ def add_times(buckets: Buckets, times: Sequence[float], each: int = 1) -> None:
 
 
 def add_waits(buckets: Buckets, lent: Sequence[Any]) -> None:
-    """Count how long messages of one claim had been due, given in line: by priority and due time.
+    """Count how long the messages of one claim had been due; they are given in order of priority and due time.
 
-    Those of one bucket stand together in line, so its end is looked for instead of at each message.
+    Messages of one bucket are adjacent in that order, so only the end of each bucket is searched for.
     """
     end = len(lent)
     start = 0
@@ -90,7 +90,7 @@ def add_up(buckets: Buckets, more: Mapping[int, int]) -> None:
 
 
 def percentile(buckets: Mapping[int, int], percent: float) -> timedelta | None:
-    """Return the time that so many percent of all lie at or below, None of none."""
+    """Return the time that `percent` of all times do not exceed; None if there are none."""
     rank = sum(buckets.values()) * percent / 100
     below = 0
     for bucket in sorted(buckets):
@@ -111,6 +111,6 @@ def read(text: str | None) -> Buckets:
 
 
 def _at(bucket: int, part: float) -> float:
-    """Return the time at a part of the way through a bucket."""
+    """Return the time at a fraction of the way through a bucket."""
     within = (bucket & (_PER_DOUBLING - 1)) + part
     return ldexp(1 + within / _PER_DOUBLING, (bucket >> _BITS) - _BIAS)
