@@ -1,6 +1,6 @@
-"""Retry policies as values: kept in a database, shown to people, and made into policies again.
+"""Retry policies as values: stored in a database, shown to people, and turned back into policies.
 
-A function cannot be kept; its name is, so that people know which one it was.
+A function cannot be stored; its name is stored instead, so that people know which function it was.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from duerow.retry import (
 
 
 class _Value(msgspec.Struct, frozen=True, tag_field="policy"):
-    """One policy; its text is how it is written in Python, with spans as people read them."""
+    """One policy; its text is how it is written in Python, with readable durations."""
 
 
 class FixedValue(_Value, frozen=True, tag="fixed"):
-    """As `fixed`."""
+    """The value of `fixed`."""
 
     delay: timedelta
 
@@ -40,7 +40,7 @@ class FixedValue(_Value, frozen=True, tag="fixed"):
 
 
 class ExponentialValue(_Value, frozen=True, tag="exponential"):
-    """As `exponential`."""
+    """The value of `exponential`."""
 
     first: timedelta
     factor: float
@@ -54,7 +54,7 @@ class ExponentialValue(_Value, frozen=True, tag="exponential"):
 
 
 class SnoozeValue(_Value, frozen=True, tag="snooze"):
-    """As `snooze`."""
+    """The value of `snooze`."""
 
     delay: timedelta
 
@@ -63,14 +63,14 @@ class SnoozeValue(_Value, frozen=True, tag="snooze"):
 
 
 class BuryValue(_Value, frozen=True, tag="bury"):
-    """As `bury`."""
+    """The value of `bury`."""
 
     def __str__(self) -> str:
         return "bury"
 
 
 class LimitedValue(_Value, frozen=True, tag="limited"):
-    """As `limited`."""
+    """The value of `limited`."""
 
     attempts: int
     of: PolicyValue
@@ -91,7 +91,7 @@ class RuleValue(msgspec.Struct, frozen=True):
 
 
 class ByErrorValue(_Value, frozen=True, tag="by_error"):
-    """As `by_error`."""
+    """The value of `by_error`."""
 
     rules: tuple[RuleValue, ...]
     otherwise: PolicyValue
@@ -101,7 +101,7 @@ class ByErrorValue(_Value, frozen=True, tag="by_error"):
 
 
 class NamedValue(_Value, frozen=True, tag="named"):
-    """A function or a class of the user's own, by its name alone; and its limit, if it has one."""
+    """A user's own function or class, by its name only; and its limit, if it has one."""
 
     name: str
     limit: int | None = None
@@ -137,7 +137,7 @@ def as_value(policy: RetryPolicy | RetryFunction) -> PolicyValue:
 
 
 def limit_of(value: PolicyValue) -> int | None:
-    """Return how many attempts a policy gives in all; None: as many as it takes."""
+    """Return the total number of attempts that a policy allows; None: no limit."""
     match value:
         case LimitedValue():
             return value.attempts
@@ -149,7 +149,7 @@ def limit_of(value: PolicyValue) -> int | None:
 
 
 def as_policy(value: PolicyValue) -> RetryPolicy | None:
-    """Return the policy of a value; None if a function or errors in it are known by their names alone."""
+    """Return the policy of a value; None if a function or error in it is known only by its name."""
     match value:
         case FixedValue():
             return fixed(value.delay)

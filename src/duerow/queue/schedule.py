@@ -1,14 +1,14 @@
-"""Schedules: messages that are pushed when a clock on a wall says so, or in equal intervals.
+"""Schedules: messages that are pushed at wall-clock times, or at equal intervals.
 
-Values and pure functions: when a rhythm ticks, which ticks are to be pushed now, and what a store is to keep. A tick
-becomes a message in the transaction that moves its schedule on to the next one (see `Store.set_schedule`), so each is
-pushed once, whoever tries.
+Values and pure functions: when a rhythm ticks, which ticks to push now, and what a store keeps. A tick becomes a
+message in the transaction that advances its schedule to the next tick (see `Store.set_schedule`), so each tick is
+pushed once, however many processes try.
 
-Times that a clock on the wall shows twice, or never, because it is put back or forward:
+Wall-clock times that occur twice, or never, because the clock is put back or forward:
 
-- An expression for every hour (`15 * * * *`) and an interval go by the time that passes: such a day has 23 or 25 hours.
-- Any other one names times of the day. One that the clock skips is put off to the first moment after the gap; several
-  that fall into one gap are one tick there. One that the clock shows twice ticks the first time alone.
+- An expression for every hour (`15 * * * *`) and an interval follow elapsed time: such a day has 23 or 25 hours.
+- Any other expression names times of the day. A time that the clock skips is postponed to the first moment after the
+  gap; several times in one gap become one tick. A time that occurs twice ticks only the first time.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from duerow.queue import mapping
 from duerow.store import Entry, Planned, ScheduleChange, SchedulesFound
 
 Missed = Literal["skip", "once", "all"]
-"""What becomes of ticks that nobody pushed in time."""
+"""What happens to ticks that were not pushed in time."""
 
 Daily = time | str | Iterable[time | str]
 """One or more times of the day, as `time(8, 30)` or "08:30"."""
@@ -49,13 +49,13 @@ SHORTEST: Final = timedelta(seconds=1)
 """The shortest interval."""
 
 MOST_AT_ONCE: Final = 100
-"""Ticks of one schedule that are pushed in one transaction."""
+"""How many ticks of one schedule are pushed in one transaction."""
 
 SCHEDULE: Final = "schedule"
-"""The header that names the schedule which pushed a message."""
+"""The header that names the schedule that pushed a message."""
 
 TICK: Final = "tick"
-"""The header that tells the tick's own time, in ISO 8601 and UTC."""
+"""The header that holds the scheduled time of the tick, in ISO 8601 and UTC."""
 
 _NAME = re.compile(r"[A-Za-z0-9_.:/-]{1,100}")
 _LONGEST_EXPRESSION: Final = 200
@@ -65,11 +65,11 @@ class Rhythm(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=F
     """When a schedule ticks: by exactly one of `cron`, `every` and `daily`.
 
     Attributes:
-        cron: an expression of five fields: minute, hour, day of the month, month, day of the week.
+        cron: an expression with five fields: minute, hour, day of the month, month, day of the week.
         every: an interval.
         daily: times of each day, as HH:MM.
         zone: the time zone of `cron` and `daily`, by its name in the IANA database.
-        start: no tick is earlier; intervals are counted from here.
+        start: the earliest time of a tick; intervals are counted from here.
     """
 
     cron: str | None = None
@@ -79,9 +79,9 @@ class Rhythm(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=F
     start: datetime | None = None
 
     def first(self, declared_at: datetime) -> datetime | None:
-        """Return the first tick of a schedule that is declared now; None if there never is one.
+        """Return the first tick of a schedule that is declared now; None if it never ticks.
 
-        Without `start` it is later than now: an interval's is one interval later. With `start` it may be now.
+        Without `start` the tick is later than now, for an interval by one interval. With `start` it may be now.
         """
         if self.start is None:
             return self.after(declared_at, declared_at)
@@ -91,7 +91,7 @@ class Rhythm(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=F
         return self.after(begin - MICROSECOND, self.start)
 
     def after(self, moment: datetime, tick: datetime) -> datetime | None:
-        """Return the first tick after a moment, None if there is none; intervals are counted from `tick`."""
+        """Return the first tick after a moment; None if there is none. Intervals are counted from `tick`."""
         try:
             if self.every is not None:
                 return tick + ((moment - tick) // self.every + 1) * self.every
@@ -108,7 +108,7 @@ class Rhythm(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=F
             following = self.after(following, following)
 
     def between(self, tick: datetime, start: datetime, end: datetime) -> Iterator[datetime]:
-        """Yield the ticks from a moment to another, both included; intervals are counted from `tick`."""
+        """Yield the ticks from one moment to another, both included; intervals are counted from `tick`."""
         first = self.after(start - MICROSECOND, tick)
         for following in () if first is None else self.following(first):
             if following > end:
@@ -116,7 +116,7 @@ class Rhythm(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=F
             yield following
 
     def latest(self, tick: datetime, end: datetime) -> datetime:
-        """Return the last tick up to a moment that is not before `tick`, itself a tick."""
+        """Return the last tick up to a moment that is not before `tick`, which is itself a tick."""
         if self.every is not None:
             return tick + (end - tick) // self.every * self.every
         window = timedelta(hours=1)
@@ -138,7 +138,7 @@ class Rhythm(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=F
 
 
 class ScheduleDefinition(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
-    """What a schedule is to do, as a store keeps it: as JSON. Payload and headers are text already."""
+    """What a schedule does, as a store keeps it: as JSON. Payload and headers are already text."""
 
     queue: str
     kind: str
@@ -155,19 +155,19 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
     """A schedule as it is kept in the database; made by `Database.schedule`.
 
     Attributes:
-        name: what it is called.
-        queue: where its messages go.
-        payload: what each of them carries.
-        headers: headers that each of them carries, beside `schedule` and `tick`.
-        group: the group that each of them is in, if any.
-        priority: the priority of each of them.
+        name: the schedule's name.
+        queue: the queue that its messages go to.
+        payload: the payload of each message.
+        headers: the headers of each message, besides `schedule` and `tick`.
+        group: the group of each message, if any.
+        priority: the priority of each message.
         cron, every, daily: when it ticks; one of them is set.
         zone: the time zone of `cron` and `daily`.
-        start: no tick is earlier.
-        missed: what becomes of ticks that nobody pushed in time.
+        start: the earliest time of a tick.
+        missed: what happens to ticks that were not pushed in time.
         grace: how late a tick may be before it counts as missed.
-        next_at: the next tick; None when there will be none.
-        last_at: the last tick that became a message; None: none did.
+        next_at: the next tick; None: there will be none.
+        last_at: the last tick that became a message; None: there was none.
     """
 
     name: str
@@ -187,7 +187,7 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
     last_at: datetime | None
 
     def ticks(self, count: int) -> list[datetime]:
-        """Return the next ticks, at most so many, in UTC."""
+        """Return the next ticks, at most `count`, in UTC."""
         if type(count) is not int or count < 0:
             raise ConfigurationError(f"count is a number of ticks, not {count!r:.80}")
         if self.next_at is None:
@@ -200,10 +200,10 @@ class Maintained(msgspec.Struct, frozen=True):
     """What one round of `Database.maintain` did.
 
     Attributes:
-        pushed: how many messages schedules pushed in it.
+        pushed: how many messages schedules pushed.
         next_in: how long until the next tick of any schedule; None: there will be none.
-        failed: the schedules that could not tick, and why; they are tried again in the next round.
-        pruned: how many turns and remembered keys were taken away, since their time was over.
+        failed: the schedules that could not tick, and why; the next round tries them again.
+        pruned: how many expired turns and remembered keys were removed.
     """
 
     pushed: int
@@ -212,11 +212,11 @@ class Maintained(msgspec.Struct, frozen=True):
     pruned: int = 0
 
 
-# What users say.
+# Checks of users' arguments.
 
 
 def check_schedule_name(name: object) -> str:
-    """Return the name if a schedule may be called so, else raise ConfigurationError."""
+    """Return the name if it is a valid schedule name, else raise ConfigurationError."""
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise ConfigurationError(
             f"a schedule cannot be called {name!r:.120}: "
@@ -235,7 +235,7 @@ def rhythm_of(
     """Return when a schedule ticks.
 
     Raises:
-        ConfigurationError: not exactly one of cron, every and daily is given, or one of them or the zone is none.
+        ConfigurationError: not exactly one of cron, every and daily is given, or one of them or the zone is invalid.
         InvalidMessage: the interval or the start is out of bounds, or the start has no time zone.
     """
     given = [name for name, value in (("cron", cron), ("every", every), ("daily", daily)) if value is not None]
@@ -265,10 +265,10 @@ def definition(
     missed: Missed,
     grace: timedelta,
 ) -> ScheduleDefinition:
-    """Return what a schedule is to do.
+    """Return the definition of a schedule.
 
     Raises:
-        ConfigurationError: `missed` is none of its three words, or a header has the name of one that ticks set.
+        ConfigurationError: `missed` is not one of its three values, or a header has a name that ticks use.
         InvalidMessage: the queue's name, the payload, a header, the group, the priority or the grace is out of bounds.
     """
     if missed not in MISSED:
@@ -297,10 +297,10 @@ def definition(
 
 
 def declare(name: str, wanted: ScheduleDefinition, found: SchedulesFound) -> ScheduleChange | None:
-    """Return how a schedule of this name becomes what is wanted; None if it is that already.
+    """Return the change that gives the schedule of this name the wanted definition; None if it already has it.
 
-    The pending tick is replaced by the first one of the new rhythm. While the rhythm is the same it stays: a program
-    that declares its schedules whenever it starts does not put off their intervals.
+    The pending tick is replaced by the first tick of the new rhythm. If the rhythm is unchanged, the tick stays: a
+    program that declares its schedules at every start does not delay their intervals.
 
     Raises:
         ConfigurationError: it would never tick.
@@ -320,12 +320,12 @@ def declare(name: str, wanted: ScheduleDefinition, found: SchedulesFound) -> Sch
 
 
 def remove(name: str, found: SchedulesFound) -> ScheduleChange | None:
-    """Return how the schedule of this name ceases to be; None if there is none."""
+    """Return the change that removes the schedule of this name; None if there is none."""
     return ScheduleChange(name, found.rows[0].version, None) if found.rows else None
 
 
 def tick(known: Planned, now: datetime) -> ScheduleChange:
-    """Return how a schedule that is due goes on, and what it pushes.
+    """Return the change that advances a schedule that is due, with the messages that it pushes.
 
     Raises:
         ConfigurationError: its definition cannot be read here.
@@ -342,9 +342,9 @@ def tick(known: Planned, now: datetime) -> ScheduleChange:
 def due_ticks(
     rhythm: Rhythm, tick: datetime, now: datetime, missed: Missed, grace: timedelta, most: int = MOST_AT_ONCE
 ) -> tuple[list[datetime], datetime | None]:
-    """Return the ticks to push now, and the one to wait for, given the one that was waited for.
+    """Return the ticks to push now, and the next tick to wait for, given the tick that was waited for.
 
-    Those later than the grace are missed: "all" pushes each of them, "once" the last of them, "skip" none.
+    Ticks that are later than the grace are missed: "all" pushes each of them, "once" the last of them, "skip" none.
     """
     ticks: list[datetime] = []
     next_at: datetime | None = tick
@@ -400,7 +400,7 @@ def _read(known: Planned) -> ScheduleDefinition:
             f"schedule {known.name!r} cannot be read by this version of duerow: {error}; "
             "upgrade it, declare the schedule anew, or remove it"
         ) from error
-    # What was fit where it was declared need not be so here: time zones come with the host.
+    # A zone that was valid where the schedule was declared may be missing here: time zones come with the host.
     if wanted.rhythm.zone is not None:
         _check_zone(wanted.rhythm.zone)
     if wanted.rhythm.cron is not None:
@@ -417,7 +417,7 @@ def _rhythm(known: Planned) -> Rhythm | None:
 
 
 def queue_of(known: Planned) -> str | None:
-    """Return where a schedule's messages go; None if it cannot be read here."""
+    """Return the queue of a schedule's messages; None if its definition cannot be read here."""
     try:
         return _decode(known.definition).queue
     except msgspec.DecodeError:
@@ -425,27 +425,27 @@ def queue_of(known: Planned) -> str | None:
 
 
 def _entry(name: str, wanted: ScheduleDefinition, at: datetime) -> Entry:
-    """Return the message of a tick, in line since its time."""
+    """Return the message of a tick, due since the time of the tick."""
     headers = {**codec.decode_headers(wanted.headers), SCHEDULE: name, TICK: at.isoformat()}
     payload = codec.Encoded(wanted.kind, wanted.payload)
     return mapping.entry(wanted.queue, payload, due=at, headers=headers, group=wanted.group, priority=wanted.priority)
 
 
 def _new_version() -> int:
-    """Return a version drawn by lot: one that was removed and declared again is never taken for the old one."""
+    """Return a random version, so that a schedule removed and declared again is never taken for the old one."""
     return secrets.randbits(62)
 
 
 _decode = msgspec.json.Decoder(ScheduleDefinition).decode
 
 
-# Clocks on walls.
+# Wall-clock times.
 
 
 def _after(expression: str, zone: ZoneInfo, moment: datetime) -> datetime | None:
     """Return the first tick of an expression after a moment, in UTC."""
     for tick in CronSim(expression, moment.astimezone(zone)):
-        # In the hour that comes twice the search begins at its first time, and so may find what has passed.
+        # In an hour that occurs twice the search begins in the first one, so it may find a tick that has passed.
         if (at := tick.astimezone(UTC)) > moment:
             return at
     return None
@@ -455,8 +455,8 @@ def _after(expression: str, zone: ZoneInfo, moment: datetime) -> datetime | None
 def _by_the_wall(expression: str) -> str:
     """Return an expression whose first two fields have a star only if it is for every hour.
 
-    The library goes by the time that passes if there is one: as Debian's cron does, `*/15 2 * * *` would be left
-    out on one day of the year and be run eight times on another.
+    If there is a star, the library follows elapsed time, as Debian's cron does: `*/15 2 * * *` would be skipped on one
+    day of the year and run eight times on another.
     """
     fields = CronSim(expression, datetime(2000, 1, 1, tzinfo=UTC))
     minutes = ",".join(map(str, sorted(fields.minutes)))

@@ -1,4 +1,4 @@
-"""What people ask of a queue: how it stands, and why a message is not running."""
+"""Answers to questions about a queue: its state, and why a message is not running."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from duerow.queue.metrics import MINUTE, MetricTally
 from duerow.store import Consumer, Counted, Counters, Inspection, Totals
 
 CAP: Final = 10_000
-"""How far `stats` counts unless told to count all."""
+"""How far `stats` counts unless it is to count everything."""
 
 SEEN: Final = timedelta(seconds=30)
-"""How long after its last word a consumer counts as there: workers write one every 10 seconds."""
+"""How long a consumer counts as present after its last sign of life: workers write one every 10 seconds."""
 
 WINDOWS: Final = (1, 5, 15, 60)
 """The spans, in minutes, over which `stats` gives rates."""
 
 TIMES_OF: Final = timedelta(minutes=15)
-"""Of which span `stats` tells how long messages waited and were handled."""
+"""The span over which `stats` reports how long messages waited and were handled."""
 
 Code = Literal[
     "ready",
@@ -42,7 +42,7 @@ Code = Literal[
 
 
 class Rates(msgspec.Struct, frozen=True):
-    """How many turns ended in each minute, on average over a span; the names as in `Totals`."""
+    """How many turns ended per minute, on average over a span; the names are those of `Totals`."""
 
     done: float = 0.0
     failed: float = 0.0
@@ -51,7 +51,7 @@ class Rates(msgspec.Struct, frozen=True):
 
 
 class Times(msgspec.Struct, frozen=True):
-    """How long something took: what half of all took at the most, 95 % and 99 %; within 6 %."""
+    """How long something took at most in 50 %, 95 % and 99 % of cases; accurate to 6 %."""
 
     p50: timedelta
     p95: timedelta
@@ -59,24 +59,24 @@ class Times(msgspec.Struct, frozen=True):
 
 
 class Stats(msgspec.Struct, frozen=True):
-    """How a queue stands.
+    """The state of a queue.
 
     Attributes:
-        queue: its name.
-        ready: messages that are due; those whose lease has ended among them.
-        delayed: those that are not due yet.
-        leased: those that a consumer has. Beyond the first `CAP` messages that are not due, not counted.
-        waiting: those that wait for others of their group.
-        stopped: live ones without a due time.
-        dead: those given up that stay here.
+        queue: the queue's name.
+        ready: messages that are due, including those whose lease has ended.
+        delayed: messages that are not due yet.
+        leased: messages that a consumer has; counted only among the first `CAP` messages that are not due.
+        waiting: messages that wait for others of their group.
+        stopped: live messages without a due time.
+        dead: messages that were given up and stay here.
         oldest_due_at: the due time of the message that has been ready longest; None: none is ready.
-        next_due_at: when the next message that is not ready will be; None: none will.
+        next_due_at: when the next message that is not ready becomes ready; None: there is none.
         paused: whether the queue hands nothing out.
         rates: how many turns ended per minute, over the last 1, 5, 15 and 60 minutes.
-        lifetime: how many have ended since the tables exist.
+        lifetime: how many turns have ended since the tables were created.
         waiting_time: how long messages had been due when they were handed out in the last 15 minutes; None: none were.
-        handling_time: how long handlers of workers took in the last 15 minutes; None: none did.
-        capped: which of the numbers were not counted to their end; "10000+" is how to show such a one.
+        handling_time: how long workers' handlers took in the last 15 minutes; None: no handler ran.
+        capped: which of the numbers were not counted to the end; show them like "10000+".
     """
 
     queue: str
@@ -96,7 +96,7 @@ class Stats(msgspec.Struct, frozen=True):
     capped: frozenset[str] = frozenset()
 
     def shown(self, name: str) -> str:
-        """Return one of the numbers as people read it: with a + where it was not counted to its end."""
+        """Return one of the numbers as text, with a + if it was not counted to the end."""
         return f"{getattr(self, name)}{'+' if name in self.capped else ''}"
 
 
@@ -106,8 +106,8 @@ class Reason(msgspec.Struct, frozen=True):
     Attributes:
         code: a word for programs.
         text: a sentence for people.
-        until: when that ends by itself, if it does and is known.
-        by: the message that is in the way (its id), or the consumer that has it.
+        until: when the reason ends by itself, if it does and the time is known.
+        by: the id of the message that is in the way, or the consumer that has this one.
     """
 
     code: Code
@@ -120,7 +120,7 @@ class Reason(msgspec.Struct, frozen=True):
 
 
 class Work(msgspec.Struct, frozen=True):
-    """What was done of a queue lately, and ever; fields as in `Stats`."""
+    """The work done on a queue, recently and in total; fields as in `Stats`."""
 
     rates: Mapping[int, Rates]
     lifetime: Totals
@@ -129,7 +129,7 @@ class Work(msgspec.Struct, frozen=True):
 
 
 def work(counters: Counters, unwritten: MetricTally) -> Work:
-    """Return what all processes have done, this one also what it has not written yet."""
+    """Return the work of all processes, including what this process has not written yet."""
     newest = Counted(
         "", counters.now, Totals(unwritten.done, unwritten.failed, unwritten.dead, unwritten.moved), None, None
     )
@@ -144,7 +144,7 @@ def work(counters: Counters, unwritten: MetricTally) -> Work:
 
 
 def _rates(rows: Sequence[Counted], now: datetime) -> dict[int, Rates]:
-    """Return how many ended per minute in spans that end now; of a span's first minute the part that lies in it."""
+    """Return how many ended per minute in spans that end now; a span's first minute counts by the part within it."""
     sums = {minutes: [0.0] * len(_ENDS) for minutes in WINDOWS}
     for row in rows:
         ended = [_of(row.totals, name) for name in _ENDS]
@@ -170,12 +170,12 @@ _ENDS: Final = Totals.__struct_fields__
 
 
 def reasons(seen: Inspection, message: Message, limit: int | None) -> list[Reason]:
-    """Return all reasons that hold, what concerns the message itself first; never none.
+    """Return all reasons that apply, those of the message itself first; at least one.
 
     Args:
-        seen: what the store says of the message and its queue.
+        seen: what the store knows about the message and its queue.
         message: the message.
-        limit: how many attempts the queue's policy gives in all.
+        limit: the total number of attempts that the queue's policy allows.
     """
     found = reasons_of_its_own(seen, message, limit)
     if message.status not in ("done", "dead"):
@@ -184,7 +184,7 @@ def reasons(seen: Inspection, message: Message, limit: int | None) -> list[Reaso
 
 
 def reasons_of_its_own(seen: Inspection, message: Message, limit: int | None) -> list[Reason]:
-    """Return the reasons that lie in the message itself, whatever queue, group and consumers it has; maybe none."""
+    """Return the reasons in the message itself, regardless of its queue, group and consumers; may be empty."""
     if message.status == "done":
         return [Reason("done", f"message {message.id} is done")]
     if message.status == "dead":
@@ -194,7 +194,7 @@ def reasons_of_its_own(seen: Inspection, message: Message, limit: int | None) ->
 
 
 def reasons_of_row(seen: Inspection, message: Message, limit: int | None) -> list[Reason]:
-    """As `reasons`, of a row of the user's own, which has no group, and of whose consumers nothing is known."""
+    """Like `reasons`, for a row of a user's own table, which has no group and whose consumers are unknown."""
     return reasons_of_its_own(seen, message, limit) or [_ready(message)]
 
 
@@ -251,7 +251,7 @@ def _of_its_queue(seen: Inspection, message: Message) -> list[Reason]:
 
 
 def _consumers(seen: Inspection, queue: str) -> list[Consumer]:
-    """Return the consumers of a queue that were seen a moment ago."""
+    """Return the consumers of a queue that were seen recently."""
     return [one for one in seen.consumers if queue in one.queues and seen.now - one.seen_at <= SEEN]
 
 

@@ -1,4 +1,4 @@
-"""How fast work on many messages goes on, batch by batch."""
+"""Rate limiting of work on many messages, batch by batch."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from duerow.phrases import Argument
 
 
 class Throttle:
-    """So many messages a second at the most.
+    """Limits the number of messages per second.
 
     Args:
-        rate: messages a second; None: as fast as it goes.
+        rate: messages per second; None: as fast as possible.
         most: the largest batch.
 
     Raises:
-        ConfigurationError: the rate is no positive number.
+        ConfigurationError: the rate is not a positive number.
     """
 
     def __init__(self, rate: float | None, most: int) -> None:
@@ -29,9 +29,9 @@ class Throttle:
         self._most = most if rate is None else min(most, ceil(rate))
 
     def batch(self, limit: int | None, done: int) -> int:
-        """Return how many messages the next batch has, of a limit of which some are done; at least 1."""
+        """Return the size of the next batch, given a limit and how many messages are done; at least 1."""
         return self._most if limit is None else max(1, min(self._most, limit - done))
 
     def pause(self, count: int) -> float:
-        """Return for how many seconds to pause after so many."""
+        """Return how many seconds to pause after this many messages."""
         return 0.0 if self._rate is None else count / self._rate
