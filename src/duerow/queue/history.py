@@ -1,4 +1,4 @@
-"""History: what became of messages, turn by turn, and how what is over is pushed again."""
+"""History: the finished turns of messages, and replaying old messages."""
 
 from __future__ import annotations
 
@@ -20,44 +20,44 @@ from duerow.store import Entry, HistoryQuery, HistoryRow, PlaceInHistory, Query,
 from duerow.where import as_condition
 
 REPLAY_OF: Final = "replay-of"
-"""The header of a message that was pushed again: the id of the message that it stands for."""
+"""The header of a replayed message: the id of the original message."""
 
 SHORTEST: Final = timedelta(seconds=1)
 
 REPLAY_BATCH: Final = 200
-"""How many messages are pushed again in one transaction; each may have a payload of a mebibyte."""
+"""How many messages are replayed in one transaction; each payload may have 1 MiB."""
 
 
 PRUNE_BATCH: Final = 1_000
-"""How many turns, and how many keys, are taken away in one transaction."""
+"""How many turns, and how many keys, are pruned in one transaction."""
 
 
 class Event(msgspec.Struct, Generic[P_co], frozen=True, gc=False):
-    """One turn of a message that is over: what became of it, when, at which attempt.
+    """One finished turn of a message: how it ended, when, and at which attempt.
 
     Attributes:
         id: the message's id.
-        token: the turn's own number; id and token name a turn.
-        queue: the queue in which it was.
+        token: the turn's own number; id and token identify a turn.
+        queue: the queue that the message was in.
         outcome: "done", "moved" to another queue, "dropped" by a relay, "dead" (given up, here or in a dead-letter
             queue), or "failed" (an attempt after which the message stayed).
-        moved_to: the queue to which it went, or where the message of its set is if it became a part; None: it went
+        moved_to: the queue that it went to, or the queue of its set's message if it became a part; None: it went
             nowhere.
-        payload: what the message held during the turn, or what `commit(payload=…)` put in its place.
+        payload: the message's payload during the turn, or its replacement from `commit(payload=…)`.
         kind: name of the payload's type.
         key: its key in this queue, or None.
-        headers: its headers during the turn; `parent` and `replay-of` say where it came from, `part-of` of which
-            message it became a part.
+        headers: its headers during the turn; `parent` and `replay-of` say where it came from, `part-of` names the
+            set's message that it became a part of.
         group: its group, or None.
         priority: its priority.
-        attempts: which attempt it was.
+        attempts: the number of the attempt.
         created_at: when the message was pushed.
         first_due_at: the due time that it was pushed with.
-        due_at: the due time that it had in line for this turn.
+        due_at: the due time that it had before this turn.
         started_at: when it was handed out.
-        finished_at: when the turn ended; for one whose consumer was never heard of again: when its lease ended.
-        worker: who had it, as host:pid:worker/claim; None: it was popped, or brought back by `redrive`.
-        error: why it failed or was given up; of a message that was not handled since another one stood for it: which.
+        finished_at: when the turn ended; if its consumer was never heard from again, when its lease ended.
+        worker: the consumer, as host:pid:worker/claim; None: it was popped, or brought back by `redrive`.
+        error: why it failed or was given up; for a message replaced by another one without being handled, which one.
     """
 
     id: int
@@ -82,12 +82,12 @@ class Event(msgspec.Struct, Generic[P_co], frozen=True, gc=False):
 
 
 class Replayed(msgspec.Struct, frozen=True, gc=False):
-    """What a replay did; true if it pushed any. After a dry run: what it would have done.
+    """What a replay did; true if it pushed any messages. After a dry run: what it would have done.
 
     Attributes:
         count: how many messages were pushed.
-        skipped: how many were not, since a live message has their key.
-        ids: the ids of those that were pushed, those first whose turns ended first; none after a dry run.
+        skipped: how many were not pushed because a live message has their key.
+        ids: the ids of the pushed messages, in the order in which the old turns ended; empty after a dry run.
     """
 
     count: int
@@ -102,10 +102,10 @@ class Replayed(msgspec.Struct, frozen=True, gc=False):
 
 
 def keeping(history: timedelta | None, remember_keys: timedelta | None) -> Retention | None:
-    """Return what a queue is to keep of what is over; None: nothing.
+    """Return what a queue keeps of finished messages; None: nothing.
 
     Raises:
-        InvalidMessage: one of the times is none, or shorter than a second.
+        InvalidMessage: one of the times is invalid, or shorter than a second.
     """
     if history is None and remember_keys is None:
         return None
@@ -116,14 +116,14 @@ def keeping(history: timedelta | None, remember_keys: timedelta | None) -> Reten
 
 
 def event(past: HistoryRow, reader: PayloadReader) -> Event[Any]:
-    """Return a turn for people to look at: a payload that cannot be decoded is given as its stored text."""
+    """Return a turn for inspection: a payload that cannot be decoded is given as its stored text."""
     payload: Any = past.payload
     headers: Mapping[str, Scalar] = {}
     try:
         headers = codec.decode_headers(past.headers)
         payload = reader.decode(past)
     except CodecError:
-        pass  # it is shown as it is kept
+        pass  # it is shown as it is stored
     return Event(
         past.id,
         past.token,
@@ -151,8 +151,8 @@ def asked(queue: str, where: object, id: object, limit: object, after: object) -
     """Return which turns to show, the latest first.
 
     Raises:
-        ConfigurationError: the limit, the id or `after` is none.
-        InvalidCondition: the condition cannot be read, or speaks of what turns do not have.
+        ConfigurationError: the limit, the id or `after` is invalid.
+        InvalidCondition: the condition cannot be parsed, or uses a field that turns do not have.
     """
     if after is not None and not isinstance(after, Event):
         raise ConfigurationError(f"after= takes the last turn of the page before, an Event, not {shown(after)}")
@@ -169,12 +169,12 @@ def asked(queue: str, where: object, id: object, limit: object, after: object) -
 
 
 class ReplayBatch(msgspec.Struct, frozen=True, gc=False):
-    """What became of one batch of a replay.
+    """The result of one batch of a replay.
 
     Attributes:
         done: what it pushed.
-        last: the turn behind which the next batch begins; None: this was the last one.
-        until: the latest turn that the call is about: what ends meanwhile is not replayed, so that it comes to an end.
+        last: the turn after which the next batch begins; None: this was the last batch.
+        until: the latest turn that the call covers; turns that end later are not replayed, so the call comes to an end.
     """
 
     done: Replayed
@@ -183,7 +183,7 @@ class ReplayBatch(msgspec.Struct, frozen=True, gc=False):
 
 
 class ReplayChoice(msgspec.Struct, frozen=True):
-    """Which ends are to be pushed again: the last one of a message, or all of which a condition holds."""
+    """Which finished messages to replay: one by its id, from its last turn, or all that match a condition."""
 
     queue: str
     id: int | None
@@ -192,11 +192,11 @@ class ReplayChoice(msgspec.Struct, frozen=True):
 
 
 def choice(queue: str, id: object, where: object, limit: object) -> ReplayChoice:
-    """Return which ends are meant.
+    """Return which finished messages to replay.
 
     Raises:
-        ConfigurationError: not exactly one of id and where was given, or the id or the limit is none.
-        InvalidCondition: the condition cannot be read, or speaks of what turns do not have.
+        ConfigurationError: not exactly one of id and where was given, or the id or the limit is invalid.
+        InvalidCondition: the condition cannot be parsed, or uses a field that turns do not have.
     """
     if (id is None) == (where is None):
         raise ConfigurationError("say an id or a condition, one of them: ", *edits.one_of({"id": id, "where": where}))
@@ -205,10 +205,10 @@ def choice(queue: str, id: object, where: object, limit: object) -> ReplayChoice
 
 
 def replay(store: Store, choice: ReplayChoice, previous: ReplayBatch | None, dry_run: bool) -> Plan[ReplayBatch]:
-    """Push the next batch of ends again, those that ended first first; read and pushed in one transaction.
+    """Replay the next batch of finished messages, in the order in which they ended; read and pushed in one transaction.
 
     Raises:
-        InvalidMessage: the message that was named has no end in the queue's history.
+        InvalidMessage: the queue's history has no end of the message that was named.
     """
     if store.capabilities.transactions:
         yield BEGIN
@@ -271,9 +271,9 @@ def _would_be_pushed(store: Store, ends: list[HistoryRow]) -> Plan[Replayed]:
 
 
 def _again(end: HistoryRow) -> Entry:
-    """Return what ended as a new message: the same content, key, group and priority, due at once."""
+    """Return a finished message as a new one: the same content, key, group and priority, due at once."""
     headers = {**codec.decode_headers(end.headers), REPLAY_OF: end.id}
-    headers.pop(PART_OF, None)  # that is the turn's, not the message's
+    headers.pop(PART_OF, None)  # it belongs to the turn, not to the message
     return Entry(
         end.queue,
         end.key,

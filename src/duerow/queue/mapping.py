@@ -1,4 +1,4 @@
-"""Between the user's values and the store's: drafts to entries, records to messages, settlements to turns."""
+"""Conversion between users' values and the store's: drafts to entries, records to messages, settlements to turns."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _COMMITTED: Final = Committed()
 
 
 class DeadLetter(NamedTuple):
-    """Where messages go that are given up, and what time it is."""
+    """The queue to which given-up messages go, and the current time."""
 
     queue: str
     now: datetime
@@ -58,7 +58,7 @@ def entry(
     max_bytes: int = codec.MAX_PAYLOAD_BYTES,
     payloads: Payloads = PLAIN,
 ) -> Entry:
-    """Return a message to be pushed as the store wants it; raise InvalidMessage if a field is out of bounds."""
+    """Return a message to be pushed, in the store's form; raise InvalidMessage if a field is out of bounds."""
     if due is not None or delay is not None:
         due, delay = check_due(due, delay)
     encoded = payloads.encode(payload, max_bytes)
@@ -81,7 +81,7 @@ def entry(
 def draft_entry(
     draft: Draft, queue: str | None, max_bytes: int = codec.MAX_PAYLOAD_BYTES, payloads: Payloads = PLAIN
 ) -> Entry:
-    """Return a draft as the store wants it, for `queue` unless it names its own; raise InvalidMessage otherwise."""
+    """Return a draft in the store's form, for `queue` unless it names its own; raise InvalidMessage if it cannot be."""
     if not isinstance(draft, Draft):
         raise InvalidMessage(
             f"{'commit(then=…)' if queue is None else 'push_many'} takes Drafts, not {type(draft).__name__}: "
@@ -108,7 +108,7 @@ def draft_entry(
 
 
 def message(record: Record, reader: PayloadReader = PLAIN) -> Message:
-    """Return a stored message with its payload decoded; raise CodecError if it cannot be, or was damaged."""
+    """Return a stored message with its payload decoded; raise CodecError if it cannot be decoded, or is damaged."""
     if record.damage is not None:
         raise CodecError(f"message {record.id} cannot be handed out: {record.damage}")
     headers = codec.decode_headers(record.headers)
@@ -135,7 +135,7 @@ def message(record: Record, reader: PayloadReader = PLAIN) -> Message:
 
 
 def readable(record: Record, reader: PayloadReader = PLAIN) -> Message:
-    """Return a stored message for people to look at: a payload that cannot be decoded is given as its stored text."""
+    """Return a stored message for inspection: a payload that cannot be decoded is given as its stored text."""
     try:
         return message(record, reader)
     except CodecError:
@@ -145,9 +145,10 @@ def readable(record: Record, reader: PayloadReader = PLAIN) -> Message:
 
 
 def put_off(record: Record) -> BareReservation:
-    """Return what, released, gives a message back until its lease would have ended, with no attempt counted.
+    """Return a reservation whose release postpones the message to the end of its lease, without counting an attempt.
 
-    For one whose key is missing here: another consumer may have it, and until then others are not held up.
+    For a message whose encryption key is missing here: another consumer may have the key, and meanwhile it holds up no
+    other messages.
     """
     assert record.leased_until is not None  # noqa: S101 - it was just reserved
     due_later = msgspec.structs.replace(readable(record), due_at=record.leased_until)
@@ -155,12 +156,12 @@ def put_off(record: Record) -> BareReservation:
 
 
 def check_lent(reservation: object, queue: str, place: Hashable) -> None:
-    """Raise ConfigurationError unless it is a reservation of this queue: a stranger's may have the same receipt.
+    """Raise ConfigurationError unless it is a reservation of this queue: another queue's may have the same receipt.
 
     Args:
-        reservation: what is to be settled.
+        reservation: the reservation to settle.
         queue: the name of the queue that is to settle it.
-        place: where that queue is, as `Connections.place` says.
+        place: where that queue is, as `Connections.place` returns it.
     """
     if not isinstance(reservation, BareReservation):
         raise ConfigurationError(f"only what reserve() gave can be settled, not {type(reservation).__name__}")
@@ -185,19 +186,19 @@ def turn(
     payloads: Payloads = PLAIN,
     history: int | None = None,
 ) -> Turn:
-    """Return a reservation's end as the store wants it.
+    """Return the end of a reservation in the store's form.
 
     Args:
-        reservation: whose turn ends.
-        settlement: how.
-        dead_letter: where messages go that are given up, and the time; None: they stay where they are.
-        payloads: how those of the message's queue are written and read.
-        history: how many bytes a payload may have in the queue's history; None: it keeps none.
+        reservation: the reservation whose turn ends.
+        settlement: how it ends.
+        dead_letter: where given-up messages go, and the time; None: they stay where they are.
+        payloads: writes and reads the payloads of the message's queue.
+        history: the maximum size in bytes of a payload in the queue's history; None: the queue keeps no history.
 
     Raises:
         InvalidMessage: a payload, header, key, queue, due time or delay in the settlement is out of bounds.
-        InvalidOutcome: the settlement is none.
-        ConfigurationError: the settlement asks for what the queue does not keep.
+        InvalidOutcome: the settlement is invalid.
+        ConfigurationError: the settlement needs something that the queue does not keep.
     """
     message = reservation.message
     return Turn(
@@ -208,7 +209,7 @@ def turn(
 
 
 def done(message: Message) -> Turn:
-    """Return the end of a message that is just done, which most are."""
+    """Return the end of a message that is simply done, as most are."""
     group = None if message.group is None else (message.queue, message.group)
     return Turn(Receipt(message.id, message.token), _COMMITTED, group)
 
@@ -353,7 +354,7 @@ def _moved_headers(message: Message, move: Move) -> str | None:
 
 @lru_cache(maxsize=256)
 def _hops_alone(count: int) -> str | None:
-    """Return the headers of a message that has no other; most have none."""
+    """Return the headers of a message whose only header is the number of hops, as for most messages."""
     return codec.encode_headers({HOPS: count})
 
 

@@ -1,8 +1,8 @@
-"""What a process counts of its own work on queues, and when it writes it into the database.
+"""A process's metrics of its own work on queues, and when it writes them to the database.
 
-Counted in memory, by the batch, and written every ten seconds into rows of this process alone: one for each queue and
-minute. So counting makes no two processes wait for each other, and costs a batch some microseconds. What was not yet
-written when a process is killed is lost: the numbers inform, nothing rests on them.
+They are counted in memory, per batch, and written every ten seconds to rows that belong to this process: one for each
+queue and minute. So processes never wait for each other to count, and counting costs a few microseconds per batch.
+Counts that are not yet written when a process is killed are lost: they are for information only.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ EVERY: Final = 10.0
 """Seconds between two writes."""
 
 TOGETHER: Final = 200
-"""How many messages that were handed out alone are counted together."""
+"""How many messages that were handed out singly are counted together."""
 
 MINUTE: Final = timedelta(minutes=1)
 
 _NAMES: Final[dict[type, str]] = {Commit: "done", Gather: "done", Rollback: "failed", Bury: "dead", Move: "moved"}
-"""Under which name the end of a turn is counted; what is given back is not."""
+"""The name under which each settlement is counted; released messages are not counted."""
 
 
 @dataclass(slots=True)
 class MetricTally:
-    """What was counted of one queue."""
+    """The counts of one queue."""
 
     done: int = 0
     failed: int = 0
@@ -48,7 +48,7 @@ class MetricTally:
     handling: Buckets = field(default_factory=dict)
 
     def add(self, other: MetricTally) -> None:
-        """Add what was counted elsewhere or later."""
+        """Add other counts."""
         self.done += other.done
         self.failed += other.failed
         self.dead += other.dead
@@ -57,7 +57,7 @@ class MetricTally:
         histogram.add_up(self.handling, other.handling)
 
     def row(self, queue: str, minute: datetime) -> Counted:
-        """Return it as a row."""
+        """Return the counts as a row."""
         totals = Totals(self.done, self.failed, self.dead, self.moved)
         return Counted(queue, minute, totals, histogram.written(self.waiting), histogram.written(self.handling))
 
@@ -65,10 +65,10 @@ class MetricTally:
 class Metrics:
     """Counts for one handle of a database; its methods may be called from any thread.
 
-    What is counted is written into the row of the minute in which it is written, so up to ten seconds late.
+    Counts go into the row of the minute in which they are written, so up to ten seconds late.
 
     Args:
-        clock: tells the time of this host, or of a test.
+        clock: returns the time of this host, or of a test.
     """
 
     def __init__(self, clock: Callable[[], datetime]) -> None:
@@ -96,7 +96,7 @@ class Metrics:
     # Count.
 
     def claimed(self, queue: str, lent: Sequence[Any]) -> None:
-        """Count how long messages had been due that were handed out now: those of one claim, in line."""
+        """Count how long the messages of one claim, given in order, had been due when they were handed out."""
         if not lent:
             return
         first = lent[0]
@@ -111,14 +111,14 @@ class Metrics:
                 self._count_those_alone()
 
     def _count_those_alone(self) -> None:
-        """Count the waits of messages that were handed out alone, of which each is only noted at first."""
+        """Count the waits of messages that were handed out singly, which are only noted at first."""
         alone, self._alone = self._alone, []
         for queue, at, due_at in alone:
             bucket = histogram.bucket_of((at - due_at).total_seconds())
             histogram.add_up(self._tally(queue).waiting, {bucket: 1})
 
     def handled(self, queue: str, times: Sequence[float], each: int = 1) -> None:
-        """Count for how many seconds handlers worked; each of these times stands for so many."""
+        """Count how long handlers ran, in seconds; each time counts `each` times."""
         if times:
             with self._lock:
                 histogram.add_times(self._tally(queue).handling, times, each)
@@ -134,10 +134,10 @@ class Metrics:
         """Count turns that have ended.
 
         Args:
-            queue: whose.
-            number: of all.
-            others: those of them that are not plainly done.
-            refused: those of them that have not ended after all.
+            queue: their queue.
+            number: how many turns in total.
+            others: the turns among them that are not simply done.
+            refused: the turns among them that have not ended after all.
             moved: how many of the rest went to another queue.
         """
         if refused:
@@ -164,15 +164,15 @@ class Metrics:
     # Write.
 
     def due(self) -> bool:
-        """Return whether there is something to be written, and the last time is ten seconds ago."""
+        """Return whether there is something to write and the last write was at least ten seconds ago."""
         return monotonic() - self._tried_at >= EVERY and bool(self._new or self._alone)
 
     @contextmanager
     def writing(self) -> Iterator[list[Counted]]:
-        """Give the rows to be written in a block; what could not be written is given again.
+        """Provide the rows to write to a `with` block; rows that could not be written are provided again.
 
-        A row says all that this process counted in its minute, and replaces what the row said before: so it does no
-        harm to write it twice. There are none while another thread writes.
+        A row has everything that this process counted in its minute, and replaces the earlier row, so writing it twice
+        does no harm. There are no rows while another thread writes.
         """
         with self._lock:
             self._count_those_alone()
@@ -197,7 +197,7 @@ class Metrics:
             self._rows, self._minute, self._busy = after, minute, False
 
     def unwritten(self, queue: str) -> MetricTally:
-        """Return what was counted of a queue and not written yet."""
+        """Return the counts of a queue that are not written yet."""
         found = MetricTally()
         with self._lock:
             self._count_those_alone()
@@ -206,7 +206,7 @@ class Metrics:
         return found
 
     def _this_minute(self) -> datetime:
-        """Return the minute that it is now by the database's clock, as the last claim showed it."""
+        """Return the current minute by the database's clock, estimated from the last claim."""
         return (self._clock() + self._ahead).replace(second=0, microsecond=0)
 
 
@@ -214,17 +214,17 @@ _METERS: Final[weakref.WeakSet[Metrics]] = weakref.WeakSet()
 
 
 def _count_anew() -> None:
-    """Let a child process count its own work alone, under a name of its own."""
+    """Let a child process count only its own work, under its own name."""
     for meter in list(_METERS):
         meter._begin_anew()
 
 
-if hasattr(os, "register_at_fork"):  # elsewhere nothing forks
+if hasattr(os, "register_at_fork"):  # other platforms do not fork
     os.register_at_fork(after_in_child=_count_anew)
 
 
 def _added(first: dict[str, MetricTally], second: dict[str, MetricTally]) -> dict[str, MetricTally]:
-    """Return the sums; neither of them is changed."""
+    """Return the sums; neither argument is changed."""
     sums: dict[str, MetricTally] = {}
     for part in (first, second):
         for queue, tally in part.items():

@@ -1,4 +1,4 @@
-"""How dead letters are brought back: those that went to another queue, and those that stayed in their own."""
+"""Redrive: bring back dead letters that went to a dead-letter queue, or stayed in their own."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from duerow.settlement import Move
 from duerow.store import Indexed, Moved, Query, Record, Retention, Store, Turn
 
 BATCH: Final = 100
-"""How many dead letters are brought back in one transaction; each may have a payload of a mebibyte."""
+"""How many dead letters are brought back in one transaction; each payload may have 1 MiB."""
 
 Place = tuple[str, str]
 """A queue and a key in it."""
 
 
 class Redriven(msgspec.Struct, frozen=True):
-    """What a redrive did: how many went back (or would), and how many stayed because their key is taken."""
+    """The result of a redrive: how many went back (or would), and how many stayed because their key is taken."""
 
     count: int = 0
     skipped: int = 0
@@ -37,12 +37,12 @@ class Redriven(msgspec.Struct, frozen=True):
 
 
 class RedriveBatch(msgspec.Struct, frozen=True):
-    """What became of one batch.
+    """The result of one batch.
 
     Attributes:
         done: what was brought back.
-        place: where the next batch begins, as `changing` says; its `last` is None after the last one.
-        given: the keys that a dry run has given away; what comes behind finds them taken.
+        place: where the next batch begins; its `last` is None after the last batch.
+        given: the keys that a dry run has assigned; later messages find them taken.
     """
 
     done: Redriven
@@ -51,7 +51,7 @@ class RedriveBatch(msgspec.Struct, frozen=True):
 
 
 class Dead(Protocol):
-    """Some dead letters, and how they go back."""
+    """A selection of dead letters, and how they go back."""
 
     def batch(
         self, store: Store, most: int, previous: edits.EditBatch | None, given: frozenset[Place], dry_run: bool
@@ -62,11 +62,11 @@ class Dead(Protocol):
             store: where they are.
             most: how many at most.
             previous: where the batch before it ended.
-            given: the keys that this dry run has given away already.
+            given: the keys that this dry run has assigned already.
             dry_run: change nothing, only count.
 
         Raises:
-            NotSupported: two messages would change together, and the store cannot do that.
+            NotSupported: two messages would have to change together, and the store cannot do that.
         """
         ...
 
@@ -76,10 +76,10 @@ class Away(msgspec.Struct, frozen=True):
 
     Attributes:
         queue: that queue.
-        own: only those that come from this queue; None: from any other one, each goes to where it came from.
-        where: only those of which this holds there; None: all.
-        on_duplicate: what to do where their key is taken.
-        keep: what that queue keeps of what leaves it.
+        own: only letters from this queue; None: from any other queue, and each goes back to its own.
+        where: only letters that match this condition there; None: all.
+        on_duplicate: what to do if their key is taken.
+        keep: what that queue keeps of messages that leave it.
     """
 
     queue: str
@@ -91,7 +91,7 @@ class Away(msgspec.Struct, frozen=True):
     def batch(
         self, store: Store, most: int, previous: edits.EditBatch | None, given: frozenset[Place], dry_run: bool
     ) -> Plan[RedriveBatch]:
-        """See `Dead`. They are fenced by the tokens with which they were read: no lease is needed, nor their turn."""
+        """See `Dead`. Writes are fenced by the tokens that were read, so no letter needs a lease or its turn."""
         if store.capabilities.transactions:
             yield BEGIN
         now = (yield from store.counters(self.queue)).now
@@ -107,7 +107,7 @@ class Away(msgspec.Struct, frozen=True):
         return RedriveBatch(Redriven(len(back) - len(refused), unfit + taken), place, given)
 
     def _meant(self, now: datetime) -> Condition:
-        """Return what holds of them. Of one that is leased the due time is the end of the lease."""
+        """Return the condition for these letters. The due time of a leased message is the end of its lease."""
         path = ("headers", dead_letter_headers.FROM)
         elsewhere = (negation(IsNull(path)), negation(Compare(path, "=", self.queue)))
         comes_from = elsewhere if self.own is None else (Compare(path, "=", self.own),)
@@ -115,7 +115,7 @@ class Away(msgspec.Struct, frozen=True):
         return due if self.where is None else every(due, self.where)
 
     def _back(self, record: Record) -> Turn | None:
-        """Return how a dead letter goes back; None if somebody wrote headers that name no queue, or no key."""
+        """Return how a dead letter goes back; None if somebody wrote headers with an invalid queue or key."""
         headers = decode_headers(record.headers)
         move = Move(
             headers[dead_letter_headers.FROM],  # type: ignore[arg-type]
@@ -130,7 +130,7 @@ class Away(msgspec.Struct, frozen=True):
             return None
 
     def _free(self, store: Store, back: list[Turn], given: frozenset[Place]) -> Plan[tuple[int, frozenset[Place]]]:
-        """Return how many of them would go back, and which keys are given away by then."""
+        """Return how many of them would go back, and which keys are assigned by then."""
         places = [_place(turn) for turn in back]
         if self.on_duplicate != "reject":
             return len(back), given
@@ -149,9 +149,9 @@ class Stayed(msgspec.Struct, frozen=True):
 
     Attributes:
         queue: the queue.
-        where: only those of which this holds; None: all.
-        on_duplicate: what to do where their key is taken.
-        keep: what the queue keeps of those for which another message stands from now on.
+        where: only letters that match this condition; None: all.
+        on_duplicate: what to do if their key is taken.
+        keep: what the queue keeps of letters that are replaced by another message.
         indexed: its payload fields that have an index.
     """
 
@@ -164,7 +164,7 @@ class Stayed(msgspec.Struct, frozen=True):
     def batch(
         self, store: Store, most: int, previous: edits.EditBatch | None, given: frozenset[Place], dry_run: bool
     ) -> Plan[RedriveBatch]:
-        """See `Dead`. They begin anew where they are; one whose key is taken is moved onto the one that has it."""
+        """See `Dead`. They restart where they are; one whose key is taken is moved onto the message that has it."""
         if store.capabilities.transactions:
             yield BEGIN
         chosen = edits.all_dead(self.queue, most, self.where, self.indexed)
@@ -203,13 +203,13 @@ class Stayed(msgspec.Struct, frozen=True):
 
 
 def _place(turn: Turn) -> Place | None:
-    """Return the queue and the key that a dead letter goes back to; None: it has no key."""
+    """Return the queue and key that a dead letter goes back to; None: it has no key."""
     move = turn.end
     return (move.to, move.key) if isinstance(move, Moved) and move.key is not None else None
 
 
 def _held(store: Store, places: set[Place]) -> Plan[set[Place]]:
-    """Return which of these keys live messages have."""
+    """Return which of these keys are held by live messages."""
     held: set[Place] = set()
     for queue in sorted({queue for queue, _ in places}):
         keys = tuple(sorted(key for other, key in places if other == queue))

@@ -1,4 +1,4 @@
-"""What the database refuses of one message: that message alone is told, and the others go on."""
+"""Refusals by the database that concern one message: only that message fails, and the others go on."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from duerow.store import ORDER_OF_EFFECT, Refused, Turn
 
 
 def halves(turns: Sequence[Turn]) -> tuple[list[Turn], list[Turn]]:
-    """Return turns in two parts, which end one after the other as they would have together."""
+    """Split turns into two parts that can be ended one after the other with the same result as together."""
     ordered = sorted(turns, key=_effect)
     middle = len(ordered) // 2
     return ordered[:middle], ordered[middle:]
 
 
 def of_one(turn: Turn, error: DuerowError) -> Refused:
-    """Return that a turn cannot be ended, and why: not even by itself."""
+    """Return the refusal of a turn that cannot be ended even by itself, with the reason."""
     id = turn.receipt.id
     refused = StoreRefused(f"message {id} was not settled, and keeps its lease: {error}", of_row=True)
     refused.__cause__ = error
@@ -24,7 +24,7 @@ def of_one(turn: Turn, error: DuerowError) -> Refused:
 
 
 def in_order(refused: Sequence[Refused], turns: Sequence[Turn]) -> list[Refused]:
-    """Return what was refused in the order of the turns."""
+    """Return the refusals in the order of the turns."""
     places = {turn.receipt: place for place, turn in enumerate(turns)}
     return sorted(refused, key=lambda one: places[one.receipt])
 
