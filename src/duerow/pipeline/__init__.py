@@ -1,7 +1,7 @@
 """Pipelines: queues of one database joined by small functions, on plain workers and on Spark.
 
-Read it in this order: `stations` (what becomes of a message), `join` (many messages to one), `frame` (batches as data
-frames), `pipeline` (the whole, and how it is checked), `graph` (how it is drawn and kept).
+Read it in this order: `stations` (how each message is handled), `join` (many messages into one), `frame` (batches as
+data frames), `pipeline` (the whole, and its checks), `graph` (how it is drawn and stored).
 """
 
 from duerow.pipeline.frame import Frame

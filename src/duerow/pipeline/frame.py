@@ -1,6 +1,6 @@
-"""The station for whole batches: a data frame of messages in, a data frame of messages out. It runs on Spark alone.
+"""The station for whole batches: a data frame of messages in, a data frame of messages out. It runs only on Spark.
 
-No I/O and no Spark here: `duerow.spark.frames` carries it out, and asks this module what a row of the result means.
+No I/O and no Spark here: `duerow.spark.frames` does the work, and asks this module what each row of a result means.
 """
 
 from __future__ import annotations
@@ -25,37 +25,37 @@ from duerow.settlement import Move, Rollback, Settlement
 from duerow.store import MessageHeader, Moved
 
 BATCH: Final = 25_000
-"""Messages of one batch, at most."""
+"""The most messages in a batch."""
 
 BATCH_LEASE: Final = timedelta(minutes=10)
-"""For how long a batch is reserved; the driver extends it while it works."""
+"""How long a batch is reserved; the driver extends the lease while it works."""
 
 GIVEN: Final = ("_id", "_key", "_group", "_priority", "_headers", "_attempts", "_created_at")
-"""The columns that a frame of messages has besides those of the payloads."""
+"""The columns that a frame of messages has besides the payload columns."""
 
 SHORT: Final = 100
-"""Characters of headers up to which those of one message are likely to be those of many."""
+"""Headers of at most this many characters are likely to be shared by many messages, so they are cached."""
 
 TAKEN: Final = ("_id", "_key", "_group", "_priority", "_headers", "_due", "_queue", "_error")
-"""The columns of a result that say something of its messages; all others but those given are payload."""
+"""The columns of a result with a special meaning; every other column, except those of `GIVEN`, is payload."""
 
 RESERVED: Final = frozenset({*GIVEN, *TAKEN})
 
 
 class Row(msgspec.Struct, frozen=True, gc=False):
-    """What a row of a result says of its message; UNSET where the result has no such column.
+    """What a row of a result says about its message; a field is UNSET if the result lacks that column.
 
     Attributes:
-        id: the message that it is made of; None: of several, or of none.
-        way: what `_queue` says.
-        error: why the message failed; None: it did not.
-        payload: what goes on, as JSON text; UNSET: the result has no payload, so that of the message stays.
-        key: the key that it has there.
-        group: the group that it is in there.
-        priority: the priority that it has there.
-        headers: the headers that it has there, as JSON text.
-        due: when it is due there; None: at once.
-        hops: how many queues those messages have gone through at most that it may be made of, where no header says so.
+        id: the message that the row is made from; None: it is made from several, or from none.
+        way: the value of `_queue`.
+        error: why the message failed; None: it did not fail.
+        payload: the new payload, as JSON text; UNSET: the result has no payload, so the message keeps its own.
+        key: the new key.
+        group: the new group.
+        priority: the new priority.
+        headers: the new headers, as JSON text.
+        due: when the message is due in the target queue; None: at once.
+        hops: the most queues that any message behind this row has gone through; used if the headers do not say.
     """
 
     id: int | None
@@ -72,37 +72,38 @@ class Row(msgspec.Struct, frozen=True, gc=False):
 
 @dataclass(frozen=True)
 class Frame(Station):
-    """A batch of messages in, messages out: the function is handed a Spark data frame of them and returns another one.
+    """A batch of messages in, messages out: the function receives a Spark data frame and returns another one.
 
-    It is called in the driver, once for each batch, and what it returns is carried out by Spark's tasks. The frame has
-    a column for each field of the payloads (or `payload`, their JSON text, where neither a type nor a schema is given)
-    and `_id`, `_key`, `_group`, `_priority`, `_headers` (JSON text), `_attempts` and `_created_at`.
+    The driver calls the function once for each batch, and Spark's tasks carry out the result. The frame has a column
+    for each field of the payloads (or `payload`, their JSON text, if neither a type nor a schema is given) and `_id`,
+    `_key`, `_group`, `_priority`, `_headers` (JSON text), `_attempts` and `_created_at`.
 
-    Each row of the result is a message. Its columns are the payload (or one called `payload` is), apart from `_queue`,
-    where it goes if `to` names several queues, `_due`, when it is due there, `_key`, `_group`, `_priority` and
-    `_headers`, and `_error`: text there is why the message `_id` failed, for which the retry policy decides.
+    Each row of the result is a message. Its columns form the payload (or the column `payload` is the payload), except
+    for these: `_queue` chooses the target if `to` names several queues, `_due` is the due time there, `_key`, `_group`,
+    `_priority` and `_headers` are those of the message, and text in `_error` is the reason why message `_id` failed;
+    the retry policy then decides.
 
-    By default the batch ends as a whole: in one transaction all of its messages are done and all rows of the result
-    are new messages. With `rowwise=True` each message moves on by itself, whatever happens to the rest of the batch:
-    the result must then have each `_id` at most once, and a message whose id it does not have is dropped.
+    By default the batch ends as a whole: one transaction marks all of its messages as done and pushes all rows of the
+    result as new messages. With `rowwise=True` each message moves on by itself, whatever happens to the rest of the
+    batch: the result must then contain each `_id` at most once, and a message whose id is missing from it is dropped.
 
     Args:
         name: see Station.
-        function: makes a data frame of a data frame.
-        to: the queue to go to; or several, among which a column `_queue` chooses: a list, or labels with queues.
-        rowwise: see above; for functions that look at each row by itself.
-        schema: the columns of the payloads, as a StructType of Spark's or in the words of its DDL; default: those of
-            the declared type `payload`.
-        batch: messages of one batch at most.
-        lease: how long a batch is reserved; the driver extends it while it works.
-        retry: see Station. A batch that fails is halved until the guilty message fails alone.
+        function: turns a data frame into another data frame.
+        to: the target queue; or several, chosen by a column `_queue`: a list, or a mapping of labels to queues.
+        rowwise: see above; for functions that treat each row independently.
+        schema: the columns of the payloads, as a Spark StructType or a DDL string; default: the fields of the declared
+            type `payload`.
+        batch: the most messages in a batch.
+        lease: how long a batch is reserved; the driver extends the lease while it works.
+        retry: see Station. A batch that fails is halved until the faulty message fails alone.
         payload: see Station.
         rate: see Station.
         history: see Station.
         remember_keys: see Station.
 
     Raises:
-        ConfigurationError: as for Station; or `to`, `schema` or `batch` cannot be.
+        ConfigurationError: as for Station; or `to`, `schema` or `batch` is invalid.
     """
 
     given: ClassVar[str] = "frame"
@@ -149,11 +150,11 @@ class Frame(Station):
 
     @property
     def ways(self) -> Mapping[str, str]:
-        """The one way on, or one for each value that `_queue` may have."""
+        """The only way on, or one way for each value that `_queue` may have."""
         return {"": self.to} if isinstance(self.to, str) else dict(self.to)  # type: ignore[arg-type]  # as checked
 
     def node(self) -> Node:
-        """Return the station as a drawing has it."""
+        """Return the station as it appears in a drawing."""
         note = f"{'row by row' if self.rowwise else 'whole'}, batches of {self.batch}"
         return msgspec.structs.replace(super().node(), note=note)
 
@@ -163,7 +164,7 @@ class Frame(Station):
     # What a row means.
 
     def target(self, row: Row) -> str:
-        """Return the queue that a row goes to; raise InvalidOutcome if it names none of the station's."""
+        """Return the target queue of a row; raise InvalidOutcome if the row names none of the station's queues."""
         if row.way is None and isinstance(self.to, str):
             return self.to
         ways, way = self.ways, row.way
@@ -180,13 +181,13 @@ class Frame(Station):
     def row_settlement(
         self, message: Message, row: Row, payload: Encoded | Exception | None, max_hops: int
     ) -> Settlement:
-        """Return how the turn of a message ends of which there is this row.
+        """Return how the turn of a message ends, given its row of the result.
 
         Args:
             message: the message; its payload may be missing.
-            row: what the result says of it.
-            payload: its new payload, or why there is none; None: it keeps the one that it has.
-            max_hops: how many queues a message may go through.
+            row: what the result says about it.
+            payload: its new payload, or why there is none; None: it keeps its payload.
+            max_hops: the most queues that a message may go through.
         """
         try:
             outcome = self._moved(message, row, payload)
@@ -213,19 +214,19 @@ class Frame(Station):
     def passed_on(
         self, outline: MessageHeader, row: Row, to: str, payload: Encoded | None, max_hops: int
     ) -> Moved | None:
-        """Return the move of a message whose row asks for no more than most do; None: `row_settlement` has to tell.
+        """Return the move of a message whose row asks for nothing unusual; None: call `row_settlement` instead.
 
-        Both say the same where this says something: this is for rows that come by the thousand.
+        If this returns a move, `row_settlement` would return the same; this is a fast path for thousands of rows.
 
         Args:
             outline: the message.
-            row: what the result says of it, and that it did not fail.
+            row: what the result says about the message, which must not have failed.
             to: the row's target.
-            payload: its new payload; None: it keeps the one that it has.
+            payload: its new payload; None: it keeps its payload.
             max_hops: see `row_settlement`.
 
         Raises:
-            InvalidMessage: what the row says cannot be.
+            InvalidMessage: a value in the row is invalid.
         """
         if row.headers is not UNSET and row.headers != outline.headers:
             return None
@@ -250,7 +251,7 @@ class Frame(Station):
 
 
 def _hops_counted(text: str | None, max_hops: int) -> str | None:
-    """Return headers with one move more; None if that is one too many, or they are not what they should be."""
+    """Return the headers with one more move counted; None if that exceeds the limit or the headers are invalid."""
     try:
         headers = decode_headers(text)
         count = headers.get(HOPS, 0)
@@ -265,16 +266,16 @@ _hops_of_many = lru_cache(maxsize=256)(_hops_counted)
 
 
 def changes(before: Mapping[str, Any], text: str | None) -> dict[str, Any] | None:
-    """Return what has to be changed of headers so that they are those of a text; the count of moves is kept."""
+    """Return the changes that turn the headers `before` into those of `text`; the count of moves is kept."""
     if text is None and not before:
-        return None  # as most are
+        return None  # the most common case
     after = decode_headers(text)
     gone = {name: None for name in before if name not in after and name != HOPS}
     return {**{name: value for name, value in after.items() if name != HOPS}, **gone}
 
 
 def offspring(row: Row, claim: str) -> dict[str, Any]:
-    """Return the headers of a message that is a row of a staged result, made of one, or of the batch of a claim."""
+    """Return the headers of a staged result row, which is made from one message or from the batch of a claim."""
     headers = {} if row.headers is UNSET else decode_headers(row.headers)
     moved = headers.get(HOPS, row.hops)
     headers = {**headers, OF_BATCH: claim} if row.id is None else made_of(row.id, headers)

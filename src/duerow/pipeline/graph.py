@@ -1,4 +1,4 @@
-"""The graph of a pipeline as a value: what is drawn, and what is kept in the database for others to see."""
+"""The graph of a pipeline as a value: it is drawn, and stored in the database for other programs to see."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from duerow.errors import ConfigurationError
 from duerow.payload.encoding import SETS
 
 PATIENCE: Final = 60
-"""Seconds that Graphviz may take to draw."""
+"""How many seconds Graphviz may take to draw a graph."""
 
 _MERMAID: Final[Mapping[str, tuple[str, str]]] = {
     "relay": ("[", "]"),
@@ -34,15 +34,15 @@ _DOT: Final[Mapping[str, str]] = {
 
 
 class Node(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A station as a drawing has it.
+    """A station as it appears in a drawing.
 
     Attributes:
-        name: the station's name and that of its queue.
+        name: the name of the station and of its queue.
         kind: relay, switch, fork, split, join, frame or sink.
-        ways: the queues that messages can go to from here, by what the way is called.
+        ways: the queues that messages can go to from here, by the label of the way.
         function: the name of its function.
-        rate: at most so many messages in so many seconds; None: as many as there are.
-        note: what else there is to say of it.
+        rate: at most this many messages in this many seconds; None: no limit.
+        note: anything else to show.
     """
 
     name: str
@@ -54,18 +54,18 @@ class Node(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def queues(self) -> tuple[str, ...]:
-        """The queues that it works on."""
+        """The queues that the station works on."""
         return (self.name, f"{self.name}{SETS}") if self.kind == "join" else (self.name,)
 
 
 class Graph(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A pipeline without its functions: as it was declared, by whatever program.
+    """A pipeline without its functions, as some program declared it.
 
     Attributes:
-        name: what it is called.
+        name: its name.
         stations: all of them.
-        outputs: queues that stations send to and no station reads.
-        max_hops: how many queues a message may go through.
+        outputs: queues that stations send to but no station reads.
+        max_hops: the most queues that a message may go through.
     """
 
     name: str
@@ -78,11 +78,11 @@ class Graph(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def queues(self) -> list[str]:
-        """The queues that its stations work on."""
+        """The queues that the stations work on."""
         return [queue for station in self.stations for queue in station.queues]
 
     def mermaid(self) -> str:
-        """Return the graph as Mermaid draws it."""
+        """Return the graph as Mermaid source."""
         names = _names(self)
         lines = ["flowchart LR"]
         for station in self.stations:
@@ -95,7 +95,7 @@ class Graph(msgspec.Struct, frozen=True, omit_defaults=True):
         return "\n".join(lines) + "\n"
 
     def dot(self) -> str:
-        """Return the graph in the language of Graphviz."""
+        """Return the graph in Graphviz's DOT language."""
         names = _names(self)
         lines = [f"digraph {_quoted(self.name)} {{", "    rankdir=LR;", '    node [fontname="sans-serif"];']
         for station in self.stations:
@@ -109,12 +109,12 @@ class Graph(msgspec.Struct, frozen=True, omit_defaults=True):
         return "\n".join([*lines, "}"]) + "\n"
 
     def svg(self) -> str:
-        """Return the graph as a drawing in SVG, made by Graphviz's program `dot`.
+        """Return the graph as an SVG drawing, made by Graphviz's program `dot`.
 
         Raises:
-            ConfigurationError: that program is not installed, or failed.
+            ConfigurationError: that program is not installed, or it failed.
         """
-        import shutil  # here, since few draw
+        import shutil  # imported here because few callers draw
         import subprocess
 
         program = shutil.which("dot")
@@ -144,12 +144,12 @@ _decode = msgspec.json.Decoder(Graph).decode
 
 
 def graph_text(graph: Graph) -> str:
-    """Return a graph as it is kept."""
+    """Return a graph in the form in which it is stored."""
     return _encode(graph).decode()
 
 
 def read_graph(name: str, text: str) -> Graph:
-    """Return a graph that was kept; raise ConfigurationError if another version of duerow wrote it differently."""
+    """Return a graph that was stored; raise ConfigurationError if another version of duerow wrote it differently."""
     try:
         return _decode(text)
     except msgspec.DecodeError as error:
@@ -159,19 +159,19 @@ def read_graph(name: str, text: str) -> Graph:
 
 
 def removed(before: Graph, after: Graph) -> list[str]:
-    """Return the queues that stations worked on, and that are neither a station's nor an output any more."""
+    """Return the queues that stations used to work on and that now belong to no station and are no output."""
     known = {*after.queues, *after.outputs}
     return [queue for queue in before.queues if queue not in known]
 
 
 def _names(graph: Graph) -> dict[str, str]:
-    """Return a name for each node that no language of drawings minds."""
+    """Return a name for each node that is valid in every drawing language."""
     nodes = [*(station.name for station in graph.stations), *graph.outputs]
     return {name: f"q{place}" for place, name in enumerate(nodes)}
 
 
 def _edges(graph: Graph) -> Sequence[tuple[str, str, str]]:
-    """Return where each way begins, what it is called, and where it ends; a fork's ways go by the names of queues."""
+    """Return the start, label and end of each way; a fork's ways are labelled with the names of their queues."""
     return [
         (station.name, "" if label == target else label, target)
         for station in graph.stations

@@ -1,4 +1,4 @@
-"""What a pipeline needs of a database, of either face, to run on plain workers: no face is imported for it."""
+"""What a pipeline needs from a database, blocking or awaited, to run on plain workers; this module imports neither."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from duerow.worker.run import Until
 
 
 class PipelineRun(Protocol):
-    """What runs a pipeline in threads; `duerow.sync.stations.PipelineWorker`."""
+    """Runs a pipeline in threads; `duerow.sync.stations.PipelineWorker`."""
 
     def run(self, until: Until = None, *, signals: bool | None = None) -> None:
-        """Run until nothing is left to do, or for as long as nobody stops it."""
+        """Run until nothing is left to do, or until it is stopped."""
         ...
 
     def stop(self) -> None:
@@ -23,10 +23,10 @@ class PipelineRun(Protocol):
 
 
 class AwaitedPipelineRun(Protocol):
-    """What runs a pipeline on an event loop; `duerow.aio.stations.PipelineWorker`."""
+    """Runs a pipeline on an event loop; `duerow.aio.stations.PipelineWorker`."""
 
     async def run(self, until: Until = None, *, signals: bool | None = None) -> None:
-        """Run until nothing is left to do, or for as long as nobody stops it."""
+        """Run until nothing is left to do, or until it is stopped."""
         ...
 
     def stop(self) -> None:
@@ -35,32 +35,32 @@ class AwaitedPipelineRun(Protocol):
 
 
 class Host(Protocol):
-    """A database of the blocking face; `duerow.Database`."""
+    """A blocking database; `duerow.Database`."""
 
     def pipeline_worker(self, pipeline: Any, rehome: Mapping[str, str] | None = None) -> PipelineRun:
-        """Return what runs a pipeline on plain workers."""
+        """Return an object that runs a pipeline on plain workers."""
         ...
 
 
 class AwaitedHost(Protocol):
-    """A database of the awaited face; `duerow.aio.Database`."""
+    """An awaited database; `duerow.aio.Database`."""
 
     def pipeline_worker(self, pipeline: Any, rehome: Mapping[str, str] | None = None) -> AwaitedPipelineRun:
-        """Return what runs a pipeline on plain workers."""
+        """Return an object that runs a pipeline on plain workers."""
         ...
 
 
 class Queues(Protocol):
-    """What gives a station its queue: a database of either face."""
+    """Gives a station its queue: a database, blocking or awaited."""
 
     @property
     def queue(self) -> Callable[..., Any]:
-        """Return the queue of a name; see `duerow.Database.queue`."""
+        """Return the queue with a given name; see `duerow.Database.queue`."""
         ...
 
 
 def check_face(pipeline: object, database: object, awaited: bool) -> None:
-    """Raise ConfigurationError unless this is a database of the awaited face, or of the blocking one."""
+    """Raise ConfigurationError unless the database is awaited or blocking, as `awaited` asks."""
     face = type(database)
     declares = getattr(face, "declare_pipeline", None)
     if declares is not None and iscoroutinefunction(declares) == awaited:

@@ -1,8 +1,8 @@
-"""The station that makes one message of many: parts are gathered to sets, and a whole set is merged.
+"""The station that makes one message of many: it gathers parts into sets, and merges each complete set.
 
-A join is two consumers. That of its own queue makes each message a part of a set (`duerow.settlement.Gather`). That of
-the queue of its sets is handed each set as one message: when it is due and not whole it is closed with the parts that
-have come, and when it is whole the user's function makes one message of its parts.
+A join has two consumers. The consumer of its own queue adds each message to a set (`duerow.settlement.Gather`). The
+consumer of the sets' queue receives each set as one message: a set that is due before it is complete is closed with the
+parts that have come, and for a complete set the user's function makes one message from the parts.
 """
 
 from __future__ import annotations
@@ -40,42 +40,43 @@ _SHORTEST: Final = timedelta(milliseconds=1)
 
 @dataclass(frozen=True)
 class Join(Station):
-    """Many messages in, one out: the function is handed the list of all messages of a set, oldest id first.
+    """Many messages in, one out: the function receives the list of all messages of a set, oldest id first.
 
-    Messages with the same correlation are one set. It is complete with `count` parts, when `complete` says so, or when
-    its first part has waited for `within`: then with what has come. A part ends as done when it is part of a set. Once
-    for each set that is complete the function makes one new message, with the headers, the group and the priority that
-    all parts agree on, the header `parent` with the ids of up to 100 of them, `parents`, their number, and `set`, the
-    id of the message of its set. If it fails, it is tried again with the same parts, as the retry policy says.
+    Messages with the same correlation form a set. It is complete when it has `count` parts, when `complete` says so, or
+    when its first part has waited for `within`: then with the parts that have come. A part ends as done when it joins a
+    set. For each complete set the function makes one new message, which has the headers, the group and the priority
+    that all parts agree on, and three more headers: `parent` (the ids of up to 100 parts), `parents` (their number),
+    and `set` (the id of the set's message). If the function fails, it is tried again with the same parts, as the retry
+    policy says.
 
-    Sets stand as messages in the queue "<name>/sets", where they can be looked at.
+    Sets are messages in the queue "<name>/sets", where they can be inspected.
 
     Args:
-        name: see Station.
+        function: makes a payload from the list of messages, or returns `Drop`.
         function: makes a payload of the list of messages, or returns `Drop`.
         to: the queue to go to.
-        by: what messages of one set have in common: a field such as "payload.order", or a function of a message that
+        by: what the messages of a set have in common: a field such as "payload.order", or a function of a message that
             returns text, a number or a boolean.
-        count: so many parts are a set.
-        complete: a function of the list of parts that says whether they are a set; called whenever one comes, in the
-            transaction that takes it in, so it should be quick. At most one of `count` and `complete`; neither: sets
-            are complete by age alone.
-        within: how long after its first part a set is merged with what has come, also with `count`; default: an hour.
-        limit: parts of a set at most; the next one is buried with that reason.
-        late: what becomes of a part whose set was complete before: "new" begins another set, "drop" ends it as done, a
-            queue's name moves it there. Default: it is buried with that reason.
-        remember: for how long it is known that a set was complete; a later part begins another one. Without meaning
-            for "new".
-        null: whether the function may return None as JSON's null.
+        count: how many parts complete a set.
+        complete: a function that takes the list of parts and returns whether the set is complete; called for each new
+            part, in the transaction that adds it, so it should be quick. Give at most one of `count` and `complete`;
+            with neither, sets are complete by age alone.
+        within: how long after its first part a set is merged with whatever has come, also with `count`; default: an
+            hour.
+        limit: the most parts in a set; the next one is buried with that reason.
+        late: what happens to a part whose set is already complete: "new" begins another set, "drop" ends the part as
+            done, a queue's name moves it there. Default: it is buried with that reason.
+        remember: how long a complete set is remembered; a later part begins another set. Has no effect with "new".
+        null: whether the function may return None to mean JSON's null.
         retry: see Station.
         lease: see Station.
         payload: see Station.
-        rate: at most so many sets merged in any span; see Station.
-        history: how long the turns of parts and of whole sets are kept; see Station.
+        rate: the most sets merged in any span; see Station.
+        history: how long the turns of parts and of complete sets are kept; see Station.
         remember_keys: see Station.
 
     Raises:
-        ConfigurationError: as for Station; or `by`, `count`, `complete`, `limit` or `late` cannot be.
+        ConfigurationError: as for Station; or `by`, `count`, `complete`, `limit` or `late` is invalid.
     """
 
     given: ClassVar[str] = "messages"
@@ -136,18 +137,18 @@ class Join(Station):
 
     @property
     def sets(self) -> str:
-        """The queue where its sets stand."""
+        """The queue that holds the sets."""
         return f"{self.name}{SETS}"
 
     @property
     def ways(self) -> Mapping[str, str]:
-        """The way on, and the one of late parts if they have one."""
+        """The way on, and the way of late parts if there is one."""
         late = {} if self.late in (None, "new", "drop") else {"late": str(self.late)}
         return {"": self.to, **late}
 
     @property
     def consumers(self) -> Sequence[Station]:
-        """What gathers the parts, and what merges the sets."""
+        """The station that gathers the parts, and the one that merges the sets."""
         merging = Merging(
             self.sets,
             self.function,
@@ -161,23 +162,23 @@ class Join(Station):
 
     @property
     def begins_at_most(self) -> Rate | None:
-        """As many parts as there are: it is sets that are counted."""
+        """No limit for parts: the rate counts sets."""
         return None
 
     @property
     def remembers(self) -> timedelta | None:
-        """For how long it is known that a set was complete; None if nobody asks."""
+        """How long a complete set is remembered; None if that is not needed."""
         return None if self.late == "new" else self.remember
 
     def node(self) -> Node:
-        """Return the station as a drawing has it."""
+        """Return the station as it appears in a drawing."""
         by = f"by {where.path_text(self.path)}" if self.path else "by a function"
         whole = "" if self.complete is None else ", complete by a predicate"
         whole = whole if self.count is None else f", {self.count} parts"
         return msgspec.structs.replace(super().node(), note=f"{by}{whole}, within {self.within}")
 
     def _turn(self, message: Message, sealing: Sealing | None) -> Settlement | Retry:
-        """Return that a message becomes a part; the function is not called for it."""
+        """Return the settlement that adds the message to a set; the function is not called."""
         correlation = self._correlation(message)
         return Gather(
             self.sets,
@@ -223,7 +224,7 @@ class Join(Station):
 
 @dataclass(frozen=True)
 class Merging(Station):
-    """What is handed the sets of a join, each as a message; no station of its own."""
+    """Handles the sets of a join, each as a message; it is not a station of its own."""
 
     _: KW_ONLY
     join: Join
@@ -233,17 +234,17 @@ class Merging(Station):
 
     @property
     def ways(self) -> Mapping[str, str]:
-        """The way on."""
+        """The only way on."""
         return {"": self.join.to}
 
     def _turn(self, message: Message, sealing: Sealing | None) -> Settlement | Retry:
-        """Close a set whose time has come, or make one message of the parts of a whole one."""
+        """Close a set that is due, or make one message from the parts of a complete set."""
         of: Any = self.join.payload
         declared = None if of is None else _declared(of)
         parts = messages_of(message.payload, Payloads(self.join.name, declared, sealing))
         if parts is None:
             return Close(message.payload[CORRELATION], self.join.remembers)
-        if not parts:  # somebody took them away
+        if not parts:  # somebody removed them
             return DONE
         returned = self.function(parts)
         if isinstance(returned, Retry | Bury):
@@ -293,12 +294,12 @@ def _of_all(set_id: int, parts: Sequence[Message]) -> dict[str, Scalar]:
 
 
 def _agreed(values: Sequence[Any]) -> Any:
-    """Return the value that all have; None if they differ."""
+    """Return the value if all are equal; None if they differ."""
     return values[0] if all(value == values[0] for value in values) else None
 
 
 def _at(message: Message, path: where.Path) -> Any:
-    """Return what a path leads to in a message, also through fields of a declared type; None if it leads nowhere."""
+    """Return what a path leads to in a message, also through fields of a declared type; None if nothing is there."""
     root, *names = path
     value = getattr(message, root)
     for name in names:
@@ -307,13 +308,13 @@ def _at(message: Message, path: where.Path) -> Any:
 
 
 def _as_text(value: Any) -> str | None:
-    """Return text that tells a value from every other one: text as it is, unless it looks like another value."""
+    """Return text that is different for different values: text as it is, unless it looks like another value."""
     if isinstance(value, str) and value and not value[0].isdigit() and value[0] not in '-"' and value not in _WORDS:
         return value
     if value is None or (isinstance(value, float) and not isfinite(value)):
         return None
     if isinstance(value, float) and value.is_integer() and abs(value) < _EXACT:
-        value = int(value)  # one number to JSON, which some programs write as 1.0
+        value = int(value)  # JSON does not distinguish 1 from 1.0, and some programs write the latter
     try:
         text = msgspec.json.encode(value).decode()
     except (TypeError, ValueError):
@@ -324,4 +325,4 @@ def _as_text(value: Any) -> str | None:
 _WORDS: Final = ("true", "false", "null")
 
 _EXACT: Final = 1 << 53
-"""Below this each integer is a float."""
+"""Below this, a float represents every integer exactly."""

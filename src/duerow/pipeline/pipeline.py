@@ -1,4 +1,4 @@
-"""A pipeline: stations joined by queues of one database; a graph that is checked when it is made. No I/O here."""
+"""A pipeline: stations joined by queues of one database; a graph that is checked on creation. No I/O here."""
 
 from __future__ import annotations
 
@@ -21,20 +21,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Pipeline:
-    """Stations joined by queues: checked when it is made, the same on Spark and on plain workers.
+    """Stations joined by queues: checked on creation, the same on Spark and on plain workers.
 
-    Every station that no other one sends to is an entry: push messages into the queue of its name. When it is run it is
-    kept in the database, so that others can see it: `Database.pipelines()`.
+    Every station that no other station sends to is an entry: push messages into the queue with its name. Running a
+    pipeline stores it in the database, so that other programs can see it: `Database.pipelines()`.
 
     Args:
-        name: what it is called.
+        name: its name.
         stations: all of them, in any order.
-        outputs: queues that stations send to and no station reads.
-        max_hops: how many queues a message may go through; beyond, it is buried with that reason.
+        outputs: queues that stations send to but no station reads.
+        max_hops: the most queues that a message may go through; beyond that it is buried with this reason.
 
     Raises:
-        ConfigurationError: two stations, or a station and an output, have one name; a target is neither; a station
-            cannot be reached from an entry; from a station no end can be reached. The message says which.
+        ConfigurationError: two stations, or a station and an output, share a name; a target is neither a station nor an
+            output; a station cannot be reached from an entry; a station cannot reach an end. The message names the
+            culprit.
     """
 
     name: str
@@ -64,17 +65,17 @@ class Pipeline:
 
     @property
     def consumers(self) -> list[Station]:
-        """What has a queue to be worked on: the stations, and the sets of the joins among them."""
+        """Everything that works on a queue: the stations, and the sets of any joins."""
         return [consumer for station in self.stations for consumer in station.consumers]
 
     @property
     def entries(self) -> list[str]:
-        """The stations that no other one sends to."""
+        """The stations that no other station sends to."""
         fed = {target for station in self.stations for target in station.targets if target != station.name}
         return [name for name in self.queues if name not in fed]
 
     def station(self, name: str) -> Station:
-        """Return the station of this name; raise ConfigurationError if there is none."""
+        """Return the station with this name; raise ConfigurationError if there is none."""
         for station in self.stations:
             if station.name == name:
                 return station
@@ -82,12 +83,12 @@ class Pipeline:
 
     @property
     def graph(self) -> Graph:
-        """The pipeline as a drawing has it, and as it is kept in the database."""
+        """The pipeline as it is drawn and as it is stored in the database."""
         nodes = tuple(station.node() for station in self.stations)
         return Graph(self.name, nodes, tuple(self.outputs), self.max_hops)
 
     def check_store(self, capabilities: Capabilities) -> None:
-        """Raise NotSupported if it has stations that need a transaction over several messages, and there are none."""
+        """Raise NotSupported if a station needs a transaction over several messages and the store has none."""
         needing = [
             station
             for station in self.stations
@@ -112,19 +113,19 @@ class Pipeline:
         rehome: Mapping[str, str] | None = None,
         signals: bool | None = None,
     ) -> None:
-        """Run the pipeline in this process without Spark, on a plain worker for each station.
+        """Run the pipeline in this process without Spark, with a plain worker for each station.
 
         Args:
             database: what `duerow.connect` returned.
-            until: "idle" returns when nothing is due in the stations' queues; "empty" when no message with a due time
-                is left there, which waits for delayed ones, for sets that wait for parts, and for those of others.
-                None: runs until SIGTERM or SIGINT; to stop it from the program, see `worker`.
+            until: "idle" returns when nothing is due in the stations' queues; "empty" returns when they hold no message
+                with a due time, so it waits for delayed messages, for sets that wait for parts, and for messages that
+                others have reserved. None: runs until SIGTERM or SIGINT; to stop it from the program, see `worker`.
             rehome: where the messages of removed stations go; see `Database.declare_pipeline`.
-            signals: whether those signals are taken; see `Worker.run`.
+            signals: whether to handle those signals; see `Worker.run`.
 
         Raises:
-            ConfigurationError: a station was removed that has messages under way; not a blocking database.
-            NotSupported: the store cannot do what forks, splits and joins need; or there are frames, which take Spark.
+            ConfigurationError: a removed station still has messages under way; or the database is not a blocking one.
+            NotSupported: the store lacks what forks, splits and joins need; or there are frames, which need Spark.
         """
         self.worker(database, rehome=rehome).run(until, signals=signals)
 
@@ -136,38 +137,38 @@ class Pipeline:
         rehome: Mapping[str, str] | None = None,
         signals: bool | None = None,
     ) -> None:
-        """As `run`, on what `duerow.aio.connect` returned; the stations' functions run in threads."""
+        """As `run`, with the result of `duerow.aio.connect`; the stations' functions run in threads."""
         await self.aworker(database, rehome=rehome).run(until, signals=signals)
 
     def worker(self, database: Host, *, rehome: Mapping[str, str] | None = None) -> PipelineRun:
-        """Return what runs the pipeline on plain workers, with the `run` and `stop` of a worker.
+        """Return an object that runs the pipeline on plain workers; it has the `run` and `stop` of a worker.
 
         Args:
             database: what `duerow.connect` returned.
             rehome: where the messages of removed stations go; see `Database.declare_pipeline`.
 
         Raises:
-            ConfigurationError: not a blocking database.
-            NotSupported: the store cannot do what forks, splits and joins need; or there are frames, which take Spark.
+            ConfigurationError: the database is not a blocking one.
+            NotSupported: the store lacks what forks, splits and joins need; or there are frames, which need Spark.
         """
         check_face(self, database, awaited=False)
         return database.pipeline_worker(self, rehome)
 
     def aworker(self, database: AwaitedHost, *, rehome: Mapping[str, str] | None = None) -> AwaitedPipelineRun:
-        """As `worker`, on what `duerow.aio.connect` returned: its `run` is awaited."""
+        """As `worker`, with the result of `duerow.aio.connect`: its `run` is awaited."""
         check_face(self, database, awaited=True)
         return database.pipeline_worker(self, rehome)
 
     def mermaid(self) -> str:
-        """Return the graph as Mermaid draws it."""
+        """Return the graph as Mermaid source."""
         return self.graph.mermaid()
 
     def dot(self) -> str:
-        """Return the graph as Graphviz draws it."""
+        """Return the graph in Graphviz's DOT language."""
         return self.graph.dot()
 
     def svg(self) -> str:
-        """Return the graph as a drawing in SVG; see `Graph.svg`."""
+        """Return the graph as an SVG drawing; see `Graph.svg`."""
         return self.graph.svg()
 
 
@@ -221,7 +222,7 @@ def _check_targets(pipeline: Pipeline) -> None:
 
 
 def _check_reached(pipeline: Pipeline) -> None:
-    """Refuse what no message can come to: loops that no entry leads into, outputs that nobody sends to."""
+    """Refuse what no message can reach: loops that no entry leads into, and outputs that no station sends to."""
     onwards = {station.name: set(station.targets) for station in pipeline.stations}
     reached = _reachable(pipeline.entries, onwards)
     if lost := [name for name in pipeline.queues if name not in reached]:
@@ -234,7 +235,7 @@ def _check_reached(pipeline: Pipeline) -> None:
 
 
 def _check_ways_out(pipeline: Pipeline) -> None:
-    """Refuse stations whose messages could only go round for ever."""
+    """Refuse stations whose messages could only circulate for ever."""
     ends = [station.name for station in pipeline.stations if not station.ways]
     back: dict[str, set[str]] = {}
     for station in pipeline.stations:
@@ -248,7 +249,7 @@ def _check_ways_out(pipeline: Pipeline) -> None:
 
 
 def _reachable(starts: Iterable[str], onwards: Mapping[str, set[str]]) -> set[str]:
-    """Return what can be reached from these names, themselves included."""
+    """Return everything that can be reached from these names, including the names themselves."""
     reached: set[str] = set()
     coming = list(starts)
     while coming:

@@ -1,4 +1,4 @@
-"""What both ways of running a pipeline on plain workers share: what is refused, and which stations have work."""
+"""What both ways of running a pipeline on plain workers share: what they refuse, and which stations have work."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from duerow.store import Capabilities
 from duerow.worker.prefetch import Interval
 
 LONGEST_SLEEP: Final = 1.0
-"""Seconds between two looks at queues whose messages are all due later."""
+"""The most seconds between two looks at queues whose messages are all due later."""
 
 NOW: Final = timedelta(0)
-"""With so long a sleep nobody sleeps: what a store answers is relied on."""
+"""A sleep of zero: the caller does not sleep, and relies on the store's answer."""
 
 
 def check_run(pipeline: Pipeline, capabilities: Capabilities) -> None:
-    """Raise NotSupported unless the pipeline can run without Spark on a store that can do this."""
+    """Raise NotSupported unless the pipeline can run without Spark on a store with these capabilities."""
     if frames := [str(station) for station in pipeline.stations if isinstance(station, Frame)]:
         raise NotSupported(
             f"{pipeline}: {', '.join(frames)} works on data frames of Spark's; run the pipeline there: "
@@ -35,12 +35,12 @@ def due_now(waits: Mapping[str, timedelta | None]) -> list[str]:
 
 
 def next_look(waits: Mapping[str, timedelta | None], until: str, interval: Interval) -> float | None:
-    """Return for how many seconds to wait for what is due later; None when the run is at its end.
+    """Return how many seconds to wait for what is due later; None if the run has finished.
 
     Args:
         waits: how long until the next message of each queue is due.
         until: "idle" ends when nothing is due now, "empty" when nothing has a due time.
-        interval: what the waits grow by.
+        interval: determines how the waits grow.
     """
     later = [wait for wait in waits.values() if wait is not None]
     if until == "idle" or not later:

@@ -1,4 +1,4 @@
-"""The stations of a pipeline: each a queue and a function, and what becomes of a message that it is handed to.
+"""The stations of a pipeline: each is a queue and a function, and decides what happens to each message.
 
 No I/O here. `duerow.spark` runs a pipeline on Spark, `Pipeline.run` on plain workers; both call `Station.settlement`
 for every message.
@@ -49,29 +49,29 @@ class Dropped(Enum):
 
 
 Drop: Final = Dropped.DROP
-"""Returned by a relay's function: the message ends here as done."""
+"""A function returns this to end the message here as done."""
 
 
 @dataclass(frozen=True)
 class Station(ABC):
-    """A queue, and the function that each of its messages is handed to.
+    """A queue, and the function that handles each of its messages.
 
     Args:
-        name: the station's name and that of its queue.
+        name: the name of the station and of its queue.
         function: called with each `Message`; any exception is a failed attempt of that message alone. It may raise or
             return `Retry` and `Bury`.
         retry: the delays between attempts, and their limit; default: at most 20, from 1 s doubling up to 1 h.
-        lease: how long a message is reserved. One call of the function must not take longer.
-        payload: the declared type of its messages' payloads, as `Database.queue` takes it. What the function returns
-            needs no declaration: an object of such a type goes on as that type.
-        rate: at most so many messages in any span of this length, such as `(100, timedelta(minutes=1))`, by one run of
-            the pipeline; default: as many as there are.
-        history: how long its turns are kept, as `Database.queue` takes it; default: they are not.
-        remember_keys: how long the keys of messages that left are remembered, likewise.
+        lease: how long a message is reserved. A call of the function must not take longer.
+        payload: the declared type of its messages' payloads, as in `Database.queue`. What the function returns needs no
+            declaration: an object of such a type keeps that type.
+        rate: the most messages in any span of this length, such as `(100, timedelta(minutes=1))`, in one run of the
+            pipeline; default: no limit.
+        history: how long its turns are kept, as in `Database.queue`; default: they are not kept.
+        remember_keys: how long the keys of messages that left are remembered, as in `Database.queue`.
 
     Raises:
-        ConfigurationError: the name cannot be a queue's, the function cannot be called or is an async one, the rate is
-            none, or the type cannot be declared.
+        ConfigurationError: the name is not valid for a queue, the function cannot be called or is async, the rate is
+            invalid, or the type cannot be declared.
     """
 
     name: str
@@ -84,11 +84,11 @@ class Station(ABC):
     history: timedelta | None = None
     remember_keys: timedelta | None = None
     iterates: ClassVar[bool] = False
-    """Whether what the function returns is gone through, so that it may be a generator."""
+    """Whether the function's result is iterated over, so that it may be a generator."""
     given: ClassVar[str] = "message"
     """What the function is called with."""
     policy: RetryPolicy = field(init=False, repr=False, compare=False)
-    """What `retry` stands for."""
+    """The retry policy that `retry` stands for."""
 
     def __post_init__(self) -> None:
         check_name("a station", self.name)
@@ -118,7 +118,7 @@ class Station(ABC):
     @property
     @abstractmethod
     def ways(self) -> Mapping[str, str]:
-        """The queues that messages can go to from here, by what the way is called."""
+        """The queues that messages can go to from here, by the label of the way."""
 
     @property
     def targets(self) -> Iterable[str]:
@@ -127,21 +127,21 @@ class Station(ABC):
 
     @property
     def consumers(self) -> Sequence[Station]:
-        """What has a queue to be worked on: the station itself, and for a join its sets."""
+        """Everything that works on a queue: the station itself, and for a join also its sets."""
         return (self,)
 
     @property
     def begins_at_most(self) -> Rate | None:
-        """How many messages of the station's own queue may be begun, in which span."""
+        """How many messages of the station's own queue may be started, and in which span."""
         return self.rate
 
     def queue(self, database: Queues) -> Any:
-        """Return the handle of the station's queue, with all that the station declares of it."""
+        """Return a handle of the station's queue, with everything that the station declares for it."""
         return database.queue(self.name, **self.declared)
 
     @property
     def declared(self) -> dict[str, Any]:
-        """What the station declares of its queue, as `Database.queue` takes it."""
+        """What the station declares for its queue, as arguments of `Database.queue`."""
         return {
             "lease": self.lease,
             "retry": self.policy,
@@ -151,7 +151,7 @@ class Station(ABC):
         }
 
     def node(self) -> Node:
-        """Return the station as a drawing has it."""
+        """Return the station as it appears in a drawing."""
         rate = None if self.rate is None else (self.rate[0], self.rate[1].total_seconds())
         named = self.function if hasattr(self.function, "__qualname__") else type(self.function)
         called = f"{named.__module__}.{named.__qualname__}"
@@ -160,13 +160,13 @@ class Station(ABC):
     def settlement(self, message: Message, max_hops: int, sealing: Sealing | None = None) -> Settlement:
         """Call the function for a message, and return how its turn ends.
 
-        Whatever goes wrong in the function, or is wrong with what it returns, is a failed attempt of this message, for
-        which the retry policy decides. A move or an output beyond `max_hops` buries the message.
+        If the function fails, or returns something invalid, that is a failed attempt of this message, and the retry
+        policy decides. A move or an output beyond `max_hops` buries the message.
 
         Args:
-            message: what the station's queue handed out.
-            max_hops: how many queues a message may go through.
-            sealing: what encrypts the payloads of the database, if anything does.
+            message: the message, from the station's queue.
+            max_hops: the most queues that a message may go through.
+            sealing: encrypts the payloads of the database; None: they are not encrypted.
         """
         try:
             outcome: object = self._turn(message, sealing)
@@ -179,11 +179,11 @@ class Station(ABC):
         outcome = self._within_hops(message, outcome, max_hops)
         try:
             return decide(message, outcome, self.policy)
-        except Exception:  # a policy is the user's code
+        except Exception:  # a policy is user code
             return decide(message, outcome, DEFAULT)
 
     def _turn(self, message: Message, sealing: Sealing | None) -> Settlement | Retry:
-        """Return what the function says of a message; raise whatever is wrong with that."""
+        """Return what the function decides for a message; raise if its result is invalid."""
         returned = self.function(message)
         if isinstance(returned, Retry | Bury):
             return returned
@@ -192,15 +192,15 @@ class Station(ABC):
         return self._end(message, returned)
 
     def _mistake(self, returned: Any) -> str | None:
-        """Return what can only be a mistake in what the function returned."""
+        """Return a description of the result if it can only be a mistake."""
         return None if self.iterates and isinstance(returned, GeneratorType) else mistake(returned)
 
     @abstractmethod
     def _end(self, message: Message, returned: Any) -> Settlement:
-        """Return how a turn ends whose function returned this; raise InvalidOutcome if it ends none."""
+        """Return how a turn ends, given the function's result; raise InvalidOutcome if that is invalid."""
 
     def _within_hops(self, message: Message, outcome: object, max_hops: int) -> object:
-        """Return the outcome; what would go through too many queues is buried instead."""
+        """Return the outcome, or a burial if a message would go through too many queues."""
         if type(outcome) is Move and hops(message) >= max_hops:
             return self._too_far(message, outcome.to, hops(message), max_hops)
         if type(outcome) is Gather and type(outcome.late) is Move:
@@ -218,11 +218,11 @@ class Station(ABC):
         )
 
     def _move(self, message: Message, to: str, payload: Any) -> Move:
-        """Return the move, its payload encoded once and for all."""
+        """Return the move, with its payload already encoded."""
         return Move(to, self._encoded(message, payload))
 
     def _output(self, message: Message, to: str, payload: Any) -> Draft:
-        """Return a new message that is made of this one."""
+        """Return a new message that is made from this one."""
         return Draft(
             self._encoded(message, payload),
             headers=_offspring(message),
@@ -249,8 +249,8 @@ class Relay(Station):
         name: see Station.
         function: see Station.
         to: the queue to go to.
-        null: whether the function may return None as JSON's null; else that is a failed attempt, since it is what a
-            function without `return` gives.
+        null: whether the function may return None to mean JSON's null; otherwise that is a failed attempt, since a
+            function without `return` returns None, too.
         retry: see Station.
         lease: see Station.
         payload: see Station.
@@ -269,7 +269,7 @@ class Relay(Station):
 
     @property
     def ways(self) -> Mapping[str, str]:
-        """The one way on."""
+        """The only way on."""
         return {"": self.to}
 
     def _end(self, message: Message, returned: Any) -> Settlement:
@@ -282,12 +282,12 @@ class Relay(Station):
 
 @dataclass(frozen=True)
 class Switch(Station):
-    """One message in, out on one of several ways: the function returns `(label, payload)`.
+    """One message in, one message out to one of several queues: the function returns `(label, payload)`.
 
     Args:
         name: see Station.
         function: see Station.
-        to: the queue to go to for each label.
+        to: the target queue for each label.
         retry: see Station.
         lease: see Station.
         payload: see Station.
@@ -326,10 +326,10 @@ class Switch(Station):
 
 @dataclass(frozen=True)
 class Fork(Station):
-    """One message in, a new one out to each of one or more queues: the function returns `{queue: payload}`.
+    """One message in, a new message out to each of one or more queues: the function returns `{queue: payload}`.
 
-    The message ends as done and its outputs are pushed in one transaction. They have new ids, no key, the header
-    `parent` with the id of the message, and all its other headers, its group and its priority.
+    One transaction ends the message as done and pushes its outputs. They have new ids, no key, the header `parent` with
+    the id of the message, and all of its other headers, its group and its priority.
 
     Args:
         name: see Station.
@@ -358,7 +358,7 @@ class Fork(Station):
 
     @property
     def ways(self) -> Mapping[str, str]:
-        """A way to each queue, called by its name."""
+        """A way to each queue, labelled with its name."""
         return {queue: queue for queue in self.to}
 
     def _end(self, message: Message, returned: Any) -> Settlement:
@@ -373,12 +373,12 @@ class Fork(Station):
 
 @dataclass(frozen=True)
 class Split(Station):
-    """One message in, as many new ones out to one queue as the function returns; none is as `Drop`.
+    """One message in, any number of new messages out to one queue; returning none is the same as `Drop`.
 
-    The function returns an iterable of payloads, or of `Draft`s with a key, a due time, a group or a priority of their
-    own. The message ends as done and its outputs are pushed in one transaction. They have new ids, the header `parent`
-    with the id of the message, all its other headers, and no key unless their draft gives one. A key that a live
-    message of the queue has already leaves that message as it is, as with any push.
+    The function returns an iterable of payloads, or of `Draft`s with their own key, due time, group or priority. One
+    transaction ends the message as done and pushes its outputs. They have new ids, the header `parent` with the id of
+    the message, all of its other headers, and no key unless their draft gives one. If a live message of the queue
+    already has that key, it stays as it is, as with any push.
 
     Args:
         name: see Station.
@@ -401,7 +401,7 @@ class Split(Station):
 
     @property
     def ways(self) -> Mapping[str, str]:
-        """The one way on."""
+        """The only way on."""
         return {"": self.to}
 
     def _end(self, message: Message, returned: Any) -> Settlement:
@@ -423,7 +423,7 @@ class Split(Station):
 
 @dataclass(frozen=True)
 class Sink(Station):
-    """The end of a way: the message is done when the function has returned, whatever it returns."""
+    """The end of a way: the message is done when the function returns, whatever it returns."""
 
     @property
     def ways(self) -> Mapping[str, str]:
@@ -435,12 +435,12 @@ class Sink(Station):
 
 
 def _offspring(message: Message) -> dict[str, Scalar]:
-    """Return the headers of a message that is made of this one."""
+    """Return the headers of a message that is made from this one."""
     return made_of(message.id, message.headers) | {HOPS: hops(message) + 1}
 
 
 def check_name(what: str, name: object) -> None:
-    """Raise ConfigurationError, saying of what, unless a queue can be called so."""
+    """Raise ConfigurationError, which names `what`, unless this is a valid queue name."""
     try:
         check_queue_name(name)
     except InvalidMessage as error:
