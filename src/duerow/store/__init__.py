@@ -1,8 +1,8 @@
-"""What a store is: a few writes and a few general reads as plans, and two ways to reach its server.
+"""What a store is: a few writes and a few general reads, given as plans, and two ways to reach its server.
 
-A store knows nothing of codecs, retry policies or handlers: it is handed encoded text and decided turns. Its plans
-yield steps that only its own connections understand (see `duerow.plan`). Every store keeps the same promises,
-proven by one conformance suite.
+A store knows nothing about codecs, retry policies or handlers: it receives encoded text and decided turns. Its plans
+yield steps that only its own connections understand (see `duerow.plan`). Every store keeps the same promises, verified
+by one conformance suite.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How the store for a URL, an engine or a client is found."""
+"""How to find the store for a URL, an engine or a client."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 
 READ_TIMEOUT: Final = timedelta(seconds=30)
-"""How long a search, a count or another read for people may take unless the call says otherwise."""
+"""How long a search, a count or another read for people may take unless the call sets a limit."""
 
 _SHORTEST: Final = timedelta(milliseconds=1)
 _LONGEST: Final = timedelta(days=24)
-"""Between which a read's limit is: databases count it in milliseconds, of which some hold no more than 31 bits."""
+"""The range of a read's limit: databases count it in milliseconds, and some store that in 31 bits."""
 
 
 @dataclass(frozen=True)
@@ -32,12 +32,12 @@ class Settings:
     """How to open a store.
 
     Attributes:
-        clock: tells the time instead of the database; for tests.
-        prefix: what the names of all tables begin with.
+        clock: gives the time instead of the database; for tests.
+        prefix: the prefix of all table names.
         schema: the database schema that holds the tables; None: the connection's default.
-        options: whatever else the URL or the call says, for the store's own use.
-        creates: whether what does not exist yet, such as a file, may come into being.
-        read_timeout: how long a read for people may take on connections of duerow's own; None: as long as it takes.
+        options: any other options from the URL or the call, for the store's own use.
+        creates: whether to create what does not exist yet, such as a file.
+        read_timeout: how long a read for people may take on duerow's own connections; None: no limit.
     """
 
     clock: Clock | None = None
@@ -62,18 +62,18 @@ class Settings:
 
 
 class Backend(Protocol):
-    """A family of databases, found by the entry point of its URL scheme in the group `duerow.stores`.
+    """A family of databases, found by the entry point for its URL scheme in the group `duerow.stores`.
 
-    One that can be opened by clients of a driver of its own has a method `takes(target) -> bool`, too, which tells
-    whether something is one of these.
+    A family that can be opened with its own driver's clients also has a method `takes(target) -> bool`, which returns
+    whether something is such a client.
     """
 
     def open(self, target: Any, settings: Settings) -> tuple[Store, Connections]:
-        """Open by URL or by an engine or client of the user's own, for blocking calls."""
+        """Open for blocking calls, by URL or by the user's own engine or client."""
         ...
 
     def aopen(self, target: Any, settings: Settings) -> tuple[Store, AsyncConnections]:
-        """Open by URL or by an engine or client of the user's own, for awaited calls."""
+        """Open for awaited calls, by URL or by the user's own engine or client."""
         ...
 
 
@@ -81,7 +81,8 @@ def find_backend(target: Any) -> Backend:
     """Return the family of databases for a URL, an engine or a client.
 
     Raises:
-        ConfigurationError: nothing that is installed knows this scheme, or the target is none of these.
+        ConfigurationError: no installed family knows this scheme, or the target is neither a URL, an engine nor a
+            client.
     """
     if not isinstance(target, str) and not _is_engine(target):
         return _that_takes(target)
@@ -89,17 +90,17 @@ def find_backend(target: Any) -> Backend:
 
 
 def has_backend(scheme: str) -> bool:
-    """Return whether a family of databases is installed whose URLs begin so."""
+    """Return whether a family of databases is installed for URLs with this scheme."""
     return scheme in _installed()
 
 
 def schemes() -> frozenset[str]:
-    """Return how the URLs begin of which a family of databases is installed."""
+    """Return the URL schemes for which a family of databases is installed."""
     return frozenset(_installed())
 
 
 def backend_named(scheme: str) -> Backend:
-    """Return the family of databases whose URLs begin so; raises as `find_backend`."""
+    """Return the family of databases for URLs with this scheme; raises as `find_backend`."""
     found = _installed()
     if not has_backend(scheme):
         known = ", ".join(f"{name}://" for name in sorted(found))
@@ -119,21 +120,21 @@ def backend_named(scheme: str) -> Backend:
 
 @cache
 def _installed() -> dict[str, EntryPoint]:
-    """Return the entry points of all stores; looked up once, since that reads the whole list of packages."""
-    from importlib.metadata import entry_points  # tasks that read as Arrow look for no store
+    """Return the entry points of all stores; cached, since finding them reads the whole list of packages."""
+    from importlib.metadata import entry_points  # imported here: tasks that read as Arrow need no store
 
     return {entry.name: entry for entry in entry_points(group="duerow.stores")}
 
 
 def _is_engine(target: Any) -> bool:
-    """Tell whether it is an engine of SQLAlchemy's. Not by asking it: a client may answer to every name."""
+    """Return whether it is an SQLAlchemy engine, without accessing its attributes: a client may answer to any name."""
     return "dialect" in getattr(target, "__dict__", {}) or hasattr(type(target), "dialect")
 
 
 def _that_takes(target: Any) -> Backend:
-    """Return the family whose driver's client this is."""
+    """Return the family whose driver made this client."""
     for entry in _installed().values():
-        with suppress(ModuleNotFoundError):  # without that driver it is no client of it
+        with suppress(ModuleNotFoundError):  # if that driver is not installed, this is no client of it
             backend: Backend = entry.load()
             takes = getattr(backend, "takes", None)
             if takes is not None and takes(target):

@@ -1,4 +1,4 @@
-"""What is lent, published and received by the batch: the values of work on many messages as one."""
+"""Lending, publishing and receiving in batches: the values of work on many messages at once."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from duerow.store.writes import GivenUp, Record
 
 
 class Lease(msgspec.Struct, frozen=True, gc=False):
-    """What a lend lent, without the messages themselves.
+    """The result of `lend`, without the messages themselves.
 
     Attributes:
-        receipts: of what was lent, in the order of the ids.
-        groups: the group of each message that is in one, by its id; the turn that ends it names it.
-        buried: what was buried instead.
+        receipts: of the messages lent, in the order of their ids.
+        groups: the group of each message that has one, by the message's id; the turn that ends it names the group.
+        buried: the messages that were buried instead.
     """
 
     receipts: list[Receipt]
@@ -26,7 +26,7 @@ class Lease(msgspec.Struct, frozen=True, gc=False):
 
 
 class MessageHeader(msgspec.Struct, frozen=True, gc=False):
-    """A message that is lent, without its payload: what it takes along when it moves; fields as in `Record`."""
+    """A lent message without its payload: what it takes along when it moves; fields as in `Record`."""
 
     id: int
     key: str | None
@@ -36,11 +36,11 @@ class MessageHeader(msgspec.Struct, frozen=True, gc=False):
 
 
 class Published(msgspec.Struct, frozen=True, gc=False):
-    """What became of a batch that was published.
+    """The result of publishing a batch.
 
     Attributes:
-        repeated: its name was noted before, so nothing happened.
-        entries: how many entries were pushed; those whose key was taken count too.
+        repeated: the batch's name was recorded before, so nothing happened.
+        entries: how many entries were pushed, including those whose key was taken.
     """
 
     repeated: bool
@@ -48,12 +48,12 @@ class Published(msgspec.Struct, frozen=True, gc=False):
 
 
 class Arrival(msgspec.Struct, frozen=True, gc=False):
-    """What comes from another database, once.
+    """A message or turn that comes from another database, once.
 
     Attributes:
-        name: what it is noted under, so that it comes once.
-        what: a message, or a turn that is over, as the other database had it, with the queue that it is to be in here;
-            None: the name alone is noted.
+        name: the name that records its arrival, so that it arrives only once.
+        what: a message, or a finished turn, as it was in the other database, with its queue in this database; None:
+            only the name is recorded.
     """
 
     name: str
@@ -61,4 +61,4 @@ class Arrival(msgspec.Struct, frozen=True, gc=False):
 
 
 Reception = Literal["arrived", "before", "refused"]
-"""What became of an arrival: it is here now, it came before, or a live message has its key."""
+"""The result of an arrival: it is here now, it came before, or a live message has its key."""

@@ -1,4 +1,4 @@
-"""How a store's server is reached, blocking and awaited."""
+"""How to reach a store's server, blocking and awaited."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 class Listener(Protocol):
-    """Hears of pushes, so that a consumer need not poll often; hearing nothing proves nothing."""
+    """Notices pushes, so that a consumer need not poll often; if it notices none, there may still have been some."""
 
     def wait(self, timeout: float) -> bool:
-        """Wait at most so many seconds; True as soon as something may have become due."""
+        """Wait for at most `timeout` seconds; return True as soon as something may have become due."""
         ...
 
     def wake(self) -> None:
@@ -25,7 +25,7 @@ class Listener(Protocol):
         ...
 
     def close(self) -> None:
-        """Give back what listening holds."""
+        """Release what listening holds."""
         ...
 
 
@@ -33,28 +33,28 @@ TransactionState = Literal["open", "committed", "rolled back"]
 
 
 class OwnTransaction(Protocol):
-    """A transaction that a handler writes in, and that its worker ends.
+    """A transaction that a handler writes in and its worker ends.
 
     Attributes:
-        connection: what the handler is given, and what `join` takes: an SQLAlchemy Connection.
+        connection: the handler receives it, and `join` takes it: an SQLAlchemy Connection.
     """
 
     connection: Any
 
     def look(self) -> TransactionState:
-        """Tell whether the handler has left it open; "committed" also if that cannot be ruled out.
+        """Return whether the handler has left it open; "committed" also if that cannot be ruled out.
 
         Raises:
-            DuerowError: the connection broke, or the database would not commit this transaction any more.
+            DuerowError: the connection broke, or the database would no longer commit this transaction.
         """
         ...
 
     def commit(self) -> None:
-        """Make it last, and give the connection back, whatever comes of it."""
+        """Commit, and give the connection back whatever happens."""
         ...
 
     def roll_back(self) -> None:
-        """Undo it and give the connection back; nothing if it has ended."""
+        """Roll back and give the connection back; does nothing if the transaction has ended."""
         ...
 
 
@@ -62,26 +62,27 @@ class Connections(Protocol):
     """The blocking way to a store's server.
 
     Attributes:
-        place: names the tables that it leads to; what leads to others has another one.
+        place: identifies the tables that it leads to; different for connections to other tables.
     """
 
     @property
     def place(self) -> Hashable:
-        """What tells it from the way to other tables."""
+        """What distinguishes it from connections to other tables."""
         ...
 
     def open(self) -> AbstractContextManager[Execute]:
-        """Lend a connection: its steps are committed at the end, rolled back on an exception.
+        """Lend a connection: its steps are committed at the end, or rolled back on an exception.
 
-        Without BEGIN each step is committed by itself where the database has such a mode.
+        Without BEGIN each step is committed by itself, if the database has such a mode.
 
         Raises:
-            StoreUnavailable: the server cannot be reached, or broke off (outcome "unknown" if it may have acted).
+            StoreUnavailable: the server cannot be reached, or the connection broke (outcome "unknown" if it may have
+                acted).
         """
         ...
 
     def join(self, within: Any) -> Execute:
-        """Use the caller's own open transaction; never begin, commit or roll back.
+        """Use the caller's own open transaction; never begin, commit or roll back one.
 
         Raises:
             ConfigurationError: not a connection of this store's database, or no transaction is open on it.
@@ -92,33 +93,33 @@ class Connections(Protocol):
         """Begin a transaction for a handler, on a connection of its own.
 
         Raises:
-            NotSupported: the store has no such transactions (`Capabilities.within`).
-            StoreUnavailable: no connection can be had.
+            NotSupported: the store does not support such transactions (`Capabilities.within`).
+            StoreUnavailable: no connection is available.
         """
         ...
 
     def listen(self, queues: Sequence[str]) -> Listener:
-        """Begin to hear of pushes into these queues."""
+        """Start listening for pushes into these queues."""
         ...
 
     def close(self) -> None:
-        """Close all connections that are at rest."""
+        """Close all idle connections."""
         ...
 
 
 class ReadPage(Protocol):
-    """Reads a page of a scan as Arrow."""
+    """Reads one page of a scan as Arrow."""
 
     def __call__(self, after: tuple[int, int], last: int, limit: int) -> Table:
-        """Return what is there behind an id and token, up to an id: at most so many rows, JSON as text."""
+        """Return the rows behind an id and token, up to the id `last`: at most `limit` rows, JSON as text."""
         ...
 
 
 class ArrowScan(Protocol):
-    """A scan that is read as Arrow, if need be in another process: it can be pickled, and needs no store there."""
+    """A scan that is read as Arrow, possibly in another process: it can be pickled, and needs no store there."""
 
     def reading(self) -> AbstractContextManager[ReadPage | None]:
-        """Lend a connection and return what reads pages by it; None if no driver for it is installed here.
+        """Lend a connection and return a reader of its pages; None if no driver for it is installed here.
 
         Raises:
             StoreUnavailable: the server cannot be reached.
@@ -128,14 +129,14 @@ class ArrowScan(Protocol):
 
 @runtime_checkable
 class ArrowConnections(Protocol):
-    """What the blocking way to a server can have besides: rows as Arrow, for whoever reads very many."""
+    """An optional part of blocking connections: rows as Arrow, for reading very many of them."""
 
     def arrow_scan(self, query: Scan, shown: Sequence[str]) -> ArrowScan | None:
         """Return a scan that gives Arrow; None: this database has no driver for it, or the engine is the user's own.
 
         Args:
-            query: what to read; its place and its limit are said page by page.
-            shown: the columns, named as the fields of `Record` or `Past`.
+            query: what to read; each page sets its own place and limit.
+            shown: the columns, named like the fields of `Record` or `Past`.
         """
         ...
 
@@ -144,7 +145,7 @@ class AsyncListener(Protocol):
     """As Listener, awaited."""
 
     async def wait(self, timeout: float) -> bool:  # noqa: ASYNC109 - the twin of Listener.wait
-        """Wait at most so many seconds; True as soon as something may have become due."""
+        """Wait for at most `timeout` seconds; return True as soon as something may have become due."""
         ...
 
     def wake(self) -> None:
@@ -152,7 +153,7 @@ class AsyncListener(Protocol):
         ...
 
     async def close(self) -> None:
-        """Give back what listening holds."""
+        """Release what listening holds."""
         ...
 
 

@@ -1,8 +1,7 @@
-"""Stored messages that hold what no version of duerow wrote: told from sound ones, and mended to be shown.
+"""Stored messages with values that no version of duerow wrote: how to detect them, and repair them for display.
 
-A database lets anybody write anything: moments beyond all years, text that is none, a number where a name should be.
-Such a message is read all the same, and says what is wrong with it, so that it can be buried, seen and removed while
-the others go on.
+Anybody can write anything to a database: moments out of range, invalid text, a number instead of a name. Such a message
+is still read, and says what is wrong with it, so that it can be buried, seen and removed while the others go on.
 """
 
 from __future__ import annotations
@@ -18,18 +17,18 @@ from duerow.message import LIVE, PRIORITIES, Status
 from duerow.store.writes import Record
 
 ABSENT: Final = object()
-"""Stands for a value that is not stored at all, although no message is without it."""
+"""Stands for a value that is not stored at all, although every message has one."""
 
 UNFIT: Final = (TypeError, ValueError, OverflowError, AttributeError)
-"""What is raised where a value is not of the type, or beyond the bounds, that it always has."""
+"""What is raised for a value that has the wrong type or is out of bounds."""
 
 
 class Garbled(str):
-    """Text that is not UTF-8, with its odd bytes shown as escapes."""
+    """Text that is not UTF-8, with its invalid bytes shown as escapes."""
 
 
 class _Field(NamedTuple):
-    """What a field of a message holds, and what stands for it where that cannot be shown."""
+    """What a field of a message holds, and what replaces a value that cannot be shown."""
 
     type: type
     optional: bool
@@ -37,7 +36,7 @@ class _Field(NamedTuple):
 
 
 _FIELDS: Final = {
-    "id": _Field(object, False, 0),  # of rows of a user's own table whatever their primary key is
+    "id": _Field(object, False, 0),  # in rows of a user's own table, any primary key
     "queue": _Field(str, False, ""),
     "payload": _Field(str, False, ""),
     "kind": _Field(str, False, ""),
@@ -59,11 +58,11 @@ _FIELDS: Final = {
 _RECORD: Final = tuple(_FIELDS)
 _STATUSES: Final = frozenset(get_args(Status))
 _SHOWN: Final = ("payload", "kind", "status", "leased_by", "last_error")
-"""Fields that are shown to people as what text can be made of them."""
+"""Fields whose damaged values are shown to people as text, as far as possible."""
 
 
 class Shapes:
-    """Rows of which each value is of a type that its column may have; a shape that was found sound is known again.
+    """Rows in which each value has a type that its column may have; shapes that were found sound are cached.
 
     Args:
         allowed: the types of each column; None: any.
@@ -102,7 +101,7 @@ _SOUND: Final = Shapes(*map(_allowed, _FIELDS.values()))
 
 
 def examined(values: Sequence[Any], lent: bool = False) -> Record:
-    """Return a message of the values of its fields; with its damage, and mended, if it has any."""
+    """Return a message made from the values of its fields; if they are damaged, repaired and with the damage noted."""
     if _SOUND.fit(values):
         record = Record(*values)
         if _misfit(record, lent) is None:
@@ -111,11 +110,11 @@ def examined(values: Sequence[Any], lent: bool = False) -> Record:
 
 
 def mended(values: Sequence[Any], lent: bool = False) -> Record:
-    """Return a message of whatever is stored for its fields, with what does not fit left out or shown as text.
+    """Return a message from whatever is stored in its fields; unfit values are left out or shown as text.
 
     Args:
-        values: in the order of the fields of `Record`, its moments as datetimes.
-        lent: whether it was just handed out, so that it has an attempt, and neither is done nor dead.
+        values: in the order of the fields of `Record`, with its moments as datetimes.
+        lent: whether it was just handed out, so that it must have an attempt and be neither done nor dead.
     """
     fit: dict[str, Any] = {}
     damage: list[str] = []
@@ -136,7 +135,7 @@ def mended(values: Sequence[Any], lent: bool = False) -> Record:
 
 
 def _misfit(record: Record, lent: bool) -> str | None:
-    """Return what is wrong with the first value that is of its type, and yet is none."""
+    """Return what is wrong with the first value that has the right type but is still invalid."""
     for name in ("due_at", "first_due_at", "leased_until", "created_at", "last_attempt_at"):
         at = getattr(record, name)
         if at is not None and not FIRST < at < LAST:
@@ -159,7 +158,7 @@ def _wrong(field: _Field, value: object) -> str:
 
 
 def _shown(name: str, field: _Field, value: object) -> Any:
-    """Return what is shown of a value that does not fit; a token stays the fence of writes, whatever number it is."""
+    """Return what to show for an unfit value; an integer token is kept, since it remains the fence of writes."""
     if value is None or value is ABSENT:
         return field.instead
     if name == "token" and isinstance(value, float):

@@ -1,4 +1,4 @@
-"""How a message that is given up on goes to its dead-letter queue, with headers that say what happened."""
+"""How a message that is given up moves to its dead-letter queue, with headers that say what happened."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ def dead_letter(
     error: str | None = None,
     hidden: str | None = None,
 ) -> Moved:
-    """Return how a message that is given up goes to its dead-letter queue.
+    """Return the move of a message that is given up to its dead-letter queue.
 
     Args:
         to: the dead-letter queue.
         queue: where the message is.
         key: its key there.
-        headers: its headers, or as they are stored; what cannot be read is left out, since this must not fail.
+        headers: its headers, decoded or as stored; unreadable headers are left out, since this must not fail.
         attempts: how often it was handed out.
         reason: why it is given up.
         at: when.
         group: its group, which it keeps.
         priority: its priority, which it keeps.
-        error: why, with all that is known, for the history of the queue that it leaves.
-        hidden: why, encrypted; None: the reason says it.
+        error: the reason in full, for the history of the queue that it leaves.
+        hidden: the reason, encrypted; None: `reason` contains it.
     """
     kept: Mapping[str, Scalar]
     try:

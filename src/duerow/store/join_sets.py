@@ -1,6 +1,6 @@
-"""What a join keeps: the parts of a set while they wait for the others, and the message that a whole set becomes.
+"""What a join stores: the parts of a set while they wait for the others, and the message that a whole set becomes.
 
-Both are JSON text. A part's payload is in it as it was stored, encrypted or not, so that it comes back the same.
+Both are JSON text. It contains each part's payload as it was stored, encrypted or not, so that it comes back unchanged.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from duerow.store import Record
 
 CORRELATION: Final = "correlation"
 PARTS: Final = "parts"
-"""The members of the payload of a set's message; one whose parts are still to come has the first alone."""
+"""The members of the payload of a set's message; while parts are still to come, it has only the first of the two."""
 
 Complete = Callable[[Sequence[str]], bool]
-"""Tells of the parts of a set, as text in the order of their ids, whether they are all."""
+"""Takes the parts of a set, as text in the order of their ids, and returns whether the set is complete."""
 
 
 class Part(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -47,7 +47,7 @@ _decode = msgspec.json.Decoder(Part).decode
 
 
 def part_text(record: Record) -> str:
-    """Return a message as a part of a set keeps it."""
+    """Return a message in the form in which a set stores its parts."""
     part = Part(
         record.id,
         record.queue,
@@ -65,29 +65,29 @@ def part_text(record: Record) -> str:
 
 
 def part_headers(headers: str | None, set_id: int) -> str | None:
-    """Return the headers that history keeps of a message that became a part: its own, and the id of its set's message.
+    """Return the headers in history of a message that became a part: its own, and the id of its set's message.
 
     Raises:
-        CodecError: its own cannot be read.
+        CodecError: its own headers cannot be read.
     """
     return codec.encode_headers({**codec.decode_headers(headers), PART_OF: set_id}, limited=False)
 
 
 def open_text(correlation: str) -> str:
-    """Return the payload of the message of a set whose parts are still to come."""
+    """Return the payload of a set's message while parts are still to come."""
     return _encode({CORRELATION: correlation}).decode()
 
 
 def whole_text(correlation: str, parts: Sequence[str]) -> str:
-    """Return the payload of the message that a set becomes; its parts in the order of their ids."""
+    """Return the payload of the message that a set becomes; the parts are in the order of their ids."""
     return f'{{"{CORRELATION}":{_encode(correlation).decode()},"{PARTS}":[{",".join(parts)}]}}'
 
 
 def as_message(text: str | bytes, reader: PayloadReader) -> Message:
-    """Return a part as the message that it was, in the state in which it was handed out.
+    """Return a part as the message that it was when it was handed out.
 
     Raises:
-        CodecError: the text is no part, or its payload cannot be decoded.
+        CodecError: the text is not a part, or its payload cannot be decoded.
     """
     try:
         part = _decode(text)
@@ -116,10 +116,10 @@ def as_message(text: str | bytes, reader: PayloadReader) -> Message:
 
 
 def messages_of(payload: Any, reader: PayloadReader) -> list[Message] | None:
-    """Return the parts of a set from the payload of its message, by id; None if they are still to come.
+    """Return the parts of a set from the payload of its message, by id; None if parts are still to come.
 
     Raises:
-        CodecError: it is no set's message, or a part cannot be read.
+        CodecError: it is not a set's message, or a part cannot be read.
     """
     if not isinstance(payload, dict) or not isinstance(payload.get(CORRELATION), str):
         raise CodecError("this is not the message of a set", quotes=False)

@@ -1,4 +1,4 @@
-"""What a store keeps beside messages: of queues, schedules, pipelines, and in numbers."""
+"""What a store keeps besides messages: settings of queues, schedules, pipelines, and counts."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ IndexKind = Literal["integer", "float", "text", "boolean"]
 
 
 class Indexed(msgspec.Struct, frozen=True, gc=False):
-    """A payload field of a queue that is served by an index.
+    """A payload field of a queue that has an index.
 
     Attributes:
-        path: the names that lead to it, each of ASCII letters, digits, `_` and `-`.
-        kind: which values the index holds; integers and floats are numbers alike.
+        path: the names that lead to the field, each of ASCII letters, digits, `_` and `-`.
+        kind: which values the index holds; integers and floats both count as numbers.
     """
 
     path: Path
@@ -26,14 +26,14 @@ class Indexed(msgspec.Struct, frozen=True, gc=False):
 
 
 class Planned(msgspec.Struct, frozen=True, gc=False):
-    """A schedule as it is kept.
+    """A schedule as it is stored.
 
     Attributes:
-        name: what it is called; unique.
-        definition: what it is to do, as JSON text that the store does not read.
+        name: its name; unique.
+        definition: what it does, as JSON text that the store does not read.
         next_at: when it ticks next; None: never again.
-        last_at: the last tick that became a message; None: none did.
-        version: a number that is another after every change.
+        last_at: the last tick that became a message; None: no tick did.
+        version: a number that differs after every change.
     """
 
     name: str
@@ -44,7 +44,7 @@ class Planned(msgspec.Struct, frozen=True, gc=False):
 
 
 class SchedulesFound(msgspec.Struct, frozen=True, gc=False):
-    """Schedules as they were read, the store's time at that moment, and when the next of all ticks is or was."""
+    """Schedules as they were read, the store's time at that moment, and the earliest next tick of all schedules."""
 
     now: datetime
     next_at: datetime | None
@@ -52,12 +52,12 @@ class SchedulesFound(msgspec.Struct, frozen=True, gc=False):
 
 
 class ScheduleChange(msgspec.Struct, frozen=True, gc=False):
-    """What becomes of a schedule, and what it pushes in the same transaction.
+    """A change of a schedule, and the messages that it pushes in the same transaction.
 
     Attributes:
         name: the schedule.
-        version: it is changed only while it has this version; None: only if there is none of this name.
-        after: what it becomes; None: it is removed.
+        version: the change is made only while the schedule has this version; None: only if no schedule has this name.
+        after: the schedule after the change; None: it is removed.
         push: the messages of its ticks; they have no keys.
     """
 
@@ -68,12 +68,12 @@ class ScheduleChange(msgspec.Struct, frozen=True, gc=False):
 
 
 class StoredPipeline(msgspec.Struct, frozen=True, gc=False):
-    """A pipeline as it is kept.
+    """A pipeline as it is stored.
 
     Attributes:
-        name: what it is called; unique.
+        name: its name; unique.
         definition: its stations, as JSON text that the store does not read.
-        version: a number that is another after every change.
+        version: a number that differs after every change.
     """
 
     name: str
@@ -82,11 +82,11 @@ class StoredPipeline(msgspec.Struct, frozen=True, gc=False):
 
 
 class QueueSettings(msgspec.Struct, frozen=True, gc=False):
-    """What is said of a queue.
+    """The settings of a queue.
 
     Attributes:
         queue: its name.
-        definition: what was declared of it, as JSON text that the store does not read; None: nothing was.
+        definition: what was declared for it, as JSON text that the store does not read; None: nothing was declared.
         paused: whether it hands nothing out.
         draining: whether it takes no new messages.
     """
@@ -98,18 +98,18 @@ class QueueSettings(msgspec.Struct, frozen=True, gc=False):
 
 
 class Indexing(msgspec.Struct, frozen=True, gc=False):
-    """What became of a queue's indexes of payload fields: the names of those made, and of those taken away."""
+    """The result of indexing a queue's payload fields: the names of the indexes created, and of those dropped."""
 
     created: tuple[str, ...] = ()
     dropped: tuple[str, ...] = ()
 
 
 class QueueStats(msgspec.Struct, frozen=True, gc=False):
-    """How a queue stands, as numbers of its messages by what they wait for, each counted up to a cap.
+    """The state of a queue: how many messages wait for what, each number counted up to a cap.
 
     Attributes:
         ready, delayed, leased, waiting, stopped, dead: as in `duerow.queue.stats.Stats`.
-        oldest_due_at, next_due_at: likewise.
+        oldest_due_at, next_due_at: as in `duerow.queue.stats.Stats`.
         paused: whether it is paused.
     """
 
@@ -125,12 +125,12 @@ class QueueStats(msgspec.Struct, frozen=True, gc=False):
 
 
 class Totals(msgspec.Struct, frozen=True, gc=False):
-    """How many turns ended, by how they ended.
+    """How many turns ended, by outcome.
 
     Attributes:
         done: the message was done.
         failed: the attempt failed, and the message is tried again.
-        dead: the message was given up: in place, or into a queue of dead letters.
+        dead: the message was given up: in place, or into a dead-letter queue.
         moved: the message went to another queue.
     """
 
@@ -141,14 +141,14 @@ class Totals(msgspec.Struct, frozen=True, gc=False):
 
 
 class Counted(msgspec.Struct, frozen=True, gc=False):
-    """What one process counted of one queue in one minute.
+    """What one process counted for one queue in one minute.
 
     Attributes:
         queue: the queue.
         minute: when that minute began.
         totals: how turns ended.
-        waiting, handling: how long messages had been due when they were handed out, and how long handlers took, as
-            JSON text that the store does not read; None: nothing was counted.
+        waiting, handling: how long messages had been due when they were handed out, and how long handlers took, as JSON
+            text that the store does not read; None: nothing was counted.
     """
 
     queue: str
@@ -159,12 +159,12 @@ class Counted(msgspec.Struct, frozen=True, gc=False):
 
 
 class Counters(msgspec.Struct, frozen=True, gc=False):
-    """What all processes counted of a queue.
+    """What all processes counted for a queue.
 
     Attributes:
         now: the time.
-        lifetime: all that was ever counted.
-        lately: what was counted in the minutes of the last hour, in no order.
+        lifetime: everything that was ever counted.
+        lately: the counts of the minutes of the last hour, in no particular order.
     """
 
     now: datetime

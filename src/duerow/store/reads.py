@@ -1,4 +1,4 @@
-"""What is asked of messages and of what became of them, what is changed, and what is answered."""
+"""Queries of messages and history, changes of messages, and the answers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from duerow.store.writes import Record
 
 
 class HistoryRow(msgspec.Struct, frozen=True, gc=False):
-    """A turn that is over, with payload, headers and error as JSON text; fields as in `duerow.queue.history.Event`."""
+    """A finished turn, with payload, headers and error as JSON text; fields as in `duerow.queue.history.Event`."""
 
     id: int
     token: int
@@ -40,25 +40,25 @@ class HistoryRow(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def place(self) -> PlaceInHistory:
-        """Where it stands in the order of history."""
+        """Its position in the order of history."""
         return self.finished_at, self.id, self.token
 
 
 PlaceInHistory = tuple[datetime, int, int]
-"""A place in the history of a queue: when a turn finished, its message's id and its token."""
+"""A position in the history of a queue: when a turn finished, its message's id and its token."""
 
 
 class HistoryQuery(msgspec.Struct, frozen=True, gc=False):
-    """Which turns of a queue's history to read; all that is given must hold.
+    """Which turns of a queue's history to read; all conditions that are given must hold.
 
     Attributes:
-        id: only those of this message.
-        ends: only those after which the message left the queue or was dead.
-        where: only those of which this holds.
-        oldest_first: in the order in which they finished, else in the opposite one.
-        after: only those behind this place in that order.
-        until: no later ones than this place.
-        limit: at most so many.
+        id: only turns of this message.
+        ends: only turns after which the message left the queue or was dead.
+        where: only turns for which this condition holds.
+        oldest_first: in the order in which they finished, otherwise in reverse.
+        after: only turns behind this position in that order.
+        until: no turns later than this position.
+        limit: the most turns to read.
     """
 
     queue: str
@@ -72,13 +72,13 @@ class HistoryQuery(msgspec.Struct, frozen=True, gc=False):
 
 
 class Order(msgspec.Struct, frozen=True, gc=False):
-    """In which order to read messages, and where to begin.
+    """The order in which to read messages, and where to start.
 
     Attributes:
-        field: a message field, one of `duerow.where.FIELDS`; messages that have none come last in both directions,
-            equal ones in the order of their ids.
+        field: a message field, one of `duerow.where.FIELDS`; messages without it come last in both directions, and
+            equal ones are ordered by id.
         descending: the largest first, equal ones by descending id.
-        after: the field's value and the id of the message behind which to begin.
+        after: start behind this value of the field and this id.
     """
 
     field: str = "id"
@@ -87,17 +87,17 @@ class Order(msgspec.Struct, frozen=True, gc=False):
 
 
 class Query(msgspec.Struct, frozen=True, gc=False):
-    """Which messages of a queue to read; all that is given must hold.
+    """Which messages of a queue to read; all conditions that are given must hold.
 
     Attributes:
         ids, keys, statuses: only these.
-        after_id: only those with a higher id; goes with `by_id`.
-        by_id: in the order of id, else in the order in which they would be handed out (stopped ones last).
-        limit: at most so many.
-        where: only those of which this holds.
-        order: in this order instead.
-        locked: as they are until the transaction ends: nobody else changes them meanwhile.
-        indexed: the payload fields that have an index, which a condition may be served by; what is found is the same.
+        after_id: only messages with a higher id; used with `by_id`.
+        by_id: in the order of id, otherwise in the order in which they would be handed out (stopped ones last).
+        limit: the most messages to read.
+        where: only messages for which this condition holds.
+        order: use this order instead.
+        locked: lock the messages until the transaction ends, so that nobody else changes them.
+        indexed: the payload fields that have an index, which a condition may use; it does not change the result.
     """
 
     queue: str
@@ -117,17 +117,17 @@ ALL_IDS: Final = (1 << 63) - 1
 
 
 class Scan(msgspec.Struct, frozen=True, gc=False):
-    """Which messages, or turns that are over, to read for whoever goes through very many; all that is given must hold.
+    """Which messages or finished turns to read when there are very many; all conditions that are given must hold.
 
     Attributes:
         past: turns instead of messages.
-        queues: only of these; None: of all.
-        statuses: only messages with one of these.
-        where: only those of which this holds.
-        after: only those behind this id and token, in the order of both; a message stands where its id does.
+        queues: only of these queues; None: of all.
+        statuses: only messages with one of these statuses.
+        where: only those for which this condition holds.
+        after: only those behind this id and token, in the order of both; a message is ordered by its id.
         last: none with a higher id.
-        descending: the highest first, of all up to `last`; `after` then says nothing.
-        limit: at most so many.
+        descending: the highest first, of all up to `last`; `after` then has no effect.
+        limit: the most to read.
     """
 
     past: bool = False
@@ -141,16 +141,16 @@ class Scan(msgspec.Struct, frozen=True, gc=False):
 
 
 class Change(msgspec.Struct, frozen=True, gc=False):
-    """What becomes of one message; what is UNSET stays.
+    """The changes of one message; fields that are UNSET stay as they are.
 
     Attributes:
         record: the message as it was read; its token is the fence.
-        payload, kind: its content, always both.
-        headers: all its headers.
-        priority: its priority.
-        due: when it is due; None: never, it is stopped.
+        payload, kind: the new content, always both.
+        headers: the new headers, complete.
+        priority: the new priority.
+        due: the new due time; None: never, it is stopped.
         delay: instead of `due`, how long from now until it is due.
-        anew: attempts 0, status `new`, no error, no last attempt.
+        anew: reset it: attempts 0, status `new`, no error, no last attempt.
     """
 
     record: Record
@@ -169,32 +169,32 @@ class Change(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def revives(self) -> bool:
-        """Whether it brings a dead message back to life."""
+        """Whether it makes a dead message live again."""
         return self.record.status == "dead" and (isinstance(self.due, datetime) or self.delay is not UNSET)
 
 
 Tally = list[tuple[Any, int]]
-"""Values and how many messages have each; lists and objects as they are decoded, None for missing ones and null.
+"""Values and how many messages have each; lists and objects are decoded, None stands for missing values and null.
 
 Equal values may come more than once. Without a path the value is None."""
 
 
 class Removal(msgspec.Struct, frozen=True, gc=False):
-    """What a remove did: the ids that are gone, and those left because a lease on them runs, with their holders."""
+    """The result of `remove`: the ids that are gone, and the ids that a running lease kept, with their holders."""
 
     removed: list[int]
     leased: list[tuple[int, str]]
 
 
 class Consumer(msgspec.Struct, frozen=True, gc=False):
-    """A consumer that said that it is there.
+    """A consumer that reported that it is active.
 
     Attributes:
         name: host:pid:worker.
-        queues: what it consumes.
+        queues: the queues that it consumes.
         kinds: the kinds of payloads that it knows.
-        version: its duerow's version.
-        seen_at: when it said so last.
+        version: its version of duerow.
+        seen_at: when it last reported.
     """
 
     name: str
@@ -210,9 +210,9 @@ class Inspection(msgspec.Struct, frozen=True, gc=False):
     Attributes:
         now: the time.
         record: the message.
-        blocker: the message of its group that has to leave first; None: none has to.
+        blocker: the message of its group that has to leave first; None: there is none.
         paused: whether its queue is paused.
-        consumers: all consumers that are known, of whatever queue.
+        consumers: all known consumers, of any queue.
     """
 
     now: datetime

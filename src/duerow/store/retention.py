@@ -1,4 +1,4 @@
-"""How long stores keep what is neither a message nor a turn, and what they write of turns that others ended."""
+"""How long stores keep what is neither a message nor a turn, and what they write about turns that others ended."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from duerow.message import Failure
 from duerow.payload import codec
 
 STAGED_FOR: Final = timedelta(days=1)
-"""How long what a batch staged waits to be published."""
+"""How long a batch's staged entries wait to be published."""
 
 NOTED_FOR: Final = timedelta(days=30)
-"""How long it is known of what happens once that it happened."""
+"""How long the names of things that happen only once are remembered."""
 
 
 def stood_for(queue: str, key: str) -> str:
-    """Return what history says of a message that ended since another one had its key where it was to go."""
+    """Return what history says about a message that ended because another held its key in the target queue."""
     return codec.encode_failure(
         Failure("DuplicateKey", f"a live message of queue {queue!r} has the key {key!r} already")
     )

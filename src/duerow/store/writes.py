@@ -14,7 +14,7 @@ from duerow.reservation import Receipt
 
 
 class Entry(msgspec.Struct, frozen=True, gc=False):
-    """A message to be pushed, encoded. At most one of `due` and `delay` is given; neither: due at once."""
+    """An encoded message to be pushed. At most one of `due` and `delay` is given; neither: due at once."""
 
     queue: str
     key: str | None
@@ -28,10 +28,10 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
 
 
 class Record(msgspec.Struct, frozen=True, gc=False):
-    """A message as it is kept, with payload, headers and last error as JSON text; fields as in `Message`.
+    """A message as it is stored, with payload, headers and last error as JSON text; fields as in `Message`.
 
-    The due time of one that waits behind others of its group is its own. `damage` says what is stored that no version
-    of duerow wrote, and has been left out or brought into bounds here; None: nothing.
+    The due time of a message that waits behind others of its group is its own. `damage` describes stored values that no
+    version of duerow wrote, and that were left out or brought into bounds here; None: there are none.
     """
 
     id: int
@@ -56,7 +56,7 @@ class Record(msgspec.Struct, frozen=True, gc=False):
 
 
 class GivenUp(msgspec.Struct, frozen=True, gc=False):
-    """A message that a claim buried, since its last allowed attempt ended with its consumer."""
+    """A message that a claim buried because its last allowed attempt ended with its consumer."""
 
     id: int
     key: str | None
@@ -65,7 +65,7 @@ class GivenUp(msgspec.Struct, frozen=True, gc=False):
 
 
 class Reserved(msgspec.Struct, frozen=True, gc=False):
-    """What a reserve lent: records oldest first, with `due_at` as it was in line; and what was buried instead."""
+    """The result of `reserve`: records oldest first, with `due_at` as it was in line; and what was buried instead."""
 
     records: list[Record]
     buried: list[GivenUp]
@@ -75,12 +75,12 @@ class Committed(msgspec.Struct, frozen=True, gc=False):
     """The message leaves the queue.
 
     Attributes:
-        then: pushed in the same transaction.
-        payload, kind: what history is to keep as its payload; None: the one that it has.
+        then: messages pushed in the same transaction.
+        payload, kind: the payload that history keeps; None: the message's own.
         dropped: history calls it dropped, not done.
-        why: what history is to say of it, as `codec.encode_failure` writes it.
-        moved_to: the queue of the message of which it is a part now, as history is to tell.
-        headers: what history is to keep as its headers; None: those that it has.
+        why: what history says about it, as `codec.encode_failure` writes it.
+        moved_to: the queue of the set's message that it is now a part of, for history.
+        headers: the headers that history keeps; None: the message's own.
     """
 
     then: tuple[Entry, ...] = ()
@@ -93,14 +93,14 @@ class Committed(msgspec.Struct, frozen=True, gc=False):
 
 
 class RolledBack(msgspec.Struct, frozen=True, gc=False):
-    """The attempt failed: status `error`, due at now + delay; None keeps the error that is recorded."""
+    """The attempt failed: status `error`, due at now + delay; None keeps the recorded error."""
 
     delay: timedelta
     error: str | None
 
 
 class Buried(msgspec.Struct, frozen=True, gc=False):
-    """Given up: status `dead`, no due time; None keeps the error that is recorded."""
+    """Given up: status `dead`, no due time; None keeps the recorded error."""
 
     error: str | None
 
@@ -108,7 +108,7 @@ class Buried(msgspec.Struct, frozen=True, gc=False):
 class Released(msgspec.Struct, frozen=True, gc=False):
     """Not started: due again at `due_at`, its place before the reservation, with one attempt less.
 
-    None: the place that it had, as the store remembers it.
+    None: the place that it had, which the store remembers.
     """
 
     due_at: datetime | None
@@ -121,16 +121,16 @@ class Moved(msgspec.Struct, frozen=True, gc=False):
         to: the queue to go to.
         payload: the new payload, with its kind; None: unchanged.
         kind: the new payload's kind; None: unchanged.
-        key: the key that it has there.
-        headers: all headers that it has there, the hop count included.
-        due, delay: when it is due there; neither: at once. The first due time becomes the same.
+        key: its key there.
+        headers: all of its headers there, including the hop count.
+        due, delay: when it is due there; neither: at once. The first due time is set to the same.
         on_duplicate: what to do if another live message holds the key in the target. "reject" refuses this turn with
-            DuplicateKey; "ignore" ends this message as done; "replace" and "earliest" change the message that
-            holds the key as a push would, and end this one as done.
-        group: the group that it is in there.
-        priority: the priority that it has there.
+            DuplicateKey; "ignore" ends this message as done; "replace" and "earliest" change the message that holds the
+            key as a push would, and end this one as done.
+        group: its group there.
+        priority: its priority there.
         dead: it was given up, and goes to a dead-letter queue.
-        error: why, for the history of the queue that it leaves.
+        error: the reason, for the history of the queue that it leaves.
     """
 
     to: str
@@ -148,26 +148,25 @@ class Moved(msgspec.Struct, frozen=True, gc=False):
 
 
 class Joined(msgspec.Struct, frozen=True, gc=False):
-    """The message leaves its queue and becomes a part of a set; a set that is complete becomes a message of its parts.
+    """The message leaves its queue and becomes a part of a set; a complete set becomes a message of its parts.
 
-    While its parts are still to come, a set stands as a message in the queue `sets`, due at its deadline, with the
-    payload of `duerow.store.join_sets.open_text`. When it is complete that message gets the payload of
-    `duerow.store.join_sets.whole_text`, is due at once and as good as new. Whatever arrives at once,
-    a part is in one set, and a set becomes whole once. In
-    history a part is done, went to the queue `sets`, and its headers name the message of its set
-    (`duerow.store.join_sets.part_headers`).
+    While parts are still to come, a set is a message in the queue `sets`, due at its deadline, with the payload of
+    `duerow.store.join_sets.open_text`. When the set is complete, that message gets the payload of
+    `duerow.store.join_sets.whole_text`, is due at once and otherwise like new. Even if several parts arrive at the same
+    time, a part is in one set, and a set becomes whole once. History shows a part as done, moved to the queue `sets`,
+    with headers that name the message of its set (`duerow.store.join_sets.part_headers`).
 
     Attributes:
-        sets: the queue where the sets stand.
-        correlation: which set; sets of one queue and correlation follow one another.
+        sets: the queue that holds the sets.
+        correlation: identifies the set; sets of the same queue and correlation follow one another.
         within: how long after its first part a set is due, whole or not.
-        limit: how many parts a set has at most.
-        full: how the turn ends if the set has so many and is not complete.
-        count: with so many parts a set is complete.
-        complete: told the parts of the set, this one included, says whether it is complete. Called in the transaction;
-            if it raises a DuerowError, this turn is refused with that error.
-        late: how the turn ends if its set was complete before; None: a new set begins.
-        remember: for how long it is known that a set was complete, if there is `late`.
+        limit: the most parts in a set.
+        full: how the turn ends if the set has that many parts and is not complete.
+        count: how many parts complete a set.
+        complete: takes the parts of the set, including this one, and returns whether it is complete. Called in the
+            transaction; if it raises a DuerowError, this turn is refused with that error.
+        late: how the turn ends if its set is already complete; None: a new set begins.
+        remember: how long a complete set is remembered, if there is `late`.
     """
 
     sets: str
@@ -182,12 +181,12 @@ class Joined(msgspec.Struct, frozen=True, gc=False):
 
 
 class Closed(msgspec.Struct, frozen=True, gc=False):
-    """The message of a set is due: it becomes a message of the parts that have come, due at once and as good as new.
+    """The message of a set is due: it becomes a message of the parts that have come, due at once, otherwise like new.
 
     Attributes:
-        sets: the queue of the message, where the sets stand.
-        correlation: which set.
-        remember: for how long it is known that the set was complete; None: the next part begins a new one.
+        sets: the queue of the message, which holds the sets.
+        correlation: identifies the set.
+        remember: how long the complete set is remembered; None: the next part begins a new set.
     """
 
     sets: str
@@ -198,14 +197,15 @@ class Closed(msgspec.Struct, frozen=True, gc=False):
 End = Committed | RolledBack | Buried | Released | Moved | Joined | Closed
 
 ORDER_OF_EFFECT: Final[tuple[type[End], ...]] = (Closed, Joined, Committed, RolledBack, Buried, Released, Moved)
-"""In which order the turns of one call take effect: so a key that one of them gives up is free for a move."""
+"""The order in which the turns of one call take effect, so that a key that one of them frees is free for a move."""
 
 
 class Turn(msgspec.Struct, frozen=True, gc=False):
     """A reservation's receipt and how its turn ends.
 
     Attributes:
-        group: the queue and the group that it was lent from, if it is in one: the next of them may have its turn.
+        group: the queue and the group that it was lent from, if it has a group: the group's next message may now be
+            due.
     """
 
     receipt: Receipt
@@ -214,9 +214,9 @@ class Turn(msgspec.Struct, frozen=True, gc=False):
 
 
 class Refused(msgspec.Struct, frozen=True):
-    """A receipt that was refused, and why.
+    """A receipt that was refused, and the reason.
 
-    LeaseLost, DuplicateKey for a move whose key is taken, or what a join's predicate raised.
+    The reason is LeaseLost, DuplicateKey for a move whose key is taken, or whatever a join's predicate raised.
     """
 
     receipt: Receipt
@@ -224,11 +224,11 @@ class Refused(msgspec.Struct, frozen=True):
 
 
 class Retention(msgspec.Struct, frozen=True, gc=False):
-    """What a queue keeps of messages that are over, as its handle declares it.
+    """How long a queue keeps its finished messages, as its handle declares.
 
     Attributes:
-        history: how long its turns are kept; None: they are not.
-        keys: how long the keys of messages that left are remembered; None: they are not.
+        history: how long its turns are kept; None: they are not kept.
+        keys: how long the keys of messages that left are remembered; None: they are not remembered.
     """
 
     history: timedelta | None = None
