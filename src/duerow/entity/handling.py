@@ -1,4 +1,4 @@
-"""What a worker does with rows instead of messages: which are still its own, and how their turns end."""
+"""How a worker handles rows instead of messages: which rows are still its own, and how their turns end."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from duerow.worker.attempt import current
 
 
 def check_on_done(on_done: Any) -> Any:
-    """Return what becomes of rows that are done, or raise ConfigurationError."""
+    """Return `on_done`, which says what happens to rows that are done; raise ConfigurationError if it is invalid."""
     if callable(on_done):
         check_call("on_done", on_done, "row", "session")
         return on_done
@@ -23,7 +23,7 @@ def check_on_done(on_done: Any) -> Any:
 
 
 def check_worker(queue: str, processes: int | None, lacks_permits: bool) -> None:
-    """Raise ConfigurationError if a worker cannot work so on rows."""
+    """Raise ConfigurationError if a worker cannot work on rows with these options."""
     if processes is not None:
         raise ConfigurationError(
             f"processes= does not go with {queue}: a row and its session cannot be handed to another process; "
@@ -37,7 +37,7 @@ def check_worker(queue: str, processes: int | None, lacks_permits: bool) -> None
 
 
 def is_ours(entity: Any, key: str, message: Message) -> bool:
-    """Return whether a row is there and its state, the attribute `key`, is still that of this turn."""
+    """Return whether a row exists and its state, the attribute `key`, is still that of this turn."""
     if entity is None:
         return False
     state = getattr(entity, key)
@@ -45,30 +45,30 @@ def is_ours(entity: Any, key: str, message: Message) -> bool:
 
 
 def check_attempt(message: Message) -> None:
-    """Raise what has ended the calling handler's attempt, if something has: what it wrote is not to last then."""
+    """Raise what ended the calling handler's attempt, if it is over: what the handler wrote must then not last."""
     attempt = current(message)
     if attempt is not None:
         attempt.check()
 
 
 def fails(outcome: object) -> bool:
-    """Return whether what the handler did in its session is to be undone."""
+    """Return whether to undo what the handler did in its session."""
     return isinstance(outcome, BaseException | Rollback | Release)
 
 
 def conclude(messages: Sequence[Message], rows: Mapping[Any, Any], outcome: Any, left: Collection[Any]) -> Any:
-    """Return the outcome of a batch for all of its messages, given that for the rows that the handler was given.
+    """Return the outcome of a batch for all of its messages, given the outcome for the rows that the handler received.
 
     Args:
         messages: the whole batch.
-        rows: the rows by the ids of their messages, in order; the handler was given them alone.
-        outcome: what it returned.
+        rows: the rows that the handler received, by the ids of their messages, in order.
+        outcome: what the handler returned.
         left: the ids of those that stay as the handler has set them.
     """
     if len(rows) == len(messages) and not left:
         return outcome
     if isinstance(outcome, list | tuple) and len(outcome) != len(rows):
-        return outcome  # the worker says what is wrong with it
+        return outcome  # the worker reports what is wrong with it
     each = outcome if isinstance(outcome, list | tuple) else [outcome] * len(rows)
     ended = {id: LEFT if id in left else one for id, one in zip(rows, each, strict=True)}
     return [ended.get(message.id, LEFT) for message in messages]

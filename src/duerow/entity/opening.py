@@ -1,4 +1,4 @@
-"""How the queue of a state in the user's table is opened: by the family of databases of the user's engine."""
+"""How to open the queue of a state in the user's table: by the database family of the user's engine."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ class EntityBackend(Protocol):
     def open_entities(
         self, engine: Any, state: StateTable, deletes: bool, clock: Clock | None
     ) -> tuple[Store, Connections]:
-        """Open for blocking calls, by an Engine; `deletes`: rows that are done are deleted."""
+        """Open for blocking calls, with an Engine; `deletes`: delete rows that are done."""
         ...
 
     def aopen_entities(
         self, engine: Any, state: StateTable, deletes: bool, clock: Clock | None
     ) -> tuple[Store, AsyncConnections]:
-        """Open for awaited calls, by an AsyncEngine."""
+        """Open for awaited calls, with an AsyncEngine."""
         ...
 
 
@@ -31,7 +31,8 @@ def backend_of(engine: Any) -> EntityBackend:
     """Return the family of an engine's database.
 
     Raises:
-        ConfigurationError: nothing that is installed knows it (NotSupported: it cannot do that).
+        ConfigurationError: no installed family knows it (NotSupported: its family does not support queues in user
+            tables).
     """
     backend = find_backend(engine)
     if not isinstance(backend, EntityBackend):

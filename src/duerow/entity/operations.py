@@ -1,7 +1,7 @@
 """Operations for Alembic: `op.add_queue_state("sms_message", "sending")`; import this module in your `env.py`.
 
-On PostgreSQL nobody waits: the columns are added without a rewrite of the table, and the indexes are made beside
-whoever writes. On SQLite an index is made at once. An operation that broke off half-way can be repeated.
+On PostgreSQL nobody has to wait: the columns are added without rewriting the table, and the indexes are created
+concurrently with writes. On SQLite an index is created at once. An operation that broke off half-way can be repeated.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ class _OfState(MigrateOperation):
 
     Args:
         table: the table.
-        prefix: what the state's columns begin with.
-        id: the table's primary key; of several columns, their names.
+        prefix: the prefix of the state's columns.
+        id: the table's primary key; if it has several columns, their names.
         schema: the database schema that holds the table.
     """
 
@@ -36,7 +36,7 @@ class _OfState(MigrateOperation):
 
 @Operations.register_operation("add_queue_state")
 class AddQueueState(_OfState):
-    """Adds the columns and indexes of a state to a table that exists."""
+    """Adds the columns and indexes of a state to an existing table."""
 
     @classmethod
     def add_queue_state(
@@ -52,13 +52,13 @@ class AddQueueState(_OfState):
         operations.invoke(cls(table, prefix, id, schema))
 
     def reverse(self) -> DropQueueState:
-        """Return what undoes it."""
+        """Return the operation that undoes it."""
         return DropQueueState(self.table, self.prefix, self.id, self.schema)
 
 
 @Operations.register_operation("drop_queue_state")
 class DropQueueState(_OfState):
-    """Takes the columns and indexes of a state away from a table."""
+    """Removes the columns and indexes of a state from a table."""
 
     @classmethod
     def drop_queue_state(
@@ -70,11 +70,11 @@ class DropQueueState(_OfState):
         id: str | Sequence[str] = "id",
         schema: str | None = None,
     ) -> None:
-        """Take a table's queue state away, with all that it says."""
+        """Remove a table's queue state, with everything that it contains."""
         operations.invoke(cls(table, prefix, id, schema))
 
     def reverse(self) -> AddQueueState:
-        """Return what undoes it, but for what the rows said."""
+        """Return the operation that undoes it, except for the contents of the rows."""
         return AddQueueState(self.table, self.prefix, self.id, self.schema)
 
 
@@ -89,7 +89,7 @@ def _add(operations: Operations, wanted: AddQueueState) -> None:
         for index in indexes:
             if index.name not in lacking:
                 continue
-            if concurrently:  # one whose making broke off is there, and of no use
+            if concurrently:  # an index whose creation broke off exists, but is of no use
                 _drop_index(operations, wanted, index, concurrently)
             creation = CreateIndexOp.from_index(index)
             creation.kw["postgresql_concurrently"] = concurrently
@@ -112,18 +112,18 @@ def _drop(operations: Operations, wanted: DropQueueState) -> None:
 
 def _drop_index(operations: Operations, wanted: _OfState, index: Index, concurrently: bool) -> None:
     named: dict[str, Any] = {"table_name": wanted.table, "schema": wanted.schema}
-    if concurrently:  # of no use, it counts as lacking
+    if concurrently:  # such an index is of no use, so it counts as missing
         named |= {"if_exists": True, "postgresql_concurrently": True}
     operations.drop_index(str(index.name), **named)
 
 
 def _lacking(operations: Operations, wanted: _OfState, parts: Iterable[Column[Any] | Index]) -> set[str]:
-    """Return the names of those parts that are not there: an operation that broke off half-way can be repeated.
+    """Return the names of the parts that are missing: an operation that broke off half-way can be repeated.
 
-    Of a migration that is only printed, all of them.
+    For a migration that is only printed, return all of them.
 
     Raises:
-        ConfigurationError: there is no such table.
+        ConfigurationError: the table does not exist.
     """
     if operations.get_context().as_sql:
         return {str(part.name) for part in parts}
@@ -135,7 +135,7 @@ def _lacking(operations: Operations, wanted: _OfState, parts: Iterable[Column[An
 
 
 def _indexes(wanted: _OfState) -> list[Index]:
-    """Return the indexes of a state, over a table of which nothing else need be known."""
+    """Return the indexes of a state, over a table of which nothing else needs to be known."""
     ids: list[Column[Any]] = [Column(name, BigInteger, primary_key=True) for name in wanted.id]
     columns = state_columns(wanted.prefix)
     return add_indexes(Table(wanted.table, MetaData(schema=wanted.schema), *ids, *columns), wanted.prefix)
@@ -143,7 +143,7 @@ def _indexes(wanted: _OfState) -> list[Index]:
 
 @contextmanager
 def _beside_others(operations: Operations) -> Iterator[bool]:
-    """Let indexes be made while others write, where the database can: outside of a transaction."""
+    """Let indexes be created while others write, if the database can: outside of a transaction."""
     context = operations.get_context()
     if context.dialect.name != "postgresql":
         yield False

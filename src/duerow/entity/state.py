@@ -29,19 +29,19 @@ from duerow.stores.sql.entities.keys import keys_of
 _NOTHING: Final = (None,) * len(PARTS)
 
 _CHANGED: Final = "duerow_states_changed"
-"""Under which name a session notes which states were changed in it."""
+"""The name under which a session records which states were changed in it."""
 
 
 class QueueState(MutableComposite):
-    """One row's place in a queue, and what became of it. Changed by its methods alone, as part of your transaction.
+    """One row's place in a queue, and its progress. Change it only by its methods, as part of your transaction.
 
     Attributes:
         status: "new" (no attempt has ended yet), "error" (the last attempt failed), "done" or "dead".
-        due_at: when it will be handed out; None: not at all. While a consumer has it, the end of its lease.
+        due_at: when it will be handed out; None: never. While a consumer has it leased, the end of the lease.
         first_due_at: the due time that it was scheduled with.
         attempts: how often it was handed out since it was scheduled.
         token: grows whenever it is handed out, settled or scheduled.
-        leased_by, leased_until: who has it, until when.
+        leased_by, leased_until: who has it leased, and until when.
         last_attempt_at: when it was last handed out.
         last_error: why the last attempt failed.
         finished_at: when it was done or given up.
@@ -62,7 +62,7 @@ class QueueState(MutableComposite):
     def __init__(self, *values: Any) -> None:
         parts = self.__dict__
         parts.update(zip(PARTS, values or _NOTHING, strict=True))
-        if parts["status"] is None:  # of an object that was never stored
+        if parts["status"] is None:  # the object was never stored
             parts.update(status="new", attempts=0, token=0)
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -89,27 +89,27 @@ class QueueState(MutableComposite):
         return None if error is None else msgspec.convert(error, Failure)
 
     def schedule(self, at: datetime | None = None) -> None:
-        """Have the row handed out, at once or from a moment on; it begins anew, whatever it was before.
+        """Have the row handed out, at once or from a given time on; it starts afresh, whatever its state was.
 
-        Status `new`, attempts 0, no error. A lease on it ends: what its holder still settles is refused. Takes effect
-        when your transaction commits, and not if it does not.
+        Status `new`, attempts 0, no error. A lease on it ends: what its holder still settles is refused. This takes
+        effect only when your transaction commits.
 
         Args:
-            at: the earliest moment, an aware datetime; None: now, by the database's clock.
+            at: the earliest time, an aware datetime; None: now, by the database's clock.
 
         Raises:
-            InvalidMessage: the moment has no time zone, or is out of range.
-            ConfigurationError: nothing holds the row any more, so that it could not be written.
+            InvalidMessage: the time has no time zone, or is out of range.
+            ConfigurationError: the row's object no longer exists, so the change could not be written.
         """
         due: Any = DatabaseTime() if at is None else check_moment("at", at)
         self._begin({"status": "new", "due_at": due, "first_due_at": due, "attempts": 0})
 
     def stop(self) -> None:
-        """Have the row not handed out until it is scheduled again; a lease on it ends."""
+        """Keep the row from being handed out until it is scheduled again; a lease on it ends."""
         self._begin({"due_at": None, **{part: self.__dict__[part] for part in _KEPT_BY_STOP}})
 
     def _begin(self, values: dict[str, Any]) -> None:
-        """Set these parts and empty all others; the token grows in the database."""
+        """Set these parts and clear all others; the token grows in the database."""
         if "_parents" in self.__dict__ and not self._parents:
             raise ConfigurationError(
                 "the row of this queue state is no longer in memory, so nothing would be changed: keep it in a "
@@ -123,7 +123,7 @@ class QueueState(MutableComposite):
 
     @classmethod
     def coerce(cls, key: str, value: Any) -> QueueState:
-        """Return the value if the attribute can have it; for SQLAlchemy."""
+        """Return the value if it is valid for the attribute; called by SQLAlchemy."""
         if not isinstance(value, cls):
             raise ConfigurationError(
                 f"{key} is a queue state, not {value!r:.80}; call its methods instead of setting it"
@@ -135,7 +135,7 @@ _KEPT_BY_STOP: Final = ("status", "first_due_at", "attempts", "last_attempt_at",
 
 
 def _set(state: InstanceState[Any], key: str, values: dict[str, Any]) -> None:
-    """Set a state's columns on the object that it is part of."""
+    """Set a state's columns on the object that it belongs to."""
     entity, inserted = state.obj(), state.key is None
     _MERGED.get(state, set()).discard(key)
     prop = state.mapper.get_property(key)
@@ -145,25 +145,25 @@ def _set(state: InstanceState[Any], key: str, values: dict[str, Any]) -> None:
         if part == "token":
             value = 0 if inserted else attribute.columns[0] + 1
         setattr(entity, attribute.key, value)
-        if not inserted:  # written even if it is as it was read: the row may be another by now
+        if not inserted:  # write even unchanged values: the row may have changed in the database
             flag_modified(entity, attribute.key)
     if state.session is not None and state.key is not None:
         state.session.info.setdefault(_CHANGED, set()).add((state.key, key))
 
 
 def changed_here(entity: object, key: str, info: dict[Any, Any]) -> bool:
-    """Return whether a session, whose `info` this is, was used to change a state of an entity."""
+    """Return whether the session with this `info` was used to change a state of an entity."""
     state: InstanceState[Any] = entity._sa_instance_state  # type: ignore[attr-defined]
     changed: set[Hashable] = info.get(_CHANGED, set())
     return (state.key, key) in changed
 
 
 _MERGED: Final[weakref.WeakKeyDictionary[InstanceState[Any], set[str]]] = weakref.WeakKeyDictionary()
-"""Of which rows which states are not to be overwritten by what `Session.merge` copies: the database knows better."""
+"""For each row, the states that `Session.merge` must not overwrite, because the database has newer values."""
 
 
 def _kept(key: str) -> Callable[[InstanceState[Any], Any, Any, Any], Any]:
-    """Return what decides what a column of a state is to be when something sets it."""
+    """Return a function that decides the value of a state's column when something sets it."""
 
     def keep(entity: InstanceState[Any], value: Any, before: Any, initiator: Any) -> Any:
         is_known = before is not LoaderCallableStatus.NO_VALUE and before is not LoaderCallableStatus.NEVER_SET
@@ -185,7 +185,7 @@ class QueueStateProperty(Composite[QueueState]):
     """The attribute itself; see `queue_state`.
 
     Attributes:
-        prefix: what its columns begin with.
+        prefix: the prefix of its columns.
     """
 
     inherit_cache = True
@@ -193,20 +193,21 @@ class QueueStateProperty(Composite[QueueState]):
     def __init__(self, prefix: str) -> None:
         self.prefix = check_prefix(prefix)
         super().__init__(QueueState, *state_columns(prefix), comparator_factory=_Comparator)
-        # Of a model that is a dataclass as well, it is no argument: each new object begins with a state of its own.
+        # In a model that is also a dataclass, it is no argument: each new object starts with a state of its own.
         self._attribute_options = mapped_column(init=False)._attribute_options
 
     def instrument_class(self, mapper: Mapper[Any]) -> None:
         """Give the table its indexes, and new objects their state."""
         super().instrument_class(mapper)
-        if mapper is not self.parent:  # one that inherits it: the table is not its own, and it is told of all events
+        if mapper is not self.parent:  # an inheriting model: the table is not its own, and it gets all events anyway
             return
         if isinstance(table := mapper.local_table, Table):
             add_indexes(table, self.prefix)
         key = self.key
 
         def begin(entity: Any, args: Any, given: dict[str, Any]) -> None:
-            # SQLAlchemy configures mappers at the first object as well, but of a model that inherits after this.
+            # SQLAlchemy also configures mappers when the first object is created, but for an inheriting model only
+            # after this.
             if not (mapped := entity._sa_instance_state.mapper).configured:
                 mapped.registry.configure(cascade=True)
             if key not in given:
@@ -223,7 +224,7 @@ class QueueStateProperty(Composite[QueueState]):
         event.listen(getattr(mapper.class_, key), "set", guard, propagate=True)
 
     def do_init(self) -> None:
-        """Watch over the columns once they are attributes of the model."""
+        """Watch the columns once they are attributes of the model."""
         super().do_init()
         for column in self.props:
             attribute = getattr(self.parent.class_, column.key)
@@ -240,9 +241,9 @@ class QueueStateProperty(Composite[QueueState]):
         _recursive: Any,
         _resolve_conflict_map: Any,
     ) -> None:
-        """Have `Session.merge` schedule a row that was scheduled meanwhile, and else leave its state as it is.
+        """Have `Session.merge` schedule a row that was scheduled meanwhile, and otherwise leave its state unchanged.
 
-        What is merged may have been read long ago, or made up: to write its state would undo turns, and their tokens.
+        The merged object may have been read long ago, or made up: writing its state would undo turns, and their tokens.
         """
         if not load or dest_state.key is None:
             return
@@ -254,28 +255,28 @@ class QueueStateProperty(Composite[QueueState]):
 
 
 def queue_state(prefix: str) -> QueueStateProperty:
-    """Give a model a queue state: its columns, all under a prefix, and the index by which rows are claimed.
+    """Give a model a queue state: its columns, all with one prefix, and the index that claims use.
 
-    A model may have several, each of them a queue of its own. A new row is not due before its `schedule()` is called.
+    A model may have several states, each of them a queue of its own. A new row is not due until `schedule()` is called.
 
         class SmsMessage(Base):
             ...
             sending: Mapped[QueueState] = queue_state("sending")
 
     Args:
-        prefix: what the columns' names begin with, such as `sending_due_at`.
+        prefix: the prefix of the columns' names, such as `sending` for `sending_due_at`.
 
     Raises:
-        ConfigurationError: columns cannot be called so.
+        ConfigurationError: the prefix is not valid in column names.
     """
     return QueueStateProperty(prefix)
 
 
 def state_of(attribute: object) -> tuple[type[Any], str, StateTable]:
-    """Return the model of an attribute such as `SmsMessage.sending`, the attribute's name, and where it is kept.
+    """Return the model of an attribute such as `SmsMessage.sending`, the attribute's name, and where it is stored.
 
     Raises:
-        ConfigurationError: it is no queue state, or one of a model whose rows cannot be told apart by it.
+        ConfigurationError: it is not a queue state, or it cannot tell the rows of its model apart.
     """
     prop = attribute.property if isinstance(attribute, QueryableAttribute) else None
     if not isinstance(prop, QueueStateProperty) or not isinstance(attribute, QueryableAttribute):
@@ -295,7 +296,7 @@ def state_of(attribute: object) -> tuple[type[Any], str, StateTable]:
         raise ConfigurationError(f"{what}: a queue state belongs to a model with a table of its own")
     columns: list[Any] = list(table.primary_key.columns)
     if mapper.inherits is None:
-        columns = list(mapper.primary_key)  # the model may say another one than its table does
+        columns = list(mapper.primary_key)  # the model may declare a different one from its table's
     elif table is not mapper.inherits.local_table and len(columns) > 1:
         raise ConfigurationError(
             f"{what}: a joined table with a primary key of several columns cannot hold a queue state; declare it in "
@@ -305,7 +306,7 @@ def state_of(attribute: object) -> tuple[type[Any], str, StateTable]:
 
 
 def check_deletes(model: type[Any], key: str) -> None:
-    """Raise ConfigurationError if a row is more than one row of one table, so that a DELETE of ours would not do."""
+    """Raise ConfigurationError if an entity spans several rows or tables, so that our DELETE would not suffice."""
     mapper = mapper_of(model)
     if len({one.local_table for one in mapper.base_mapper.self_and_descendants}) > 1:
         raise ConfigurationError(
@@ -315,7 +316,7 @@ def check_deletes(model: type[Any], key: str) -> None:
 
 
 def mapper_of(model: type[Any]) -> Mapper[Any]:
-    """Return how a model is mapped."""
+    """Return the mapper of a model."""
     mapper: Mapper[Any] = model.__mapper__
     return mapper
 

@@ -1,12 +1,12 @@
 """How long messages took, how many came and went, and which ways they took: functions over frames of history.
 
-Each takes a frame of history, as `spark.read.format("duerow")` reads it, of as many queues as you like, and returns
-another frame. Nothing is computed before you ask for rows. A frame is read several times, so `cache()` one that comes
-from a database. Moments are timestamps; hours and minutes begin as in UTC, in whatever zone they are shown. Spans are
-seconds.
+Each function takes a frame of history, as `spark.read.format("duerow")` reads it, of any number of queues, and returns
+another frame. Nothing is computed until you ask for rows. A frame is read several times, so `cache()` one that comes
+from a database. Moments are timestamps; hours and minutes begin as in UTC, whatever time zone they are shown in. Spans
+are in seconds.
 
-A frame tells of the queues whose history it has, as far back as they keep it. Each function says what is not to be seen
-from that.
+A frame covers the queues whose history it contains, as far back as they keep it. Each function documents what that does
+not show.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 DEPTH: Final = 8
-"""How many links of messages made of others are followed: one for each fork and split, two for each join."""
+"""How many links between messages are followed: one for each fork and split, two for each join."""
 
 PERCENTILES: Final = (0.5, 0.95, 0.99)
 
@@ -40,25 +40,25 @@ COUNTS: Final = {
     "retried": "failed",
     "dead": "dead",
 }
-"""What `rates` counts, and which outcome that is."""
+"""What `rates` counts, with the outcome behind each count."""
 
 POINTS: Final = 240
-"""How many moments a plot of counts shows, at most."""
+"""The most moments that a plot of counts shows."""
 
 SPREADS: Final = 60
-"""How many moments a plot of percentiles shows, at most: each needs some turns to tell anything."""
+"""The most moments that a plot of percentiles shows: each needs several turns to be meaningful."""
 
 QUEUES: Final = 10
-"""How many queues a plot shows, those with most turns."""
+"""How many queues a plot shows: those with the most turns."""
 
 WAYS: Final = 60
-"""How many ways between queues a plot shows, the widest."""
+"""How many ways between queues a plot shows: the widest."""
 
 SECOND: Final = 1_000_000
 MINUTE: Final = 60 * SECOND
 HOUR: Final = 60 * MINUTE
 DAY: Final = 24 * HOUR
-"""Microseconds."""
+"""In microseconds."""
 
 STEPS: Final = (
     *(SECOND * count for count in (1, 2, 5, 10, 15, 30)),
@@ -66,7 +66,7 @@ STEPS: Final = (
     *(HOUR * count for count in (1, 2, 3, 6, 12)),
     *(DAY * count for count in (1, 7, 28)),
 )
-"""What one moment of a plot may stand for."""
+"""The spans that one moment of a plot may stand for."""
 
 
 def times(history: DataFrame, depth: int = DEPTH) -> DataFrame:
@@ -74,61 +74,60 @@ def times(history: DataFrame, depth: int = DEPTH) -> DataFrame:
 
     One row for each queue, hour in which turns ended, and span:
 
-    - `queue` (string), `hour` (timestamp, when it begins),
+    - `queue` (string), `hour` (timestamp, its beginning),
     - `span` (string): "waiting", from the due time to the start of each turn; "handling", from its start to its end;
-      "end to end", of messages that ended in the queue, from the first push to that end,
-    - `count` (long): of how many,
-    - `p50_seconds`, `p95_seconds`, `p99_seconds` (double): so many percent of them took no longer than that. Each
-      is one that was measured; among more than 10,000 its place in line is exact to one of ten thousand.
+        "end to end", for messages that ended in the queue, from the first push to that end,
+    - `count` (long): how many were measured,
+    - `p50_seconds`, `p95_seconds`, `p99_seconds` (double): this percentage of them took at most that long. Each is a
+      measured value; among more than 10,000 its rank is exact to one part in ten thousand.
 
     Retries are turns of their own and wait from the time that they are due again. Waiting for others of a group counts,
-    and handling counts from the moment when a consumer was handed the message, whatever else it was handed with it. A
-    turn whose consumer was never heard of again was handled until its lease ended. A message that was popped was not
-    handled.
+    and handling counts from the moment when a consumer received the message, even if it received others with it. If a
+    turn's consumer disappeared, the turn was handled until its lease ended. A message that was popped was not handled.
 
-    The first push is that of what the message was made of, by forks, splits, joins and replays; of the parts of a
-    set the earliest. What other messages were made of has not ended. A message that came back from the dead ended
-    when it did so last. End to end leaves out what the frame does not know the first push of.
+    The first push is the push of the message's origin, through forks, splits, joins and replays; for a set, the
+    earliest of its parts. A message from which others were made has not ended. A message that was revived from the dead
+    ended when it last did. End to end leaves out messages whose first push is not in the frame.
 
     Args:
         history: the frame of history.
-        depth: how many links of messages made of others are followed at most.
+        depth: the most links between messages that are followed.
 
     Raises:
-        ConfigurationError: it is no frame of history, or the depth is none.
+        ConfigurationError: it is not a frame of history, or the depth is invalid.
     """
     return _times(ancestry.turns(history), ancestry.check_depth(depth), HOUR).withColumnRenamed("begin", "hour")
 
 
 def rates(history: DataFrame, live: DataFrame | None = None) -> DataFrame:
-    """Return how many messages came into queues, and how many turns ended how.
+    """Return how many messages came into queues, and how many turns ended with each outcome.
 
     One row for each queue and minute in which anything happened:
 
-    - `queue` (string), `minute` (timestamp, when it begins),
+    - `queue` (string), `minute` (timestamp, its beginning),
     - `in` (long): messages that came in: pushed, made by a fork, split, join or replay, moved there, or given up
       elsewhere and moved there as dead letters,
-    - `done`, `moved`, `dropped`, `retried`, `dead` (long): turns that ended so; retried are those that failed
+    - `done`, `moved`, `dropped`, `retried`, `dead` (long): turns with this outcome; retried turns are those that failed
       while the message stayed.
 
-    History is written when a turn ends. So what was pushed is counted when its first turn is over, in the minute
-    of the push; with `live`, what has had no turn yet is counted too. Not to be seen are messages that were
-    removed or purged before any turn ended. A move that kept no history, as one by an operator does not, is counted in
-    the minute in which the message was first due in its new queue. A push that replaces a message counts if that one
-    had had a turn.
+    History is written when a turn ends. Therefore a push is counted when the message's first turn is over, in the
+    minute of the push; with `live`, messages without a turn yet are counted too. Messages that were removed or purged
+    before any turn ended do not show. A move that kept no history, such as an operator's, is counted in the minute in
+    which the message was first due in its new queue. A push that replaces a message counts if the replaced message had
+    had a turn.
 
     Args:
         history: the frame of history.
-        live: a frame of live messages, for those that have had no turn yet.
+        live: a frame of live messages, to count those that have had no turn yet.
 
     Raises:
-        ConfigurationError: a frame is not of that kind.
+        ConfigurationError: a frame is not of the right kind.
     """
     return _rates(ancestry.turns(history, live), MINUTE).withColumnRenamed("begin", "minute")
 
 
 def _times(turns: DataFrame, depth: int, step: int) -> DataFrame:
-    """Return what `times` does, for each so many microseconds, the first of which are `begin`."""
+    """Return the result of `times` for intervals of `step` microseconds; `begin` is when each starts."""
     spans = _taken(turns).unionByName(_whole(turns, depth))
     percentiles = F.percentile_approx("seconds", F.array(*map(F.lit, PERCENTILES)), ACCURACY)
     found = spans.groupBy("queue", _begin("ended_at", step).alias("begin"), "span").agg(
@@ -139,7 +138,7 @@ def _times(turns: DataFrame, depth: int, step: int) -> DataFrame:
 
 
 def _rates(turns: DataFrame, step: int) -> DataFrame:
-    """Return what `rates` does, for each so many microseconds, the first of which are `begin`."""
+    """Return the result of `rates` for intervals of `step` microseconds; `begin` is when each starts."""
     over = turns.where(F.col("outcome").isNotNull())
     ended = over.select("queue", F.col("finished_at").alias("at"), F.col("outcome").alias("what"))
     moved = over.where(F.col("went_on").isNotNull())
@@ -155,38 +154,39 @@ def _rates(turns: DataFrame, step: int) -> DataFrame:
 
 
 def paths(history: DataFrame, live: DataFrame | None = None, depth: int = DEPTH) -> DataFrame:
-    """Return what became of each message that was pushed, and of all that was made of it.
+    """Return what happened to each message that was pushed, and to all that was made from it.
 
-    One row for each origin, a message that was made of no other one:
+    One row for each origin, a message that was not made from any other:
 
     - `origin` (long): its id,
     - `began_at` (timestamp): when it was pushed,
-    - `ended_at` (timestamp): when the last of all ended; null while one is open,
-    - `seconds` (double): from the one to the other,
-    - `messages` (long): how many there are, itself included,
-    - `open` (long): those of which no end is known: they are still there, or went to a queue whose history is not in
-      the frame,
-    - `whole` (boolean): false if there is more to it than is shown: the origin itself is not in the frame, so that its
-      time is that of the first message known, or it was made of others more than `depth` links away,
-    - `stations` (array of struct): each stay of each of them in a queue, in the order in which they came there:
-      `came_at` (timestamp), `id` (long), `stay` (long, the message's first, second, …), `queue` (string), `started_at`
-      (timestamp, the first attempt), `finished_at` (timestamp, the last one), `attempts` (long, those that are known),
-      `outcome` (string, of the last one; null: it is there), `moved_to` (string), `parents` (array of long: of which of
-      them it was made; empty for the origin).
+    - `ended_at` (timestamp): when the last of all messages ended; null while one is open,
+    - `seconds` (double): from `began_at` to `ended_at`,
+    - `messages` (long): how many there are, including the origin,
+    - `open` (long): messages without a known end: they are still there, or went to a queue whose history is not in the
+      frame,
+    - `whole` (boolean): false if some of it is not shown: the origin itself is not in the frame, so that its time is
+      that of the first known message, or it was made from others more than `depth` links away,
+    - `stations` (array of struct): each stay of each message in a queue, in the order of arrival: `came_at`
+      (timestamp), `id` (long), `stay` (long, the message's first, second, …), `queue` (string), `started_at`
+      (timestamp, of the first attempt), `finished_at` (timestamp, of the last attempt), `attempts` (long, the known
+      ones), `outcome` (string, of the last attempt; null: it is still there), `moved_to` (string), `parents` (array of
+      long: the messages of this row that it was made from; empty for the origin).
 
-    A message keeps its id when it moves. What a fork or a split made names its parent. The parts of a join lead to the
-    message of their set, which stands in a queue of its own, "<name>/sets", and that one to what was made of them. So
-    what was joined of several origins is in the row of each. A replayed message leads to its replay.
+    A message keeps its id when it moves. The messages that a fork or a split makes name their parent. The parts of a
+    join lead to the message of their set, which is in a queue of its own, "<name>/sets", and that message leads to what
+    was made from it. Therefore a message joined from several origins is in the row of each. A replayed message leads to
+    its replay.
 
-    Of a set whose parts are not known, up to 100 of them are, by its headers.
+    If the parts of a set are not known, its headers still name up to 100 of them.
 
     Args:
         history: the frame of history.
-        live: a frame of live messages, for what is still there.
-        depth: how many links of messages made of others are followed at most.
+        live: a frame of live messages, to include those that are still there.
+        depth: the most links between messages that are followed.
 
     Raises:
-        ConfigurationError: a frame is not of that kind, or the depth is none.
+        ConfigurationError: a frame is not of the right kind, or the depth is invalid.
     """
     turns = ancestry.turns(history, live)
     links = ancestry.links(turns)
@@ -209,22 +209,22 @@ def paths(history: DataFrame, live: DataFrame | None = None, depth: int = DEPTH)
 
 
 def page(history: DataFrame, path: str | Path, live: DataFrame | None = None, depth: int = DEPTH) -> None:
-    """Write one HTML page with plots of the ways, the rates and the times; it needs nothing else to be looked at.
+    """Write one self-contained HTML page with plots of the ways, the rates and the times.
 
-    Shown are the ten queues with most turns and the sixty widest ways. A point of a plot stands for a second or more,
-    so that there are at most 240 points of rates and 60 of times: a run of a minute is shown by the second, a year by
-    the week, and the page does not grow with the history.
+    It shows the ten queues with the most turns and the sixty widest ways. Each point of a plot stands for a second or
+    more, so that there are at most 240 points of rates and 60 of times: a run of a minute is shown by the second, a
+    year by the week, and the page does not grow with the history.
 
-    What a frame station's result is made of is a whole batch: its messages are shown as coming from the station.
+    The messages in a frame station's result are made from a whole batch: they are shown as coming from the station.
 
     Args:
         history: the frame of history.
-        path: the file; its folder is made.
-        live: a frame of live messages, for what has had no turn yet.
-        depth: how many links of messages made of others are followed at most.
+        path: the file; its folder is created.
+        live: a frame of live messages, to include those that have had no turn yet.
+        depth: the most links between messages that are followed.
 
     Raises:
-        ConfigurationError: a frame is not of that kind, the depth is none, or plotly is not installed.
+        ConfigurationError: a frame is not of the right kind, the depth is invalid, or plotly is not installed.
         OSError: the file cannot be written.
     """
     try:
@@ -260,7 +260,7 @@ _KIND: Final = {"done": "good", "retried": "warn", "dead": "bad"}
 
 
 def _step(lasted: int, most: int) -> int:
-    """Return the least of STEPS that cuts so many microseconds into no more than so many parts."""
+    """Return the smallest of STEPS that cuts `lasted` microseconds into at most `most` parts."""
     return next((step for step in STEPS if lasted < step * most), STEPS[-1])
 
 
@@ -317,13 +317,13 @@ def _whole(turns: DataFrame, depth: int) -> DataFrame:
 
 
 def _ended(messages: DataFrame, links: DataFrame) -> DataFrame:
-    """Return the last turns of messages that ended, and of which no other was made: id, and what `last` has."""
+    """Return the last turns of messages that ended and from which no other was made: id, and the fields of `last`."""
     ended = messages.select("id", "last.*").where(F.col("outcome").isin(*ENDS) & F.col("part_of").isNull())
     return ended.join(links.select(F.col("parent").alias("id")).distinct(), "id", "left_anti")
 
 
 def _ways(turns: DataFrame) -> DataFrame:
-    """Return messages: id, created_at, of the last stay finished_at and outcome, and all stays as `stations`."""
+    """Return messages: id, created_at, finished_at and outcome of the last stay, and all stays as `stations`."""
     names = ("came_at", "id", "stay", "queue", "started_at", "finished_at", "attempts", "outcome", "moved_to")
     return (
         ancestry.stays(turns)
@@ -338,9 +338,9 @@ def _ways(turns: DataFrame) -> DataFrame:
 
 
 def _parents(links: DataFrame, origins: DataFrame) -> DataFrame:
-    """Return of each message the `parents` that have the same origin: origin, id, parents.
+    """Return, for each message, its `parents` with the same origin: origin, id, parents.
 
-    So a set of many parts names in the row of each origin only those that came from there.
+    In the row of each origin, a set of many parts thus names only those that came from there.
     """
     above = origins.select("origin", F.col("id").alias("parent"))
     return (
@@ -361,6 +361,6 @@ def _seconds(start: str, end: str) -> Column:
 
 
 def _begin(moment: str, micros: int) -> Column:
-    """Return when the hour or minute of a moment began."""
+    """Return the start of the hour or minute that a moment is in."""
     at = F.unix_micros(moment)
     return F.timestamp_micros(at - F.pmod(at, F.lit(micros)))

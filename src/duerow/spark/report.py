@@ -1,4 +1,4 @@
-"""What has happened in a pipeline, by the database's own counts: what Spark's tasks say may be too low."""
+"""What has happened in a pipeline, by the database's own counts: the counts of Spark's tasks may be too low."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ class Line(msgspec.Struct, frozen=True):
     Attributes:
         queue: its name.
         station: relay, switch, fork, split, join, frame or sink; "output" if no station reads it.
-        ended: how many turns ended since the report was begun, as all processes counted them.
+        ended: how many turns have ended since the report was created, as counted by all processes.
         left: how many messages are there and not dead.
-        leased: how many of them are leased.
-        dead: how many are dead there.
+        leased: how many of these are leased.
+        dead: how many dead messages are there.
     """
 
     queue: str
@@ -31,11 +31,11 @@ class Line(msgspec.Struct, frozen=True):
 
 
 class Report:
-    """Compares the queues of a pipeline with what they were when this was made.
+    """Compares the queues of a pipeline with their state when this object was created.
 
     Args:
-        pipeline: whose queues.
-        database: where they are.
+        pipeline: the pipeline.
+        database: the database of its queues.
     """
 
     def __init__(self, pipeline: Pipeline, database: Database) -> None:

@@ -1,4 +1,4 @@
-"""Run a pipeline on Spark: its stations at once, each in rounds for as long as it has something due."""
+"""Run a pipeline on Spark: all stations at the same time, each in rounds as long as it has something due."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 CHUNK: Final = 2_000
-"""Messages that a task claims, handles and settles at once, at most."""
+"""The most messages that a task claims, handles and settles at once."""
 
 LONGEST_SLEEP: Final = 0.5
-"""Seconds between two looks at the queues, at most."""
+"""The most seconds between two looks at the queues."""
 
 LOG: Final = logging.getLogger("duerow.spark")
 
@@ -50,28 +50,30 @@ def run(
     progress: bool | None = None,
     **settings: Any,
 ) -> Tallies:
-    """Run a pipeline on Spark; return what the tasks of each station say that they did, which is a hint.
+    """Run a pipeline on Spark; return what each station's tasks report that they did, which is only a hint.
 
     Args:
         pipeline: what to run.
-        url: the database, as `duerow.connect` takes it; the executors must reach it too. It travels inside the
-            pickled task and is in no plan and no setting of Spark's.
-        spark: a session, also one of Spark Connect; default: that of `duerow.spark.session()`.
-        until: "empty" returns when no message with a due time is left in the stations' queues, which waits for
-            delayed ones and for those of others; "idle" when nothing is due now; None runs until it is stopped.
-        chunk: messages that a task claims and settles at once, at most.
+        url: the database, as for `duerow.connect`; the executors must reach it too. It travels inside the pickled task
+            and appears in no plan and no setting of Spark.
+        spark: a session, also one of Spark Connect; default: the one of `duerow.spark.session()`.
+        until: "empty" returns when the stations' queues hold no message with a due time, so it waits for delayed
+            messages and for those that others have reserved; "idle" returns when nothing is due now; None runs until it
+            is stopped.
+        chunk: the most messages that a task claims and settles at once.
         parallelism: tasks of a station at once; default: as many as Spark runs at once.
-        stop: set it to stop: tasks end what they hold, within seconds, and no more are started.
+        stop: set it to stop: tasks finish what they hold, within seconds, and no more are started.
         rehome: where the messages of removed stations go; see `Database.declare_pipeline`.
         progress: whether to show bars on standard error; default: if that is a terminal, and `rich` is installed.
-        settings: what else `duerow.connect` is given.
+        settings: further arguments for `duerow.connect`.
 
     Raises:
-        ConfigurationError: an executor lacks duerow, a driver or a way to the database; a function cannot be pickled;
-            a station was removed that has messages under way.
-        NotSupported: the database cannot be reached from where Spark runs, or cannot do what the stations need.
-        StationFailed: a station's tasks failed again and again. What they held is due again when its lease ends.
-        StoreUnavailable: the database has not answered for 30 seconds. What tasks held is due again likewise.
+        ConfigurationError: an executor lacks duerow, a driver or a way to the database; a function cannot be pickled; a
+            removed station still has messages under way.
+        NotSupported: the database cannot be reached from where Spark runs, or lacks what the stations need.
+        StationFailed: a station's tasks failed repeatedly. What they held is due again when its lease ends.
+        StoreUnavailable: the database has not answered for 30 seconds. What tasks held is due again when its lease
+            ends.
     """
     check_until(until)
     with _runner(pipeline, url, spark, chunk, parallelism, settings, rehome) as runner:
@@ -125,10 +127,10 @@ class Runner:
 
     Args:
         pipeline: what to run.
-        spark: where.
-        database: the driver's own way to the queues.
-        access: the executors' way.
-        chunk: messages that a task claims at most.
+        spark: the session to run it on.
+        database: the driver's own connection to the queues.
+        access: how the executors reach the database.
+        chunk: the most messages that a task claims.
         parallelism: tasks of a station at once.
     """
 
@@ -149,7 +151,7 @@ class Runner:
 
     @property
     def tallies(self) -> Tallies:
-        """What the tasks of each station say that they did."""
+        """What the tasks of each station report that they did."""
         return {job.station.name: job.tally for job in self._jobs}
 
     def step(self) -> Tallies:
@@ -160,7 +162,7 @@ class Runner:
         return self.tallies
 
     def run(self, until: Until, stop: threading.Event, progress: bool | None = False) -> Tallies:
-        """Do rounds, those of different stations at once, until there is no more to do."""
+        """Do rounds, those of different stations at the same time, until there is nothing more to do."""
         self._stop = stop
         interval = Interval()
         with ThreadPoolExecutor(2 * len(self._jobs), "duerow-station") as threads, bars(progress, self._left) as show:
@@ -175,7 +177,7 @@ class Runner:
                     self._ended.wait(interval.next(LONGEST_SLEEP))
                     self._ended.clear()
             except Exception:
-                raise  # the other stations' tasks end what they hold, and settle it
+                raise  # the other stations' tasks finish what they hold, and settle it
             except BaseException:
                 self._run.stop.set()
                 self._spark.interruptTag(self._run.tag)
@@ -191,14 +193,14 @@ class Runner:
         return standing.ready + standing.delayed + standing.leased + standing.waiting
 
     def _collect(self) -> None:
-        """Forget the rounds that have ended; raise what ended one badly."""
+        """Forget the rounds that have ended; raise the error of one that failed."""
         over = [round for _, round in self._running if round.done()]
         self._running = [one for one in self._running if one[1] not in over]
         for round in over:
             round.result()
 
     def _start(self, threads: ThreadPoolExecutor) -> bool:
-        """Start a round of each station that has something due and may have one more; return whether there was one."""
+        """Start a round of each station that has something due and room for one; return whether any was started."""
         started = False
         for job in self._jobs:
             if sum(one is job for one, _ in self._running) < job.rounds and self._is_due(job):
@@ -211,8 +213,8 @@ class Runner:
     def _is_over(self, until: Until) -> bool:
         """Whether there is nothing left to wait for.
 
-        Each station is a look of its own, so they are looked at to and fro: what another runner moves back past the
-        first look is still before the second one.
+        Each station is checked separately, so they are checked forwards and then backwards: a message that another
+        runner moves back past the first check is still found by the second.
         """
         if until is None:
             return False
@@ -221,7 +223,7 @@ class Runner:
         return all(wait is None or (until == "idle" and not is_due(wait)) for wait in waits)
 
     def _is_due(self, job: Job) -> bool:
-        """Return whether there is something to do in a station that may be begun now."""
+        """Return whether a station has something to do that may be started now."""
         if not job.may_begin:
             return False
         return is_due(self._due_in(job.station))
@@ -236,7 +238,7 @@ class Runner:
             return patiently(lambda: due_in(self._database, [station.name]), OUTAGE, self._stop.wait, tell)
         except StoreUnavailable:
             if self._stop.is_set():
-                return None  # nothing more is to be started
+                return None  # nothing more is started
             raise
 
 

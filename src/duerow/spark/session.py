@@ -1,4 +1,4 @@
-"""A Spark session on this machine, for trying out, tests and small jobs; larger ones bring their own."""
+"""A Spark session on this machine, for experiments, tests and small jobs; larger jobs bring their own."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 TASK_ATTEMPTS: Final = 4
-"""How often a task is tried in all; Spark's own default on one machine is once."""
+"""How often a task is tried in all; Spark's default on a single machine is once."""
 
 _POOLS: Final = Path(__file__).with_name("pools.xml")
-"""Makes the pool that all jobs are in a fair one: stations share the places."""
+"""Makes the pool of all jobs a fair one, so that stations share the task slots."""
 
 _LOGGING: Final = Path(__file__).with_name("log4j2.properties")
 
 
 def session(app: str = "duerow", cores: int | None = None, **settings: Any) -> SparkSession:
-    """Return a session that runs on this machine: quiet, reachable from nowhere else, retrying failed tasks.
+    """Return a session that runs on this machine: quiet, not reachable from elsewhere, and it retries failed tasks.
 
-    Starts Java if Spark does not run yet in this process; else the running session is returned, as it is. In a program
-    of `spark-submit`, and where `SPARK_REMOTE` names a server of Spark Connect, the session is theirs: it runs where
-    they say, with their settings and those given here.
+    Starts Java if Spark does not run in this process yet; otherwise the running session is returned unchanged. In a
+    program started by `spark-submit`, or if `SPARK_REMOTE` names a Spark Connect server, the session is theirs: it runs
+    where they say, with their settings and those given here.
 
     Args:
         app: the application's name.
-        cores: how many tasks run at once; default: as many as the machine has cores. Passed over where the session is
-            another's.
+        cores: how many tasks run at once; default: the number of the machine's cores. Ignored if the session comes from
+            elsewhere.
         settings: Spark settings, with `__` for each dot: `spark__driver__memory="4g"`.
 
     Raises:
-        ConfigurationError: PySpark is not installed, there is no Java 17 or later, or the number of cores cannot be.
+        ConfigurationError: PySpark is not installed, there is no Java 17 or later, or the number of cores is invalid.
     """
     if cores is not None:
-        from duerow.worker.run import check_count  # with what workers need, which few sessions do
+        from duerow.worker.run import check_count  # imported here: it brings what workers need, but few sessions do
 
         check_count("cores", cores)
     try:
@@ -62,12 +62,12 @@ def session(app: str = "duerow", cores: int | None = None, **settings: Any) -> S
 
 
 def _is_told_where() -> bool:
-    """Whether spark-submit has started Spark for this program, or its environment names a server to connect to."""
+    """Whether spark-submit has started Spark for this program, or the environment names a server to connect to."""
     return any(os.environ.get(name) for name in ("PYSPARK_GATEWAY_PORT", "SPARK_REMOTE"))
 
 
 def _prepare_environment() -> None:
-    """Set what Spark reads from the environment when it starts, unless the user has."""
+    """Set the environment variables that Spark reads at its start, unless the user has set them."""
     if home := java_home():
         os.environ["JAVA_HOME"] = home
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
@@ -76,7 +76,7 @@ def _prepare_environment() -> None:
 
 
 def _new_folder(what: str) -> str:
-    """Return a folder of this process alone, which nobody else could have made before: its name is drawn by lot."""
+    """Return a folder of this process alone, which nobody else could have created before: its name is random."""
     folder = tempfile.mkdtemp(prefix=f"duerow-{what}-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
