@@ -1,1 +1,1 @@
-"""What every worker does, threads or tasks, Spark or not: claim ahead, keep leases, settle in batches, end in time."""
+"""What every worker does, threads or tasks, Spark or not: claim ahead, keep leases, settle in batches, stop in time."""

@@ -1,4 +1,4 @@
-"""What a handler can ask about the attempt that it is making: is the message still its own?"""
+"""What a handler can ask about its current attempt: is the message still its own?"""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Told = Callable[[Exception], None]
 
 _LOG: Final = logging.getLogger("duerow.worker")
 
-# Telling is rare and short, so one lock serves all attempts, which are made by the million.
+# Telling is rare and quick, so one lock serves all attempts, of which there are millions.
 _telling = threading.Lock()
 
 
@@ -30,25 +30,27 @@ def _begin_anew() -> None:
     _telling = threading.Lock()
 
 
-if hasattr(os, "register_at_fork"):  # a child would wait for ever for a thread that only its parent has
+if hasattr(os, "register_at_fork"):  # otherwise a child could wait for ever for a thread that only its parent has
     os.register_at_fork(after_in_child=_begin_anew)
 
 
 class Attempt(msgspec.Struct, gc=False, eq=False):
     """One message in the hands of a worker, from its claim until it is settled.
 
-    Kept out of Python's garbage collection, which would look at each of a batch again and again. So it may be no part
-    of a cycle: its error is never raised itself, only copies are, and the functions to be told are let go at the end.
+    Kept out of Python's garbage collection, which would otherwise scan every attempt of a batch repeatedly. Therefore
+    it must not be part of a cycle: its error is never raised itself, only copies of it are, and the callbacks are
+    dropped at the end.
 
     Attributes:
         reservation: the right to work on the message.
         claimed_at: when it was claimed, on the monotonic clock in seconds.
-        extended_at: when its lease was last begun or extended, likewise.
+        extended_at: when its lease last began or was extended, on the same clock.
         finished: whether it is decided how the turn ends.
-        error: why the attempt is over before its handler ended: LeaseLost (another consumer may have the message),
-            TimedOut (the handler ran longer than the worker's timeout, or than its grace when it was stopped);
-            None while the message is the handler's own. Whatever the handler still returns changes nothing then.
-        seconds: how long its handler took; None: it did not begin, or has not ended.
+        error: why the attempt is over before its handler ended: LeaseLost (another consumer may have the message) or
+            TimedOut (the handler ran longer than the worker's timeout, or longer than its grace when the worker was
+            stopped); None while the message is the handler's own. After an error, whatever the handler returns changes
+            nothing.
+        seconds: how long its handler took; None: it has not begun, or has not ended.
     """
 
     reservation: BareReservation
@@ -61,23 +63,23 @@ class Attempt(msgspec.Struct, gc=False, eq=False):
 
     @property
     def message(self) -> Message:
-        """The message that is worked on."""
+        """The message of this attempt."""
         return self.reservation.message
 
     @property
     def over(self) -> bool:
-        """Whether the message is no longer the handler's own, so that it had better stop."""
+        """Whether the message is no longer the handler's own, so that the handler should stop."""
         return self.error is not None
 
     def check(self) -> None:
-        """Raise what ended the attempt, if something did; for handlers that work in steps."""
+        """Raise the error that ended the attempt, if it is over; for handlers that work in steps."""
         if self.error is not None:
             raise copy(self.error)
 
     def when_over(self, told: Told) -> None:
-        """Have a function called with the error as soon as the attempt is over; at once if it is.
+        """Call a function with the error as soon as the attempt is over; immediately if it already is.
 
-        The call comes from another thread: a coroutine's function wants `loop.call_soon_threadsafe` in it.
+        The call comes from another thread: use `loop.call_soon_threadsafe` in it to reach a coroutine.
         """
         with _telling:
             if self.error is None:
@@ -86,7 +88,7 @@ class Attempt(msgspec.Struct, gc=False, eq=False):
         told(copy(self.error))
 
     def wait(self, seconds: float) -> bool:
-        """Sleep for so many seconds, but not longer than the attempt lasts; return whether it is over."""
+        """Sleep for this many seconds, but not longer than the attempt lasts; return whether it is over."""
         rung = threading.Event()
         self.when_over(lambda error: rung.set())
         return rung.wait(seconds)
@@ -101,26 +103,26 @@ class Attempt(msgspec.Struct, gc=False, eq=False):
         for each in told:
             try:
                 each(copy(error))
-            except Exception as failed:  # the handler's own function: the leases of others do not depend on it
+            except Exception as failed:  # user code: other attempts' leases must not depend on it
                 quiet = self.reservation.sealed is not None  # its traceback could quote the payload
                 why = said_of(failed, quiet).message
                 text = "a function that is to be told of the end of an attempt failed: %s"
                 _LOG.error(text, why, exc_info=None if quiet else failed)
 
     def closed(self) -> None:
-        """Nothing more will happen to it; for the worker."""
+        """Drop the callbacks: nothing more will happen to the attempt; for the worker."""
         self.told = ()
 
 
 CURRENT: Final[ContextVar[Attempt | Mapping[int, Attempt] | None]] = ContextVar("duerow_attempt", default=None)
-"""The attempt that this thread or task is making; those of a batch by their messages' ids."""
+"""The attempt of this thread or task; for a batch, its attempts by their messages' ids."""
 
 
 def current(message: Message | None = None) -> Attempt | None:
-    """Return the attempt that the calling handler is making; None outside of a worker's handler.
+    """Return the calling handler's attempt; None outside of a worker's handler.
 
     Args:
-        message: one of the messages in hand. A handler of whole batches has many, and must say which; others need not.
+        message: one of the messages in hand. A handler of whole batches has many and must say which; others need not.
 
     Raises:
         ConfigurationError: the handler has a batch in hand, and no message was given.

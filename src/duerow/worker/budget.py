@@ -1,4 +1,4 @@
-"""How many messages a worker may still begin: no more than so many in any span of a length."""
+"""How many messages a worker may still start: a limited number in any span of a given length."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _TICK = timedelta(milliseconds=1)
 
 
 def check_rate(rate: object) -> Rate | None:
-    """Return the rate if a worker can keep it; None for none.
+    """Return the rate if it is valid; None for no rate.
 
     Raises:
-        ConfigurationError: it is no pair of a count and a span (InvalidMessage: the span is out of bounds).
+        ConfigurationError: it is not a pair of a count and a span (InvalidMessage: the span is out of bounds).
     """
     if rate is None:
         return None
@@ -34,15 +34,15 @@ def check_rate(rate: object) -> Rate | None:
 
 
 def budget_of(rate: Rate | None) -> Budget | None:
-    """Return the budget of a worker, for all of its runs; None if it may begin as many as there are."""
+    """Return the budget of a worker, for all of its runs; None if there is no limit."""
     return None if rate is None else Budget(rate)
 
 
 class Budget:
-    """How many messages may still be begun, counted over the span that ends now.
+    """How many messages may still be started, counted over the span that ends now.
 
     Args:
-        rate: how many, in which span.
+        rate: how many messages, in which span.
         clock: monotonic, in seconds.
     """
 
@@ -51,10 +51,10 @@ class Budget:
         self._clock = clock
         self._spent: deque[tuple[float, int]] = deque()
         self._sum = 0
-        self._changing = threading.Lock()  # permits are looked after in another thread than messages are claimed
+        self._changing = threading.Lock()  # permits are managed in a different thread from the one that claims
 
     def room(self) -> int:
-        """How many may be begun now."""
+        """How many may be started now."""
         now = self._clock()
         with self._changing:
             while self._spent and self._spent[0][0] + self._span <= now:
@@ -62,20 +62,20 @@ class Budget:
             return max(0, self._most - self._sum)
 
     def spend(self, count: int) -> None:
-        """So many are begun now."""
+        """Record that `count` messages are started now."""
         if count:
             with self._changing:
                 self._spent.append((self._clock(), count))
                 self._sum += count
 
     def wait(self) -> float:
-        """Seconds until more may be begun, when there is no room."""
+        """Seconds until more may be started, when there is no room."""
         with self._changing:
             oldest = self._spent[0][0] if self._spent else self._clock() - self._span
         return max(0.0, oldest + self._span - self._clock())
 
     def recall(self, begun: Iterable[tuple[float, int]]) -> None:
-        """Count on what was begun by whichever worker, and on nothing else.
+        """Replace the record by what any worker has started.
 
         Args:
             begun: for how many more seconds it counts, and how many messages it was.

@@ -1,7 +1,7 @@
-"""Handlers in processes of their own: for work that keeps a processor busy, and for what may have to be killed.
+"""Handlers in processes of their own: for CPU-bound work, and for handlers that may have to be killed.
 
 Each slot of a worker has a child process. The child is started afresh, by `spawn`, so it shares nothing with the worker
-but the handler's name: it imports the handler's module and is sent one message (or batch) after the other.
+but the handler's name: it imports the handler's module and receives one message (or batch) after the other.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from duerow.errors import ConfigurationError, HandlerDied, InvalidOutcome
 from duerow.settlement import Move, Settlement, failure, mistake
 
 PATIENCE: Final = 1.0
-"""Seconds that a child may take to end by itself."""
+"""How many seconds a child gets to end by itself."""
 
 _SPAWN: Final = multiprocessing.get_context("spawn")
 _READY: Final = b"ready"
 
 
 def pickled(handler: object) -> bytes:
-    """Return a handler as a child finds it again.
+    """Return a handler, pickled such that a child can find it.
 
     Raises:
         ConfigurationError: it cannot be found by its name.
@@ -46,7 +46,7 @@ class Child:
 
     Args:
         handler: the handler, pickled.
-        name: what the process is called.
+        name: the name of the process.
     """
 
     def __init__(self, handler: bytes, name: str) -> None:
@@ -57,14 +57,14 @@ class Child:
 
     @property
     def running(self) -> bool:
-        """Whether it has the handler, as far as is known."""
+        """Whether it has loaded the handler, as far as is known."""
         return self._channel is not None
 
     def ready(self) -> None:
-        """Start the process unless it runs, and wait until it has the handler; nothing once it was killed for good.
+        """Start the process unless it runs, and wait until it has the handler; does nothing after `kill`.
 
         Raises:
-            ConfigurationError: the handler cannot be loaded there.
+            ConfigurationError: the child cannot load the handler.
         """
         if self._channel is not None or self._dismissed:
             return
@@ -82,7 +82,7 @@ class Child:
             raise self._unfit(said.decode())
 
     def call(self, subject: Any) -> Any:
-        """Hand a message, or the list of a batch, to the handler; return what it returns, raise what it raises.
+        """Pass a message, or the list of a batch, to the handler; return what it returns, raise what it raises.
 
         Raises:
             HandlerDied: the process ended before the handler did.
@@ -103,14 +103,14 @@ class Child:
         return [_restored(one) for one in outcome] if isinstance(outcome, list) else _restored(outcome)
 
     def kill(self) -> None:
-        """End it at once and for good; from any thread."""
+        """End it immediately and for good; callable from any thread."""
         self._dismissed = True
         if self._process is not None:
             with suppress(ValueError):  # it was closed
                 self._process.kill()
 
     def close(self) -> None:
-        """Let it end, for it has nothing to do; kill it if it does not."""
+        """Let it end, since it has nothing more to do; kill it if it does not."""
         self._dismissed = True
         self._forget()
 
@@ -145,7 +145,7 @@ class Child:
 
 
 def _serve(channel: Connection[Any, Any], handler: bytes) -> None:
-    """Load the handler and call it with what comes, until nothing more can come."""
+    """Load the handler and call it with everything that arrives, until nothing more can arrive."""
     _leave_signals_to_the_worker()
     threading.Thread(target=_end_with_the_worker, daemon=True).start()
     try:
@@ -165,14 +165,14 @@ def _serve(channel: Connection[Any, Any], handler: bytes) -> None:
 def _leave_signals_to_the_worker() -> None:
     """Ctrl-C and service managers signal all processes of a group; the worker lets handlers end within its grace.
 
-    They are caught, not ignored: what a handler starts itself would inherit that.
+    The signals are caught, not ignored, since a process that the handler starts would inherit ignored ones.
     """
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: None)
 
 
 def _end_with_the_worker() -> None:
-    """A worker that was killed cannot settle what this handler does: end it."""
+    """End this process if the worker was killed, since nobody can settle what this handler does."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()
@@ -183,7 +183,7 @@ def _answer(function: Callable[[Any], Any], subject: Any) -> bytes:
     """Call the handler; return whether it raised, and the outcome, as bytes."""
     try:
         outcome = function(subject)
-    except BaseException as error:  # whatever a handler raises is a failed attempt
+    except BaseException as error:  # anything that a handler raises is a failed attempt
         return pickle.dumps((True, _Carried.of(error)))
     many = isinstance(subject, list) and isinstance(outcome, list | tuple)
     if not many and (wrong := mistake(outcome)) is not None:
@@ -192,7 +192,7 @@ def _answer(function: Callable[[Any], Any], subject: Any) -> bytes:
         isinstance(outcome, list) and any(isinstance(part, Move) for part in outcome)
     )
     if not ends and not isinstance(subject, list):
-        return pickle.dumps((False, None))  # it is ignored, and may be large
+        return pickle.dumps((False, None))  # the result is ignored, and may be large
     entries = list(outcome) if isinstance(outcome, list | tuple) else outcome
     carried = [_Carried.of(one) for one in entries] if isinstance(entries, list) else _Carried.of(entries)
     try:
@@ -206,14 +206,14 @@ def _failed(text: str) -> bytes:
 
 
 class _Carried:
-    """An exception on its way between processes: itself if that can be, and what is kept of it in any case."""
+    """An exception on its way between processes: the exception itself if possible, and always what is kept of it."""
 
     def __init__(self, error: bytes, kept: Any) -> None:
         self.error, self.kept = error, kept
 
     @staticmethod
     def of(outcome: Any) -> Any:
-        """Return an exception packed, anything else as it is."""
+        """Return an exception packed, anything else unchanged."""
         if not isinstance(outcome, BaseException):
             return outcome
         try:

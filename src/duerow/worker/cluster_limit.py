@@ -1,7 +1,8 @@
-"""One active worker in the cluster, or so many handlers at once in all of them: permits, lent like messages.
+"""One active worker in the cluster, or a limit on handlers in all workers together: permits, lent like messages.
 
-A permit is a message of a queue of its own. To hold one is to have it reserved, so it has a lease that ends with its
-holder, and no two workers hold it at a time. Plans (see `duerow.plan`) whose steps a worker carries out.
+A permit is a message in a queue of its own. A worker holds a permit by reserving it, so the permit has a lease that
+ends if its holder dies, and no two workers hold it at the same time. Plans (see `duerow.plan`) whose steps a worker
+carries out.
 """
 
 from __future__ import annotations
@@ -24,63 +25,63 @@ from duerow.worker.settler import Freed
 from duerow.worker.supervisor import TurnsEnded
 
 POLL: Final = 1.0
-"""Seconds between two tries to have a permit."""
+"""Seconds between two attempts to get a permit."""
 
 
 class MakePermits(msgspec.Struct, frozen=True):
-    """See to it that there are so many permits."""
+    """Make sure that `total` permits exist."""
 
     total: int
 
 
 class TakePermits(msgspec.Struct, frozen=True):
-    """Reserve up to so many; answered with their reservations."""
+    """Reserve up to `limit` permits; answered with their reservations."""
 
     limit: int
 
 
 class ExtendPermits(msgspec.Struct, frozen=True):
-    """Let their leases go on; answered with the refused ones."""
+    """Extend their leases; answered with the refused ones."""
 
     reservations: list[BareReservation]
 
 
 class GivePermits(msgspec.Struct, frozen=True):
-    """Let others have them; those that there should not be are gone for good."""
+    """Give permits back for others to take; with `for_good` they are deleted, being more than there should be."""
 
     reservations: list[BareReservation]
     for_good: bool = False
 
 
 class RecallBegun(msgspec.Struct, frozen=True):
-    """Look up what began under the rate; answered with pairs: for how many more seconds it counts, and how many.
+    """Look up what was started under the rate; answered with pairs: for how many more seconds it counts, and how many.
 
     Attributes:
-        permit: the one that was taken just now, which says what time it is on the database's clock.
+        permit: the permit that was just taken; it tells the time on the database's clock.
     """
 
     permit: BareReservation
 
 
 class AwaitChange(msgspec.Struct, frozen=True):
-    """Wait for so many seconds, or until the shift changes."""
+    """Wait for this many seconds, or until the shift changes."""
 
     seconds: float
 
 
 def permit_queue(kind: Literal["singleton", "concurrency", "rate"], queues: Sequence[str]) -> str:
-    """Return the name of the queue whose messages are the permits of a worker's queues, or what their rate allowed."""
+    """Return the name of the queue that holds the permits of a worker's queues, or the record of their rate."""
     name = f"duerow/{kind}/{queues[0]}"
     if len(queues) == 1:
         try:
             return check_queue_name(name)
-        except InvalidMessage:  # it is too long
+        except InvalidMessage:  # the name is too long
             pass
     return f"duerow/{kind}/{hashlib.sha256(','.join(sorted(queues)).encode()).hexdigest()[:32]}"
 
 
 def permits_of(queue: Any) -> Any:
-    """Return the database that keeps the permits of a worker's queue: its own, unless it says another one."""
+    """Return the database that keeps the permits of a worker's queue: its own, unless the queue names another one."""
     return getattr(queue, "permits", None) or queue.database
 
 
@@ -94,10 +95,10 @@ class Permits:
         self._wanted = 1 if terms.singleton else min(terms.concurrency, self._total)
         self._lease = terms.lease.total_seconds()
         self._held: list[BareReservation] = []
-        self._since = 0.0  # when the oldest lease began, or all were extended
+        self._since = 0.0  # when the oldest lease began, or when all were last extended
         self._made = False
         self._budget = terms.budget if terms.singleton else None
-        self._recalled = False  # whether the budget knows what the worker has begun that held the permit before
+        self._recalled = False  # whether the budget includes what the permit's previous holder started
         self._allowed = 0
         self._outage = Backoff()
 
@@ -115,7 +116,7 @@ class Permits:
                 self._shift.journal.unavailable("give back permits of", error, self._lease)
 
     def _look_after(self) -> Plan[float]:
-        """Extend what is held and take what is missing; return how many seconds that will do."""
+        """Extend what is held and take what is missing; return how many seconds to wait before the next look."""
         journal = self._shift.journal
         try:
             yield from self._extend()
@@ -135,7 +136,7 @@ class Permits:
 
     def _extend(self) -> Plan[None]:
         now = monotonic()
-        if not self._held or now < self._since + self._lease / 3:  # the very sum that is waited for
+        if not self._held or now < self._since + self._lease / 3:  # exactly the sum that `_look_after` waits for
             return
         refused = yield ExtendPermits(self._held)
         lost = {one.receipt for one in refused}
@@ -156,17 +157,17 @@ class Permits:
             self._since = now
         self._held += [one for one in taken if one.message.payload < self._total]
         if beyond := [one for one in taken if one.message.payload >= self._total]:
-            yield GivePermits(beyond, for_good=True)  # there were to be more of them once
+            yield GivePermits(beyond, for_good=True)  # the limit used to be higher
 
     def _recall(self) -> Plan[None]:
-        """Learn what a rate still allows: another worker may have begun some of it."""
+        """Find out what a rate still allows: another worker may have used some of it."""
         if self._budget is None or self._recalled or not self._held:
             return
         self._budget.recall((yield RecallBegun(self._held[0])))
         self._recalled = True
 
     def _in_hand(self) -> int:
-        """How many permits are surely ours, and of use: none once their lease has ended."""
+        """How many permits are certainly ours and usable: none once their lease has ended."""
         if self._held and monotonic() - self._since >= self._lease:
             self._held = []
         if not self._held:
@@ -174,7 +175,7 @@ class Permits:
         return len(self._held) if self._recalled or self._budget is None else 0
 
     def _allow(self, permits: int) -> Plan[None]:
-        """Let the shift claim for so many permits; with fewer than before, give back what was not begun."""
+        """Let the shift claim for this many permits; if there are fewer than before, give back what has not started."""
         if permits == self._allowed:
             return
         fewer, self._allowed = permits < self._allowed, permits

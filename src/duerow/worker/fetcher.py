@@ -24,51 +24,51 @@ from duerow.worker.settler import RoomWanted, Settle
 from duerow.worker.suspects import Isolation
 
 NAP = 0.05
-"""Seconds to wait, once in a shift, for what is in hand to end, before anything is set up for a longer sleep."""
+"""Seconds to wait, once in a shift, for messages in hand to finish, before preparing for a longer sleep."""
 
 
 class Reserve(msgspec.Struct, frozen=True):
-    """Claim up to so many messages; answered with reservations."""
+    """Claim up to `limit` messages; answered with reservations."""
 
     limit: int
 
 
 class Listen(msgspec.Struct, frozen=True):
-    """See to it that pushes are heard of from now on, where the store tells of them."""
+    """Listen for pushes from now on, if the store reports them."""
 
 
 class NextDue(msgspec.Struct, frozen=True):
-    """Note that this consumer sleeps for so long; answered with how long it is until a message is due, or None."""
+    """Record that this consumer sleeps for this long; answered with the time until a message is due, or None."""
 
     sleep: timedelta
 
 
 class Sleep(msgspec.Struct, frozen=True):
-    """Wait at most so many seconds for a push or a call to wake up; answered with whether one came."""
+    """Wait at most this many seconds for a push or a call to wake up; answered with whether one came."""
 
     seconds: float
 
 
 class HandOut(msgspec.Struct, frozen=True):
-    """Tell so many handlers that there is something for them."""
+    """Tell this many handlers that there is a message for them."""
 
     count: int
 
 
 class Fetcher:
-    """Finds messages for the handlers of a shift, and finds out that there are no more."""
+    """Finds messages for the handlers of a shift, and detects that there are no more."""
 
     def __init__(self, shift: Run) -> None:
         self._shift, self._hand = shift, shift.hand
         self._interval, self._outage = Interval(), Backoff()
-        self._looked = False  # whether the queue was seen empty a moment ago
+        self._looked = False  # whether the queue was empty a moment ago
         self._due_in: timedelta | None = None
         self._napped = False
         self._ticking, self._isolation = Maintenance(shift), Isolation(shift)
         self._ticked = False
 
     def fetch(self) -> Plan[None]:
-        """Keep the handlers supplied until the shift is over."""
+        """Supply the handlers with messages until the shift is over."""
         while not self._shift.over:
             room = self._hand.room()
             if not room:
@@ -79,9 +79,9 @@ class Fetcher:
             yield HandOut(len(attempts))
 
     def next(self, limit: int) -> Plan[Sequence[Attempt]]:
-        """Claim up to so many messages, waiting until there is one; [] when the shift is over."""
+        """Claim up to `limit` messages, waiting until there is one; [] when the shift is over."""
         while not self._shift.over:
-            if self._hand.apart:  # nothing is begun beside them
+            if self._hand.apart:  # nothing else may start beside them
                 yield RoomWanted()
                 continue
             try:
@@ -100,22 +100,23 @@ class Fetcher:
         return []
 
     def _look(self, limit: int) -> Plan[Sequence[Attempt]]:
-        """Claim; if there is nothing, say so to the store, claim once more, and sleep."""
+        """Claim; if there is nothing, tell the store, claim once more, and sleep."""
         if not self._looked:
             found = yield from self._claim(limit)
             if found or self._shift.over:
                 return found
             if self._hand.held and not self._napped:
-                # A short run ends with what is in hand: it never needs the connection on which pushes are heard.
+                # A short run ends once the messages in hand are done, so it never needs a connection that listens for
+                # pushes.
                 self._napped = True
                 yield from self._sleep(NAP)
                 return []
         yield Listen()
-        # What this worker settles from here on may come too late for the look, and must end the sleep after it.
+        # A settlement by this worker may from here on come too late for the look, and must then end the sleep after it.
         self._shift.sleeps_until = inf
         try:
             self._due_in = yield NextDue(timedelta(seconds=self._shift.poll))
-            # A push may have come in before the store knew that somebody sleeps.
+            # A push may have come in before the store knew that this worker sleeps.
             found = yield from self._claim(limit, nothing_will_be_due=self._due_in is None)
             if not found and not self._shift.over:
                 yield from self._sleep_until_due()
@@ -138,7 +139,7 @@ class Fetcher:
             shift.journal.fetched(attempts)
             return (yield from self._isolation.admit(attempts))
         if empty_handed and (shift.until == "idle" or (shift.until == "empty" and nothing_will_be_due)):
-            if not self._ticked:  # what schedules have due is due as well, however short the run
+            if not self._ticked:  # even a short run pushes what its schedules have due
                 yield from self._ticking.look_before_the_end()
                 self._ticked = True
                 return (yield from self._claim(limit, nothing_will_be_due))
@@ -146,7 +147,7 @@ class Fetcher:
         return []
 
     def _give_back(self, reservations: Sequence[BareReservation]) -> Plan[None]:
-        """The shift ended while these were claimed; whoever settles may have left already."""
+        """Give back what was claimed while the shift ended; the settler may have stopped already."""
         yield Settle([(reservation, Release()) for reservation in reservations])
 
     def _sleep_until_due(self) -> Plan[None]:
@@ -156,7 +157,7 @@ class Fetcher:
         if due_in is not None and falls_due:
             seconds = due_in
         woken = yield from self._sleep(seconds)
-        # After a sleep that nothing ended, the store is told of the next one before the queue is looked at.
+        # If nothing ended the sleep, announce the next sleep to the store before looking at the queue.
         self._looked = not (woken or falls_due)
 
     def _sleep(self, seconds: float) -> Plan[bool]:

@@ -1,7 +1,7 @@
-"""What a worker has in hand: claimed, waiting for a handler, being handled, decided and not yet settled.
+"""A worker's messages in hand: claimed, waiting for a handler, being handled, or decided but not yet settled.
 
 No I/O and no waiting. Threads share it without a lock of its own: each change is one atomic operation of a deque or a
-set, and where two want to end the same attempt, its slot decides.
+set, and if two threads want to end the same attempt, its slot decides.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from duerow.worker.attempt import Attempt
 from duerow.worker.prefetch import Prefetch
 
 NEVER: Final = 1e6
-"""Seconds after which nobody waits any more."""
+"""Seconds after which nobody waits any longer."""
 
 
 class Ended(msgspec.Struct, frozen=True, gc=False, eq=False):
-    """An attempt, and how its turn ends. No tuple, since Python's garbage collection would look at each."""
+    """An attempt, and how its turn ends. Not a tuple, since Python's garbage collection would scan each one."""
 
     attempt: Attempt
     settlement: Settlement
 
 
 def by_queue(batch: Iterable[Ended]) -> Iterable[list[Ended]]:
-    """Return decided turns apart by the queues of their messages."""
+    """Return decided turns, separated by the queues of their messages."""
     parts: dict[str, list[Ended]] = {}
     for ended in batch:
         parts.setdefault(ended.attempt.message.queue, []).append(ended)
@@ -39,13 +39,13 @@ def by_queue(batch: Iterable[Ended]) -> Iterable[list[Ended]]:
 
 
 class Slot:
-    """A place for one running handler, with a thread or a task of its own, until that is given up on.
+    """A place for one running handler, with its own thread or task, until the handler is given up on.
 
     Attributes:
-        attempt: what is being handled, of a batch the first; None between two messages.
-        batch: all that is being handled, by a handler of whole batches; empty otherwise.
+        attempt: the attempt being handled, or the first of a batch; None between two messages.
+        batch: all attempts being handled, if the handler takes whole batches; otherwise empty.
         started: when that began, on the monotonic clock in seconds.
-        abandoned: whether its handler was given up on; it must take no further message then.
+        abandoned: whether its handler was given up on; the slot must then take no further message.
         runner: the thread or task.
     """
 
@@ -60,18 +60,18 @@ class Slot:
         self._ending = threading.Lock()
 
     def begin(self, attempt: Attempt) -> None:
-        """Note what is handled from now on."""
-        self.started = monotonic()  # first, so that whoever sees the attempt sees its own start
+        """Record what is handled from now on."""
+        self.started = monotonic()  # set first, so that a thread that sees the attempt also sees its own start
         self.attempt = attempt
 
     def prepare(self, *attempts: Attempt) -> None:
-        """Note what will be handled when it can be: until it begins, it does not run out of time."""
+        """Record what will be handled once possible: its timeout does not run until it begins."""
         self.started = monotonic() + NEVER
         self.batch = attempts if len(attempts) > 1 else ()
         self.attempt = attempts[0]
 
     def begin_batch(self, batch: Sequence[Attempt]) -> None:
-        """Note what is handled together from now on."""
+        """Record which attempts are handled together from now on."""
         self.batch = batch
         self.begin(batch[0])
 
@@ -91,14 +91,14 @@ class Slot:
 
 
 class InFlight:
-    """All that was claimed and is not durably settled.
+    """Everything that was claimed and is not durably settled.
 
     Attributes:
         held: every attempt in hand.
-        apart: those of them that are handled with nothing else in hand, while there are such.
-        waiting: those not begun, the oldest first.
-        ended: those that are decided and wait to be settled, in the order in which they ended.
-        pace: what handling takes.
+        apart: the attempts that must be handled with nothing else in hand, if there are any.
+        waiting: the attempts that have not begun, oldest first.
+        ended: the attempts that are decided and wait to be settled, in the order in which they ended.
+        pace: how long handling takes.
     """
 
     def __init__(self, pace: Prefetch, clock: Callable[[], float] = monotonic) -> None:
@@ -115,28 +115,28 @@ class InFlight:
 
     @property
     def alone(self) -> bool:
-        """Whether there are such that are handled apart, and nothing else is in hand."""
+        """Whether some attempts must be handled apart, and nothing else is in hand."""
         return bool(self.apart) and len(self.held) == len(self.apart)
 
     def wanted(self) -> bool:
-        """Whether whoever claims has something to do now that something was settled."""
+        """Whether the fetcher has something to do after a settlement."""
         return self.alone or self.room() > 0
 
     def take_in(self, reservations: Iterable[BareReservation], since: float) -> list[Attempt]:
-        """Hold what was claimed at `since`."""
+        """Add what was claimed at `since`."""
         attempts = [Attempt(reservation, since, since) for reservation in reservations]
         self.held.update(attempts)
         return attempts
 
     def next(self) -> Attempt | None:
-        """Take the next message to be begun."""
+        """Take the next message to start."""
         try:
             return self.waiting.popleft()
         except IndexError:
             return None
 
     def next_batch(self, limit: int) -> list[Attempt]:
-        """Take the next messages to be begun together: up to so many, all of one queue."""
+        """Take the next messages to start together: up to `limit`, all from one queue."""
         batch: list[Attempt] = []
         try:
             while len(batch) < limit:
@@ -150,18 +150,18 @@ class InFlight:
         return batch
 
     def end(self, attempt: Attempt, settlement: Settlement) -> None:
-        """Note how a turn is to end."""
+        """Record how a turn ends."""
         attempt.finished = True
         self.ended.append(Ended(attempt, settlement))
 
     def end_batch(self, batch: Sequence[Ended]) -> None:
-        """Note how turns are to end, all at once: so their room is free at once as well, for a batch as large."""
+        """Record how turns end, all at once, so that their room is free at once for a batch of the same size."""
         for ended in batch:
             ended.attempt.finished = True
         self.ended.extend(batch)
 
     def take_ended(self, limit: int) -> list[Ended]:
-        """Take up to so many decided turns to be settled; they stay in hand."""
+        """Take up to `limit` decided turns to settle; they stay in hand."""
         batch: list[Ended] = []
         try:
             while len(batch) < limit:
@@ -171,7 +171,7 @@ class InFlight:
         return batch
 
     def let_go(self, attempts: Iterable[Attempt]) -> None:
-        """They are durably settled, or no longer ours."""
+        """Remove attempts that are durably settled, or no longer ours."""
         for attempt in attempts:
             self.held.discard(attempt)
             self.apart.discard(attempt)
@@ -179,7 +179,7 @@ class InFlight:
                 attempt.closed()
 
     def withdraw(self, attempt: Attempt) -> bool:
-        """Take a message that was not begun out of the line; return whether it was still there."""
+        """Take a message that has not begun out of the line; return whether it was still there."""
         try:
             self.waiting.remove(attempt)
         except ValueError:
@@ -187,5 +187,5 @@ class InFlight:
         return True
 
     def ours(self) -> Sequence[Attempt]:
-        """Those whose lease has to go on: in hand, and neither lost nor given up on."""
+        """The attempts whose leases must be extended: in hand, and neither lost nor given up on."""
         return [attempt for attempt in self.held.copy() if attempt.error is None]

@@ -1,8 +1,8 @@
-"""Keep the leases: extend what is in hand with each heartbeat, and give back what waits for longer than was thought.
+"""Keep the leases: extend what is in hand with each heartbeat, and give back what waits longer than expected.
 
 A heartbeat is also how a worker learns that a message is no longer its own.
 
-A plan (see `duerow.plan`) for a thread and a connection of its own, so that no handler can hold it up.
+A plan (see `duerow.plan`) for its own thread and connection, so that no handler can hold it up.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from duerow.worker.run import Run
 from duerow.worker.settler import Freed, Pause, Settle
 
 MOST_AT_ONCE = 1_000
-"""Leases in one statement."""
+"""The most leases in one statement."""
 
 TOO_LONG = 2.0
-"""Seconds that a message waits in hand behind handlers that took less before: no attempt of it counts until it begins.
+"""Seconds after which a message in hand has waited too long behind slow handlers and goes back, its attempt uncounted.
 
-Also a third of its lease is too long.
+A third of its lease, less half a heartbeat, is also too long.
 """
 
 LOOK = 1.0
-"""Seconds between looks at what waits, at most."""
+"""The most seconds between looks at the waiting messages."""
 
 
 class Extend(msgspec.Struct, frozen=True):
-    """Let these leases go on; answered with the refused ones."""
+    """Extend these leases; answered with the refused ones."""
 
     reservations: list[BareReservation]
 
@@ -49,7 +49,7 @@ class LeaseKeeper:
         self._third = shift.terms.lease.total_seconds() / 3
         beat = shift.terms.heartbeat
         self._beat = self._third if beat is None else beat.total_seconds()
-        self._too_long = min(TOO_LONG, self._third - self._beat / 2)  # as exact as the beats are
+        self._too_long = min(TOO_LONG, self._third - self._beat / 2)  # as exact as the heartbeats are
         self._outage = Backoff(most=self._beat)
 
     def keep(self) -> Plan[None]:
@@ -64,13 +64,13 @@ class LeaseKeeper:
             yield from self._extend_all(old)
 
     def _until_next(self) -> float:
-        """Seconds until the next lease wants its heartbeat; at most the time between two, since new ones may come."""
+        """Seconds until the next lease needs its heartbeat; at most one beat, since new leases may come."""
         now = monotonic()
         ages = [now - attempt.extended_at for attempt in self._hand.ours()]
         return max(0.0, self._beat - max(ages, default=0.0))
 
     def _give_back(self, old: Sequence[Attempt]) -> Plan[None]:
-        """Let others have what waited for too long, with no attempt counted: handlers take longer than was thought."""
+        """Give back messages that waited too long, with no attempt counted: handlers take longer than expected."""
         given_back = [attempt for attempt in old if self._hand.withdraw(attempt)]
         if not given_back:
             return
@@ -104,7 +104,7 @@ class LeaseKeeper:
                     self._lose(attempt, why)
 
     def _lose(self, attempt: Attempt, error: Exception) -> None:
-        """Tell the handler; what was not begun is dropped."""
+        """Tell the handler; drop the message if it has not begun."""
         attempt.tell(error)
         if self._hand.withdraw(attempt):
             self._hand.let_go([attempt])

@@ -1,4 +1,4 @@
-"""What a worker tells people: one log line for each event, with ids, queue and attempt as structured extras.
+"""What a worker logs: one line for each event, with ids, queue and attempt as structured extras.
 
 Logger `duerow.worker`. DEBUG: done. INFO: fetched, given back, the database answers again. WARNING: failed (cause,
 and when the next attempt is due), lease lost, the database cannot be reached, a settlement of unknown outcome.
@@ -35,7 +35,7 @@ class WorkerLog:
         self._many(logging.INFO, "fetched %d of %s", attempts)
 
     def apart(self, attempts: Sequence[Attempt]) -> None:
-        """Messages that were in hand at a death are handled with nothing beside them."""
+        """Messages that were in hand when a worker died are handled with nothing beside them."""
         text = "%d of %s were in hand when their worker died, and are handled apart: nothing else is begun beside them"
         self._many(logging.INFO, text, attempts)
 
@@ -67,7 +67,7 @@ class WorkerLog:
         self._one(logging.ERROR, "cannot settle message %s of %s, attempt %d: %s", attempt, self._why(error))
 
     def broken_policy(self, attempt: Attempt, error: BaseException) -> None:
-        """A retry policy raised, or gave what is no delay."""
+        """A retry policy raised, or returned an invalid delay."""
         text = "the retry policy failed for message %s of %s, attempt %d: %s; the default one is used"
         self._one(logging.ERROR, text, attempt, self._why(error))
 
@@ -77,7 +77,7 @@ class WorkerLog:
         self._many(logging.WARNING, text, attempts, _line(error))
 
     def given_up(self, attempts: Sequence[Attempt], error: BaseException) -> None:
-        """The worker ends and could not settle."""
+        """The worker stops and could not settle."""
         text = "stopped before %d of %s could be settled: %s; they are due again at the end of their lease"
         self._many(logging.WARNING, text, attempts, _line(error))
 
@@ -91,7 +91,7 @@ class WorkerLog:
         LOG.info("can %s %s again", what, self._queue, extra=self._extra())
 
     def deaf(self, error: BaseException) -> None:
-        """There is no hearing of pushes for now."""
+        """Listening for pushes does not work at the moment."""
         text = "cannot hear of pushes to %s: %s; looking for them every now and then instead"
         LOG.warning(text, self._queue, _line(error), extra=self._extra())
 
@@ -101,16 +101,16 @@ class WorkerLog:
         LOG.error(text, schedule, _line(error), extra=self._extra(schedule=schedule))
 
     def not_counted(self, error: BaseException) -> None:
-        """What was counted for `stats` could not be written."""
+        """The counts for `stats` could not be written."""
         text = "what was counted of %s for stats in the last seconds may be lost: %s"
         LOG.warning(text, self._queue, _line(error), extra=self._extra())
 
     def permitted(self, permits: int) -> None:
-        """The worker holds another number of permits of the cluster than before."""
+        """The number of the cluster's permits that the worker holds has changed."""
         LOG.info("holds %d permits of %s", permits, self._queue, extra=self._extra(permits=permits))
 
     def stopping(self, running: int, waiting: int) -> None:
-        """The worker ends."""
+        """The worker stops."""
         text = "stopping on %s: %d handlers are running, %d messages go back"
         if running or waiting:
             LOG.info(text, self._queue, running, waiting, extra=self._extra(running=running, waiting=waiting))
@@ -129,7 +129,7 @@ class WorkerLog:
         self._one(logging.ERROR, "message %s of %s is buried after attempt %d: %s", attempt, cause, cause=cause)
 
     def _why(self, error: Any) -> str:
-        """Return what went wrong with a message, in one line; only the type and the place if errors may quote it."""
+        """Return a message's error in one line; only its type and place if errors may quote the payload."""
         return _one_line(said_of(error, self._quiet))
 
     def _one(self, level: int, text: str, attempt: Attempt, *values: Any, **more: Any) -> None:
@@ -155,14 +155,14 @@ class WorkerLog:
 
 
 def _server_time(attempt: Attempt) -> datetime:
-    """What the database's clock shows, as far as this process can tell: when it lent the message, and since then."""
+    """The database's clock, as far as this process can tell: when it lent the message, plus the time since then."""
     message = attempt.message
     lent = message.last_attempt_at or message.first_due_at
     return lent + timedelta(seconds=monotonic() - attempt.claimed_at)
 
 
 def _line(error: Any) -> str:
-    """One line of at most 500 characters that says what went wrong."""
+    """Return one line of at most 500 characters that says what went wrong."""
     return _one_line(said_of(error, False))
 
 

@@ -1,7 +1,7 @@
-"""Push what schedules have due and prune what was kept long enough, beside the work on messages.
+"""Push the messages of due schedules and prune what was kept long enough, alongside the work on messages.
 
-A plan (see `duerow.plan`) for a thread and a connection of its own. Every worker of a database does this for all of
-its schedules; the first one to come pushes a tick, and the others find that it is pushed.
+A plan (see `duerow.plan`) for its own thread and connection. Every worker of a database does this for all of its
+schedules; the first worker pushes a tick, and the others find that it has been pushed.
 """
 
 from __future__ import annotations
@@ -20,51 +20,51 @@ from duerow.worker.prefetch import Backoff
 from duerow.worker.run import Run
 
 LOOK: Final = 10.0
-"""Seconds between looks at the schedules, at most: so late may be a tick that was declared just now."""
+"""The most seconds between looks at the schedules: a schedule that was just declared may tick this late."""
 
 BREATH: Final = 0.01
-"""Seconds between looks, at least, also if the database's clock stands still just before a tick."""
+"""The least seconds between looks, even if the database's clock stands still just before a tick."""
 
 PRESENT: Final = 9.0
-"""Seconds after which a worker says again that it is there, and prunes, at the next look."""
+"""Seconds after which a worker reports again that it is active, and prunes, at the next look."""
 
 UNKNOWN: Final = 50.0
-"""Seconds after which what is left for its unknown kind is counted anew, at the next look."""
+"""Seconds after which messages left because of their unknown kind are counted again, at the next look."""
 
 SETTLED_IN: Final = 1.0
-"""Seconds after which a worker first looks at the schedules: its own work, which may be short, goes first."""
+"""Seconds before a worker first looks at the schedules: its own work, which may be short, goes first."""
 
 TICKER: Final = "ticker"
 
 
 class Maintain(msgspec.Struct, frozen=True):
-    """Push what schedules have due; answered with what `Database.tick` returns."""
+    """Push the messages of due schedules; answered with what `Database.tick` returns."""
 
 
 class Present(msgspec.Struct, frozen=True):
-    """Note in the database that this worker is there, and what was counted of its work."""
+    """Record in the database that this worker is active, and what was counted of its work."""
 
 
 class TellDifferences(msgspec.Struct, frozen=True):
-    """Log what the database says of the queues otherwise than this worker's handles do."""
+    """Log where the database's settings of the queues differ from this worker's handles."""
 
 
 class LookForUnknown(msgspec.Struct, frozen=True):
-    """Count what is left since this worker does not know its kind, if there was any; log what is new of it."""
+    """Count messages left because this worker does not know their kind, if there were any; log new ones."""
 
 
 class Prune(msgspec.Struct, frozen=True):
-    """Take away a batch of what was kept long enough; answered with how much that was."""
+    """Delete a batch of what was kept long enough; answered with how much that was."""
 
 
 class RestUntil(msgspec.Struct, frozen=True):
-    """Wait for so many seconds, or until the shift is over."""
+    """Wait for this many seconds, or until the shift is over."""
 
     seconds: float
 
 
 class Maintenance:
-    """Keeps the schedules of a database ticking for as long as a shift lasts."""
+    """Keeps the schedules of a database ticking as long as a shift lasts."""
 
     def __init__(self, shift: Run) -> None:
         self._shift = shift
@@ -89,18 +89,18 @@ class Maintenance:
             yield RestUntil(seconds)
 
     def look(self) -> Plan[Maintained]:
-        """Say now and then that this worker is there, take away some of what was kept long enough, push what is due."""
+        """Now and then, report that this worker is active, and prune a batch; push what is due."""
         if monotonic() - self._present_at >= PRESENT:
             yield Present()
             self._present_at, self._prunes = monotonic(), True
             yield from self._look_for_unknown()
         yield from self._compare()
-        if self._prunes:  # a batch at a time: what is due of the schedules does not wait for all
+        if self._prunes:  # one batch at a time, so that due schedules do not wait for all of them
             self._prunes = (yield Prune()) >= PRUNE_BATCH
         return (yield from self._push_what_is_due())
 
     def look_before_the_end(self) -> Plan[None]:
-        """Push what is due, for a run that has nothing else to do; a short one has not yet said that it is there."""
+        """Push what is due, for a run with nothing else to do; report first, since a short run has not done so yet."""
         if not self._shift.compared:
             yield Present()
             yield from self._compare()
@@ -123,7 +123,7 @@ class Maintenance:
         return done
 
     def _tell(self, failed: Mapping[str, DuerowError]) -> None:
-        """Say which schedules cannot tick: once, not at every look."""
+        """Log which schedules cannot tick: once, not at every look."""
         for name, error in failed.items():
             if self._failed.get(name) != str(error):
                 self._shift.journal.not_ticking(name, error)

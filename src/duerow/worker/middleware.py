@@ -1,4 +1,4 @@
-"""Functions around each call of a handler: for logging, metrics, trace context, connections of one's own."""
+"""Functions around each call of a handler: for logging, metrics, trace context, or the user's own connections."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from duerow.signatures import check_call
 from duerow.worker.run import is_async, is_generator
 
 CallNext = Callable[[Any], Any]
-"""Calls what is further inside with the message (or the list of a batch); async workers await what it returns."""
+"""Calls the next layer with the message (or the list of a batch); async workers await the result."""
 
 Middleware = Callable[[Any, CallNext], Any]
-"""(message, call_next) -> the outcome; the first of a list is outermost."""
+"""(message, call_next) -> the outcome; the first in a list is the outermost."""
 
 
 def around(handler: Callable[..., Any], middleware: object, awaited: bool) -> Callable[..., Any]:
-    """Return a handler inside all of the middleware; the handler itself if there is none.
+    """Return a handler wrapped in all of the middleware; the handler itself if there is none.
 
     Args:
-        handler: what is innermost.
-        middleware: the functions, the first outermost.
-        awaited: whether it is called by an async worker, which awaits what it returns.
+        handler: the innermost function.
+        middleware: the functions, outermost first.
+        awaited: whether an async worker calls it and awaits the result.
 
     Raises:
-        ConfigurationError: it is no list of functions, or one is a generator function, or a coroutine function that
+        ConfigurationError: it is not a list of functions, or one is a generator function, or a coroutine function that
             nobody would await.
     """
     if not isinstance(middleware, list | tuple):
@@ -51,7 +51,7 @@ def around(handler: Callable[..., Any], middleware: object, awaited: bool) -> Ca
 
 
 def _inside(layer: Middleware, inner: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a handler in one layer, which sees the message alone: a transaction's connection passes it by."""
+    """Return a handler in one layer, which receives only the message; a transaction's connection bypasses it."""
 
     def call(subject: Any, *more: Any) -> Any:
         return layer(subject, (lambda one: inner(one, *more)) if more else inner)
