@@ -1,4 +1,4 @@
-"""How fast to go: how many messages to hold, how long to sleep when there are none, how long to leave a database."""
+"""A worker's pace: how many messages to hold, how long to sleep without any, how long to wait after a failure."""
 
 from __future__ import annotations
 
@@ -12,45 +12,46 @@ from duerow.errors import StoreUnavailable
 T = TypeVar("T")
 
 HORIZON: Final = 0.05
-"""Seconds of work that a worker claims ahead where claims are quick.
+"""Seconds of work that a worker claims ahead if claims are quick.
 
-A claim counts an attempt, and an attempt is to count when a handler begins: so what is claimed ahead begins soon.
+A claim counts an attempt, but an attempt should count only once a handler begins: so messages that are claimed ahead
+must begin soon.
 """
 
 LONG_HORIZON: Final = 1.0
-"""Seconds of work that a worker claims ahead at most, where claims take long."""
+"""The most seconds of work that a worker claims ahead if claims are slow."""
 
 CLAIMS_AHEAD: Final = 4
-"""For how many claims there is work ahead at least: the next one has begun before the last third of it."""
+"""The work ahead lasts for at least this many claims, so that the next claim starts before the last third of it."""
 
 BATCHES_AHEAD: Final = 3
-"""Batches that a worker claims ahead at most: one is fetched and one settled while one is handled."""
+"""The most batches that a worker claims ahead: one is fetched and one settled while one is handled."""
 
 WEIGHT: Final = 0.05
-"""What the newest handling time counts in the moving average."""
+"""The weight of the newest handling time in the moving average."""
 
 CLAIM_WEIGHT: Final = 0.2
-"""What the newest time of a claim counts in theirs."""
+"""The weight of the newest claim time in the moving average of claim times."""
 
 FIRST_POLL: Final = 0.01
 """Seconds of the first sleep after the last message."""
 
 FIRST_PAUSE: Final = 0.1
-"""Seconds, at most, to leave alone what has failed once."""
+"""The most seconds to wait after the first failure."""
 
 
 class Prefetch:
-    """What handling a message takes, and so how many may be held without keeping them from other workers.
+    """How long handling a message takes, and so how many to hold without keeping them from other workers.
 
     Args:
-        batch: most messages in one claim.
+        batch: the most messages in one claim.
         concurrency: handlers that run at once.
         lease: seconds that a reservation lasts.
-        ahead: most batches that are claimed ahead.
-        width: messages that a handler has at once.
+        ahead: the most batches that are claimed ahead.
+        width: messages that a handler receives at once.
 
     Attributes:
-        careful: whether messages are claimed one by one (or so many as a handler has at once), and none ahead.
+        careful: whether messages are claimed one by one (or as many as a handler receives at once), and none ahead.
     """
 
     def __init__(self, batch: int, concurrency: int, lease: float, ahead: int = BATCHES_AHEAD, width: int = 1) -> None:
@@ -63,37 +64,37 @@ class Prefetch:
         self.careful = False
 
     def allow(self, concurrency: int) -> None:
-        """Count on so many handlers from now on; on none: hold nothing."""
+        """Expect this many handlers from now on; with none, hold nothing."""
         self._concurrency = concurrency
         self._ahead = self._most_ahead if concurrency else 0
 
     def note(self, seconds: float) -> None:
-        """Learn how long a handler took."""
+        """Record how long a handler took."""
         average = self._average
         self._average = seconds if average is None else average + (seconds - average) * WEIGHT
 
     def note_claim(self, seconds: float) -> None:
-        """Learn how long a claim took."""
+        """Record how long a claim took."""
         average = self._claim
         self._claim = seconds if average is None else average + (seconds - average) * CLAIM_WEIGHT
         self._horizon = min(max(HORIZON, self._claim * CLAIMS_AHEAD), self._longest)
 
     def stall(self, seconds: float) -> None:
-        """Learn that messages have waited that long behind running handlers."""
+        """Record how long messages have waited behind running handlers."""
         if self._average is None or self._average < seconds:
             self._average = seconds
 
     @property
     def at_once(self) -> int:
-        """Messages that handlers may have at once."""
+        """The most messages that handlers may have at once."""
         return self._concurrency
 
     @property
     def most(self) -> int:
-        """Messages to hold at most: those being handled, and what can be begun within the horizon.
+        """The most messages to hold: those being handled, and those that can begin within the horizon.
 
-        No more than three batches ahead, so that one can be fetched and one settled while one is handled. As long as
-        nothing is known of the handler, and with batches of one, no more than can be begun at once.
+        At most three batches ahead, so that one can be fetched and one settled while one is handled. While nothing is
+        known about the handler, and with batches of one, at most as many as can begin at once.
         """
         if self._average is None or self.careful:
             return self._concurrency
@@ -103,7 +104,7 @@ class Prefetch:
         return self._concurrency + ahead
 
     def room(self, held: int) -> int:
-        """Return how many to claim now; 0: not worth a claim before more of those in hand are settled."""
+        """Return how many to claim now; 0: a claim is not worthwhile until more of those in hand are settled."""
         most = self.most
         room = most - held
         worthwhile = 1 if held < self._concurrency else max(1, min(self._batch, (most - self._concurrency) // 3))
@@ -111,13 +112,13 @@ class Prefetch:
 
 
 class Interval:
-    """How long to sleep between looks at an empty queue: from 10 ms, doubling, spread by a quarter."""
+    """How long to sleep between looks at an empty queue: from 10 ms, doubling, with a jitter of a quarter."""
 
     def __init__(self) -> None:
         self._next = FIRST_POLL
 
     def reset(self) -> None:
-        """Begin anew: there was something."""
+        """Start again: something was found."""
         self._next = FIRST_POLL
 
     def next(self, most: float) -> float:
@@ -128,7 +129,7 @@ class Interval:
 
 
 class Backoff:
-    """How long to leave alone what has failed: from FIRST_PAUSE doubling up to `most` seconds, less up to a half."""
+    """How long to wait after failures: from FIRST_PAUSE, doubling up to `most` seconds, less up to a half."""
 
     def __init__(self, most: float = 5.0) -> None:
         self._most, self._failures = most, 0
@@ -139,13 +140,13 @@ class Backoff:
         return self._failures > 0
 
     def next(self) -> float:
-        """Return the seconds to wait after one more failure."""
+        """Return how many seconds to wait after another failure."""
         longest: float = min(FIRST_PAUSE * 2.0 ** min(self._failures, 16), self._most)
         self._failures += 1
         return longest * random.uniform(0.5, 1.0)  # noqa: S311 - spreads load, guards nothing
 
     def reset(self) -> None:
-        """It works again."""
+        """Record that it works again."""
         self._failures = 0
 
 
@@ -155,16 +156,16 @@ def patiently(
     wait: Callable[[float], object] = time.sleep,
     tell: Callable[[StoreUnavailable], None] | None = None,
 ) -> T:
-    """Return what a database answers; while it is away, ask again and again.
+    """Return a database's answer; while it is unavailable, ask again.
 
     Args:
-        ask: asks it.
-        seconds: for how long to ask again.
-        wait: lets so many seconds pass; if it returns something true, nothing more is waited for.
-        tell: told the first error.
+        ask: asks the database.
+        seconds: how long to keep asking.
+        wait: waits for this many seconds; if it returns something true, the wait is given up.
+        tell: called with the first error.
 
     Raises:
-        StoreUnavailable: it was away for too long, or nothing more is waited for.
+        StoreUnavailable: the database was unavailable for too long, or the wait was given up.
     """
     outage, until = Backoff(), time.monotonic() + seconds
     while True:

@@ -1,7 +1,7 @@
-"""No more than so many messages in any span of a length: for services that count their calls.
+"""A limit on messages in any span of a given length: for services that count their calls.
 
-The rate of a singleton is that of all such workers, one after the other. So it writes down what it begins, before a
-handler sees it, and the next one reads that when it takes over.
+The rate of a singleton applies to all such workers together, one after the other. So a worker records what it starts
+before a handler sees it, and the next worker reads the record when it takes over.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from duerow.worker.prefetch import Backoff
 from duerow.worker.run import Run
 
 ENTRIES: Final = 100
-"""Entries in which what began within one span is written down, so many at most for each worker."""
+"""The most entries in which one worker records what it starts within one span."""
 
 
 class NoteBegun(msgspec.Struct, frozen=True):
-    """Write down that an entry counts for the length of the span from now on; it may have been written before.
+    """Record that an entry counts for the length of the span from now on; it may have been recorded before.
 
     Attributes:
         entry: its name.
-        total: how many messages were begun since the entry was begun.
+        total: how many messages were started under the entry so far.
         span: how long they count.
-        new: whether it is written for the first time.
+        new: whether it is recorded for the first time.
     """
 
     entry: str
@@ -43,7 +43,7 @@ class NoteBegun(msgspec.Struct, frozen=True):
 
 
 class Throttled(Fetcher):
-    """Claims no more than the rate allows, and only what can be begun at once."""
+    """Claims at most what the rate allows, and only what can start at once."""
 
     def __init__(self, shift: Run, budget: Budget) -> None:
         super().__init__(shift)
@@ -51,7 +51,7 @@ class Throttled(Fetcher):
         self._entries = Entries(shift.terms.rate[1]) if shift.terms.rate and shift.terms.singleton else None
 
     def next(self, limit: int) -> Plan[Sequence[Attempt]]:
-        """Claim up to so many messages, waiting until there is one and it may be begun; [] when the shift is over."""
+        """Claim up to `limit` messages, waiting until there is one and it may start; [] when the shift is over."""
         while not (room := self._budget.room()) and not self._shift.over:
             yield from self._sleep(self._budget.wait())
         attempts = yield from super().next(min(limit, room))
@@ -61,7 +61,7 @@ class Throttled(Fetcher):
         return attempts
 
     def _note(self, step: NoteBegun) -> Plan[None]:
-        """Write down what is begun, however long the database takes; nothing begins any more once the shift is over."""
+        """Record what is started, however long the database takes; nothing more starts once the shift is over."""
         outage = Backoff()
         while not self._shift.over:
             try:
@@ -75,9 +75,9 @@ class Throttled(Fetcher):
 
 
 class Entries:
-    """How one worker writes down what it begins: what comes shortly after each other in one entry.
+    """How one worker records what it starts: messages that start shortly after one another share an entry.
 
-    An entry counts whole from its last message on, so a part of it counts for up to a hundredth of the span too long.
+    An entry counts in full from its last message on, so part of it counts for up to a hundredth of the span too long.
 
     Args:
         span: how long a message counts.
@@ -90,7 +90,7 @@ class Entries:
         self._total, self._since = 0, 0.0
 
     def with_more(self, count: int) -> NoteBegun:
-        """Return how to write down that so many more are begun now."""
+        """Return the record of `count` more messages that start now."""
         now = self._clock()
         new = not self._total or now - self._since >= self._span.total_seconds() / ENTRIES
         if new:
@@ -100,7 +100,7 @@ class Entries:
 
 
 def claiming(shift: Run) -> Fetcher:
-    """Return who claims for a shift."""
+    """Return the fetcher of a shift."""
     if shift.terms.rate is None:
         return Fetcher(shift)
     return Throttled(shift, shift.terms.budget or Budget(shift.terms.rate))

@@ -1,4 +1,4 @@
-"""One run of a worker: what it was asked to do, what it has in hand, and whether it is to end."""
+"""One run of a worker: its options, what it has in hand, and whether it should stop."""
 
 from __future__ import annotations
 
@@ -40,21 +40,22 @@ class Options:
     """How a worker works.
 
     Attributes:
-        batch: most messages in one claim and in one settlement.
+        batch: the most messages in one claim and in one settlement.
         concurrency: handlers that run at once.
         lease: how long a claim lasts unless it is extended.
         retry: the delays between attempts, and their limit.
-        timeout: how long a handler may take for one message; None: as long as it likes.
-        poll: longest sleep on an idle queue; None: 5 s where pushes wake the worker, else 1 s.
-        grace: how long running handlers have when the worker is stopped.
-        name: the worker's part of what `leased_by` says.
-        whole_batch: whether a handler is given many messages at once.
+        timeout: how long a handler may take for one message; None: no limit.
+        poll: the longest sleep on an idle queue; None: 5 s if pushes wake the worker, otherwise 1 s.
+        grace: how long running handlers may continue when the worker is stopped.
+        name: the worker's part of `leased_by`.
+        whole_batch: whether a handler receives many messages at once.
         transactional: whether a handler writes in the transaction that ends its message's turn.
-        rate: most messages in any span of a length; None: as many as there are.
+        rate: the most messages in any span of a given length; None: no limit.
         budget: what is left of the rate, over all runs of a worker.
-        singleton: whether one such worker is active at a time, in the whole cluster.
-        cluster_concurrency: handlers that run at once in all workers of these queues; None: as many as there are.
-        heartbeat: how long after the last one a lease is extended, which tells whether it is lost; None: a third of it.
+        singleton: whether only one such worker is active at a time, in the whole cluster.
+        cluster_concurrency: handlers that run at once in all workers of these queues; None: no limit.
+        heartbeat: the time between extensions of a lease, which also show whether it is lost; None: a third of the
+            lease.
     """
 
     batch: int
@@ -105,7 +106,7 @@ class Options:
 
     @property
     def by_permit(self) -> bool:
-        """Whether it may only work with a permit of the cluster."""
+        """Whether it may work only with a permit of the cluster."""
         return self.singleton or self.cluster_concurrency is not None
 
 
@@ -113,28 +114,28 @@ class Run:
     """What the parts of a running worker share.
 
     Attributes:
-        terms: how it works.
+        terms: its options.
         until: when it ends by itself.
         queues: the names of the queues that it works on.
-        width: how many messages a handler has at once.
+        width: how many messages a handler receives at once.
         hand: what it has claimed.
         slots: where its handlers run.
-        over: nothing more may be claimed or begun.
+        over: nothing more may be claimed or started.
         closing: nothing more will be decided: settle what is there, then end.
-        gave_up: its time is up, also for what could not be settled yet.
+        gave_up: its time is up, even if some turns could not be settled.
         hears: whether pushes wake it at the moment.
-        compared: whether what its handles declare was compared with what the database keeps.
+        compared: whether its handles' declarations were compared with those in the database.
         sleeps_until: when it will next look for messages, on the monotonic clock in seconds; infinite during the last
             look before a sleep, 0 while it is awake.
         meter: counts what it does, for `stats`.
 
     Args:
-        queue: the queue that it works on, or what its queues are called together.
-        terms: how it works.
+        queue: the queue that it works on, or the joint name of its queues.
+        terms: its options.
         until: when it ends by itself.
-        retries: the retry policy of each queue by its name, if there are several.
-        meter: that of its database; None: one of its own, which nobody reads.
-        quiet: whether its log must not say what errors say, which may quote payloads.
+        retries: the retry policy of each queue by its name, if there are several queues.
+        meter: the meter of its database; None: its own, which nobody reads.
+        quiet: whether to keep error texts, which may quote payloads, out of its log.
     """
 
     def __init__(
@@ -165,12 +166,12 @@ class Run:
 
     @property
     def poll(self) -> float:
-        """Seconds to sleep at most."""
+        """The most seconds to sleep."""
         poll = self.terms.poll or (POLL_WOKEN if self.hears else POLL_ALONE)
         return poll.total_seconds()
 
     def handlers_for(self, permits: int) -> int:
-        """Return how many messages may be in handlers' hands with so many permits of the cluster."""
+        """Return how many messages handlers may have in hand with this many permits of the cluster."""
         handlers = self.terms.concurrency if self.terms.singleton and permits else permits
         return handlers * self.width
 
@@ -179,31 +180,31 @@ class Run:
         return self._retries[queue] if self._retries else self.terms.retry
 
     def hears_again(self) -> None:
-        """Pushes wake the worker from now on."""
+        """Record that pushes wake the worker from now on."""
         self.hears, self._told_deaf = True, False
 
     def hears_no_more(self, error: Exception) -> None:
-        """Pushes do not wake the worker; said once, not at every try."""
+        """Record that pushes do not wake the worker; logged once, not at every attempt."""
         if not self._told_deaf:
             self.journal.deaf(error)
         self.hears, self._told_deaf = False, True
 
     def conclude(self, attempt: Attempt, outcome: object) -> Settlement:
-        """Return how a turn ends, as `decide` does; nonsense of a handler or of a policy is a failed attempt."""
+        """Return how a turn ends, as `decide` does; an invalid result of a handler or policy is a failed attempt."""
         if outcome is None:
             return DONE
         policy = self.policy_of(attempt.message.queue)
         try:
             return decide(attempt.message, outcome, policy)
-        except Exception as error:  # a policy is the user's code
+        except Exception as error:  # a policy is user code
             self.journal.broken_policy(attempt, error)
             return decide(attempt.message, outcome, DEFAULT)
 
     def conclude_batch(self, batch: Sequence[Attempt], outcome: object) -> list[Ended]:
-        """Return how the turns of a batch end, by what its handler returned or raised.
+        """Return how the turns of a batch end, given what its handler returned or raised.
 
-        None: all are done. A list or tuple with one entry for each message: None, a settlement, a list of moves or an
-        exception. An exception is the outcome of every message, and so is whatever else is no such list.
+        With None all are done. A list or tuple has one entry for each message: None, a settlement, a list of moves or
+        an exception. An exception is the outcome of every message; any other result is an error for every message.
         """
         if not isinstance(outcome, list | tuple):
             each = outcome if outcome is None or isinstance(outcome, BaseException) else _no_outcomes(batch, outcome)
@@ -224,7 +225,7 @@ def _no_outcomes(batch: Sequence[Attempt], outcome: object) -> InvalidOutcome:
 
 
 def _entry(attempt: Attempt, entry: object) -> object:
-    """Return the outcome of one message of a batch; an error for what could be a mistake."""
+    """Return the outcome of one message of a batch; an error for anything that could be a mistake."""
     moves = isinstance(entry, list) and any(isinstance(part, Move) for part in entry)
     if entry is None or moves or isinstance(entry, Settlement | BaseException):
         return entry
@@ -235,7 +236,7 @@ def _entry(attempt: Attempt, entry: object) -> object:
 
 
 def new_name() -> str:
-    """Return a name for a worker that was given none."""
+    """Return a name for a worker that was not given one."""
     return f"w{secrets.token_hex(2)}"
 
 
@@ -252,7 +253,7 @@ def check_switch(name: str, switch: object) -> None:
 
 
 def check_heartbeat(heartbeat: object, lease: timedelta) -> None:
-    """Raise ConfigurationError unless a lease outlasts two such heartbeats that fail; InvalidMessage: no span."""
+    """Raise ConfigurationError unless a lease outlasts two failed heartbeats; InvalidMessage: not a valid span."""
     if check_span("heartbeat", heartbeat, _TICK) > lease / 3:
         raise ConfigurationError(
             f"heartbeat is at most a third of the lease, so that one may fail: {lease / 3} with a lease of {lease}, "
@@ -261,13 +262,13 @@ def check_heartbeat(heartbeat: object, lease: timedelta) -> None:
 
 
 def check_name(name: object) -> None:
-    """Raise ConfigurationError unless a worker can be called so."""
+    """Raise ConfigurationError unless the name is valid for a worker."""
     if not isinstance(name, str) or not 1 <= len(name) <= 100 or not name.isprintable():
         raise ConfigurationError(f"a worker's name is 1 to 100 printable characters, not {name!r:.120}")
 
 
 def check_until(until: object) -> Until:
-    """Return `until` if a worker can be told so, else raise ConfigurationError."""
+    """Return `until` if it is valid, else raise ConfigurationError."""
     for known in _UNTIL:
         if until == known:
             return known
@@ -278,11 +279,11 @@ def check_until(until: object) -> Until:
 
 
 def handlers_at_once(concurrency: int, processes: int | None, transactional: bool, capabilities: Capabilities) -> int:
-    """Return how many handlers can run at once; one where a transaction lets no other one write beside it.
+    """Return how many handlers can run at once; one if a transaction prevents others from writing at the same time.
 
     Raises:
-        ConfigurationError: processes are given beside something that does not go with them.
-        NotSupported: the store cannot have handlers write in its transactions.
+        ConfigurationError: processes are combined with an option that does not allow them.
+        NotSupported: the store does not let handlers write in its transactions.
     """
     if processes is not None:
         check_count("processes", processes)
@@ -307,22 +308,22 @@ def handlers_at_once(concurrency: int, processes: int | None, transactional: boo
 
 
 def is_async(handler: object) -> bool:
-    """Return whether calling it gives a coroutine, as far as one can see without calling it."""
+    """Return whether calling it gives a coroutine, as far as one can tell without calling it."""
     return any(map(iscoroutinefunction, _called(handler)))
 
 
 def is_generator(handler: object) -> bool:
-    """Return whether calling it gives a generator, of which nothing runs; as far as one can see without calling it."""
+    """Return whether calling it gives a generator, so that nothing runs; as far as one can tell without calling it."""
     return any(isgeneratorfunction(one) or isasyncgenfunction(one) for one in _called(handler))
 
 
 def _called(handler: object) -> tuple[object, object]:
-    """Return what may run when this is called: itself, or the method by which objects of its type are called."""
+    """Return what may run when this is called: the object itself, or its type's `__call__`."""
     return handler, getattr(type(handler), "__call__", None)  # noqa: B004 - not whether it can be called
 
 
 def check_handler(handler: object, *given: str) -> None:
-    """Raise ConfigurationError unless it can be called, with such arguments, and a call runs it."""
+    """Raise ConfigurationError unless it can be called with these arguments, and a call runs it."""
     if not callable(handler):
         raise ConfigurationError(f"a handler is a function of one message, not {handler!r:.80}")
     if is_generator(handler):
@@ -334,7 +335,7 @@ def check_handler(handler: object, *given: str) -> None:
 
 
 def given_to(entities: bool, whole_batch: bool, transactional: bool) -> Sequence[str]:
-    """Return what a handler is called with."""
+    """Return the names of what a handler is called with."""
     if entities:
         return ("rows" if whole_batch else "row", "session")
     if whole_batch:

@@ -1,4 +1,4 @@
-"""Settle in batches: carry out what was decided, and decide anew what the store refuses.
+"""Settle in batches: carry out what was decided, and decide again what the store refuses.
 
 Plans (see `duerow.plan`) whose steps a worker carries out, blocking or awaited.
 """
@@ -21,10 +21,10 @@ from duerow.worker.prefetch import Backoff
 from duerow.worker.run import Run
 
 MOST_AT_ONCE = 1_000
-"""Turns in one settlement at most, however large the batches are that a worker claims."""
+"""The most turns in one settlement, however large the batches are that a worker claims."""
 
 SAMPLES = 100
-"""How many of a batch's handling times are counted at most, evenly spread, each for those beside it."""
+"""The most handling times counted for a batch: evenly spread samples, each of which stands for its neighbours."""
 
 _NOW = timedelta(0)
 
@@ -36,33 +36,33 @@ class Settle(msgspec.Struct, frozen=True):
 
 
 class WriteCounts(msgspec.Struct, frozen=True):
-    """Write what was counted for `stats` and is not written yet."""
+    """Write the counts for `stats` that are not written yet."""
 
 
 class EndWanted(msgspec.Struct, frozen=True):
-    """Wait until a turn was decided, or the shift closes."""
+    """Wait until a turn is decided, or the shift closes."""
 
 
 class RoomWanted(msgspec.Struct, frozen=True):
-    """Wait until some of what is in hand was settled, the shift is over, or so many seconds have passed."""
+    """Wait until something in hand was settled, the shift is over, or this many seconds have passed."""
 
     seconds: float | None = None
 
 
 class Freed(msgspec.Struct, frozen=True):
-    """Tell whoever claims that there is room; `wake` it also if it sleeps."""
+    """Tell the fetcher that there is room; with `wake`, also if it sleeps."""
 
     wake: bool
 
 
 class Pause(msgspec.Struct, frozen=True):
-    """Wait for so many seconds, or until the shift's time is up."""
+    """Wait for this many seconds, or until the shift's time is up."""
 
     seconds: float
 
 
 class Settler:
-    """Carries out what was decided about the messages of a shift."""
+    """Carries out the decisions about the messages of a shift."""
 
     def __init__(self, shift: Run) -> None:
         self._shift, self._hand = shift, shift.hand
@@ -71,7 +71,7 @@ class Settler:
         self._limit = batch if batch == 1 else max(batch, min(shift.terms.concurrency, MOST_AT_ONCE))
 
     def serve(self) -> Plan[None]:
-        """Settle whatever is decided until the shift closes."""
+        """Settle all decided turns until the shift closes."""
         while True:
             closing = self._shift.closing
             batch = self._hand.take_ended(self._limit)
@@ -93,7 +93,7 @@ class Settler:
             self._shift.journal.not_counted(error)
 
     def settle(self, batch: Sequence[Ended]) -> Plan[None]:
-        """Carry out what was decided; what cannot be is a failed attempt of that message alone."""
+        """Carry out what was decided; a turn that cannot be settled is a failed attempt of that message alone."""
         errors = yield from self._carry_out(batch)
         if errors:
             failed = self._failures(errors)
@@ -104,7 +104,7 @@ class Settler:
         yield self.settled(batch)
 
     def settled(self, batch: Sequence[Ended]) -> Freed:
-        """These turns have ended as decided: let go of them, and return what to tell whoever claims."""
+        """Let go of turns that have ended as decided, and return what to tell the fetcher."""
         self._hand.let_go(ended.attempt for ended in batch)
         self._shift.journal.settled(batch)
         if batch:
@@ -114,12 +114,12 @@ class Settler:
         return Freed(self._wakes(batch))
 
     def committed(self, attempt: Attempt, settlement: Settlement) -> Freed:
-        """A turn has ended in a transaction of its handler's: as `settled`."""
+        """Let go of a turn that ended in its handler's transaction: as `settled`."""
         self._shift.meter.ended(attempt.message.queue, 1, [(attempt.reservation, settlement)])
         return self.settled([Ended(attempt, settlement)])
 
     def find_out(self, attempt: Attempt, error: StoreUnavailable) -> Plan[None]:
-        """The answer to a commit was lost: a turn that can still be ended as failed was not committed."""
+        """Handle a lost answer to a commit: a turn that can still be ended as failed was not committed."""
         failed = Ended(attempt, self._shift.conclude(attempt, error))
         why = (yield from self._carry_out([failed])).get(attempt)
         if why is None:
@@ -134,14 +134,14 @@ class Settler:
         yield Freed(self._wakes([]))
 
     def lost(self, attempt: Attempt, error: Exception) -> Freed:
-        """A turn was refused, for good: let go of its message, and return what to tell whoever claims."""
+        """Let go of a message whose turn was refused for good, and return what to tell the fetcher."""
         attempt.tell(error)
         self._shift.journal.lost(attempt)
         self._hand.let_go([attempt])
         return Freed(self._wakes([]))
 
     def _carry_out(self, batch: Sequence[Ended]) -> Plan[dict[Attempt, Exception]]:
-        """Settle, for as long as it takes the database to answer; return what was refused, and why."""
+        """Settle, for as long as the database takes to answer; return what was refused, and why."""
         outage = Backoff()
         while True:
             try:
@@ -153,7 +153,7 @@ class Settler:
                 self._shift.journal.unavailable("settle on", error, seconds)
                 yield Pause(seconds)
             except Exception as error:
-                # One of them is at fault, and none was changed.
+                # One of the turns is at fault, and none was changed.
                 return (yield from self._carry_out_apart(batch, error))
             else:
                 if not refused:
@@ -163,7 +163,7 @@ class Settler:
                 return {one: why[one.reservation.receipt] for one in attempts if one.reservation.receipt in why}
 
     def _carry_out_apart(self, batch: Sequence[Ended], error: Exception) -> Plan[dict[Attempt, Exception]]:
-        """Settle each half by itself, until the one that cannot be settled stands alone."""
+        """Settle each half separately, until the turn that cannot be settled stands alone."""
         if len(batch) == 1:
             return {batch[0].attempt: error}
         middle = len(batch) // 2
@@ -172,7 +172,7 @@ class Settler:
         return first | second
 
     def _lost(self, batch: Sequence[Ended], error: StoreUnavailable) -> dict[Attempt, Exception] | None:
-        """Return all as lost when it makes no sense to try again, else None."""
+        """Return all as lost if another try is pointless, else None."""
         attempts = [one.attempt for one in batch]
         if error.outcome == "unknown":
             self._shift.journal.unknown(attempts, error)
@@ -183,7 +183,7 @@ class Settler:
         return dict.fromkeys(attempts, error)
 
     def _failures(self, errors: dict[Attempt, Exception]) -> list[Ended]:
-        """Decide anew about refused turns that are still ours."""
+        """Decide again about refused turns that are still ours."""
         failed: list[Ended] = []
         for attempt, error in errors.items():
             if isinstance(error, LeaseLost):
@@ -194,13 +194,13 @@ class Settler:
         return failed
 
     def _settle_failures(self, failed: list[Ended]) -> Plan[list[Ended]]:
-        """Settle turns as failed; return those that are. If even that cannot be done, the fault is not a message's."""
+        """Settle turns as failed; return those that are. If even that fails, no message is to blame."""
         errors = yield from self._carry_out(failed)
         for attempt, error in errors.items():
             if isinstance(error, LeaseLost):
                 self._shift.journal.lost(attempt)
             elif isinstance(error, DuerowError) and error.of_row:
-                # Of that message alone; when its lease ends, the claim that meets it buries it.
+                # Only this message is affected; when its lease ends, the claim that finds it buries it.
                 self._shift.journal.unsettled(attempt, error)
             elif not isinstance(error, StoreUnavailable):
                 self._shift.journal.unsettled(attempt, error)
@@ -208,13 +208,13 @@ class Settler:
         return [ended for ended in failed if ended.attempt not in errors]
 
     def _wakes(self, batch: Sequence[Ended]) -> bool:
-        """Whether whoever claims has a reason to look before its sleep ends."""
+        """Whether the fetcher has a reason to look before its sleep ends."""
         shift = self._shift
         if not shift.sleeps_until:
             return False
         if shift.until is not None and not self._hand.held:
             return True
         if any(one.attempt.message.group is not None for one in batch):
-            return True  # the next of its group may have its turn
+            return True  # the next message of its group may now be due
         delays = [one.delay or _NOW for one in (ended.settlement for ended in batch) if isinstance(one, Rollback)]
         return bool(delays) and monotonic() + min(delays).total_seconds() < shift.sleeps_until

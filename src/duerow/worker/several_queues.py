@@ -1,4 +1,4 @@
-"""Several queues in one worker: which handler is whose, and how messages of all are put in one line."""
+"""Several queues in one worker: which handler belongs to which queue, and how all their messages form one line."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NOTHING: Any = object()
 
 
 class Named(Protocol):
-    """A queue of either face."""
+    """A queue, blocking or awaited."""
 
     database: Any
     name: str
@@ -25,16 +25,16 @@ Q = TypeVar("Q", bound=Named)
 
 @runtime_checkable
 class Entities(Protocol):
-    """A queue whose messages are rows of the user's, of either face; see `duerow.entity`.
+    """A queue whose messages are rows of the user's tables, blocking or awaited; see `duerow.entity`.
 
     Attributes:
-        line: the queue of messages that it is for a worker.
+        line: the queue of messages that a worker sees.
     """
 
     line: Any
 
     def settle_in(self) -> None:
-        """Called where the handlers will run, before anything else is done; for the awaited face."""
+        """Called where the handlers will run, before anything else is done; for the awaited interface."""
         ...
 
     def handling(
@@ -45,20 +45,20 @@ class Entities(Protocol):
         by_permit: bool,
         processes: int | None,
     ) -> Callable[..., Any]:
-        """Return the handler of those messages that calls the user's, which takes rows."""
+        """Return a handler of these messages that calls the user's handler with rows."""
         ...
 
 
 def as_queues(queues: object, kind: type[Q], elsewhere: str) -> list[Q]:
-    """Return the queues of a worker, of which one was given or several.
+    """Return the queues of a worker, which was given one queue or several.
 
     Args:
         queues: what the worker was given.
-        kind: what a queue of its face is.
-        elsewhere: what to say about anything else.
+        kind: the required class of the queues.
+        elsewhere: what the error says about any other object.
 
     Raises:
-        ConfigurationError: none, the same twice, of several databases, or something else.
+        ConfigurationError: no queue, the same one twice, queues of several databases, or something else.
     """
     given: list[Any] = list(queues) if isinstance(queues, list | tuple) else [queues]
     if not given:
@@ -82,7 +82,7 @@ def as_queues(queues: object, kind: type[Q], elsewhere: str) -> list[Q]:
 
 
 def handlers_of(handler: object, queues: Sequence[Named]) -> dict[str, Any]:
-    """Return the handler of each queue, by its name: the same for all, or as a mapping of queues says.
+    """Return the handler of each queue, by its name: the same for all, or as a mapping of queues to handlers says.
 
     Raises:
         ConfigurationError: a queue has no handler, or a handler no queue.
@@ -99,13 +99,13 @@ def handlers_of(handler: object, queues: Sequence[Named]) -> dict[str, Any]:
 
 
 def dispatching(handlers: Mapping[str, Callable[..., Any]]) -> Callable[..., Any]:
-    """Return one handler that calls that of the message's queue; of a batch all are of one."""
+    """Return a handler that calls the one of the message's queue; a batch has messages of only one queue."""
     first, *others = handlers.values()
     return first if all(other is first for other in others) else Dispatcher(handlers)
 
 
 class Dispatcher:
-    """A handler that calls that of the message's queue."""
+    """A handler that calls the handler of the message's queue."""
 
     def __init__(self, handlers: Mapping[str, Callable[..., Any]]) -> None:
         self._handlers = handlers
@@ -117,11 +117,11 @@ class Dispatcher:
 
 
 class Round:
-    """Whose turn it is: shares out what is claimed, so that no queue's backlog keeps others waiting.
+    """Shares out the room for claims, so that no queue's backlog keeps the others waiting.
 
     Args:
         queues: the queues, in the order in which they were given.
-        mixed: whether messages of all queues alternate in what is claimed; else they stay together.
+        mixed: whether messages of all queues alternate in what is claimed; otherwise they stay together.
     """
 
     def __init__(self, queues: Sequence[Q], mixed: bool) -> None:
@@ -129,10 +129,10 @@ class Round:
         self._first = 0
 
     def share(self, limit: int) -> Iterator[Share]:
-        """Yield which queue to ask for how many, until so many were given; each share wants its answer.
+        """Yield which queue to ask for how many, until `limit` messages were given; set each share's answer.
 
-        Each queue is asked for as many as the others; what some do not have is asked of those that have more. The
-        first to be asked next time is the one behind the first that had something now.
+        All queues are asked for the same number; what some lack is asked of those that have more. The next call starts
+        behind the first queue that had something this time.
         """
         hungry = self._queues[self._first :] + self._queues[: self._first]
         gave = False
@@ -151,7 +151,7 @@ class Round:
             hungry = full
 
     def in_line(self, lists: Sequence[Sequence[T]]) -> list[T]:
-        """Put what the queues gave in one line."""
+        """Put the messages of the queues in one line."""
         if not self._mixed:
             return [one for part in lists for one in part]
         rows = zip_longest(*lists, fillvalue=_NOTHING)
@@ -159,7 +159,7 @@ class Round:
 
 
 class Share:
-    """What one queue is asked for: at most `limit` messages; `given` is to say how many it had."""
+    """What one queue is asked for: at most `limit` messages; the caller sets `given` to how many it had."""
 
     __slots__ = ("given", "limit", "queue")
 

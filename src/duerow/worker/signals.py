@@ -1,7 +1,7 @@
-"""The signals that ask a process to end: which workers they stop, and who has them afterwards.
+"""The signals that ask a process to stop: which workers they stop, and which handler is restored afterwards.
 
-A process has one handler for each signal. So workers that run at the same time share theirs, and a handler that
-somebody else sets meanwhile stays.
+A process has one handler for each signal. So workers that run at the same time share theirs, and a handler that other
+code sets meanwhile stays.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from duerow.errors import ConfigurationError
 SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 
 LOOK: Final = 1.0
-"""Seconds after which the main thread looks whether a signal came just before it began to wait, which wakes nobody."""
+"""Seconds after which the main thread checks for a signal that came just before its wait, and so woke nobody."""
 
 _MAINS: Final = {asyncio.Runner.run.__code__, BaseEventLoop.run_until_complete.__code__}
-"""What runs a loop for as long as one task takes."""
+"""The code that runs a loop for as long as one task takes."""
 
 _stops: dict[int, list[Callable[[], None]]] = {number: [] for number in SIGNALS}
 _before: dict[int, Any] = {}
@@ -33,8 +33,8 @@ _before: dict[int, Any] = {}
 
 @contextmanager
 def stopped_by(signals: Sequence[int], stop: Callable[[], None]) -> Iterator[None]:
-    """Have these signals call `stop` for the length of a block, besides that of other blocks; in the main thread."""
-    taken = [number for number in signals if signal.getsignal(number) is not None]  # None: set by no Python, stays
+    """Have these signals call `stop` during a block, as well as other blocks' `stop`; in the main thread."""
+    taken = [number for number in signals if signal.getsignal(number) is not None]  # None: not set by Python; leave it
     for number in taken:
         handler = signal.signal(number, _ask)
         if handler is not _ask:
@@ -51,7 +51,7 @@ def stopped_by(signals: Sequence[int], stop: Callable[[], None]) -> Iterator[Non
 
 @contextmanager
 def stopped_in_loop_by(signals: Sequence[int], stop: Callable[[], None]) -> Iterator[None]:
-    """As `stopped_by`, with `stop` called by the running loop: a signal may have interrupted who holds a lock."""
+    """As `stopped_by`, but the running loop calls `stop`: a signal may have interrupted code that holds a lock."""
     loop = asyncio.get_running_loop()
     looking: asyncio.TimerHandle | None = None
 
@@ -72,7 +72,7 @@ def stopped_in_loop_by(signals: Sequence[int], stop: Callable[[], None]) -> Iter
 
 
 def signals_of_thread(wanted: bool | None) -> Sequence[int]:
-    """Return the signals that a worker takes which blocks its thread: None means those that come to this thread.
+    """Return the signals for a worker that blocks its thread; None means those that reach this thread.
 
     Raises:
         ConfigurationError: they are wanted, and this is not the main thread.
@@ -81,11 +81,11 @@ def signals_of_thread(wanted: bool | None) -> Sequence[int]:
 
 
 def signals_of_task(wanted: bool | None) -> Sequence[int]:
-    """Return the signals that an awaited worker takes.
+    """Return the signals for an awaited worker.
 
     Args:
-        wanted: None means those that nobody handles, if this task is what `asyncio.run` was given: only then does the
-            program end with it.
+        wanted: None means the signals that nobody handles, provided that this task was given to `asyncio.run`: only
+            then does the program end with it.
 
     Raises:
         ConfigurationError: they are wanted, and this is not the main thread.
@@ -111,7 +111,7 @@ def _may_take(wanted: bool | None) -> bool:
 
 
 def _is_main_task() -> bool:
-    """Return whether the loop runs for as long as the current task: `asyncio.run` or the like was given it."""
+    """Return whether the loop runs for as long as the current task, as with `asyncio.run`."""
     task, frame = asyncio.current_task(), sys._getframe()
     while (outer := frame.f_back) is not None:
         frame = outer
@@ -121,9 +121,9 @@ def _is_main_task() -> bool:
 
 
 def _is_free(number: int) -> bool:
-    """Return whether nobody but Python handles a signal, or another worker does."""
+    """Return whether a signal is handled only by Python itself or by another worker."""
     handler = signal.getsignal(number)
-    if isinstance(handler, partial):  # what `asyncio.run` sets for Ctrl-C
+    if isinstance(handler, partial):  # set by `asyncio.run` for Ctrl-C
         return isinstance(getattr(handler.func, "__self__", None), asyncio.Runner)
     return handler in (signal.SIG_DFL, signal.default_int_handler, _ask)
 
@@ -132,6 +132,6 @@ def _ask(number: int, frame: FrameType | None) -> None:
     stops = tuple(_stops[number])
     for stop in stops:
         stop()
-    if not stops:  # somebody who had the signal meanwhile has given it back to us, when we had left
+    if not stops:  # other code took the signal meanwhile, and restored our handler after we had left
         signal.signal(number, _before[number])
         signal.raise_signal(number)

@@ -1,7 +1,7 @@
-"""Watch over a shift: handlers that take too long, the request to stop, and an end within a bounded time.
+"""Watch over a shift: slow handlers, requests to stop, and an end within a bounded time.
 
 Plans (see `duerow.plan`) whose steps a worker carries out, blocking or awaited; they never touch the database, so a
-database that hangs cannot hold up the end.
+database that hangs cannot delay the end.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ PATIENCE: Final = 5.0
 """Seconds that the last settlements may take once the handlers have ended."""
 
 LAST_WORDS: Final = 1.0
-"""Seconds in which those whose time is up may say what they leave undone."""
+"""Seconds in which the parts whose time is up may log what they leave undone."""
 
 FETCHER: Final = "fetcher"
 SETTLER: Final = "settler"
@@ -34,7 +34,7 @@ PERMITS: Final = "permits"
 
 
 class Stop(msgspec.Struct, frozen=True):
-    """An event: somebody asks the worker to stop; asked twice, it waits for no handler."""
+    """An event: the worker is asked to stop; if asked twice, it waits for no handler."""
 
 
 class LeftOver(msgspec.Struct, frozen=True):
@@ -45,7 +45,7 @@ class LeftOver(msgspec.Struct, frozen=True):
 
 
 class NextEvent(msgspec.Struct, frozen=True):
-    """Wait for an event, at most for so many seconds (None: as long as it takes); answered with it or None."""
+    """Wait for an event, at most this many seconds (None: no limit); answered with it or None."""
 
     seconds: float | None
 
@@ -55,13 +55,13 @@ class StartSlot(msgspec.Struct, frozen=True):
 
 
 class DropSlot(msgspec.Struct, frozen=True):
-    """Give up on the thread or task of a slot: its handler was told, nothing that it does counts."""
+    """Give up on the thread or task of a slot: its handler was told, and nothing that it does counts."""
 
     slot: Slot
 
 
 class TurnsEnded(msgspec.Struct, frozen=True):
-    """Tell whoever settles that there is something for it."""
+    """Tell the settler that there is something to settle."""
 
 
 class AllChanged(msgspec.Struct, frozen=True):
@@ -72,7 +72,7 @@ class Supervisor:
     """Watches over a shift, from its start to its end.
 
     Attributes:
-        staff: the parts of the worker at work: fetcher, settler, ticker and slots.
+        staff: the running parts of the worker: fetcher, settler, ticker and slots.
         hurry: whether the handlers get no grace.
     """
 
@@ -90,9 +90,9 @@ class Supervisor:
             yield from self._end_late_handlers()
 
     def wind_down(self) -> Plan[None]:
-        """Claim nothing more, give back what was not begun, let handlers end, settle, and end in a bounded time.
+        """Claim nothing more, give back what has not begun, let handlers end, settle, and end in a bounded time.
 
-        Raises whatever a part of the worker failed with.
+        Raises whatever error a part of the worker failed with.
         """
         shift = self._shift
         shift.over = True
@@ -101,7 +101,7 @@ class Supervisor:
         yield AllChanged()
         yield from self._let_handlers_end(monotonic() + shift.terms.grace.total_seconds())
         yield from self._abandon_handlers()
-        self._give_back()  # what the fetcher had under way
+        self._give_back()  # what the fetcher was still claiming
         shift.closing = True
         yield AllChanged()
         yield from self._let_settlements_end(monotonic() + PATIENCE)
@@ -129,7 +129,7 @@ class Supervisor:
             self._note((yield NextEvent(left)))
 
     def _until_timeout(self) -> float | None:
-        """Seconds until the next handler may have taken too long, of those that may begin now too; None: no timeout."""
+        """Seconds until the next handler may time out, including handlers that may start now; None: no timeout."""
         if self._shift.terms.timeout is None:
             return None
         timeout, now = self._shift.terms.timeout.total_seconds(), monotonic()
@@ -137,7 +137,7 @@ class Supervisor:
         return max(0.0, min(*running, now) + timeout - now if running else timeout)
 
     def _end_late_handlers(self) -> Plan[None]:
-        """End attempts that are over their time, and replace their slots."""
+        """End attempts that have timed out, and replace their slots."""
         timeout = self._shift.terms.timeout
         if timeout is None:
             return
@@ -156,7 +156,7 @@ class Supervisor:
                 yield StartSlot()
 
     def _abandon_handlers(self) -> Plan[None]:
-        """End the attempts that outlasted the grace: due again at once, whatever the policy's limit is."""
+        """End the attempts that outlasted the grace: they are due again at once, whatever the policy's limit is."""
         for slot, attempt in self._running():
             if not slot.abandon(attempt):
                 continue

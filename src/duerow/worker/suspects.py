@@ -1,9 +1,9 @@
-"""Messages that were in hand when their worker died: one of them may have killed it, and would kill the next one.
+"""Messages that were in hand when their worker died: one of them may have killed it, and would kill the next worker.
 
-Nobody knows which. So they are handled with little beside them, and alone at last: what is harmless gets through, and
-what kills is found out.
+Nobody knows which. So they are handled with few others, and finally alone: harmless messages get through, and the one
+that kills is found.
 
-The plan (see `duerow.plan`) is carried out by whoever claims, blocking or awaited.
+The fetcher carries out the plan (see `duerow.plan`), blocking or awaited.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ from duerow.worker.settler import RoomWanted, Settle
 from duerow.worker.supervisor import TurnsEnded
 
 APART: Final = 16
-"""Messages whose consumer died are begun with fewer others by this factor for each attempt."""
+"""For each attempt, a message whose consumer died starts with fewer others, by this factor."""
 
 WORKER_DIED: Final = frozenset({"LeaseEnded"})
 BATCH_DIED: Final = frozenset({"LeaseEnded", "HandlerDied"})
-"""Types of `last_error` that tell that a message was in hand at a death; of a batch, also at that of its process."""
+"""Types of `last_error` of messages in hand at a worker's death, or, for a batch, at the death of its process."""
 
 
 def begin_with(
     reservations: Sequence[BareReservation], chunk: int, limit: int | None
 ) -> tuple[Sequence[BareReservation], Sequence[BareReservation]]:
-    """Return which of a claim to begin, and which to give back.
+    """Return which messages of a claim to start, and which to give back.
 
     Args:
-        reservations: what was claimed, of one queue.
-        chunk: how many are begun together when there is nothing to fear.
+        reservations: what was claimed, from one queue.
+        chunk: how many start together if none is suspect.
         limit: how many attempts a message has in all.
     """
     suspects = [one for one in reservations if _consumer_died(one.message, WORKER_DIED)]
@@ -50,7 +50,7 @@ def begin_with(
 
 
 def _together(suspects: Sequence[Message], chunk: int, limit: int | None) -> int:
-    """Return how many of them to begin: fewer with each attempt, and one at the last."""
+    """Return how many of them to start: fewer with each attempt, and one at the last attempt."""
     attempt = max(one.attempts for one in suspects)
     last = limit is not None and attempt >= limit
     return 1 if last else max(1, chunk // APART ** (attempt - 1))
@@ -61,10 +61,11 @@ def _consumer_died(message: Message, signs: frozenset[str]) -> bool:
 
 
 class Isolation:
-    """Sees to it that no message of a shift is given up for a death that it only shared.
+    """Prevents messages of a shift from being given up for deaths that they did not cause.
 
-    What was in hand at a death waits until nothing else is in hand, and nothing else is begun until it has ended. And
-    what is claimed for its last attempt begins at once, or goes back: its worker may die before it begins.
+    A message that was in hand at a death waits until nothing else is in hand, and nothing else starts until it has
+    ended. A message that is claimed for its last attempt starts at once, or goes back: its worker may die before it
+    starts.
     """
 
     def __init__(self, shift: Run) -> None:
@@ -75,13 +76,13 @@ class Isolation:
         self._least = min((limit for limit in self._limits.values() if limit is not None), default=None)
 
     def admit(self, attempts: Sequence[Attempt]) -> Plan[Sequence[Attempt]]:
-        """Return which of the messages that were claimed to begin now, after a wait if need be; give back the rest."""
-        # No function is called for each message of a claim: whoever handles them quickly would notice.
+        """Return which of the claimed messages to start now, after a wait if necessary; give back the rest."""
+        # No function is called for each message of a claim: with quick handlers that would be noticeable.
         messages = [one.reservation.message for one in attempts]
         if any(message.last_error is not None for message in messages):
             suspects = [one for one in attempts if _consumer_died(one.message, self._signs)]
             if suspects:
-                self._hand.pace.careful = True  # there may be more: a claim of many would give back all but one
+                self._hand.pace.careful = True  # there may be more: a larger claim would give back all but one
                 return (yield from self._apart(self._first_of(suspects), attempts))
         most = max([message.attempts for message in messages], default=0)
         self._hand.pace.careful = self._least is not None and most >= self._least and any(map(self._is_last, attempts))
@@ -92,7 +93,7 @@ class Isolation:
         return begun
 
     def _first_of(self, suspects: Sequence[Attempt]) -> Sequence[Attempt]:
-        """Return those to handle together: of one queue, so that they can be one batch."""
+        """Return those to handle together: from one queue, so that they can be one batch."""
         queue = suspects[0].message.queue
         messages = [one.message for one in suspects if one.message.queue == queue]
         ids = {message.id for message in messages[: _together(messages, self._chunk, self._limits[queue])]}
@@ -103,13 +104,13 @@ class Isolation:
         return limit is not None and attempt.message.attempts >= limit
 
     def _free(self) -> int:
-        """How many messages can be begun at once."""
-        # Counted from what may run, not from the slots that are there: the first claim comes before they are.
+        """How many messages can start at once."""
+        # Counted from the slots that may run, not from those that exist: the first claim comes before they do.
         busy = sum(slot.attempt is not None for slot in self._shift.slots.copy())
         return self._hand.pace.at_once - busy * self._shift.width - len(self._hand.waiting)
 
     def _apart(self, suspects: Sequence[Attempt], attempts: Sequence[Attempt]) -> Plan[Sequence[Attempt]]:
-        """Give back all else that has not begun, and wait until what has is settled."""
+        """Give back everything else that has not begun, and wait until what has begun is settled."""
         hand, shift = self._hand, self._shift
         hand.apart.update(suspects)
         others = [one for one in attempts if one not in hand.apart]
@@ -122,7 +123,7 @@ class Isolation:
             yield RoomWanted(left)
         if shift.over:
             hand.let_go(suspects)
-            yield Settle([(one.reservation, Release()) for one in suspects])  # whoever settles may have left already
+            yield Settle([(one.reservation, Release()) for one in suspects])  # the settler may have stopped already
             return []
         for lost in [one for one in suspects if one.error is not None]:
             hand.let_go([lost])
@@ -134,7 +135,7 @@ class Isolation:
         return []
 
     def _put_off(self, suspects: Sequence[Attempt]) -> Plan[None]:
-        """A handler runs for longer than a lease: do not keep the others idle, and let another worker have these."""
+        """Put messages off because a handler outlasts a lease: the others go on, and another worker may take these."""
         for one in suspects:
             reservation = one.reservation
             later = replace(reservation.message, due_at=reservation.until + self._shift.terms.lease)

@@ -1,4 +1,4 @@
-"""Handlers that write in the transaction that ends their message's turn: what that transaction may keep."""
+"""Handlers that write in the transaction that ends their message's turn: when their writes are kept."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from duerow.settlement import Bury, Commit, Left, Move, Settlement
 
 
 def keeps(settlement: Settlement) -> bool:
-    """Return whether a turn that ends so keeps what its handler wrote: if it is done or goes on, not if it failed."""
+    """Return whether a turn that ends so keeps its handler's writes: yes if it is done or goes on, no if it failed."""
     return isinstance(settlement, Commit | Move | Left)
 
 
 def committed_by_hand(message: Message) -> Bury:
-    """Return the end of a turn whose handler may have committed: to try again could write everything twice."""
+    """Return the end of a turn whose handler may have committed: another attempt could write everything twice."""
     return Bury(
         TransactionEnded(
             f"message {message.id}: its handler committed the transaction that it was given, so what it wrote may "
@@ -23,7 +23,7 @@ def committed_by_hand(message: Message) -> Bury:
 
 
 def rolled_back_by_hand(message: Message) -> TransactionEnded:
-    """Return why an attempt failed whose handler undid its own transaction and then returned as if all were well."""
+    """Return the error of an attempt whose handler rolled back its own transaction and then returned normally."""
     return TransactionEnded(
         f"message {message.id}: its handler rolled back the transaction that it was given; raise an exception instead, "
         "or undo a part with connection.begin_nested()"
