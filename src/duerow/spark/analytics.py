@@ -76,7 +76,7 @@ def times(history: DataFrame, depth: int = DEPTH) -> DataFrame:
 
     - `queue` (string), `hour` (timestamp, its beginning),
     - `span` (string): "waiting", from the due time to the start of each turn; "handling", from its start to its end;
-        "end to end", for messages that ended in the queue, from the first push to that end,
+      "end to end", for messages that ended in the queue, from the first push to that end,
     - `count` (long): how many were measured,
     - `p50_seconds`, `p95_seconds`, `p99_seconds` (double): this percentage of them took at most that long. Each is a
       measured value; among more than 10,000 its rank is exact to one part in ten thousand.

@@ -1,6 +1,6 @@
 """What a join stores: the parts of a set while they wait for the others, and the message that a whole set becomes.
 
-Both are JSON text. It contains each part's payload as it was stored, encrypted or not, so that it comes back unchanged.
+Both are JSON text. A part's text contains its payload as stored, encrypted or not, so that it comes back unchanged.
 """
 
 from __future__ import annotations
