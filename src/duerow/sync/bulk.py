@@ -1,5 +1,5 @@
 # Generated from ../aio/bulk.py by tools/generate_sync.py; edit that file instead.
-"""Work on whole batches, for engines such as Spark: lend without reading, read in ranges, stage, publish."""
+"""Work on whole batches, for engines such as Spark: reserve without reading, read in ranges, stage, publish."""
 
 from __future__ import annotations
 
@@ -31,29 +31,29 @@ if TYPE_CHECKING:
     from duerow.sync.queue import Queue
 
 PIECE: Final = 5_000
-"""Messages that are lent in one transaction: a claim of many does not hold its locks for long."""
+"""How many messages one transaction reserves, so that a large claim does not hold its locks for long."""
 
 
 class QueueBulk:
     """`Queue.bulk`: whole batches of a queue's messages, for engines.
 
     Args:
-        queue: whose messages they are.
+        queue: the queue of the messages.
     """
 
     def __init__(self, queue: Queue[Any]) -> None:
         self._queue, self._database = queue, queue.database
 
     def lend(self, n: int, *, lease: timedelta | None = None, consumer: str | None = None) -> Lease:
-        """Lend up to n due messages until now + lease, as `reserve_many` does, without reading them.
+        """Reserve up to n due messages until now + lease, as `reserve_many` does, without reading them.
 
-        What they are is read by many at the same time with `leased_range`. In pieces of 5,000, each a transaction; if a
-        later one fails, what is lent already is given back.
+        Many tasks can then read them in parallel with `leased_range`. It reserves pieces of 5,000, one transaction per
+        piece; if a later one fails, the messages reserved so far are given back.
 
         Args:
-            n: how many at most.
-            lease: how long; default: the queue's.
-            consumer: who takes them, a name of its own for each call; default: a new claim of this process.
+            n: the most to reserve.
+            lease: how long; default: the queue's lease.
+            consumer: who takes them, a unique name for each call; default: a new claim of this process.
         """
         limit, span = edits.how_many(n), self._queue._lease(lease)
         claim = consumer or new_claim()
@@ -76,22 +76,22 @@ class QueueBulk:
         return Lease(receipts, groups, buried)
 
     def leased_range(self, consumer: str, first: int, last: int, limit: int = PIECE) -> list[Record]:
-        """Read the messages with ids from `first` to `last` that a claim still holds, by id, at most `limit`."""
+        """Read at most `limit` messages with ids from `first` to `last` that a claim still holds, in order of id."""
         store = self._database.store
         return self._database.run(
             lambda: store.leased_range(self._queue.name, consumer, first, last, limit), None, limit
         )
 
     def message_headers(self, receipts: Sequence[Receipt]) -> list[MessageHeader]:
-        """Read what was lent but for the payloads, of that which is still held; in any order."""
+        """Read the reserved messages that are still held, without their payloads, in any order."""
         store = self._database.store
         return self._database.run(lambda: store.message_headers(self._queue.name, receipts), None, len(receipts))
 
     def end_turns(self, turns: list[Turn]) -> list[Refused]:
-        """End turns as encoded, moved on or done, in one transaction; return those that were refused.
+        """End turns that are already encoded, moved or done, in one transaction; return those that were refused.
 
         Raises:
-            StoreUnavailable: as for `settle`.
+            StoreUnavailable: as in `settle`.
         """
         refused = self._queue._settle(turns, None)
         lost = {one.receipt for one in refused}
@@ -101,7 +101,7 @@ class QueueBulk:
         return refused
 
     def give_back(self, lent: Lease) -> list[Refused]:
-        """Give back what was lent: due as before, with no attempt counted; return those that were no longer held."""
+        """Give back reserved messages, due as before, with no attempt counted; return those no longer held."""
         turns = [Turn(receipt, Released(None), self._group(lent, receipt.id)) for receipt in lent.receipts]
         return self._queue._settle(turns, None)
 
@@ -117,7 +117,7 @@ class QueueBulk:
         return piece
 
     def _give_back_for(self, error: BaseException, lent: Lease) -> None:
-        """Give back what was lent before an error; if that cannot be either, it is due when its lease ends."""
+        """Give back what was reserved before an error; if that fails too, the messages are due when the lease ends."""
         if not lent.receipts:
             return
         try:
@@ -133,23 +133,23 @@ class QueueBulk:
 
 
 class DatabaseBulk:
-    """`Database.bulk`: batches that are staged, and become visible at once; for engines.
+    """`Database.bulk`: batches that are staged and become visible all at once; for engines.
 
     Args:
-        database: where they are.
+        database: the database that holds them.
     """
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def stage(self, batch: str, part: str, entries: Sequence[Entry]) -> None:
-        """Keep entries that nobody sees until `publish`; the same batch and part again adds to it.
+        """Store entries that stay invisible until `publish`; another call with the same batch and part adds to it.
 
-        They are kept for a day, and may be lost when the server crashes; `publish` notices.
+        They are kept for a day, and may be lost if the server crashes; `publish` detects that.
 
         Args:
-            batch: names the batch; unique everywhere.
-            part: names who stages: an attempt of a task, so that what a failed one staged is left out.
+            batch: the name of the batch; globally unique.
+            part: the name of the stager: one attempt of a task, so that entries of a failed attempt are left out.
             entries: encoded messages.
         """
         self._database.run(lambda: self._database.store.stage(batch, part, entries), None, len(entries))
@@ -164,22 +164,22 @@ class DatabaseBulk:
         once: str | None = None,
         keep: Retention | None = None,
     ) -> Published:
-        """End turns, push what parts of a batch staged, and forget the rest of it: in one transaction.
+        """End turns, push the staged entries of some parts of a batch, and discard the rest: in one transaction.
 
         Args:
-            batch: which batch.
-            parts: of which parts, in which order, and how many entries each of them staged.
-            turns: what ends before that.
-            on_duplicate: as for `Queue.push`.
-            once: a name that is noted in the same transaction for 30 days; if it is noted already nothing happens. With
-                one, a publish whose answer was lost is simply called again.
+            batch: the name of the batch.
+            parts: the parts to push, in this order, each with the number of entries that it staged.
+            turns: the turns to end first.
+            on_duplicate: as in `Queue.push`.
+            once: a name that is recorded in the same transaction for 30 days; if it is already recorded, nothing
+                happens. With a name, simply call publish again if its answer was lost.
             keep: what is kept of the turns; see `Queue.keeping`.
 
         Raises:
             BatchRefused: a turn was refused; nothing happened.
-            StagedLost: a part has not as many entries as it staged; nothing happened.
-            QueueDraining: a queue takes no new messages; nothing happened.
-            DuplicateKey: with "reject"; nothing happened.
+            StagedLost: a part does not have as many entries as it staged; nothing happened.
+            QueueDraining: a queue accepts no new messages; nothing happened.
+            DuplicateKey: a key is taken and `on_duplicate` is "reject"; nothing happened.
         """
         mode = check_on_duplicate(on_duplicate)
         published: Published = self._database.run(
@@ -188,5 +188,5 @@ class DatabaseBulk:
         return published
 
     def discard(self, batch: str) -> None:
-        """Forget what a batch staged."""
+        """Discard the staged entries of a batch."""
         self._database.run(lambda: self._database.store.discard(batch))

@@ -36,7 +36,7 @@ from duerow.sync.directory import nearest
 UNDER_WAY: Final = f"headers.{copying.COPYING} is not null"
 
 PAUSE_SEEN: Final = 1.0
-"""Seconds after which the consumers of all processes know that a queue is paused."""
+"""Seconds until consumers in all processes know that a queue is paused."""
 
 
 def copy(
@@ -52,41 +52,41 @@ def copy(
     beside: bool = False,
     name: str = "copy",
 ) -> Copied:
-    """Copy a queue into another database, or move it there: what it has, its dead letters, its history.
+    """Copy or move a queue into another database: its messages, dead letters and history.
 
-    A message keeps its key, kind, payload as it is stored, headers, group, priority, status, attempts, due time and
-    first due time, when it was pushed and last tried, and its error. Its id is new; ids follow the order of
-    the old ones. Interrupted at whatever point, the same call goes on where it was, within 30 days.
+    A message keeps its key, kind, stored payload, headers, group, priority, status, attempts, due time, first due
+    time, the times when it was pushed and last tried, and its error. It gets a new id; new ids follow the order of the
+    old ones. If the call is interrupted at any point, repeat it within 30 days to continue.
 
-    A copy leaves the source as it is, and pauses the target's queue when it begins: nobody works on both until you say
-    so. With `move` each message leaves the source, and is at no moment where two consumers can have it; consumers of
-    the source may work on meanwhile, and those of the target too.
+    A copy leaves the source unchanged, and pauses the target's queue when it begins, so that consumers do not work on
+    both until you resume it. With `move` each message leaves the source, and two consumers can never have the same
+    message; consumers of the source and of the target may go on working.
 
     Args:
-        source: where the queue is.
-        target: where it is to be, of the same face.
+        source: the database that has the queue.
+        target: the database to copy it to; both are sync, or both async.
         queue: its name.
-        move: whether messages leave the source. History stays there too.
+        move: whether messages leave the source. Its history stays there as well.
         to: its name in the target; default: the same.
-        history: how long the target keeps the turns after they finished; zero: they are left out. Default: as the
-            definition of the queue says.
-        dead_letters: whether the queue's dead letters go along, from the queue that its definition names, into one of
-            the same name.
-        keep_settings: whether the target may declare the queue otherwise. If it declares nothing, it gets the source's
-            definition.
-        beside: whether the target's queue may have messages already that are not of this copy.
-        name: names the copy: to copy the same messages once more, into a target that was emptied, name it otherwise.
+        history: how long the target keeps turns after they finished; zero: turns are not copied. Default: as in the
+            queue's definition.
+        dead_letters: whether to copy the queue's dead letters too, from the queue that its definition names into a
+            queue of the same name.
+        keep_settings: whether the target's definition of the queue may differ. If the target has none, it gets the
+            source's.
+        beside: whether the target's queue may already have messages that are not of this copy.
+        name: the name of the copy: to copy the same messages again into an emptied target, choose another name.
 
     Returns:
-        What arrived and what was left, each counted; false if anything was left.
+        Counts of what arrived and what was left behind; false if anything was left behind.
 
     Raises:
-        ConfigurationError: both are the same database, the source has no such queue, the target declares it otherwise
-            or has messages in it, or nothing says how long to keep its history; an interrupted move is to be copied;
-            messages are under way to another database; or messages in groups are to be moved while the source's queue
-            is not paused. Nothing was changed.
-        NotSupported: the target's store cannot take in messages. Nothing was changed.
-        QueueDraining: the target's queue takes no new messages. Nothing was changed.
+        ConfigurationError: both are the same database, the source has no such queue, the target's definition differs,
+            the target's queue has messages, or nothing says how long to keep the history; a move of the queue was
+            interrupted and this is a copy; messages are under way to another database; or messages in groups are to be
+            moved while the source's queue is not paused. Nothing was changed.
+        NotSupported: the target's store cannot receive messages. Nothing was changed.
+        QueueDraining: the target's queue accepts no new messages. Nothing was changed.
         InvalidMessage: a name or the time is out of bounds. Nothing was changed.
     """
     work = _Copying(source, target)
@@ -95,11 +95,11 @@ def copy(
 
 
 class _NotBegun(Exception):
-    """The target has not noted that a copy began."""
+    """The target has no record that a copy began."""
 
 
 class _Copying:
-    """One copy at work."""
+    """One copy in progress."""
 
     asked: Asked
 
@@ -127,7 +127,7 @@ class _Copying:
         beside: bool,
         name: str,
     ) -> None:
-        """Check what is asked, and note in the target that it begins."""
+        """Check the request, and record in the target that the copy begins."""
         own, there, kept = copying.check_asked(queue, to, name, history)
         ours = self.source.run(self.source.store.settings)
         theirs = self.target.run(self.target.store.settings)
@@ -167,7 +167,7 @@ class _Copying:
             self.asked.history[route.to] = kept
 
     def _require_order(self, route: Route, paused: bool) -> None:
-        """Raise ConfigurationError if messages of groups would run in both databases at a time."""
+        """Raise ConfigurationError if messages of a group could run in both databases at the same time."""
         if paused:
             self.asked.paused.add(route.queue)
         if not self._some(route, False, "group is not null"):
@@ -181,7 +181,7 @@ class _Copying:
             time.sleep(PAUSE_SEEN)
 
     def _require_clear(self, route: Route) -> None:
-        """Raise ConfigurationError if payloads are encrypted: they are bound to their queue, which is renamed."""
+        """Raise ConfigurationError if payloads are encrypted: they are bound to the old name of the queue."""
         for past in (False, True):
             if found := self._some(route, past, f"kind like '%{SEALED}'"):
                 raise ConfigurationError(
@@ -197,7 +197,7 @@ class _Copying:
             )
 
     def _require_same_target(self, route: Route) -> None:
-        """Raise ConfigurationError if a message is under way to another database: it may be there already."""
+        """Raise ConfigurationError if a message is under way to a third database: it may be there already."""
         where, after = route.which("message", UNDER_WAY), 0
         while True:
             query = Scan(queues=(route.queue,), where=where, after=(after, ALL_IDS), limit=BATCH)
@@ -210,7 +210,7 @@ class _Copying:
                     raise copying.leaves_for_another(route)
 
     def _require_apart(self, route: Route) -> None:
-        """Raise ConfigurationError if both are the same tables, reached in two ways: what arrives would go again."""
+        """Raise ConfigurationError if both are the same tables, reached in two ways: arrivals would be copied again."""
         if route.queue != route.to or self._has_begun(self.asked.beginning(self.source.connections.place, route)):
             return
         there = self.target.run(lambda: self.target.store.scan(Scan(queues=(route.to,), limit=1)))
@@ -220,7 +220,7 @@ class _Copying:
             raise copying.is_in_both(here[0].id, route)
 
     def _has_begun(self, beginning: str) -> bool:
-        """Return whether the target has noted that a copy began."""
+        """Return whether the target has a record that a copy began."""
         if beginning not in self.asked.begun:
             try:
                 self.target.run(lambda: self._look_for(beginning))
@@ -230,26 +230,26 @@ class _Copying:
         return True
 
     def _look_for(self, beginning: str) -> Plan[None]:
-        """Raise _NotBegun unless it is noted: then it is not noted by this look either."""
+        """Raise _NotBegun unless the beginning is recorded; raising also undoes the record that this check makes."""
         yield BEGIN
         if (yield from self.target.store.receive([Arrival(beginning, None)])) != ["before"]:
             raise _NotBegun
 
     def _some(self, route: Route, past: bool, more: str | None = None) -> list[Record | HistoryRow]:
-        """Return the first message, or turn, that goes a way."""
+        """Return the first message, or turn, of a route."""
         where = route.which("turn" if past else "message", more)
         return self._scan(Scan(past=past, queues=(route.queue,), where=where, limit=1))
 
     def _scan(self, query: Scan) -> list[Any]:
-        """Return what a scan of the source finds: messages, or turns."""
+        """Return the messages, or turns, that a scan of the source finds."""
         return [*self.source.run(lambda: self.source.store.scan(query))]
 
     def _begin(self, beside: bool, unlike: list[str] | None) -> Plan[None]:
-        """Note that the copy begins, in one transaction with the look whether the target is empty.
+        """Record that the copy begins, in one transaction with the check that the target is empty.
 
         Args:
-            beside: whether it need not be.
-            unlike: the queues that the source has, if it has not this one; if the copy began before, it had.
+            beside: whether the target may have messages.
+            unlike: the queues of the source, if this one is not among them; ignored if the copy began before.
         """
         store, asked = self.target.store, self.asked
         yield BEGIN
@@ -286,7 +286,7 @@ class _Copying:
     # The work.
 
     def run(self) -> Copied:
-        """Copy all there is; return the report."""
+        """Copy everything; return the report."""
         count = CopyCount(self.asked.move)
         for route in self.asked.routes:
             if route.to in self.asked.history:
@@ -295,7 +295,7 @@ class _Copying:
         return count.report()
 
     def _copy_messages(self, route: Route) -> CopyCount:
-        """Let all messages arrive; where they leave, look again until none is left that can."""
+        """Copy all messages; for a move, repeat the pass until no more can move."""
         count = CopyCount(self.asked.move)
         while True:
             arrived = count.arrivals
@@ -305,7 +305,7 @@ class _Copying:
                 return count
 
     def _pass(self, route: Route, count: CopyCount) -> None:
-        """Go through the queue once, in the order of the ids."""
+        """Go through the queue once, in order of id."""
         after, held = 0, set[str]()
         while True:
             query = Scan(queues=(route.queue,), where=route.which("message"), after=(after, ALL_IDS), limit=BATCH)
@@ -319,7 +319,7 @@ class _Copying:
                 self._send(route, records, held, count)
 
     def _send(self, route: Route, records: list[Record], held: set[str], count: CopyCount) -> None:
-        """Let messages arrive with their turns; what has arrived leaves the source if it is a move."""
+        """Send messages with their turns to the target; for a move, remove from the source those that have arrived."""
         turns = self._turns_of(route, records)
         arrivals = [self.asked.arrival(record, route) for record in records]
         answers = self._receive(route, arrivals + [self.asked.turn(past, route) for past in turns])
@@ -349,13 +349,13 @@ class _Copying:
     # Leaving the source.
 
     def _take(self, route: Route, records: list[Record], held: set[str], count: CopyCount) -> list[Record]:
-        """Stop messages that are to go, so that nobody is handed them; return those that are stopped.
+        """Stop the messages to be moved, so that no consumer gets them; return those that are stopped.
 
-        Whatever is in a group with one that cannot go waits here as well, so that its order holds.
+        Messages behind one that cannot move in the same group stay here too, to keep the group's order.
         """
         going = [record for record in records if copying.under_way(record) is not None]
         elsewhere = {record.id for record in going if copying.beginning_of(record) not in self.asked.begun}
-        count.changed += len(elsewhere)  # somebody moves the queue to another database at this moment
+        count.changed += len(elsewhere)  # another move to a different database is in progress
         fresh = [record for record in records if copying.under_way(record) is None]
         free = self._without_leased(route, self._without_taken(route, fresh, held, count), held, count)
         for wave in copying.waves(free):
@@ -372,11 +372,11 @@ class _Copying:
         return [record for record in stopped if record.leased_by is None]
 
     def _may_go(self, route: Route, record: Record, held: set[str]) -> bool:
-        """Return whether the order of a message's group holds if it goes now."""
+        """Return whether a message can move now without breaking the order of its group."""
         return record.group is None or (route.queue in self.asked.paused and record.group not in held)
 
     def _without_taken(self, route: Route, records: list[Record], held: set[str], count: CopyCount) -> list[Record]:
-        """Leave out messages whose key a live message of the target has."""
+        """Leave out messages whose key is held by a live message of the target."""
         keys = tuple(record.key for record in records if record.key is not None and record.status in LIVE)
         if not keys:
             return records
@@ -388,7 +388,7 @@ class _Copying:
         return [record for record in records if record not in left]
 
     def _without_leased(self, route: Route, records: list[Record], held: set[str], count: CopyCount) -> list[Record]:
-        """Leave out messages that somebody works on; a lease that has ended is none."""
+        """Leave out messages that a consumer is working on; an expired lease does not count."""
         lent = [copying.set_out(record, "") for record in records if record.leased_by is not None]
         answers = self._change(route, lent, dry_run=True)
         refused = {one.receipt.id for one in answers}
@@ -398,7 +398,7 @@ class _Copying:
         return [record for record in records if record.id not in refused]
 
     def _stop(self, route: Route, records: list[Record], held: set[str], count: CopyCount) -> None:
-        """Stop messages under names of their own; count those that somebody took or changed at this moment."""
+        """Stop messages under unique names; count those that were taken or changed in the meantime."""
         by_id = {record.id: record for record in records}
         name = partial(copying.new_name, self.asked.beginning(self.source.connections.place, route))
         changes = [copying.set_out(record, name()) for record in records]
@@ -408,7 +408,7 @@ class _Copying:
             count.changed += 1
 
     def _give_back(self, route: Route, records: list[Record], held: set[str]) -> None:
-        """Let messages that were refused for good be what they were; what is behind them in their groups waits."""
+        """Restore messages that the target refused; those behind them in their groups wait."""
         held |= {record.group for record in records if record.group is not None}
         self._change(route, [copying.give_back(record) for record in records])
 
@@ -419,7 +419,7 @@ class _Copying:
         return self.source.run(lambda: store.change(route.queue, changes, False, dry_run), None, len(changes))
 
     def _forget(self, records: list[Record], count: CopyCount) -> None:
-        """Take messages away that have arrived, unless somebody changed them: a later pass finds those again."""
+        """Remove messages that have arrived, unless they were changed: a later pass finds those again."""
         turns = [copying.gone(record) for record in records]
         if turns:
             count.changed += len(self.source.run(lambda: self.source.store.settle(turns), None, len(turns)))
@@ -427,7 +427,7 @@ class _Copying:
     # History.
 
     def _turns_of(self, route: Route, records: list[Record]) -> list[HistoryRow]:
-        """Return the turns of messages that are still there."""
+        """Return the turns of messages that are still in the queue."""
         if route.to not in self.asked.history:
             return []
         ids = ", ".join(str(record.id) for record in records)
@@ -435,7 +435,7 @@ class _Copying:
         return [past for page in self._turns(route, f"id in ({ids})", (first - 1, ALL_IDS), last) for past in page]
 
     def _copy_turns(self, route: Route, count: CopyCount) -> None:
-        """Let the turns of messages arrive that are not in the queue any more, those of one message together."""
+        """Copy the turns of messages that are no longer in the queue, all turns of a message together."""
         waiting: list[HistoryRow] = []
         for page in self._turns(route, None, (0, 0), ALL_IDS):
             waiting += page
@@ -457,7 +457,7 @@ class _Copying:
             count.turns_before += answers.count("before")
 
     def _turns(self, route: Route, more: str | None, after: tuple[int, int], last: int) -> Iterator[list[HistoryRow]]:
-        """Yield turns in the order of id and token, page by page."""
+        """Yield turns in order of id and token, page by page."""
         where = route.which("turn", more)
         while True:
             query = Scan(past=True, queues=(route.queue,), where=where, after=after, last=last, limit=TURNS)

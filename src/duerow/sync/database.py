@@ -1,5 +1,5 @@
 # Generated from ../aio/database.py by tools/generate_sync.py; edit that file instead.
-"""A database with queues in it: carries plans out, on its own connections or in the caller's transaction."""
+"""A database with queues in it: executes plans, on its own connections or in the caller's transaction."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ T = TypeVar("T")
 LOG: Final = logging.getLogger("duerow.database")
 
 TRIES: Final = 10
-"""How often a transaction that lost against another one is carried out in all."""
+"""How many times a transaction that loses to another one is tried in all."""
 
 
 def connect(
@@ -64,27 +64,28 @@ def connect(
     read_timeout: timedelta | None = READ_TIMEOUT,
     **options: Any,
 ) -> Database:
-    """Open the queues of a database, and check that its tables are those of this version.
+    """Open the queues of a database, and check that its tables match this version.
 
     Args:
         target: a URL (`sqlite:///app.db`, `postgresql://user@host/base`, `memory://`), an SQLAlchemy engine, or a
-            client or database of PyMongo's.
-        migrate: create the tables, or bring them up to this version, first.
+            PyMongo client or database.
+        migrate: first create the tables, or bring them up to this version.
         clock: tells the time instead of the database; for tests.
-        prefix: what the names of all tables begin with.
-        schema: the database schema that holds them; None: the connection's default.
-        encryption: the keys of payloads, as a `duerow.encryption.Encryption`; default: they are written in clear text.
-        read_timeout: how long a search, a count or another read for people may take before it ends as QueryTimeout, by
-            default 30 s; None: as long as it takes. Not in a transaction of yours, nor for what workers do.
-        options: further settings of the store, as in its reference page.
+        prefix: the prefix of all table names.
+        schema: the database schema that holds the tables; None: the connection's default.
+        encryption: the keys of payloads, as a `duerow.encryption.Encryption`; default: payloads are stored in clear
+            text.
+        read_timeout: how long a search, a count or another read for people may take before it raises QueryTimeout;
+            default: 30 s; None: no limit. It does not apply in a transaction of yours, or to the work of workers.
+        options: further settings of the store, described on its reference page.
 
     Raises:
         ConfigurationError: the URL's scheme is unknown, or its driver is not installed.
-        SchemaOutdated, SchemaNewer: the tables are not those of this version.
+        SchemaOutdated, SchemaNewer: the tables do not match this version.
         StoreUnavailable: the server cannot be reached.
     """
     settings = Settings(clock, prefix, schema, options, creates=bool(migrate), read_timeout=read_timeout)
-    # Drivers and SQLAlchemy are imported only now, which takes a third of a second.
+    # This imports drivers and SQLAlchemy, which takes a third of a second.
     store, connections = offload.off(lambda: find_backend(target).open(target, settings))
     database = Database(store, connections, clock, encryption)
     try:
@@ -96,14 +97,14 @@ def connect(
 
 
 class Database(Pipelines, Directory):
-    """The queues of one database; made by `connect`, a context manager that closes it at the end.
+    """The queues of one database; made by `connect`. As a context manager, it closes itself at the end.
 
     Attributes:
-        store: the plans of this family of databases.
-        connections: the way to its server.
-        encryption: encrypts and decrypts payloads; None: they are written in clear text.
+        store: the plans for this family of databases.
+        connections: its connections to the server.
+        encryption: encrypts and decrypts payloads; None: they are stored in clear text.
         meter: counts what this handle does, for `stats`.
-        handled: its queues that were given a handler, in that order.
+        handled: its queues with a handler, in the order in which they got it.
     """
 
     def __init__(
@@ -124,7 +125,7 @@ class Database(Pipelines, Directory):
 
     @property
     def bulk(self) -> DatabaseBulk:
-        """Batches that many tasks stage, and that become visible at once; for engines such as Spark."""
+        """Batches that many tasks stage and that become visible all at once; for engines such as Spark."""
         return DatabaseBulk(self)
 
     @overload
@@ -171,27 +172,28 @@ class Database(Pipelines, Directory):
         history: timedelta | None = None,
         remember_keys: timedelta | None = None,
     ) -> Queue[Any]:
-        """Return the queue of this name; nothing has to be created.
+        """Return the queue with this name; nothing has to be created.
 
         Args:
             name: 1 to 100 ASCII letters, digits and the characters _ . : / -
             lease: how long a reservation lasts unless it is extended.
-            retry: the delays between attempts, and their limit; default: at most 20, from 1 s doubling up to 1 h.
-            max_payload_bytes: the largest payload when encoded; default 1 MiB.
-            dead_letter: the queue to which messages go that are given up, with headers that say why; default: none,
-                they stay in this queue as dead.
+            retry: the delays between attempts, and how many attempts are allowed; default: at most 20 attempts, with
+                delays doubling from 1 s up to 1 h.
+            max_payload_bytes: the largest encoded payload; default: 1 MiB.
+            dead_letter: the queue that receives messages that have failed for good, with headers that say why; default:
+                none, they stay in this queue as dead.
             payload: the type of its payloads: a dataclass, msgspec Struct, pydantic model or TypedDict; see
                 `duerow.payload.types`. Default: JSON and bytes.
-            upgrades: functions that make payloads of that type of others, by kind or by older type.
-            indexed: payload fields by which messages are searched for, each with the type of its values: int, float,
-                str or bool, such as `{"companyId": int, "to.city": str}`. `Queue.declare` makes their indexes.
-            history: how long turns are kept after they ended; default: they are not. See `Queue.history`.
+            upgrades: functions that convert other payloads to that type, by kind or by older type.
+            indexed: payload fields to search messages by, each with the type of its values (int, float, str or bool),
+                such as `{"companyId": int, "to.city": str}`. `Queue.declare` creates their indexes.
+            history: how long finished turns are kept; default: they are not kept. See `Queue.history`.
             remember_keys: how long the keys of messages that left (done, dead, moved, removed, popped) are remembered,
-                so that a push with one through this handle is a duplicate; default: they are not.
+                so that pushing one again through this handle is a duplicate; default: they are not remembered.
 
         Raises:
             InvalidMessage: a name, the lease, or a time to keep is out of bounds.
-            ConfigurationError: dead letters would go in a circle, the type cannot be declared, an upgrade is no
+            ConfigurationError: dead letters would go in a circle, the type cannot be declared, an upgrade is not a
                 function, or a field cannot be indexed.
         """
         queue = Queue(
@@ -214,32 +216,32 @@ class Database(Pipelines, Directory):
         return queue
 
     def check_dead_letters(self, stored: Mapping[str, Definition], queue: str, dead_letter: str | None) -> None:
-        """Raise ConfigurationError if dead letters would go in a circle with what is stored and what is open here."""
+        """Raise ConfigurationError if dead letters would go in a circle, by stored definitions and open handles."""
         targets = {name: one.dead_letter for name, one in stored.items()} | self._dead_letters | {queue: dead_letter}
         check_targets({name: target for name, target in targets.items() if target is not None})
 
     def is_dead_letter_queue(self, name: str) -> bool:
-        """Return whether dead letters are sent to this queue, by what is open here or by what the database says."""
+        """Return whether dead letters are sent to this queue, by handles open here or definitions in the database."""
         if name in self._dead_letters.values():
             return True
         known = [readable(one.definition) for one in self.run(self.store.settings)]
         return any(definition is not None and definition.dead_letter == name for definition in known)
 
     def definitions(self) -> list[Defined]:
-        """Return what the database says of its queues, in the order of their names; those without a word are left out.
+        """Return the stored definitions and settings of queues, in order of name; queues without any are left out.
 
         Raises:
-            ConfigurationError: one was declared by a version that this one does not understand.
+            ConfigurationError: a queue was declared by a version that this one does not understand.
         """
         said = self.run(self.store.settings)
         return [Defined(one.queue, decoded(one.queue, one.definition), one.paused, one.draining) for one in said]
 
     def host_time(self) -> datetime:
-        """Return the time as this process knows it: that of the clock given to `connect`, else of the host."""
+        """Return the time as this process knows it: from the clock given to `connect`, otherwise from the host."""
         return (self._clock or HostClock()).now()
 
     def queues(self) -> list[str]:
-        """Return the names of the queues that have messages; `known_queues` names empty ones as well."""
+        """Return the names of the queues that have messages; `known_queues` includes empty queues."""
         return self.run(self.store.queues)
 
     # Schedules.
@@ -261,40 +263,39 @@ class Database(Pipelines, Directory):
         missed: Missed = "once",
         grace: timedelta = planning.GRACE,
     ) -> Schedule:
-        """Have a message pushed whenever a clock says so; return the schedule as it is kept now.
+        """Push a message on a recurring schedule; return the schedule as it is now stored.
 
-        Workers of this database push it, whatever their queue is, and so does `maintain`: one message for each tick,
-        with any number of processes, due since the time of the tick, with the headers `schedule` and `tick`.
+        Any worker of this database pushes it, whatever its queue, and so does `maintain`: one message per tick,
+        however many processes there are, due since the time of the tick, with the headers `schedule` and `tick`.
 
-        To declare it again with nothing changed changes nothing. With another `cron`, `every`, `daily`, `zone` or
-        `start` the pending tick is replaced by the first one that they give; with the same ones it stays, and carries
-        the new content.
+        Declaring it again unchanged has no effect. If `cron`, `every`, `daily`, `zone` or `start` changes, the first
+        tick of the new times replaces the pending one; otherwise the pending tick stays, and carries the new content.
 
         Args:
             name: unique among the schedules of the database: 1 to 100 ASCII letters, digits and . _ : / -
-            queue: where the messages go.
+            queue: the queue that the messages go to.
             payload: JSON (see `duerow.payload.codec`), bytes, or an object of a type that can be declared.
             cron: minute, hour, day of the month, month and day of the week, such as "0 3 * * MON-FRI". Give one of
                 `cron`, `every` and `daily`.
             every: an interval of at least a second; the first tick is one interval from now, unless `start` is given.
-            daily: one or more times of each day, as `time(8, 30)` or "08:30".
+            daily: one or more times of day, as `time(8, 30)` or "08:30".
             zone: the time zone of `cron` and `daily`, such as "Europe/Zagreb"; default: UTC.
             start: no tick is earlier; intervals are counted from here. An aware datetime.
             headers: names and scalars that travel with each message.
-            group: the group that the messages are in: then one is handled at a time, in the order of the ticks.
-            priority: their priority; lower ones go first.
-            missed: what becomes of ticks that nobody pushed within the grace: "skip" leaves them out, "once" pushes
+            group: the group of the messages: they are then handled one at a time, in the order of the ticks.
+            priority: their priority; lower goes first.
+            missed: what to do with ticks that were not pushed within the grace: "skip" leaves them out, "once" pushes
                 the last of them, "all" pushes each.
             grace: how late a tick may be before it counts as missed; default: a minute.
 
         Raises:
-            ConfigurationError: the name, the times or `missed` cannot be, or it would never tick.
+            ConfigurationError: the name, the times or `missed` is invalid, or the schedule would never tick.
             InvalidMessage: the queue's name, the interval, the start, the grace, or a field of the messages is out of
                 bounds.
         """
         called = planning.check_schedule_name(name)
         rhythm = planning.rhythm_of(cron, every, daily, zone, start)
-        # Bound to no key, which each tick's message would need another one of: see the page on encryption.
+        # Not bound to a message key, since each tick's message would need a different one: see the page on encryption.
         encoded = self._payloads.elsewhere.encode(payload)
         encoded = self._payloads.seal(encoded, check_queue_name(queue), None, codec.encode_headers(headers))
         wanted = planning.definition(queue, encoded, headers, group, priority, rhythm, missed, grace)
@@ -307,12 +308,12 @@ class Database(Pipelines, Directory):
                 return planning.shown(change.after, self._payloads)
 
     def schedules(self) -> list[Schedule]:
-        """Return all schedules in the order of their names."""
+        """Return all schedules in order of name."""
         found = self.run(self.store.schedules)
         return [planning.shown(row, self._payloads) for row in found.rows]
 
     def unschedule(self, name: str) -> bool:
-        """Remove a schedule with its pending tick; return whether there was one. What it has pushed stays."""
+        """Remove a schedule and its pending tick; return whether it existed. Messages that it has pushed stay."""
         called = planning.check_schedule_name(name)
         while True:
             change = planning.remove(called, self._find_schedule(called))
@@ -322,18 +323,18 @@ class Database(Pipelines, Directory):
                 return True
 
     def maintain(self) -> Maintained:
-        """Do one round of what workers do in the background: push what schedules have due, and prune what is kept.
+        """Do one round of the workers' background tasks: push due ticks of schedules, and prune history and keys.
 
-        A schedule that cannot tick holds up no other: the answer says which and why.
+        A schedule that cannot tick does not hold up the others: the result names it, with the error.
         """
         ticked = self.tick()
         return msgspec.structs.replace(ticked, pruned=self.prune())
 
     def prune(self, batches: int | None = None) -> int:
-        """Take away the turns and remembered keys, of all queues, whose time is over; return how many.
+        """Delete expired turns and remembered keys of all queues; return how many were deleted.
 
         Args:
-            batches: how many transactions at most, of a thousand turns and as many keys each; default: all it takes.
+            batches: the most transactions, each of up to a thousand turns and a thousand keys; default: no limit.
         """
         gone = made = 0
         while batches is None or made < batches:
@@ -344,7 +345,7 @@ class Database(Pipelines, Directory):
         return gone
 
     def tick(self) -> Maintained:
-        """Push what schedules have due; see `maintain`."""
+        """Push the due ticks of schedules; see `maintain`."""
         pushed = 0
         failed: dict[str, DuerowError] = {}
         while True:
@@ -362,7 +363,7 @@ class Database(Pipelines, Directory):
                 return Maintained(pushed, next_in, failed)
 
     def _tick(self, row: Planned, now: datetime) -> int:
-        """Push what a schedule has due, and move it on; return how many messages that were: 0 if another was faster."""
+        """Push the due ticks of a schedule and advance it; return how many: 0 if another process was faster."""
         change = planning.tick(row, now)
         return len(change.push) if self._set_schedule(change) else 0
 
@@ -375,9 +376,9 @@ class Database(Pipelines, Directory):
     # Counting.
 
     def write_counts(self) -> None:
-        """Write what this handle counted for `stats` and has not written yet.
+        """Write the counts for `stats` that this handle has not written yet.
 
-        Workers do this every ten seconds, and whoever settles does it with a settlement; `close` does it for the rest.
+        Workers do this every ten seconds, other consumers along with a settlement, and `close` writes the rest.
         """
         with self.meter.writing() as rows:
             if rows:
@@ -386,11 +387,11 @@ class Database(Pipelines, Directory):
     # The tables.
 
     def migrate(self) -> list[str]:
-        """Bring the tables up to this version; return the names of the migrations made now."""
+        """Bring the tables up to this version; return the names of the migrations that were applied now."""
         return self.run(self.store.migrate, many=offload.MANY)  # its statements take long to build
 
     def migration_sql(self) -> str:
-        """Return the statements that create the tables, for whoever may run them."""
+        """Return the statements that create the tables, for somebody with the rights to run them."""
         return self.store.migration_sql()
 
     def roles_sql(
@@ -401,37 +402,37 @@ class Database(Pipelines, Directory):
         operator: str | None = None,
         reader: str | None = None,
     ) -> str:
-        """Return the statements that grant four roles their rights on the tables, for whoever may run them.
+        """Return the statements that grant four roles their rights on the tables, for an administrator to run.
 
-        The roles have to exist. Each default name is the prefix and the word, such as `duerow_producer`.
+        The roles must exist. The default names are the prefix and the argument's name, such as `duerow_producer`.
 
         Args:
             producer: the role that pushes.
             consumer: the role that runs workers and pipelines.
-            operator: the role that does everything but change the tables.
-            reader: the role that only looks.
+            operator: the role that does everything except change the tables.
+            reader: the role that only reads.
 
         Raises:
-            ConfigurationError: a name cannot be one.
-            NotSupported: the database has no roles (SQLite, memory), or no statements that grant them (MongoDB).
+            ConfigurationError: a name is not valid for a role.
+            NotSupported: the database has no roles (SQLite, memory), or no statements to grant rights (MongoDB).
         """
         given = {"producer": producer, "consumer": consumer, "operator": operator, "reader": reader}
         return self.store.roles_sql({role: name for role, name in given.items() if name is not None})
 
     def run(self, plan: Callable[[], Plan[T]], within: Any = None, many: int = 1) -> T:
-        """Carry a plan out and return its result.
+        """Execute a plan and return its result.
 
-        On an own connection a transaction that loses against another one is carried out again, whole; inside the
+        On a connection of its own, a transaction that loses to another one is repeated as a whole; inside the
         caller's transaction nothing is retried.
 
         Args:
             plan: makes the plan, anew for every try.
             within: the caller's open transaction.
-            many: how many messages it is about.
+            many: how many messages the plan handles.
 
         Raises:
-            Conflict: it lost ten times in a row, or once after it had waited as long as the database may wait.
-            StoreUnavailable: the server cannot be reached, or broke off.
+            Conflict: it lost ten times in a row, or once after waiting for as long as the database allows.
+            StoreUnavailable: the server cannot be reached, or the connection broke.
         """
         carry_out = offload.carrying(many)
         if within is not None:
@@ -445,14 +446,14 @@ class Database(Pipelines, Directory):
             return again(lambda: self._carry_out(plan, many))
 
     def claim(self, plan: Callable[[bool], Plan[T]], within: Any = None, many: int = 1) -> T:
-        """Carry a claim out; where the database refuses one of its messages, once more, each of them apart.
+        """Execute a claim; if the database refuses one of its messages, repeat it with each message on its own.
 
-        Inside the caller's transaction what is refused is raised: it may have ended that transaction.
+        Inside the caller's transaction the refusal is raised: it may have ended that transaction.
 
         Args:
-            plan: makes the plan, given whether it takes the messages apart.
+            plan: makes the plan; its argument says whether to take the messages one by one.
             within: the caller's open transaction.
-            many: how many messages it is about.
+            many: how many messages the plan handles.
         """
         try:
             return self.run(lambda: plan(False), within, many)
@@ -466,10 +467,10 @@ class Database(Pipelines, Directory):
             return offload.carrying(many)(plan(), execute)
 
     def close(self) -> None:
-        """Close the connections that are at rest; an engine of the user's own stays open."""
+        """Close idle connections; an engine that the user passed stays open."""
         try:
             self.write_counts()
-        except Exception as error:  # there may be no database any more: to close must work all the same
+        except Exception as error:  # the database may be gone; closing must work all the same
             LOG.warning("what was counted for stats in the last seconds is lost: %s", error)
         self.connections.close()
 
@@ -483,7 +484,7 @@ class Database(Pipelines, Directory):
 
 
 def again(transaction: Transaction[T]) -> T:
-    """Carry out a transaction that lost once: out of the way of the winner, and a last time whatever comes of it."""
+    """Repeat a transaction that lost once, after a pause each time; the last try raises whatever happens."""
     for pause in _pauses():
         time.sleep(pause)
         try:
@@ -495,6 +496,6 @@ def again(transaction: Transaction[T]) -> T:
 
 
 def _pauses() -> Iterator[float]:
-    """Seconds to wait before each further try but the last: doubling from 2 ms up to half a second, spread evenly."""
+    """Yield the seconds to wait before each retry except the last: doubling from 2 ms to 0.5 s, with random jitter."""
     for tried in range(TRIES - 2):
         yield random.uniform(0.5, 1.0) * min(0.002 * 2**tried, 0.5)  # noqa: S311 - spreads load, guards nothing

@@ -1,5 +1,5 @@
 # Generated from ../aio/definition.py by tools/generate_sync.py; edit that file instead.
-"""What is said of a queue in its database: declared, compared with what a handle says, and its doors closed."""
+"""A queue's definition in its database: declare it, compare it with a handle's settings, and drain the queue."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ if TYPE_CHECKING:
 LOG: Final = logging.getLogger("duerow.queue")
 
 SEEN_BY_ALL: Final = 0.6
-"""Seconds after which the pushes of all processes know that a queue is being drained."""
+"""Seconds until pushes in all processes know that a queue is being drained."""
 
 GLANCE: Final = 0.2
 """Seconds between looks at a queue that is being drained."""
 
 PATIENCE: Final = 60.0
-"""Seconds to wait for another process that makes indexes."""
+"""Seconds to wait for another process that is creating indexes."""
 
 
 class Definitions:
-    """The part of a queue that says what is declared of it; see `Queue`."""
+    """The part of a queue for its definition; see `Queue`."""
 
     database: Database
     name: str
@@ -55,7 +55,7 @@ class Definitions:
 
     @property
     def declared(self) -> Definition:
-        """What this handle says of the queue."""
+        """The queue's definition according to this handle."""
         return Definition(
             lease=self.lease,
             retry=as_value(self.retry),
@@ -67,7 +67,7 @@ class Definitions:
         )
 
     def definition(self) -> Definition | None:
-        """Return what the database says of the queue; None: nothing was declared.
+        """Return the queue's definition in the database; None: it was not declared.
 
         Raises:
             ConfigurationError: it was declared by a version that this one does not understand.
@@ -76,19 +76,19 @@ class Definitions:
         return decoded(self.name, said[0].definition) if said else None
 
     def declare(self, *, dry_run: bool = False) -> Declaration:
-        """Write what this handle says of the queue to the database, and make and drop indexes as it says.
+        """Write this handle's definition of the queue to the database, and create and drop indexes to match.
 
-        It rules whoever opens the queue by its name alone, such as the command line. Handles in Python are ruled by
-        what they say themselves. An index is made while others go on writing, where the database can do that.
+        It applies to tools that open the queue by name alone, such as the command line. Handles in Python use their
+        own settings. Where the database can do so, it creates an index without blocking writes.
 
         Args:
-            dry_run: change nothing, only say what would be.
+            dry_run: change nothing, only return what would change.
 
         Raises:
-            ConfigurationError: dead letters would go in a circle with what is declared of other queues, a field to be
-                indexed is encrypted, or the role may not make an index: then the error has the statements for
+            ConfigurationError: dead letters would go in a circle with the definitions of other queues, a field to be
+                indexed is encrypted, or the role may not create an index: the error then has the statements for
                 somebody who may.
-            Conflict: another process has been making indexes for a minute.
+            Conflict: another process has been creating indexes for a minute.
         """
         check_readable(self.name, self.indexed, self.database.encryption)
         said = self.database.run(self.database.store.settings)
@@ -111,7 +111,7 @@ class Definitions:
                     raise
 
     def tell_differences(self) -> None:
-        """Log a warning for each thing of which the database says something else than this handle."""
+        """Log a warning for each setting that differs between the database and this handle."""
         try:
             stored = self.definition()
         except ConfigurationError as error:
@@ -125,18 +125,18 @@ class Definitions:
             )
 
     def drain(self, timeout: timedelta | None = None, *, wait: bool = True) -> None:  # noqa: ASYNC109
-        """Take no new messages, and return when no message with a due time is left; `resume` ends it.
+        """Accept no new messages, and return when no message with a due time is left; `resume` ends it.
 
-        Pushes raise QueueDraining, in this process at once and in others within half a second. What is under way
-        arrives: messages that are moved here, dead letters that are brought back, and what settlements push. Schedules
-        wait: their ticks are missed ones when the queue takes messages again. Dead and stopped messages stay.
+        Pushes raise QueueDraining, in this process at once and in others within half a second. Messages that are moved
+        here, redriven dead letters and messages that settlements push still arrive. Schedules wait: their ticks count
+        as missed when the queue accepts messages again. Dead and stopped messages stay.
 
         Args:
             timeout: how long to wait; None: as long as it takes, which needs consumers.
-            wait: whether to wait; without, only the doors are closed.
+            wait: whether to wait; if False, only reject new messages.
 
         Raises:
-            TimedOut: messages are left; the queue goes on being drained.
+            TimedOut: messages are left; the queue goes on draining.
         """
         span = None if timeout is None else check_span("timeout", timeout)
         self.database.run(lambda: self.database.store.put_settings(self.name, draining=True))

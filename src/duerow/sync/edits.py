@@ -1,5 +1,5 @@
 # Generated from ../aio/edits.py by tools/generate_sync.py; edit that file instead.
-"""What an operator does with a queue: look, search and count, and change messages that nobody was handed."""
+"""Operations on a queue: look at, search and count its messages, and change messages without reserving them."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from duerow.sync.database import Database
 
 P = TypeVar("P", default=Any)
-"""The declared type of a queue's payloads; anything where none is declared."""
+"""The declared type of a queue's payloads; Any if none is declared."""
 
 STATUSES: Final[tuple[Status, ...]] = get_args(Status)
 
 
 class Edits(Generic[P]):
-    """The part of a queue that looks and changes; it hands nothing out."""
+    """The part of a queue that reads and changes messages; it hands none out."""
 
     database: Database
     name: str
@@ -44,7 +44,7 @@ class Edits(Generic[P]):
     # Look.
 
     def peek(self, n: int = 1) -> list[Message[P]]:
-        """Return up to n messages that are due, in the order in which they would be handed out, without taking them."""
+        """Return up to n due messages, in the order in which they would be handed out, without taking them."""
         limit = edits.how_many(n)
         records = self.database.run(lambda: self._store.peek(self.name, limit))
         return [mapping.readable(record, self._payloads) for record in records]
@@ -55,7 +55,7 @@ class Edits(Generic[P]):
         return bool(self.database.run(lambda: self._store.find(query)))
 
     def get(self, id: int) -> Message[P] | None:
-        """Return the message with this id, None if the queue has none; ConfigurationError if it is no id."""
+        """Return the message with this id, None if there is none; ConfigurationError if `id` is not a valid id."""
         found = self._found(Query(self.name, ids=(edits.one_id(id),), limit=1))
         return found[0] if found else None
 
@@ -69,18 +69,18 @@ class Edits(Generic[P]):
         limit: int = 100,
         after: int | Message | None = None,
     ) -> list[Message[P]]:
-        """Return messages of which a condition holds, a page at a time.
+        """Return messages that meet a condition, one page at a time.
 
         Args:
             where: the condition, as text or made with `duerow.where`; None: all messages.
-            status: only those of this status.
-            key: only those with this key.
-            order: a message field, with a `-` before it for the largest first; messages that have none come last.
-            limit: how many at most.
-            after: the last message of the page before; in the order of ids its id will do.
+            status: only messages with this status.
+            key: only messages with this key.
+            order: a message field, with a `-` in front for descending order; messages without the field come last.
+            limit: the most messages to return.
+            after: the last message of the previous page; if ordered by id, its id is enough.
 
         Raises:
-            InvalidCondition: the condition cannot be read.
+            InvalidCondition: the condition cannot be parsed.
             ConfigurationError: there is no such status or order.
         """
         if status not in (None, *STATUSES):
@@ -132,17 +132,17 @@ class Edits(Generic[P]):
         by: str | Field | None = None,
         exact: bool | None = None,
     ) -> Count | Counts:
-        """Count messages, in all or by the values of a field.
+        """Count messages, in total or by the values of a field.
 
         Args:
-            where: only those of which this condition holds; a status alone is taken as `status`.
-            status: only those of this status.
+            where: only messages that meet this condition; a bare status is taken as `status`.
+            status: only messages with this status.
             by: count for each value of this field, such as `status` or `payload.companyId`.
-            exact: count all; default: of a condition or by a field 10,000 at most, which the answer's `capped` says.
+            exact: count all; default: with a condition or by a field, stop at 10,000; the result's `capped` says so.
                 All messages, those of one status and those by status are counted by index, and always exactly.
 
         Raises:
-            InvalidCondition: the condition cannot be read, or messages have no such field.
+            InvalidCondition: the condition cannot be parsed, or messages have no such field.
             ConfigurationError: there is no such status.
         """
         if isinstance(where, str) and where in STATUSES and status is None:
@@ -162,7 +162,7 @@ class Edits(Generic[P]):
 
     def _count_by_status(self, status: str | None, each: bool) -> Count | Counts:
         counts = self.database.run(lambda: self._store.count(self.name))
-        names = (*STATUSES, *sorted(counts.keys() - set(STATUSES)))  # whatever else somebody has written there
+        names = (*STATUSES, *sorted(counts.keys() - set(STATUSES)))  # plus any other value found in the table
         wanted = {name: counts.get(name, 0) for name in names if status in (None, name)}
         return Counts(wanted) if each else Count(sum(wanted.values()))
 
@@ -185,29 +185,29 @@ class Edits(Generic[P]):
         even_if_leased: bool = False,
         within: Any = None,
     ) -> Changed:
-        """Give messages another payload or other headers; they keep their place in line, their attempts and status.
+        """Change the payload or headers of messages; they keep their place in line, their attempts and status.
 
-        Every change, this one and those below, ends what was before: the token grows, so that whoever still has the
-        message is refused, and a lease that ended unsettled is cleared. A message whose lease is ended by it is due
-        at once. Changes by condition are made in batches, each of them in one transaction (with `within` all in that
-        of the caller); what is pushed meanwhile is not touched.
+        Every change, by this method or those below, ends earlier claims: it increments the token, so that a consumer
+        that still holds the message is refused, and clears a lease that expired unsettled. If the change ends a lease,
+        the message is due now. Changes by condition are made in batches, one transaction per batch (with `within`, all
+        in the caller's transaction); messages pushed in the meantime are not changed.
 
         Args:
-            id: the message.
-            key: the live message that holds this key.
-            where: all messages of which this condition holds.
+            id: the message with this id.
+            key: the live message with this key.
+            where: all messages that meet this condition.
             payload: the new payload.
             patch: a JSON merge patch of the payload, instead of `payload`.
-            headers: merged into those it has; a value of None removes that header.
-            dry_run: change nothing, only say how many would be.
-            even_if_leased: also messages that a consumer works on: its settlement will be refused.
+            headers: merged into the existing headers; a value of None removes that header.
+            dry_run: change nothing, only return how many would change.
+            even_if_leased: include messages that a consumer is working on: its settlement will be refused.
             within: the caller's open transaction.
 
         Raises:
-            MessageLeased: a consumer works on the message named by id or key; by condition such are skipped.
-            InvalidMessage: the payload or a header cannot be carried; of a patch it may show only at the message.
-            InvalidCondition: the condition cannot be read.
-            ConfigurationError: not exactly one of id, key and where was given, or nothing to change.
+            MessageLeased: a consumer is working on the message given by id or key; `where` skips such messages.
+            InvalidMessage: the payload or a header cannot be encoded; a patch may fail only on the message itself.
+            InvalidCondition: the condition cannot be parsed.
+            ConfigurationError: not exactly one of id, key and where was given, or there is nothing to change.
         """
         edit = edits.edited(payload, patch, headers, self.max_payload_bytes, self._payloads)
         chosen = edits.choice(self.name, id, key, where, even_if_leased, self.indexed)
@@ -227,20 +227,20 @@ class Edits(Generic[P]):
         even_if_leased: bool = False,
         within: Any = None,
     ) -> Changed:
-        """Give messages another due time, or stop them; a dead one runs once more, with the attempts it has.
+        """Change the due time of messages, or stop them; a dead message runs once more and keeps its attempts.
 
         Args:
-            id: the message.
-            key: the live message that holds this key.
-            where: all messages of which this condition holds.
+            id: the message with this id.
+            key: the live message with this key.
+            where: all messages that meet this condition.
             due: when they are due; None stops them until they are rescheduled or requeued.
             delay: how long from now; `timedelta(0)` is now.
-            dry_run: change nothing, only say how many would be.
-            even_if_leased: also messages that a consumer works on.
+            dry_run: change nothing, only return how many would change.
+            even_if_leased: include messages that a consumer is working on.
             within: the caller's open transaction.
 
         Raises:
-            DuplicateKey: the dead message named by id has a key that a live one holds; by condition it is skipped.
+            DuplicateKey: the key of the dead message given by id is held by a live one; `where` skips such messages.
             ConfigurationError: not exactly one of due and delay was given. Further errors as in `edit`.
         """
         edit = edits.rescheduled(due, delay)
@@ -261,7 +261,7 @@ class Edits(Generic[P]):
         even_if_leased: bool = False,
         within: Any = None,
     ) -> Changed:
-        """Give messages another priority: lower goes first, -32,768 to 32,767. Otherwise as `edit`."""
+        """Change the priority of messages: lower goes first, -32,768 to 32,767. Otherwise like `edit`."""
         edit = edits.reprioritised(priority)
         chosen = edits.choice(self.name, id, key, where, even_if_leased, self.indexed)
         return self._change(
@@ -278,9 +278,9 @@ class Edits(Generic[P]):
         even_if_leased: bool = False,
         within: Any = None,
     ) -> Changed:
-        """Let messages begin anew: due now, status `new`, attempts 0, no error. For dead, failed and stopped ones.
+        """Reset messages that are dead, failed or stopped: due now, status `new`, attempts 0, no error.
 
-        Otherwise as `reschedule`.
+        Otherwise like `reschedule`.
         """
         chosen = edits.choice(self.name, id, key, where, even_if_leased, self.indexed)
         return self._change(
@@ -298,12 +298,12 @@ class Edits(Generic[P]):
         even_if_leased: bool = False,
         within: Any = None,
     ) -> Changed:
-        """Take messages out of the queue; the answer is true if there were any. Otherwise as `edit`."""
+        """Remove messages from the queue; the result is true if there were any. Otherwise like `edit`."""
         chosen = edits.choice(self.name, id, key, where, even_if_leased, self.indexed)
         return self._change(lambda previous: edits.remove(self._store, chosen, previous, dry_run, self.keeping), within)
 
     def _change(self, batch: Callable[[EditBatch | None], Plan[EditBatch]], within: Any) -> Changed:
-        """Carry out one batch after the other, each of which is told what the one before it did."""
+        """Run one batch after the other; each gets the result of the previous one."""
         done = self.database.run(lambda: batch(None), within)
         changed = done.changed
         while done.last is not None:

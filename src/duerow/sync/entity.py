@@ -54,19 +54,20 @@ T = TypeVar("T")
 
 
 class EntityQueue(Generic[E]):
-    """The rows of a table as a queue, by one of their queue states; its words are those of `duerow.Queue`.
+    """The rows of a table as a queue, by one of their queue states; its methods work like those of `duerow.Queue`.
 
-    It has no table of its own, so nothing has to be created or closed. A reservation's message has the primary key of
-    its row as `id` (of several columns: a tuple), and no payload: `load` gives the row.
+    It has no table of its own, so nothing has to be created or closed. A reservation's message has its row's primary
+    key as `id` (a tuple if the key has several columns), and no payload: `load` returns the row.
 
     Args:
         state: the state, as in `SmsMessage.sending`.
         engine: your engine.
         lease: how long a reservation lasts unless it is extended.
-        retry: the delays between attempts, and their limit; default: at most 20, from 1 s doubling up to 1 h.
-        on_done: what becomes of a row that is done: "keep" leaves it with the status `done`, "delete" deletes it, and
+        retry: the delays between attempts, and how many attempts are allowed; default: at most 20 attempts, with delays
+            doubling from 1 s up to 1 h.
+        on_done: what to do with a row that is done: "keep" leaves it with the status `done`, "delete" deletes it, and
             a function is called with it and a session, in the transaction that marks it as done.
-        permits: a database of duerow's, in which workers with `singleton` or `cluster_concurrency` keep their permits.
+        permits: a duerow database in which workers with `singleton` or `cluster_concurrency` keep their permits.
         clock: tells the time instead of the database; for tests.
 
     Attributes:
@@ -74,8 +75,8 @@ class EntityQueue(Generic[E]):
         name: the table and the state, as in `sms_message.sending`.
 
     Raises:
-        ConfigurationError: that is no queue state of a model with a table of its own, no engine of this face, or
-            something else cannot be (InvalidMessage: the lease).
+        ConfigurationError: `state` is not a queue state of a model with its own table, `engine` is of the wrong kind
+            (sync or async), or another argument is invalid (InvalidMessage: the lease).
     """
 
     def __init__(
@@ -111,18 +112,18 @@ class EntityQueue(Generic[E]):
 
     @property
     def retry(self) -> RetryPolicy:
-        """The delays between attempts, and their limit."""
+        """The delays between attempts, and how many attempts are allowed."""
         return self.line.retry
 
     def session(self) -> Session:
-        """Return a new session on the queue's engine; what it has loaded stays readable after a commit."""
+        """Return a new session on the queue's engine; loaded objects stay readable after a commit."""
         return new_session(self.line.database.connections)
 
     def in_transaction(self, work: Work[T]) -> T:
-        """Do some work in a session of its own and commit it; whole again if the database chose another transaction.
+        """Do some work in a new session and commit it; repeat it as a whole if it loses to another transaction.
 
         Raises:
-            Conflict: it lost ten times in a row, or once after it had waited as long as the database may wait.
+            Conflict: it lost ten times in a row, or once after waiting for as long as the database allows.
         """
 
         def transaction() -> T:
@@ -133,7 +134,7 @@ class EntityQueue(Generic[E]):
                     return result
             except DBAPIError as error:
                 known = explained(kept_in(self.dialect), error)
-                # What breaks a rule of the user's tables is no conflict of ours.
+                # A violated constraint of the user's tables is not a conflict between transactions.
                 if isinstance(error, IntegrityError) or not isinstance(known, Conflict):
                     raise
                 raise known from error
@@ -146,10 +147,10 @@ class EntityQueue(Generic[E]):
             return again(transaction)
 
     def check(self) -> None:
-        """Raise SchemaOutdated unless the table has all columns and indexes of the state; it says which are missing.
+        """Raise SchemaOutdated, naming what is missing, unless the table has all columns and indexes of the state.
 
         Raises:
-            ConfigurationError: this server, or this kind of table, cannot keep the promises.
+            ConfigurationError: this server, or this kind of table, cannot give the queue's guarantees.
         """
         with self.session() as session:
             lacking = looked(session, lambda connection: missing(connection, self.table))
@@ -164,26 +165,26 @@ class EntityQueue(Generic[E]):
     # Reserve.
 
     def reserve(self, *, lease: timedelta | None = None) -> Reservation | None:
-        """Lend the next due row to this consumer until now + lease; None when nothing is due."""
+        """Reserve the next due row for this consumer until now + lease; None when nothing is due."""
         return self.line.reserve(lease=lease)
 
     def reserve_many(self, n: int, *, lease: timedelta | None = None, consumer: str | None = None) -> list[Reservation]:
-        """Lend up to n due rows, oldest first, none to two consumers; see Queue.reserve_many."""
+        """Reserve up to n due rows, oldest first, never one for two consumers; see Queue.reserve_many."""
         return self.line.reserve_many(n, lease=lease, consumer=consumer)
 
     def load(self, session: Session, reservation: core.BareReservation) -> E | None:
-        """Return the row of a reservation in a session of yours; None if it is gone, or no longer this turn's."""
+        """Return the row of a reservation in your session; None if the row is gone or the turn has ended."""
         entity = self.row(session, reservation.message.id, populate_existing=True)
         return entity if is_ours(entity, self.key, reservation.message) else None
 
     def row(self, session: Session, id: Any, locked: bool = False, **options: Any) -> E | None:
-        """Return the row with a primary key, `id` of its messages, in a session; None if there is none.
+        """Return the row with a primary key, the `id` of its messages, in a session; None if there is none.
 
         Args:
-            session: where it is loaded.
-            id: the primary key; of several columns a tuple.
-            locked: nobody else can write it then until the transaction ends.
-            options: execution options of SQLAlchemy's, such as `populate_existing`.
+            session: the session to load it in.
+            id: the primary key; a tuple if it has several columns.
+            locked: lock the row, so that no other transaction can write it until this one ends.
+            options: SQLAlchemy execution options, such as `populate_existing`.
         """
         looking = self._looking
         statement = looking.one_locked if locked else looking.one
@@ -193,11 +194,11 @@ class EntityQueue(Generic[E]):
 
     @contextmanager
     def reserving(self, *, lease: timedelta | None = None) -> Iterator[tuple[E, Session] | None]:
-        """Lend the next due row for the length of a block: `with queue.reserving() as lent:`.
+        """Reserve the next due row for the duration of a block: `with queue.reserving() as lent:`.
 
-        Gives the row and its session. The session is committed at the end, and then the turn; on an exception the turn
-        is rolled back by the queue's policy, and it is raised again (`Retry` and `Bury` end the turn as they say and
-        go no further). None when nothing is due.
+        Yields the row and its session, or None when nothing is due. The end of the block commits the session and then
+        the turn. An exception rolls the turn back by the queue's policy and is raised again (`Retry` and `Bury` end
+        the turn as they say and are not raised again).
         """
         reservation = self.reserve(lease=lease)
         if reservation is None:
@@ -224,10 +225,10 @@ class EntityQueue(Generic[E]):
     # Settle.
 
     def commit(self, reservation: core.BareReservation, *, within: Any = None) -> None:
-        """End the turn: the row is done, and becomes what `on_done` says.
+        """End the turn: the row is done, and `on_done` is applied to it.
 
         Raises:
-            LeaseLost: the row was taken over, changed, rescheduled, deleted or settled already; nothing was changed.
+            LeaseLost: the row was already taken over, changed, rescheduled, deleted or settled; nothing was changed.
         """
         self.line.commit(reservation, within=within)
 
@@ -249,17 +250,17 @@ class EntityQueue(Generic[E]):
         self.line.bury(reservation, reason, within=within)
 
     def release(self, reservation: core.BareReservation, *, within: Any = None) -> None:
-        """Give a row back that was not begun: due time, place and attempts as before. LeaseLost as in `commit`."""
+        """Give back a row that was not started: same due time, place and attempts. LeaseLost as in `commit`."""
         self.line.release(reservation, within=within)
 
     def extend(
         self, reservation: core.BareReservation, lease: timedelta | None = None, *, within: Any = None
     ) -> Reservation:
-        """Let the lease run until now + lease; return the reservation with its new end. LeaseLost as in `commit`."""
+        """Extend the lease until now + lease; return the reservation with its new end. LeaseLost as in `commit`."""
         return self.line.extend(reservation, lease, within=within)
 
     def commit_many(self, reservations: Iterable[core.BareReservation], *, within: Any = None) -> list[Refused]:
-        """As `commit`, in one statement; return the refused ones, each with its error."""
+        """Like `commit`, in one statement; return those that were refused, each with its error."""
         return self.line.commit_many(reservations, within=within)
 
     def rollback_many(
@@ -270,27 +271,27 @@ class EntityQueue(Generic[E]):
         error: BaseException | Failure | str | None = None,
         within: Any = None,
     ) -> list[Refused]:
-        """As `rollback`, in one statement; return the refused ones, each with its error."""
+        """Like `rollback`, in one statement; return those that were refused, each with its error."""
         return self.line.rollback_many(reservations, delay=delay, error=error, within=within)
 
     def bury_many(
         self, reservations: Iterable[core.BareReservation], reason: str | Failure | BaseException, *, within: Any = None
     ) -> list[Refused]:
-        """As `bury`, in one statement; return the refused ones, each with its error."""
+        """Like `bury`, in one statement; return those that were refused, each with its error."""
         return self.line.bury_many(reservations, reason, within=within)
 
     def release_many(self, reservations: Iterable[core.BareReservation], *, within: Any = None) -> list[Refused]:
-        """As `release`, in one statement; return the refused ones, each with its error."""
+        """Like `release`, in one statement; return those that were refused, each with its error."""
         return self.line.release_many(reservations, within=within)
 
     def extend_many(
         self, reservations: Iterable[core.BareReservation], lease: timedelta | None = None, *, within: Any = None
     ) -> list[Refused]:
-        """Let the leases run until now + lease; return the refused ones, each with its error."""
+        """Extend the leases until now + lease; return those that were refused, each with its error."""
         return self.line.extend_many(reservations, lease, within=within)
 
     def settle(self, pairs: Iterable[tuple[core.BareReservation, Settlement]], *, within: Any = None) -> list[Refused]:
-        """End many turns, each in its own way, in one transaction; return the refused ones, each with its error."""
+        """End many turns, each in its own way, in one transaction; return those refused, each with its error."""
         return self.line.settle(pairs, within=within)
 
     # Look and change.
@@ -303,17 +304,17 @@ class EntityQueue(Generic[E]):
         limit: int = 100,
         after: Any = None,
     ) -> list[E]:
-        """Return rows of which conditions hold, a page at a time.
+        """Return rows that meet all conditions, one page at a time.
 
         Args:
             where: conditions on columns of the model, as in `SmsMessage.sender == "me"`.
-            status: only those of this status.
+            status: only rows with this status.
             order_by: a column, or a list of them; default: the primary key.
-            limit: how many at most.
-            after: the id of the last row of the page before, in the order of ids.
+            limit: the most rows to return.
+            after: the id of the last row of the previous page, if ordered by primary key.
 
         Raises:
-            ConfigurationError: there is no such status, or `after` is given beside another order.
+            ConfigurationError: there is no such status, or `after` is given with another order.
         """
         statement = self._looking.find(where, status, order_by, how_many(limit), after)
         with self.session() as session:
@@ -342,13 +343,13 @@ class EntityQueue(Generic[E]):
         by: Any = None,
         exact: bool = False,
     ) -> Count | Counts:
-        """Count rows, in all or by the values of a column, as in `by=SmsMessage.sender`.
+        """Count rows, in total or by the values of a column, as in `by=SmsMessage.sender`.
 
         Args:
-            where: only those of which these conditions on columns of the model hold.
-            status: only those of this status.
+            where: only rows that meet these conditions on columns of the model.
+            status: only rows with this status.
             by: count for each value of this column.
-            exact: count all; default: 10,000 at most, which the answer's `capped` says.
+            exact: count all; default: stop at 10,000; the result's `capped` says so.
 
         Raises:
             ConfigurationError: there is no such status.
@@ -360,10 +361,10 @@ class EntityQueue(Generic[E]):
         return counted(tally, limit) if by is None else counted_by(tally, limit)
 
     def stats(self, *, exact: bool = False) -> Standing:
-        """Return how the queue stands: how many rows are ready, delayed, leased and dead, and when the next is due.
+        """Return the state of the queue: how many rows are ready, delayed, leased and dead, and the next due time.
 
         Args:
-            exact: count all; default: no further than 10,000 of each.
+            exact: count all; default: count up to 10,000 of each.
         """
         cap = None if exact else CAP
         with self.session() as session:
@@ -374,7 +375,7 @@ class EntityQueue(Generic[E]):
         """Return why a row is not running, as codes and sentences: ready, not-due, stopped, leased, limit, done, dead.
 
         Raises:
-            InvalidMessage: there is no such row, or that is no primary key of its table.
+            InvalidMessage: there is no such row, or `id` is not a primary key of its table.
         """
         parts_of(self.table.keys, id)
         database, name, wanted = self.line.database, self.name, id
@@ -393,22 +394,22 @@ class EntityQueue(Generic[E]):
         even_if_leased: bool = False,
         within: Any = None,
     ) -> Changed:
-        """Give rows another due time, or stop them; a dead one runs once more, with the attempts it has.
+        """Change the due time of rows, or stop them; a dead row runs once more and keeps its attempts.
 
-        One UPDATE, in one transaction. Rows that are done stay as they are: schedule such a one by its `schedule()`.
+        One UPDATE, in one transaction. Rows that are done stay as they are: use the state's `schedule()` for them.
 
         Args:
-            where: all rows of which these conditions on columns of the model hold.
+            where: all rows that meet these conditions on columns of the model.
             id: or the row with this primary key.
             due: when they are due; None stops them until they are scheduled again.
             delay: how long from now; `timedelta(0)` is now.
-            dry_run: change nothing, only say how many would be.
-            even_if_leased: also rows that a consumer works on: its settlement will be refused.
+            dry_run: change nothing, only return how many would change.
+            even_if_leased: include rows that a consumer is working on: its settlement will be refused.
             within: your open session or SQLAlchemy connection.
 
         Raises:
-            MessageLeased: a consumer works on the row named by id; by conditions such are skipped.
-            ConfigurationError: not exactly one of due and delay was given, or no rows are named.
+            MessageLeased: a consumer is working on the row given by id; conditions skip such rows.
+            ConfigurationError: not exactly one of due and delay was given, or no rows are given.
         """
         meant, values = self._looking.meant(where, id, due is None), self._looking.rescheduled(due, delay)
         return self._change(meant, id, values, dry_run, even_if_leased, within)
@@ -421,7 +422,7 @@ class EntityQueue(Generic[E]):
         even_if_leased: bool = False,
         within: Any = None,
     ) -> Changed:
-        """Let rows begin anew: due now, status `new`, attempts 0, no error. Otherwise as `reschedule`."""
+        """Reset rows: due now, status `new`, attempts 0, no error. Otherwise like `reschedule`."""
         meant, values = self._looking.meant(where, id, False), self._looking.requeued()
         return self._change(meant, id, values, dry_run, even_if_leased, within)
 
@@ -453,7 +454,7 @@ class EntityQueue(Generic[E]):
     # Workers.
 
     def settle_in(self) -> None:
-        """Have the engine be that of the running loop; whoever works for this queue elsewhere has one like it."""
+        """Bind the engine to the running loop; work for this queue in other loops gets an engine like it."""
         engine_here(self.line.database.connections)
 
     def handling(
@@ -470,24 +471,24 @@ class EntityQueue(Generic[E]):
         return kind(self, handler)
 
     def _is_left(self, entity: Any, session: Session, message: Message) -> bool:
-        """Return whether a handler has itself deleted its row, or scheduled it anew: then it stays like that."""
+        """Return whether the handler itself has deleted or rescheduled its row: then the row stays like that."""
         state = entity._sa_instance_state
         if state.was_deleted or state.deleted:
             return True
         if not changed_here(entity, self.key, session.info):
             return False
-        # It may have been undone since, by a rollback of the session or to a savepoint: the row itself knows.
+        # The session may have undone it since, by a rollback or one to a savepoint: look at the row itself.
         return not is_ours(self.row(session, message.id, populate_existing=True), self.key, message)
 
 
 class EntityLine(Queue):
-    """What an entity queue is for a worker: a queue of messages without payloads.
+    """An entity queue as a worker sees it: a queue of messages without payloads.
 
     Args:
         entities: the entity queue.
-        database: what carries its plans out.
+        database: executes its plans.
         lease, retry: as in `Queue`.
-        permits: where workers of it keep their permits.
+        permits: the database in which its workers keep their permits.
     """
 
     locked_while_handled = True
@@ -504,7 +505,7 @@ class EntityLine(Queue):
         self._entities, self.permits = entities, permits
 
     def on_terms(self, lease: timedelta | None, retry: RetryPolicy | RetryFunction | None) -> EntityLine:
-        """Return another handle, with this lease and retry policy; None: those of this one."""
+        """Return another handle with this lease and retry policy; None: the same as here."""
         return EntityLine(
             self._entities,
             self.database,
@@ -514,7 +515,7 @@ class EntityLine(Queue):
         )
 
     def settle(self, pairs: Iterable[tuple[core.BareReservation, Settlement]], *, within: Any = None) -> list[Refused]:
-        """End turns; what is to be left alone is left, and what is done is given to `on_done` if that is a function."""
+        """End turns, except those to be left alone; call `on_done` with each row that is done if it is a function."""
         ours = [pair for pair in pairs if not isinstance(pair[1], Left)]
         function = self._entities.on_done
         done = [reservation for reservation, settlement in ours if isinstance(settlement, Commit)]
@@ -533,7 +534,7 @@ class EntityLine(Queue):
             return finish(session)
 
     def end(self, reservation: core.BareReservation, settlement: Settlement) -> None:
-        """End one turn; raise what it was refused with."""
+        """End one turn; raise the error if it is refused."""
         self._settle_one(reservation, settlement)
 
     def _settle_one(self, reservation: core.BareReservation, settlement: Settlement, within: Any = None) -> None:
@@ -546,7 +547,7 @@ class EntityLine(Queue):
     def _finish(
         self, function: Any, done: Sequence[core.BareReservation], refused: Sequence[Refused], session: Session
     ) -> None:
-        """Call the function with each row that is done now."""
+        """Call the function with each row that is now done."""
         lost = {one.receipt for one in refused}
         for reservation in done:
             if reservation.receipt not in lost:
@@ -560,7 +561,7 @@ class Handling:
     """Handles a message by giving its row to the user's handler, in a session that is committed before the turn ends.
 
     Args:
-        queue: whose messages.
+        queue: the queue of the messages.
         handler: takes a row and its session.
     """
 
@@ -585,7 +586,7 @@ class Handling:
 
 
 class HandlingWithin(Handling):
-    """As `Handling`, in the transaction that ends the turn: the row is locked before the handler sees it."""
+    """Like `Handling`, in the transaction that ends the turn: the row is locked before the handler sees it."""
 
     def __call__(self, message: Message, connection: Any) -> Any:  # type: ignore[override]
         """Return how the turn ends."""
@@ -602,7 +603,7 @@ class HandlingWithin(Handling):
 
 
 class HandlingOfBatches(Handling):
-    """As `Handling`, with the rows of a whole batch in one session."""
+    """Like `Handling`, with the rows of a whole batch in one session."""
 
     def __call__(self, messages: Sequence[Message]) -> Any:  # type: ignore[override]
         """Return how the turns end."""

@@ -1,5 +1,5 @@
 # Generated from ../aio/history.py by tools/generate_sync.py; edit that file instead.
-"""What an operator asks of a queue's past: what became of messages, and to push them again."""
+"""A queue's history: show how turns ended, and push messages again."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class History(Generic[P]):
-    """The part of a queue that is about its history; see `Queue`."""
+    """The part of a queue for its history; see `Queue`."""
 
     database: Database
     name: str
@@ -32,21 +32,21 @@ class History(Generic[P]):
         limit: int = 100,
         after: Event[Any] | None = None,
     ) -> list[Event[P]]:
-        """Return turns that are over, the latest first, a page at a time.
+        """Return finished turns, the latest first, one page at a time.
 
-        There are those of handles that were declared with `history=…`, for as long as that says. Turns that were
-        given back unstarted are not among them, nor what an operator changed or removed.
+        Turns are kept if they end through a handle with `history=…`, for as long as that says. Turns that were given
+        back before they started are not included, nor are changes and removals by an operator.
 
         Args:
-            where: only those of which a condition holds, which may speak of the fields of an `Event`:
+            where: only turns that meet this condition, which may use the fields of an `Event`:
                 `outcome = 'failed' and payload.companyId = 3345 and error.type = 'TimeoutError'`.
-            id: only those of this message.
-            limit: how many at most.
-            after: the last one of the page before.
+            id: only turns of this message.
+            limit: the most turns to return.
+            after: the last turn of the previous page.
 
         Raises:
-            InvalidCondition: the condition cannot be read, or speaks of what turns do not have.
-            ConfigurationError: `id`, `limit` or `after` is none.
+            InvalidCondition: the condition cannot be parsed, or uses a field that turns do not have.
+            ConfigurationError: `id`, `limit` or `after` is not valid.
         """
         query = past.asked(self.name, where, id, limit, after)
         found = self.database.run(lambda: self._store.history(query))
@@ -60,22 +60,22 @@ class History(Generic[P]):
         limit: int | None = None,
         dry_run: bool = False,
     ) -> Replayed:
-        """Push what ended again: as new messages, with new ids and the header `replay-of`, due at once.
+        """Push messages from the history again: as new messages with new ids and the header `replay-of`, due now.
 
-        Each has the content, the key, the group and the priority of the turn that is replayed; one whose key a live
-        message has is skipped. Only ends can be replayed (done, moved, dropped, dead), not failed attempts. What ends
-        meanwhile is not looked at. In batches, those that ended first first.
+        Each has the content, key, group and priority of the replayed turn; it is skipped if a live message has its
+        key. Only a message's final turn (done, moved, dropped, dead) can be replayed, not a failed attempt. Turns that
+        end in the meantime are ignored. It works in batches, oldest end first.
 
         Args:
-            id: the message whose last end is meant.
-            where: all ends of which a condition holds, as for `history`.
-            limit: how many ends at most.
+            id: the message whose latest final turn is replayed.
+            where: all final turns that meet this condition, as for `history`.
+            limit: the most turns to replay.
             dry_run: push nothing, only count.
 
         Raises:
-            InvalidMessage: the message has no end in this queue's history.
-            InvalidCondition: the condition cannot be read, or speaks of what turns do not have.
-            ConfigurationError: not exactly one of id and where was given, or the id or the limit is none.
+            InvalidMessage: the message has no final turn in this queue's history.
+            InvalidCondition: the condition cannot be parsed, or uses a field that turns do not have.
+            ConfigurationError: not exactly one of id and where was given, or the id or the limit is not valid.
         """
         chosen = past.choice(self.name, id, where, limit)
         batch = self.database.run(lambda: past.replay(self._store, chosen, None, dry_run))

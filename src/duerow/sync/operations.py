@@ -1,5 +1,5 @@
 # Generated from ../aio/operations.py by tools/generate_sync.py; edit that file instead.
-"""What an operator does with a queue: see how it stands, ask why a message is not running, pause it, empty it."""
+"""Operations on a queue: show its statistics, explain why a message is not running, pause it, empty it."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ if TYPE_CHECKING:
     from duerow.sync.database import Database
 
 PURGE_BATCH: Final = 1_000
-"""How many messages a purge takes away in one transaction."""
+"""How many messages a purge removes in one transaction."""
 
 
 class Operations:
-    """The part of a queue that is for operators; see `Queue`."""
+    """The part of a queue for operators; see `Queue`."""
 
     database: Database
     name: str
     retry: RetryPolicy
 
     def stats(self, *, exact: bool = False) -> Stats:
-        """Return how the queue stands: how many messages are ready, delayed, leased, waiting, stopped and dead.
+        """Return the state of the queue: how many messages are ready, delayed, leased, waiting, stopped and dead.
 
-        And what was done of it: rates, totals and times, as every process counted them of its own work. What others
-        did in the last ten seconds may be missing. Settlements within a transaction of the caller's are not counted.
-        A message of a group that was not yet found to wait for others counts as ready.
+        The result also has the rates, totals and times of work done; every process counts its own. Work that other
+        processes did in the last ten seconds may be missing. Settlements in the caller's transaction are not counted.
+        A message of a group counts as ready until it is found to wait for others.
 
         Args:
-            exact: count all; default: no further than 10,000 of each, so that it never takes long.
+            exact: count all; default: count up to 10,000 of each, so that it never takes long.
         """
         cap = None if exact else CAP + 1
         store = self.database.store
@@ -66,16 +66,16 @@ class Operations:
         )
 
     def why(self, id: int | None = None, *, key: str | None = None) -> list[Reason]:
-        """Return why a message is not running: every reason that holds, as a code and a sentence.
+        """Return why a message is not running: every reason that applies, as a code and a sentence.
 
         Codes: ready, not-due, stopped, paused, group-blocked, leased, limit, unknown-kind, no-consumer, done, dead.
 
         Args:
             id: the message's id.
-            key: the key of a live message, instead.
+            key: the key of a live message, instead of the id.
 
         Raises:
-            ConfigurationError: not exactly one of id and key was given, or the id is none.
+            ConfigurationError: not exactly one of id and key was given, or the id is not valid.
             InvalidMessage: the queue has no such message.
         """
         if (id is None) == (key is None):
@@ -88,23 +88,23 @@ class Operations:
         return reasons(seen, mapping.readable(seen.record), self.retry.limit)
 
     def pause(self) -> None:
-        """Hand out nothing from now on; other processes follow within a second. What is leased can be settled."""
+        """Stop handing out messages; other processes follow within a second. Leased messages can be settled."""
         self.database.run(lambda: self.database.store.put_settings(self.name, paused=True))
 
     def resume(self) -> None:
-        """Hand out again, and take messages again: the end of `pause` and of `drain`."""
+        """Hand out and accept messages again: ends `pause` and `drain`."""
         self.database.run(lambda: self.database.store.put_settings(self.name, paused=False, draining=False))
 
     def purge(self, confirm: str) -> int:
-        """Take all messages out of the queue, also leased and dead ones; return how many. In batches.
+        """Remove all messages from the queue in batches, including leased and dead ones; return how many.
 
-        What is pushed meanwhile stays, so that it comes to an end.
+        Messages pushed in the meantime stay, so that the purge comes to an end.
 
         Args:
-            confirm: the queue's name again, so that it is not done by mistake.
+            confirm: the queue's name again, to prevent a purge by mistake.
 
         Raises:
-            ConfigurationError: that is another name; nothing was changed.
+            ConfigurationError: `confirm` is not the queue's name; nothing was changed.
         """
         if confirm != self.name:
             raise ConfigurationError(

@@ -1,5 +1,5 @@
 # Generated from ../aio/pipelines.py by tools/generate_sync.py; edit that file instead.
-"""The pipelines of a database: declared so that everybody can see them, and changed only if nobody is lost."""
+"""The pipelines of a database: declared for all to see, and changed only if no message is stranded."""
 
 from __future__ import annotations
 
@@ -20,37 +20,37 @@ if TYPE_CHECKING:
     from duerow.sync.stations import PipelineWorker
 
 REHOMED_AT_ONCE: Final = 1_000
-"""Messages that are moved from a removed station in one transaction."""
+"""How many messages of a removed station are moved in one transaction."""
 
 
 class Pipelines:
-    """The part of a database that is about pipelines; see `Database`."""
+    """The part of a database for pipelines; see `Database`."""
 
     store: Store
     run: Callable[..., Any]
 
     def pipeline_worker(self, pipeline: Pipeline, rehome: Mapping[str, str] | None = None) -> PipelineWorker:
-        """Return what runs a pipeline on plain workers; see `Pipeline.worker`."""
-        from duerow.sync.stations import PipelineWorker  # which few programs need
+        """Return a worker that runs a pipeline on plain workers; see `Pipeline.worker`."""
+        from duerow.sync.stations import PipelineWorker  # few programs need it
 
         return PipelineWorker(pipeline, cast(Any, self), rehome)
 
     def declare_pipeline(self, pipeline: Pipeline, *, rehome: Mapping[str, str] | None = None) -> bool:
-        """Keep a pipeline in the database, so that others can see it; return whether that changed anything.
+        """Store a pipeline in the database, so that others can see it; return whether that changed anything.
 
-        Running a pipeline does this as well. A station that the new definition does not have any more must have no
-        messages under way (dead ones may stay), or say where they go. Messages that are leased there are moved too:
-        their consumers' settlements are refused.
+        Running a pipeline does this as well. If the new definition lacks a station, that station must have no messages
+        under way (dead ones may stay), or `rehome` must say where they go. Messages that are leased there are moved
+        too: their consumers' settlements are refused.
 
         Args:
-            pipeline: what is kept: its stations and ways, and the names of its functions.
-            rehome: the station or output of the new definition to which the messages of a removed station go; they keep
-                their ids, keys, headers and due times, and their attempts begin anew.
+            pipeline: the pipeline; its stations and routes, and the names of its functions, are stored.
+            rehome: maps a removed station to the station or output of the new definition that gets its messages; they
+                keep their ids, keys, headers and due times, and their attempts start again at 0.
 
         Raises:
             ConfigurationError: a removed station has messages under way and `rehome` does not say where they go, or
                 they cannot go there; `rehome` names a station that was not removed, or a target that the new definition
-                does not have. The definition that is kept stays as it was.
+                does not have. The stored definition is unchanged.
         """
         given: object = rehome
         if given is not None and not isinstance(given, Mapping):
@@ -73,12 +73,12 @@ class Pipelines:
                 return True
 
     def pipelines(self) -> list[Graph]:
-        """Return the pipelines that were declared, in the order of their names."""
+        """Return the declared pipelines, in order of name."""
         found = self.run(lambda: self.store.pipelines())
         return [read_graph(known.name, known.definition) for known in found]
 
     def forget_pipeline(self, name: str) -> bool:
-        """Keep a pipeline no longer; return whether it was kept. Its queues and their messages stay as they are."""
+        """Delete a stored pipeline; return whether there was one. Its queues and their messages stay as they are."""
         while True:
             known = self._charted(name)
             if known is None:
@@ -95,7 +95,7 @@ class Pipelines:
         return done
 
     def _require_empty(self, after: Graph, queues: list[str]) -> None:
-        """Raise ConfigurationError if there are messages under way in these queues, which nobody will work on."""
+        """Raise ConfigurationError if messages are under way in these queues, since nothing will work on them."""
         for queue in queues:
             standing = self._standing(queue)
             left = standing.ready + standing.delayed + standing.leased + standing.waiting + standing.stopped
@@ -123,7 +123,7 @@ class Pipelines:
         return standing
 
     def _rehome(self, after: Graph, queue: str, to: str) -> None:
-        """Move the live messages of a queue to another one, in the order of their ids."""
+        """Move the live messages of a queue to another one, in order of id."""
         last = None
         while records := self._live(queue, last):
             refused = self._settle_moves([_rehomed(record, to) for record in records])
@@ -145,7 +145,7 @@ class Pipelines:
 
 
 def _check_rehome(before: Graph | None, after: Graph, moves: Mapping[str, str]) -> None:
-    """Raise ConfigurationError unless messages go from what is no station any more to what is one, or an output."""
+    """Raise ConfigurationError unless messages go from a removed station to an existing station or output."""
     targets = [*(station.name for station in after.stations), *after.outputs]
     for queue, to in moves.items():
         asked = f"{after}: messages of {queue!r:.120} to {to!r:.120}"

@@ -1,5 +1,5 @@
 # Generated from ../aio/queue.py by tools/generate_sync.py; edit that file instead.
-"""A queue: push, pop, reserve and settle, each one atomic write."""
+"""A queue: push, pop, reserve and settle, each a single atomic write."""
 
 from __future__ import annotations
 
@@ -73,63 +73,64 @@ POLL_WOKEN: Final = timedelta(seconds=5)
 POLL_ALONE: Final = timedelta(seconds=1)
 
 MOST_PUT_OFF: Final = 100
-"""Messages that one call puts off for want of their keys: a consumer without keys must not go through a whole queue."""
+"""How many messages with missing keys one call puts off: a consumer without keys must not go through a whole queue."""
 
 
 _PAIRS: Final = "settle takes pairs of a reservation and its settlement"
 
 
 class Reservation(core.BareReservation[P], Generic[P], frozen=True, gc=False):
-    """One message, lent to this consumer until a time; settle it here or through its queue.
+    """One message, leased to this consumer until a given time; settle it here or through its queue.
 
     Attributes:
-        queue: the queue that lent it.
+        queue: the queue that it was reserved from.
     """
 
     queue: Queue[P]
 
     def commit(self, *, payload: Any = UNSET, then: Sequence[Draft] = (), within: Any = None) -> None:
-        """As Queue.commit."""
+        """Same as Queue.commit."""
         self.queue.commit(self, payload=payload, then=then, within=within)
 
     def rollback(
         self, *, delay: timedelta | None = None, error: BaseException | str | None = None, within: Any = None
     ) -> None:
-        """As Queue.rollback."""
+        """Same as Queue.rollback."""
         self.queue.rollback(self, delay=delay, error=error, within=within)
 
     def bury(self, reason: str | Failure | BaseException, *, within: Any = None) -> None:
-        """As Queue.bury."""
+        """Same as Queue.bury."""
         self.queue.bury(self, reason, within=within)
 
     def release(self, *, within: Any = None) -> None:
-        """As Queue.release."""
+        """Same as Queue.release."""
         self.queue.release(self, within=within)
 
     def extend(self, lease: timedelta | None = None, *, within: Any = None) -> Reservation[P]:
-        """As Queue.extend."""
+        """Same as Queue.extend."""
         return self.queue.extend(self, lease, within=within)
 
     def move(self, to: str, payload: Any = UNSET, *, within: Any = None, **options: Unpack[MoveOptions]) -> None:
-        """As Queue.move."""
+        """Same as Queue.move."""
         self.queue.move(self, to, payload, within=within, **options)
 
 
 class Queue(Edits[P], History[P], Operations, Definitions, UnknownKinds, Handled):
-    """A named line of messages; made by `Database.queue`. `Queue[Order]` is one whose payloads are declared `Order`s.
+    """A named queue of messages, made by `Database.queue`. The payloads of a `Queue[Order]` are declared as `Order`.
 
     Attributes:
         database: the database that holds it.
         name: its name.
         lease: how long a reservation lasts unless it is extended.
-        retry: the delays between attempts, and their limit.
-        dead_letter: the queue to which messages go that are given up; None: they stay here as dead.
+        retry: the delays between attempts, and how many attempts are allowed.
+        dead_letter: the queue that receives messages that have failed for good; None: they stay here as dead.
         payload: the declared type of its payloads; None: JSON and bytes.
-        upgrades: functions that make payloads of that type of others.
-        indexed: the payload fields that have an index once this is declared.
-        keeping: how long its turns are kept in its history, and the keys of messages that left are remembered; None:
-            neither is.
-        locked_while_handled: whether nobody but a transactional handler itself can end its turn: its message is locked.
+        upgrades: functions that convert other payloads to that type.
+        indexed: the payload fields that have an index once the queue is declared.
+        keeping: how long finished turns stay in its history, and how long it remembers the keys of messages that left;
+            None: it keeps neither.
+        locked_while_handled: whether only a transactional handler itself can end its turn, because its message is
+            locked.
     """
 
     locked_while_handled = False
@@ -163,7 +164,7 @@ class Queue(Edits[P], History[P], Operations, Definitions, UnknownKinds, Handled
         UnknownKinds.__init__(self)
 
     def on_terms(self, lease: timedelta | None, retry: RetryPolicy | RetryFunction | None) -> Queue[P]:
-        """Return another handle of this queue, with this lease and retry policy; None: those of this one."""
+        """Return another handle of this queue with this lease and retry policy; None: the same as here."""
         return self.database.queue(
             self.name,
             lease=self.lease if lease is None else lease,
@@ -179,12 +180,12 @@ class Queue(Edits[P], History[P], Operations, Definitions, UnknownKinds, Handled
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The queues that a worker of this one consumes."""
+        """The queues that a worker of this queue consumes."""
         return (self.name,)
 
     @property
     def bulk(self) -> QueueBulk:
-        """Whole batches: lend without reading, read in ranges, end turns; for engines such as Spark."""
+        """Whole batches: reserve without reading, read in ranges, end turns; for engines such as Spark."""
         return QueueBulk(self)
 
     @property
@@ -215,18 +216,20 @@ class Queue(Edits[P], History[P], Operations, Definitions, UnknownKinds, Handled
         Args:
             payload: JSON (see `duerow.payload.codec`) or bytes; a value of the declared type if the queue has one.
             key: unique among the queue's live messages, 1 to 255 characters.
-            due: earliest moment to hand it out, an aware datetime; at most one of `due` and `delay`. Default: at once.
+            due: the earliest time to hand it out, an aware datetime; give at most one of `due` and `delay`. Default:
+                now.
             delay: how long from now, by the database's clock, until it is due.
             headers: names and scalars that travel with the message.
             group: messages of one group are handed out one at a time, in the order in which they were pushed.
             priority: lower goes first, -32,768 to 32,767.
             on_duplicate: what to do when a live message has the key: "ignore" leaves it as it is, "replace" gives it
-                this content and ends a lease on it, "earliest" gives it the earlier due time, "reject" raises. A key
-                that the queue remembers is of a message that left: the push is ignored, or refused with "reject".
+                this content and ends any lease on it, "earliest" gives it the earlier due time, "reject" raises. If
+                only a message that has left had the key and the queue remembers it, "reject" raises and any other
+                mode ignores the push.
             within: the caller's open transaction: an SQLAlchemy Connection or Session, or a driver's connection.
 
         Raises:
-            InvalidMessage: a field is out of its bounds (CodecError: the payload or a header).
+            InvalidMessage: a field is out of bounds (CodecError: the payload or a header).
             DuplicateKey: the key is taken and `on_duplicate` is "reject".
         """
         entry = offload.entry(
@@ -239,11 +242,11 @@ class Queue(Edits[P], History[P], Operations, Definitions, UnknownKinds, Handled
     def push_many(
         self, drafts: Iterable[Draft[P]], *, on_duplicate: OnDuplicate = "ignore", within: Any = None
     ) -> list[Pushed]:
-        """Add messages, all or none; return the answer of each in the order given, also when two share a key.
+        """Add all messages or none; return one result per message in the order given, even if two share a key.
 
         Raises:
-            InvalidMessage: a field of one is out of its bounds; nothing was pushed.
-            DuplicateKey: `on_duplicate` is "reject" and keys are taken, named all; nothing was pushed.
+            InvalidMessage: a field of a message is out of bounds; nothing was pushed.
+            DuplicateKey: `on_duplicate` is "reject" and keys are taken (the error names them all); nothing was pushed.
         """
         mode = check_on_duplicate(on_duplicate)
         each = edits.each_of(drafts, "push_many takes a list of Drafts")
@@ -254,21 +257,21 @@ class Queue(Edits[P], History[P], Operations, Definitions, UnknownKinds, Handled
         return self.database.run(lambda: self._store.push(entries, mode, self._remembers), within, many)
 
     def encode(self, payload: P) -> Encoded:
-        """Return a payload as this queue keeps it, not encrypted yet, for a `Move` or a `Draft` that goes here.
+        """Return a payload as this queue stores it, not yet encrypted, for a `Move` or a `Draft` to this queue.
 
-        Not needed for JSON, nor for objects of a declarable type; but for a TypedDict that holds more than JSON has.
+        JSON and objects of a declarable type do not need it; a TypedDict with values that JSON lacks does.
         """
         return self._payloads.encode(payload, self.max_payload_bytes)
 
     # Take at most once.
 
     def pop(self, *, timeout: timedelta | None = None, within: Any = None) -> Message[P] | None:  # noqa: ASYNC109
-        """Take the next due message out of the queue: at most once. None when nothing is due.
+        """Remove and return the next due message: at most once. Return None when nothing is due.
 
         Args:
-            timeout: wait up to this long for one to become due.
-            within: the caller's open transaction; the message is gone when it commits and back when it does not,
-                which is exactly once for effects in the same database.
+            timeout: wait up to this long for a message to become due.
+            within: the caller's open transaction; the message is gone if it commits and back if it does not, so
+                effects in the same database happen exactly once.
         """
         if timeout is not None and within is not None:
             raise ConfigurationError("pop(timeout=…) cannot wait inside a transaction of yours; leave one of them out")
@@ -279,16 +282,16 @@ class Queue(Edits[P], History[P], Operations, Definitions, UnknownKinds, Handled
         return self._pop_later(wait)
 
     def pop_many(self, n: int, *, within: Any = None) -> list[Message[P]]:
-        """Take up to n due messages out of the queue, oldest first: at most once."""
+        """Remove and return up to n due messages, oldest first: at most once."""
         limit = edits.how_many(n)
         can = self._store.capabilities
         if within is None and not (can.transactions and can.passes_over):
             return self._pop_by_lease(limit)
 
         def take(apart: bool) -> Plan[list[Message[P]]]:
-            # Decoded before the transaction ends, so that a message that nobody can read is not lost.
+            # Decode before the transaction ends, so that an unreadable message is not lost.
             yield BEGIN
-            # Of a transaction of the caller's nothing can be given back, so only what is known is taken there.
+            # Nothing can be given back in the caller's transaction, so take only known kinds there.
             kinds = self._only if within is None else self._known
             records = yield from self._store.pop(self.name, limit, self.keeping, kinds, apart)
             return [mapping.message(record, self._payloads) for record in records]
@@ -298,7 +301,7 @@ class Queue(Edits[P], History[P], Operations, Definitions, UnknownKinds, Handled
         except CodecError:
             if within is not None:
                 raise
-            reservations = self.reserve_many(limit)  # buries those that cannot be read, or leaves them
+            reservations = self.reserve_many(limit)  # buries unreadable messages, or leaves them
             self.release_many(reservations)
             messages = self.database.claim(take, None, limit)
         if within is None:
@@ -307,7 +310,7 @@ class Queue(Edits[P], History[P], Operations, Definitions, UnknownKinds, Handled
         return messages
 
     def _pop_by_lease(self, limit: int) -> list[Message[P]]:
-        """Reserve and commit: so a message that nobody can read is kept where no transaction can be undone."""
+        """Reserve and commit, so that an unreadable message is kept even if the store cannot undo a transaction."""
         reservations = self.reserve_many(limit)
         refused = {one.receipt for one in self.commit_many(reservations)}
         return [one.message for one in reservations if one.receipt not in refused]
@@ -333,27 +336,27 @@ class Queue(Edits[P], History[P], Operations, Definitions, UnknownKinds, Handled
     # Reserve.
 
     def reserve(self, *, lease: timedelta | None = None, within: Any = None) -> Reservation[P] | None:
-        """Lend the next due message to this consumer until now + lease; None when nothing is due."""
+        """Reserve the next due message for this consumer until now + lease; None when nothing is due."""
         reservations = self.reserve_many(1, lease=lease, within=within)
         return reservations[0] if reservations else None
 
     def reserve_many(
         self, n: int, *, lease: timedelta | None = None, consumer: str | None = None, within: Any = None
     ) -> list[Reservation[P]]:
-        """Lend up to n due messages to this consumer until now + lease, oldest first; no message to two consumers.
+        """Reserve up to n due messages for this consumer until now + lease, oldest first; never one for two consumers.
 
-        A message that cannot be decoded, or whose last allowed attempt ended with its consumer, is buried instead. One
-        of a kind that this handle does not know is left as it is, to consumers that do.
-        One whose key is missing here is put off until the lease would have ended, with no attempt counted.
+        A message is buried instead if it cannot be decoded, or if the lease of its last allowed attempt ran out. A
+        message of a kind that this handle does not know is left unchanged for consumers that know it. A message whose
+        encryption key is missing here is put off until the lease would have ended, with no attempt counted.
 
         Args:
-            n: how many at most.
-            lease: how long; default: the queue's.
+            n: the most to reserve.
+            lease: how long; default: the queue's lease.
             consumer: who takes them, as host:pid:worker/claim; default: a new claim of this process.
             within: refused.
 
         Raises:
-            NotSupported: inside a transaction, since a lease that nobody else can see is none.
+            NotSupported: `within` was given; a lease that no other consumer can see would be no lease.
         """
         if within is not None:
             raise NotSupported("reserve(within=…): a lease that nobody else can see is none; use pop(within=…)")
@@ -390,7 +393,7 @@ class Queue(Edits[P], History[P], Operations, Definitions, UnknownKinds, Handled
             except StoreUnavailable:
                 if not lent:
                     raise
-                break  # those that are lent must not wait for the end of their leases; it will show again
+                break  # the caller must get what is reserved already; a lasting failure will show up again
             put_off += sum(one.message.kind in self._known for one, end in unreadable if isinstance(end, Release))
         return lent
 
@@ -399,7 +402,7 @@ class Queue(Edits[P], History[P], Operations, Definitions, UnknownKinds, Handled
     ) -> tuple[list[Reservation[P]], list[tuple[core.BareReservation, Settlement]]]:
         readable: list[Reservation[P]] = []
         unreadable: list[tuple[core.BareReservation, Settlement]] = []
-        payloads, encrypted = self._payloads, self.database.encryption is not None  # else what is sealed has no reader
+        payloads, encrypted = self._payloads, self.database.encryption is not None  # else nobody reads `sealed`
         for record in records:
             assert record.leased_until is not None  # noqa: S101 - the store's promise
             try:
@@ -411,7 +414,7 @@ class Queue(Edits[P], History[P], Operations, Definitions, UnknownKinds, Handled
         return readable, unreadable
 
     def _unreadable(self, record: Record, error: CodecError) -> tuple[core.BareReservation, Settlement]:
-        """Return how the turn of a message ends whose payload cannot be read here."""
+        """Return how to end the turn of a message whose payload cannot be read here."""
         assert record.leased_until is not None  # noqa: S101 - the store's promise
         reservation = core.BareReservation(mapping.readable(record), record.leased_until)
         if record.kind not in self._known:
@@ -432,10 +435,10 @@ class Queue(Edits[P], History[P], Operations, Definitions, UnknownKinds, Handled
 
     @contextmanager
     def reserving(self, *, lease: timedelta | None = None) -> Iterator[Message[P] | None]:
-        """Lend the next due message for the length of a block: `with queue.reserving() as message:`.
+        """Reserve the next due message for the duration of a block: `with queue.reserving() as message:`.
 
-        Committed at the end; rolled back by the queue's policy on an exception, which is raised again (`Retry` and
-        `Bury` end the turn as they say and go no further). The message is None when nothing is due.
+        The end of the block commits it. An exception rolls it back by the queue's policy and is raised again (`Retry`
+        and `Bury` end the turn as they say and are not raised again). The message is None when nothing is due.
         """
         reservation = self.reserve(lease=lease)
         if reservation is None:
@@ -459,14 +462,14 @@ class Queue(Edits[P], History[P], Operations, Definitions, UnknownKinds, Handled
         """End the turn: the message is done and leaves the queue.
 
         Args:
-            reservation: what `reserve` gave.
-            payload: what the queue's history is to keep instead of the payload; an error if it keeps none.
-            then: messages to push in the same transaction; each says its `queue`.
+            reservation: the result of `reserve`.
+            payload: what the queue's history keeps instead of the payload; an error if the queue has no history.
+            then: messages to push in the same transaction; each names its `queue`.
             within: the caller's open transaction.
 
         Raises:
-            LeaseLost: the message was taken over, changed, removed or settled already; nothing was changed.
-            ConfigurationError: it was lent by another queue, or of another database.
+            LeaseLost: the message was already taken over, changed, removed or settled; nothing was changed.
+            ConfigurationError: the reservation is from another queue or another database.
             StoreUnavailable: with outcome "unknown", if the connection broke and the message is no longer ours.
         """
         if not isinstance(then, Iterable):
@@ -484,8 +487,8 @@ class Queue(Edits[P], History[P], Operations, Definitions, UnknownKinds, Handled
         """End the turn as failed: the message is due again after a delay, with the error recorded.
 
         Args:
-            reservation: what `reserve` gave.
-            delay: how long until then; None: as the queue's policy says, which buries it after its last attempt.
+            reservation: the result of `reserve`.
+            delay: how long until it is due; None: the queue's policy decides, and buries it after its last attempt.
             error: why it failed.
             within: the caller's open transaction.
 
@@ -499,11 +502,11 @@ class Queue(Edits[P], History[P], Operations, Definitions, UnknownKinds, Handled
     def bury(
         self, reservation: core.BareReservation, reason: str | Failure | BaseException, *, within: Any = None
     ) -> None:
-        """End the turn: the message is dead and kept for people, with the reason. LeaseLost as in `commit`."""
+        """End the turn: the message is dead and kept for inspection, with the reason. LeaseLost as in `commit`."""
         self._settle_one(reservation, Bury(reason), within)
 
     def release(self, reservation: core.BareReservation, *, within: Any = None) -> None:
-        """Give an unstarted message back: due time, place and attempts as before. LeaseLost as in `commit`."""
+        """Give back a message that was not started: same due time, place and attempts. LeaseLost as in `commit`."""
         self._settle_one(reservation, Release(), within)
 
     def move(
@@ -515,25 +518,25 @@ class Queue(Edits[P], History[P], Operations, Definitions, UnknownKinds, Handled
         within: Any = None,
         **options: Unpack[MoveOptions],
     ) -> None:
-        """End the turn by sending the message on to another queue, in one write.
+        """End the turn by moving the message to another queue, in one write.
 
         Args:
-            reservation: what `reserve` gave.
-            to: the queue to go to.
-            payload: the new payload; left out: unchanged; None: JSON null.
+            reservation: the result of `reserve`.
+            to: the queue to move it to.
+            payload: the new payload; omitted: unchanged; None: JSON null.
             within: the caller's open transaction.
             options: by name, as in `Move`: patch, key, headers, due, delay, on_duplicate, group, priority.
 
         Raises:
             LeaseLost: as in `commit`.
-            DuplicateKey: the key is live in the target and `on_duplicate` is "reject"; the lease goes on.
+            DuplicateKey: the key is live in the target and `on_duplicate` is "reject"; the lease continues.
         """
         self._settle_one(reservation, Move(to, payload, **options), within)
 
     def extend(
         self, reservation: core.BareReservation[P], lease: timedelta | None = None, *, within: Any = None
     ) -> Reservation[P]:
-        """Let the lease run until now + lease; return the reservation with its new end. LeaseLost as in `commit`."""
+        """Extend the lease until now + lease; return the reservation with its new end. LeaseLost as in `commit`."""
         self._check_lent(reservation)
         span = self._lease(lease)
         receipt = reservation.receipt
@@ -543,7 +546,7 @@ class Queue(Edits[P], History[P], Operations, Definitions, UnknownKinds, Handled
         return Reservation(reservation.message, ends[receipt], self, sealed=reservation.sealed)
 
     def commit_many(self, reservations: Iterable[core.BareReservation], *, within: Any = None) -> list[Refused]:
-        """As `commit`, in one statement; return the refused ones, each with its error."""
+        """Like `commit`, in one statement; return those that were refused, each with its error."""
         return self.settle([(reservation, DONE) for reservation in _each(reservations)], within=within)
 
     def rollback_many(
@@ -554,7 +557,7 @@ class Queue(Edits[P], History[P], Operations, Definitions, UnknownKinds, Handled
         error: BaseException | Failure | str | None = None,
         within: Any = None,
     ) -> list[Refused]:
-        """As `rollback`, in one statement; return the refused ones, each with its error."""
+        """Like `rollback`, in one statement; return those that were refused, each with its error."""
         wish = Rollback(delay, error)
         return self.settle(
             [(one, decide(one.message, wish, self.retry)) for one in self._lent(reservations)], within=within
@@ -563,11 +566,11 @@ class Queue(Edits[P], History[P], Operations, Definitions, UnknownKinds, Handled
     def bury_many(
         self, reservations: Iterable[core.BareReservation], reason: str | Failure | BaseException, *, within: Any = None
     ) -> list[Refused]:
-        """As `bury`, in one statement; return the refused ones, each with its error."""
+        """Like `bury`, in one statement; return those that were refused, each with its error."""
         return self.settle([(reservation, Bury(reason)) for reservation in _each(reservations)], within=within)
 
     def release_many(self, reservations: Iterable[core.BareReservation], *, within: Any = None) -> list[Refused]:
-        """As `release`, in one statement; return the refused ones, each with its error."""
+        """Like `release`, in one statement; return those that were refused, each with its error."""
         return self.settle([(reservation, Release()) for reservation in _each(reservations)], within=within)
 
     def move_many(
@@ -579,14 +582,14 @@ class Queue(Edits[P], History[P], Operations, Definitions, UnknownKinds, Handled
         within: Any = None,
         **options: Unpack[MoveOptions],
     ) -> list[Refused]:
-        """As `move`, in one statement; return the refused ones, each with its error."""
+        """Like `move`, in one statement; return those that were refused, each with its error."""
         move = Move(to, payload, **options)
         return self.settle([(reservation, move) for reservation in _each(reservations)], within=within)
 
     def extend_many(
         self, reservations: Iterable[core.BareReservation], lease: timedelta | None = None, *, within: Any = None
     ) -> list[Refused]:
-        """Let the leases run until now + lease; return the refused ones, each with its error."""
+        """Extend the leases until now + lease; return those that were refused, each with its error."""
         span = self._lease(lease)
         untils = {reservation.receipt: reservation.until for reservation in self._lent(reservations)}
         if not untils:
@@ -595,13 +598,13 @@ class Queue(Edits[P], History[P], Operations, Definitions, UnknownKinds, Handled
         return [Refused(receipt, LeaseLost(receipt.id, untils[receipt])) for receipt in untils if receipt not in ends]
 
     def settle(self, pairs: Iterable[tuple[core.BareReservation, Settlement]], *, within: Any = None) -> list[Refused]:
-        """End many turns, each in its own way, in one transaction where the store has them.
+        """End many turns, each in its own way, in one transaction where the store has transactions.
 
-        Returns the refused ones, each with its error: LeaseLost, DuplicateKey of a move, or what is wrong with a
-        settlement that cannot be carried out. The others are settled.
+        Returns those that were refused, each with its error: LeaseLost, the DuplicateKey of a move, or the reason why
+        a settlement cannot be carried out. The others are settled.
 
         Raises:
-            ConfigurationError: one was lent by another queue, or of another database; none was settled.
+            ConfigurationError: a reservation is from another queue or another database; nothing was settled.
             StoreUnavailable: with outcome "unknown", if the connection broke and a message is no longer ours.
         """
         refused: list[Refused] = []
@@ -631,12 +634,12 @@ class Queue(Edits[P], History[P], Operations, Definitions, UnknownKinds, Handled
         return refused
 
     def _check_lent(self, reservation: object) -> None:
-        """Raise ConfigurationError unless it is a reservation of this queue, by whatever handle."""
+        """Raise ConfigurationError unless it is a reservation of this queue, made by any handle."""
         if type(reservation) is not Reservation or reservation.queue is not self:
             mapping.check_lent(reservation, self.name, self.database.connections.place)
 
     def _lent(self, reservations: Iterable[core.BareReservation]) -> Iterator[core.BareReservation]:
-        """Yield reservations once they are known to be of this queue."""
+        """Yield each reservation after checking that it is of this queue."""
         for reservation in _each(reservations):
             self._check_lent(reservation)
             yield reservation
@@ -652,7 +655,7 @@ class Queue(Edits[P], History[P], Operations, Definitions, UnknownKinds, Handled
             raise LeaseLost(error.message_id, reservation.until) if isinstance(error, LeaseLost) else error
 
     def _settle(self, turns: list[Turn], within: Any) -> list[Refused]:
-        """End turns; where the database refuses one of them, the others end, in transactions of their own."""
+        """End turns; if the database refuses one of them, end the others in transactions of their own."""
         try:
             return self._settle_together(turns, within)
         except DuerowError as error:
@@ -661,7 +664,7 @@ class Queue(Edits[P], History[P], Operations, Definitions, UnknownKinds, Handled
         return refusals.in_order(self._settle_apart(turns), turns)
 
     def _settle_apart(self, turns: list[Turn]) -> list[Refused]:
-        """Settle, without what was counted; what is refused is halved, until the one at fault stands alone."""
+        """Settle without writing counts; halve a refused batch until the turn at fault stands alone."""
         try:
             return self._settle_only(turns, None)
         except DuerowError as error:
@@ -686,7 +689,7 @@ class Queue(Edits[P], History[P], Operations, Definitions, UnknownKinds, Handled
             return self._settle_again(turns, broken)
 
     def _settle_and_write_counts(self, turns: list[Turn]) -> list[Refused]:
-        """Settle, and write in the same transaction what was counted before: one commit for both."""
+        """Settle, and write the counts gathered so far in the same transaction: one commit for both."""
         meter = self.database.meter
 
         def settle() -> Plan[list[Refused]]:
@@ -700,7 +703,7 @@ class Queue(Edits[P], History[P], Operations, Definitions, UnknownKinds, Handled
             return self.database.run(settle)
 
     def _settle_again(self, turns: list[Turn], broken: StoreUnavailable) -> list[Refused]:
-        """The answer was lost: what still carries our token was not settled, of the rest nobody can tell."""
+        """Settle again after a lost answer: turns that still carry our token were not settled; the rest are unknown."""
         query = Query(self.name, ids=tuple(turn.receipt.id for turn in turns), by_id=True, limit=len(turns))
         try:
             records = self.database.run(lambda: self._store.find(query))
@@ -709,7 +712,7 @@ class Queue(Edits[P], History[P], Operations, Definitions, UnknownKinds, Handled
         kept = {Receipt(record.id, record.token) for record in records}
         ours = [turn for turn in turns if turn.receipt in kept]
         refused = self.database.run(lambda: self._store.settle(ours, self.keeping)) if ours else []
-        # Lost only now: the first try was carried out after all, between the look and the second try.
+        # A lease lost only now: the first try did take effect, between the query and the second try.
         lost = {one.receipt for one in refused if isinstance(one.error, LeaseLost)}
         unsure = [str(turn.receipt.id) for turn in turns if turn.receipt not in kept or turn.receipt in lost]
         if unsure:
@@ -731,26 +734,26 @@ class Queue(Edits[P], History[P], Operations, Definitions, UnknownKinds, Handled
         on_duplicate: OnDuplicate = "reject",
         dry_run: bool = False,
     ) -> Redriven:
-        """Bring dead letters back, each with its key, as if pushed anew: attempts 0, due at once.
+        """Bring dead letters back, each with its key, as if newly pushed: attempts 0, due now.
 
-        Called on a queue, its own: those that are due in its dead-letter queue, and those that stayed here as dead.
-        Called on a dead-letter queue, each that is due there goes to where it came from. In batches, each one
-        transaction.
+        On a queue, this redrives its own dead letters: those due in its dead-letter queue, and those that stayed here
+        as dead. On a dead-letter queue, it returns each due message to the queue that it came from. It works in
+        batches, one transaction per batch.
 
         Args:
-            limit: how many at most; None: all that are there now.
-            where: only those of which this condition holds where they are:
+            limit: the most to redrive; None: all that are there now.
+            where: only dead letters that meet this condition where they are now:
                 `headers."dead-letter-reason" like 'TimeoutError%'`.
-            rate: how many a second at most; None: as fast as it goes.
-            on_duplicate: what to do when a live message has the key by now: "reject" leaves the dead letter where it
-                is, the others are those of `move`: "ignore" lets the live message stand for it, "replace" gives that
-                one its content, "earliest" makes it due at once; the dead letter is gone then, and counts as back.
+            rate: the most per second; None: as fast as possible.
+            on_duplicate: what to do when a live message has the key by now. "reject" leaves the dead letter where it
+                is. The others work as in `move`: "ignore" keeps the live message as it is, "replace" gives it the dead
+                letter's content, "earliest" makes it due now; the dead letter is then gone, and counts as redriven.
             dry_run: change nothing, only count.
 
         Raises:
-            ConfigurationError: `limit` is no positive integer, or `rate` no positive number.
-            InvalidCondition: the condition cannot be read.
-            NotSupported: `on_duplicate` changes two messages together, and the store cannot.
+            ConfigurationError: `limit` is not a positive integer, or `rate` not a positive number.
+            InvalidCondition: the condition cannot be parsed.
+            NotSupported: `on_duplicate` would change two messages together, which the store cannot do.
         """
         most = None if limit is None else edits.how_many(limit)
         pace = Throttle(rate, redriving.BATCH)
@@ -779,7 +782,7 @@ class Queue(Edits[P], History[P], Operations, Definitions, UnknownKinds, Handled
             )
 
     def _dead_ones(self, where: Condition | None, mode: OnDuplicate) -> list[redriving.Dead]:
-        """Return where the dead letters are that a redrive of this queue is about."""
+        """Return the places where a redrive of this queue looks for dead letters."""
         stayed = redriving.Stayed(self.name, where, mode, self.keeping, self.indexed)
         if self.dead_letter is not None:
             return [redriving.Away(self.dead_letter, self.name, where, mode, None), stayed]
@@ -788,9 +791,9 @@ class Queue(Edits[P], History[P], Operations, Definitions, UnknownKinds, Handled
         return [stayed]
 
     def _takes_dead_letters(self) -> bool:
-        """Return whether this is a dead-letter queue: by what is declared, else by what is first in line in it.
+        """Return whether this is a dead-letter queue: by what is declared, else by its first messages.
 
-        The messages of any other queue are left alone, instead of looking for dead letters among them.
+        Messages of any other queue are left alone: no dead letters are looked for among them.
         """
         if self.database.is_dead_letter_queue(self.name):
             return True
@@ -805,7 +808,7 @@ class Queue(Edits[P], History[P], Operations, Definitions, UnknownKinds, Handled
 
     @property
     def _history_bytes(self) -> int | None:
-        """How large a payload may be in the history; None: the queue keeps none."""
+        """How large a payload may be in the history; None: the queue has no history."""
         return self.max_payload_bytes if self.keeping is not None and self.keeping.history is not None else None
 
     def _lease(self, lease: timedelta | None) -> timedelta:
