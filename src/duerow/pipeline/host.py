@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from inspect import iscoroutinefunction
 from typing import Any, Protocol
 
 from duerow.errors import ConfigurationError
-from duerow.worker.run import Until
+from duerow.worker.run import Until, is_async
 
 
 class PipelineRun(Protocol):
@@ -63,7 +62,7 @@ def check_face(pipeline: object, database: object, awaited: bool) -> None:
     """Raise ConfigurationError unless the database is awaited or blocking, as `awaited` asks."""
     face = type(database)
     declares = getattr(face, "declare_pipeline", None)
-    if declares is not None and iscoroutinefunction(declares) == awaited:
+    if declares is not None and is_async(declares) == awaited:
         return
     way = "arun() awaits what duerow.aio.connect() returns" if awaited else "run() takes what duerow.connect() returns"
     raise ConfigurationError(
