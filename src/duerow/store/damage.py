@@ -55,7 +55,6 @@ _FIELDS: Final = {
     "last_attempt_at": _Field(datetime, True, None),
     "last_error": _Field(str, True, None),
 }
-_RECORD: Final = tuple(_FIELDS)
 _STATUSES: Final = frozenset(get_args(Status))
 _SHOWN: Final = ("payload", "kind", "status", "leased_by", "last_error")
 """Fields whose damaged values are shown to people as text, as far as possible."""

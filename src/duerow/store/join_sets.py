@@ -5,7 +5,7 @@ Both are JSON text. A part's text contains its payload as stored, encrypted or n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Final
 
@@ -21,9 +21,6 @@ from duerow.store import Record
 CORRELATION: Final = "correlation"
 PARTS: Final = "parts"
 """The members of the payload of a set's message; while parts are still to come, it has only the first of the two."""
-
-Complete = Callable[[Sequence[str]], bool]
-"""Takes the parts of a set, as text in the order of their ids, and returns whether the set is complete."""
 
 
 class Part(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -17,7 +17,6 @@ from duerow.store import Consumer, Counted, Entry, HistoryRow, Planned, Record, 
 
 T = TypeVar("T")
 
-_AFTER_EVERY_ID: Final = 1 << 63
 _BEFORE_ALL_TIMES: Final = datetime.min.replace(tzinfo=UTC)
 
 

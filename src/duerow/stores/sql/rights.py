@@ -15,7 +15,6 @@ from duerow.stores.sql.tables import Tables
 
 _NONE: Final = ""
 _READ: Final = "SELECT"
-_ADD: Final = "SELECT, INSERT"
 _SET: Final = "SELECT, UPDATE"
 _PUT: Final = "SELECT, INSERT, UPDATE"
 _HAND_ON: Final = "SELECT, INSERT, DELETE"
