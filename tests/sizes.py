@@ -48,6 +48,9 @@ DATABASES = ("postgresql", "sqlite")
 
 ON_ONE_DATABASE = {"spark", "workers", "crash"}
 
+ON_ONE_FACE = {"crash"}
+"""Folders besides those of the promises."""
+
 ON_BOTH = {"test_source.py", "test_source_sink.py", "test_all_operations_killed.py"}
 """Files of these folders whose tests run on both."""
 
@@ -84,8 +87,8 @@ def is_chosen(item: pytest.Function) -> bool:
 
 
 def of_promises(item: pytest.Function) -> bool:
-    """Return whether a test is of the promises, on a family that tries each on one face."""
-    if item.path.parent.name == "crash":
+    """Return whether a test is of the promises, on a family that tries each on one face; or of a folder that does."""
+    if item.path.parent.name in ON_ONE_FACE:
         return True
     return is_of(item, FAMILIES) and (item.path.parent.name == "entity" or item.path.name == "test_conformance.py")
 
@@ -109,23 +112,19 @@ def is_another(item: pytest.Function) -> bool:
 
 def is_other_face(item: pytest.Function) -> bool:
     """Return whether the test's name picks the other face; it picks the same one in every run, on every machine."""
-    named = words(item)
-    faces = [word for word in named if word in FACES]
+    faces = [word for word in words(item) if word in FACES]
     if not faces or "begin" in item.fixturenames:  # each way to hold a transaction suits one face alone
         return False
-    promise = "-".join([item.originalname, *[word for word in named if word not in {*faces, *FAMILIES}]])
-    is_picked = FACES[crc32(promise.encode()) % len(FACES)] == faces[0]
+    is_picked = FACES[number_of(item, {*faces, *FAMILIES}) % len(FACES)] == faces[0]
     return is_picked == is_of(item, TURNED)
 
 
 def is_other_kind(item: pytest.Function) -> bool:
     """Return whether a promise is tried in memory with transactions, and this is without; or the other way round."""
-    named = words(item)
-    kinds = [word for word in named if word in KINDS]
+    kinds = [word for word in words(item) if word in KINDS]
     if not kinds or item.path.parent.name != "memory":
         return False
-    promise = "-".join([item.originalname, *[word for word in named if word not in {*FACES, *KINDS}]])
-    return KINDS[crc32(promise.encode()) // len(FACES) % len(KINDS)] != kinds[0]
+    return KINDS[number_of(item, {*FACES, *KINDS}) // len(FACES) % len(KINDS)] != kinds[0]
 
 
 def is_other_way(item: pytest.Function) -> bool:
@@ -133,6 +132,11 @@ def is_other_way(item: pytest.Function) -> bool:
     if "begin" not in item.fixturenames or not words(item):
         return False
     return (crc32(item.originalname.encode()) + crc32(item.callspec.id.encode())) % 3 != 0
+
+
+def number_of(item: pytest.Function, ways: set[str]) -> int:
+    """Return a number for a test's name, the same for all of these ways to try it."""
+    return crc32("-".join([item.originalname, *[word for word in words(item) if word not in ways]]).encode())
 
 
 def is_of(item: pytest.Function, families: set[str]) -> bool:
