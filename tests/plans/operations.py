@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
+from duerow.conditions.model import Compare
 from duerow.message import LIVE, OnDuplicate
 from duerow.plan import Plan
 from duerow.reservation import Receipt
@@ -27,7 +28,6 @@ from duerow.store import (
     Turn,
 )
 from duerow.stores.sql.plans import SqlStore
-from duerow.where import Compare
 from tests.plans.crowd import CONSUMER, GROUPS, QUEUE
 
 MINUTE: Final = timedelta(minutes=1)

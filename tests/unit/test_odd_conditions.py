@@ -12,23 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import duerow
+from duerow.conditions.model import MOST_VALUES_IN_ALL, Compare, Every, In, IsNull, Like, Not, Some, some
 from duerow.errors import DuerowError, InvalidCondition, InvalidMessage
-from duerow.where import (
-    MOST_VALUES_IN_ALL,
-    Compare,
-    Condition,
-    Every,
-    Field,
-    In,
-    IsNull,
-    Like,
-    Not,
-    Some,
-    as_condition,
-    field,
-    payload,
-    some,
-)
+from duerow.where import Condition, Field, as_condition, field, payload
 
 
 class Unspeakable:

@@ -7,25 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from duerow.conditions.model import Compare, Every, In, IsNull, Like, Not, Some, every
 from duerow.errors import InvalidCondition
 from duerow.testing.conditions import conditions
-from duerow.where import (
-    Compare,
-    Every,
-    In,
-    IsNull,
-    Like,
-    Not,
-    Some,
-    as_condition,
-    as_path,
-    every,
-    field,
-    headers,
-    parse,
-    parse_path,
-    payload,
-)
+from duerow.where import as_condition, as_path, field, headers, parse, parse_path, payload
 
 AT = datetime(2026, 3, 1, 12, tzinfo=UTC)
 

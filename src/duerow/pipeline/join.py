@@ -17,6 +17,7 @@ from typing import Any, ClassVar, Final
 import msgspec
 
 from duerow import where
+from duerow.conditions.model import Path, path_text
 from duerow.errors import ConfigurationError, InvalidCondition, InvalidOutcome
 from duerow.lineage import joined
 from duerow.message import Draft, Message, Scalar, check_span
@@ -90,7 +91,7 @@ class Join(Station):
     late: str | None = None
     remember: timedelta = REMEMBER
     null: bool = False
-    path: where.Path | None = field(init=False, repr=False, compare=False)
+    path: Path | None = field(init=False, repr=False, compare=False)
     """The field that `by` names; None if it is a function."""
 
     def __post_init__(self) -> None:
@@ -104,7 +105,7 @@ class Join(Station):
         check_span(f"within of {self}", self.within, _SHORTEST)
         check_span(f"remember of {self}", self.remember, _SHORTEST)
 
-    def _read_by(self) -> where.Path | None:
+    def _read_by(self) -> Path | None:
         by: object = self.by
         if isinstance(by, str | where.Field):
             try:
@@ -172,7 +173,7 @@ class Join(Station):
 
     def node(self) -> Node:
         """Return the station as it appears in a drawing."""
-        by = f"by {where.path_text(self.path)}" if self.path else "by a function"
+        by = f"by {path_text(self.path)}" if self.path else "by a function"
         whole = "" if self.complete is None else ", complete by a predicate"
         whole = whole if self.count is None else f", {self.count} parts"
         return msgspec.structs.replace(super().node(), note=f"{by}{whole}, within {self.within}")
@@ -209,7 +210,7 @@ class Join(Station):
     def _correlation(self, message: Message) -> str:
         """Return what the messages of a set have in common, as text."""
         if self.path is not None:
-            value, named = _at(message, self.path), where.path_text(self.path)
+            value, named = _at(message, self.path), path_text(self.path)
         else:
             assert callable(self.by)  # noqa: S101 - or there would be a path
             value, named = self.by(message), f"by={getattr(self.by, '__name__', 'a function')}"
@@ -298,7 +299,7 @@ def _agreed(values: Sequence[Any]) -> Any:
     return values[0] if all(value == values[0] for value in values) else None
 
 
-def _at(message: Message, path: where.Path) -> Any:
+def _at(message: Message, path: Path) -> Any:
     """Return what a path leads to in a message, also through fields of a declared type; None if nothing is there."""
     root, *names = path
     value = getattr(message, root)

@@ -7,8 +7,9 @@ from typing import Final
 
 from hypothesis import strategies as st
 
+from duerow.conditions.model import every, negation, some
 from duerow.testing.clock import START
-from duerow.where import Condition, Field, every, field, negation, payload, some
+from duerow.where import Condition, Field, field, payload
 
 NAMES: Final = ["a", "b", "odd key", 'quo"ted', "back\\slash", "", "é", "0", "a.b", "in", "\t", "-1", "a "]
 """Names of members, most of which need quotes."""

@@ -12,13 +12,13 @@ from sqlalchemy.ext.asyncio import create_async_engine
 
 import duerow
 import duerow.aio
+from duerow.conditions.model import In, some
 from duerow.errors import InvalidCondition, QueryTimeout
 from duerow.plan import BEGIN, Plan
 from duerow.stores.sql.plans import Step
 from duerow.stores.sql.statements import Statement
 from duerow.testing.conformance.fixtures import Hold, Place
 from duerow.testing.faces import Face
-from duerow.where import In, some
 
 SHOWN = select(func.current_setting("statement_timeout"))
 

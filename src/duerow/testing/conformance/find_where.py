@@ -10,13 +10,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from duerow import Database, Draft, Queue
+from duerow.conditions.model import some
 from duerow.errors import ConfigurationError, InvalidCondition
 from duerow.store import Query
 from duerow.stores.memory.conditions import holds
 from duerow.testing.clock import MovableClock, hours, minutes, seconds
 from duerow.testing.conditions import NAMES, NUMBERS, WORDS, conditions, payloads
 from duerow.testing.contents import everything
-from duerow.where import Condition, field, parse, payload, some
+from duerow.where import Condition, field, parse, payload
 
 WORDS_OF_BOOLEANS = [True, False, "true", 1, 0, None, {}]
 

@@ -9,12 +9,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from duerow import Database, Draft, Queue
+from duerow.conditions.model import every, some
 from duerow.errors import ConfigurationError
 from duerow.store import Entry, Query
 from duerow.stores.memory.conditions import holds
 from duerow.testing.clock import hours
 from duerow.testing.conditions import NUMBERS, WORDS
-from duerow.where import Condition, every, payload, some
+from duerow.where import Condition, payload
 
 _values = st.sampled_from(NUMBERS) | st.sampled_from(WORDS) | st.booleans() | st.integers(-3, 3)
 _long = st.sampled_from(["x" * 199, "x" * 200, "x" * 201, "é" * 200 + "a", "é" * 200 + "b", "\U0001f600" * 3000])
