@@ -14,8 +14,9 @@ from sqlalchemy import make_url
 
 import duerow
 from duerow import Draft, spark
+from duerow.cli.help import SingleCommand
 from duerow.errors import DuerowError
-from examples.library import findings, modules, report, twin
+from examples.library import findings, modules, plain_loop, report
 from examples.library.findings import Findings
 from examples.library.payloads import Module
 from examples.library.stations import MODULE, pipeline
@@ -31,7 +32,7 @@ ASIDE: Final = Console(stderr=True)
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 
-@app.command()
+@app.command(cls=SingleCommand)
 def library(
     db: Annotated[str, typer.Option(metavar="URL", help="The database; tables are created in it.")] = DEFAULT,
     only: Annotated[list[str] | None, typer.Option(metavar="PACKAGE", help="This package alone; repeatable.")] = None,
@@ -56,7 +57,7 @@ def library(
         typer.echo(msgspec.json.encode(found).decode())
     else:
         report.show(Console(), found)
-    if found != twin.find(names):
+    if found != plain_loop.find(names):
         ASIDE.print(
             "[red]A plain loop finds something else.[/red] Was the database made by another Python, or for others?"
         )

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from duerow import Bury, Fork, Frame, Join, Message, Pipeline, Split, Switch
 from duerow.retry import fixed, limited
-from examples.library import measuring, modules
+from examples.library import measures, modules
 from examples.library.payloads import Entry, Journey, Measured, Module, Piece, Shape
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def pipeline() -> Pipeline:
 def take_apart(message: Message[Module]) -> list[Piece]:
     """Return the pieces of a module."""
     try:
-        return measuring.pieces(message.payload.name)
+        return measures.pieces(message.payload.name)
     except SyntaxError as error:  # which no second attempt will change
         raise Bury(f"no Python: {error}") from error
 
@@ -60,9 +60,9 @@ def take_apart(message: Message[Module]) -> list[Piece]:
 def measure(message: Message[Piece]) -> dict[str, Measured | Shape]:
     """Send what was found of a function back to its module, and its shape to those that are like it."""
     piece = message.payload
-    found: dict[str, Measured | Shape] = {GATHER: measuring.measure(piece)}
+    found: dict[str, Measured | Shape] = {GATHER: measures.measure(piece)}
     if piece.name:
-        shape = measuring.shape(piece)
+        shape = measures.shape(piece)
         if shape.nodes >= SMALLEST:
             found[ALIKE] = shape
     return found
@@ -75,7 +75,7 @@ def is_whole(parts: list[Message[Measured]]) -> bool:
 
 def put_together(parts: list[Message[Measured]]) -> Journey:
     """Make one of the pieces of a module, and send it on its journey."""
-    summary = measuring.summary([part.payload for part in parts])
+    summary = measures.summary([part.payload for part in parts])
     return Journey(summary, [summary.module], [summary.module], 0)
 
 

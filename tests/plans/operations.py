@@ -27,8 +27,8 @@ from duerow.store import (
     Totals,
     Turn,
 )
-from duerow.stores.sql.plans import SqlStore
-from tests.plans.crowd import CONSUMER, GROUPS, QUEUE
+from duerow.stores.sql.plans.store import SqlStore
+from tests.plans.bulk_rows import CONSUMER, GROUPS, QUEUE
 
 MINUTE: Final = timedelta(minutes=1)
 KEEPING: Final = Retention(history=timedelta(days=1), keys=timedelta(days=1))
@@ -85,27 +85,27 @@ def entry(key: str | None = None, group: str | None = None, priority: int = 0, q
 
 def push(mode: OnDuplicate, *entries: Entry) -> Callable[[SqlStore, Leased], Plan[Any]]:
     """Push these."""
-    return lambda store, leased: store.push(entries, mode)
+    return lambda store, leased: store.messages.push(entries, mode)
 
 
 def reserve(queue: str, count: int) -> Callable[[SqlStore, Leased], Plan[Any]]:
     """Lend so many."""
-    return lambda store, leased: store.reserve(queue, count, MINUTE, 20, "host:1:w/other")
+    return lambda store, leased: store.messages.reserve(queue, count, MINUTE, 20, "host:1:w/other")
 
 
 def settle(end: Any, count: int) -> Callable[[SqlStore, Leased], Plan[Any]]:
     """End so many turns in one way."""
-    return lambda store, leased: store.settle([Turn(receipt, end) for receipt in leased.receipts[:count]])
+    return lambda store, leased: store.messages.settle([Turn(receipt, end) for receipt in leased.receipts[:count]])
 
 
 def find(query: Query) -> Callable[[SqlStore, Leased], Plan[Any]]:
     """Read messages."""
-    return lambda store, leased: store.find(query)
+    return lambda store, leased: store.messages.find(query)
 
 
 def scan(query: Scan) -> Callable[[SqlStore, Leased], Plan[Any]]:
     """Go through messages, or turns that are over."""
-    return lambda store, leased: store.scan(query)
+    return lambda store, leased: store.bulk.scan(query)
 
 
 def moved(key: str | None = None) -> Moved:
@@ -116,12 +116,14 @@ def moved(key: str | None = None) -> Moved:
 def settled_one_by_one(store: SqlStore, leased: Leased) -> Plan[Any]:
     """Moves with keys, of which each has its own."""
     turns = [Turn(receipt, moved(f"own-{receipt.id}")) for receipt in leased.receipts[:20]]
-    return store.settle(turns)
+    return store.messages.settle(turns)
 
 
 def settled_in_groups(store: SqlStore, leased: Leased) -> Plan[Any]:
     """Commits that let the next of each group have its turn."""
-    return store.settle([Turn(receipt, Committed(), (GROUPS, group)) for receipt, group in leased.grouped[:50]])
+    return store.messages.settle(
+        [Turn(receipt, Committed(), (GROUPS, group)) for receipt, group in leased.grouped[:50]]
+    )
 
 
 def changed(**what: Any) -> Callable[[SqlStore, Leased], Plan[Any]]:
@@ -129,7 +131,7 @@ def changed(**what: Any) -> Callable[[SqlStore, Leased], Plan[Any]]:
 
     def plan(store: SqlStore, leased: Leased) -> Plan[Any]:
         changes = [Change(record, **what) for record in leased.ready[:50]]
-        return store.change(QUEUE, changes, even_if_leased=False, dry_run=False)
+        return store.operations.change(QUEUE, changes, even_if_leased=False, dry_run=False)
 
     return plan
 
@@ -137,13 +139,13 @@ def changed(**what: Any) -> Callable[[SqlStore, Leased], Plan[Any]]:
 def published(store: SqlStore, leased: Leased) -> Plan[Any]:
     """Stage what comes of messages that a claim holds, read these in two ways, and publish it as they end."""
     receipts = leased.receipts[:200]
-    held = yield from store.leased_range(QUEUE, CONSUMER, receipts[0].id, receipts[-1].id, 200)
-    outlines = yield from store.message_headers(QUEUE, receipts)
+    held = yield from store.bulk.leased_range(QUEUE, CONSUMER, receipts[0].id, receipts[-1].id, 200)
+    outlines = yield from store.bulk.message_headers(QUEUE, receipts)
     assert len(held) == len(outlines) == len(receipts)
-    yield from store.stage("batch", "part", [entry(queue="billing") for _ in receipts])
-    yield from store.stage("batch", "another", [entry(f"k-{n}", queue="billing") for n in range(20)])
+    yield from store.bulk.stage("batch", "part", [entry(queue="billing") for _ in receipts])
+    yield from store.bulk.stage("batch", "another", [entry(f"k-{n}", queue="billing") for n in range(20)])
     turns = [Turn(receipt, Committed()) for receipt in receipts]
-    return (yield from store.publish("batch", {"part": 200, "another": 20}, turns, once="batch"))
+    return (yield from store.bulk.publish("batch", {"part": 200, "another": 20}, turns, once="batch"))
 
 
 KEYS: Final = [entry(f"k-{10 * number}") for number in range(1, 21)] + [entry(f"new-{number}") for number in range(20)]
@@ -166,38 +168,48 @@ OPERATIONS: Final = [
     Operation("push of many into groups", push("ignore", *(entry(group=f"g-{n % 9}") for n in range(60))), 60, {GROUP}),
     # Take.
     Operation(
-        "reserve of one", lambda store, _: store.reserve(QUEUE, 1, MINUTE, 20, "c"), 1, {*LINES, ID, GROUP, TURN}
+        "reserve of one",
+        lambda store, _: store.messages.reserve(QUEUE, 1, MINUTE, 20, "c"),
+        1,
+        {*LINES, ID, GROUP, TURN},
     ),
-    Operation("reserve", lambda store, _: store.reserve(QUEUE, 200, MINUTE, 20, "c"), 200, {*LINES, ID, GROUP, TURN}),
+    Operation(
+        "reserve", lambda store, _: store.messages.reserve(QUEUE, 200, MINUTE, 20, "c"), 200, {*LINES, ID, GROUP, TURN}
+    ),
     Operation(
         "reserve of some kinds",
-        lambda store, _: store.reserve(QUEUE, 200, MINUTE, 20, "c", kinds=("json", "bytes")),
+        lambda store, _: store.messages.reserve(QUEUE, 200, MINUTE, 20, "c", kinds=("json", "bytes")),
         200,
         {*LINES, ID, GROUP, TURN},
     ),
     Operation(
         "reserve of groups",
-        lambda store, _: store.reserve(GROUPS, 200, MINUTE, 20, "c"),
+        lambda store, _: store.messages.reserve(GROUPS, 200, MINUTE, 20, "c"),
         200,
         {*LINES, ID, GROUP, TURN},
     ),
-    Operation("reserve where nothing is", lambda store, _: store.reserve("empty", 9, MINUTE, 20, "c"), 0, {*LINES, ID}),
-    Operation("pop", lambda store, _: store.pop(QUEUE, 20), 20, {*LINES, ID, GROUP, TURN}),
-    Operation("pop of groups", lambda store, _: store.pop(GROUPS, 20), 20, {*LINES, ID, GROUP, TURN}),
-    Operation("idle", lambda store, _: store.next_due([QUEUE, GROUPS], MINUTE), 3, LINES, "of the two queues"),
-    Operation("lend", lambda store, _: store.lend(QUEUE, 200, MINUTE, 20, "c"), 200, TAKING),
-    Operation("lend of groups", lambda store, _: store.lend(GROUPS, 200, MINUTE, 20, "c"), 200, TAKING),
+    Operation(
+        "reserve where nothing is",
+        lambda store, _: store.messages.reserve("empty", 9, MINUTE, 20, "c"),
+        0,
+        {*LINES, ID},
+    ),
+    Operation("pop", lambda store, _: store.messages.pop(QUEUE, 20), 20, {*LINES, ID, GROUP, TURN}),
+    Operation("pop of groups", lambda store, _: store.messages.pop(GROUPS, 20), 20, {*LINES, ID, GROUP, TURN}),
+    Operation("idle", lambda store, _: store.messages.next_due([QUEUE, GROUPS], MINUTE), 3, LINES, "of the two queues"),
+    Operation("lend", lambda store, _: store.bulk.lend(QUEUE, 200, MINUTE, 20, "c"), 200, TAKING),
+    Operation("lend of groups", lambda store, _: store.bulk.lend(GROUPS, 200, MINUTE, 20, "c"), 200, TAKING),
     # Settle.
     Operation("publish", published, 200, {ID, KEY}),
     Operation("commit", settle(Committed(), 200), 200, {ID}),
     Operation(
         "commit into a history",
-        lambda store, leased: store.settle([Turn(one, Committed()) for one in leased.receipts[:200]], KEEPING),
+        lambda store, leased: store.messages.settle([Turn(one, Committed()) for one in leased.receipts[:200]], KEEPING),
         200,
         {ID},
         BOUND_ROWS,
     ),
-    Operation("prune", lambda store, _: store.prune(100), 100, set()),
+    Operation("prune", lambda store, _: store.history.prune(100), 100, set()),
     Operation("commit of one", settle(Committed(), 1), 1, {ID}),
     Operation("commit and push", settle(Committed((entry(),)), 20), 20, {ID}),
     Operation("commit in groups", settled_in_groups, 50, {ID, GROUP}),
@@ -206,35 +218,37 @@ OPERATIONS: Final = [
     Operation("release", settle(Released(NOW), 200), 200, {ID}),
     Operation("move", settle(moved(), 200), 200, {ID}),
     Operation("move with keys", settled_one_by_one, 20, {ID, KEY}, BOUND_ROWS),
-    Operation("extend", lambda store, leased: store.extend(leased.receipts[:200], MINUTE), 200, {ID}),
+    Operation("extend", lambda store, leased: store.messages.extend(leased.receipts[:200], MINUTE), 200, {ID}),
     Operation(
         "commit of the head of a large group",
-        lambda store, leased: store.settle([Turn(leased.head, Committed(), (QUEUE, "big"))]),
+        lambda store, leased: store.messages.settle([Turn(leased.head, Committed(), (QUEUE, "big"))]),
         1,
         {ID, GROUP},
     ),
     # Look.
-    Operation("find by id", lambda store, leased: store.find(Query(QUEUE, ids=(leased.last,))), 1, {ID}, FOUND_ROWS),
+    Operation(
+        "find by id", lambda store, leased: store.messages.find(Query(QUEUE, ids=(leased.last,))), 1, {ID}, FOUND_ROWS
+    ),
     Operation("find by key", find(Query(QUEUE, keys=("k-10",), statuses=LIVE)), 1, {KEY}, FOUND_ROWS),
     Operation("find a page", find(Query(QUEUE, after_id=10, by_id=True, limit=100)), 100, {ID}),
     Operation("a page of a scan", scan(Scan(queues=(QUEUE,), after=(10, 0), limit=100)), 100, {ID}),
     Operation("a page of what a claim holds", scan(Scan(where=HELD, after=(10, 0), last=110)), 100, {ID}),
     Operation("the last of a scan", scan(Scan(descending=True, limit=1)), 1, {ID}),
     Operation("a page of a scan of turns", scan(Scan(past=True, queues=(QUEUE, "mail"), limit=100)), 100, set()),
-    Operation("peek", lambda store, _: store.peek(QUEUE, 100), 100, {*LINES, GROUP, TURN}),
-    Operation("peek of groups", lambda store, _: store.peek(GROUPS, 100), 100, {*LINES, GROUP, TURN}),
-    Operation("the queues", lambda store, _: store.queues(), 4, {*LINES, GROUP, KEY, RESTING, TURN}),
+    Operation("peek", lambda store, _: store.operations.peek(QUEUE, 100), 100, {*LINES, GROUP, TURN}),
+    Operation("peek of groups", lambda store, _: store.operations.peek(GROUPS, 100), 100, {*LINES, GROUP, TURN}),
+    Operation("the queues", lambda store, _: store.operations.queues(), 4, {*LINES, GROUP, KEY, RESTING, TURN}),
     Operation(
         "how a queue stands",
-        lambda store, _: store.queue_stats(QUEUE, 101),
+        lambda store, _: store.operations.queue_stats(QUEUE, 101),
         101,
         {*LINES, GROUP, RESTING, STOPPED},
         "of what was counted, of which there is no more than the cap",
     ),
-    Operation("what was counted", lambda store, _: store.counters(QUEUE), 1, set()),
+    Operation("what was counted", lambda store, _: store.counters.read(QUEUE), 1, set()),
     Operation(
         "why the last of a large group waits",
-        lambda store, leased: store.inspect(QUEUE, leased.last, None),
+        lambda store, leased: store.operations.inspect(QUEUE, leased.last, None),
         1,
         {ID, GROUP, TURN, RESTING, STOPPED},
         FOUND_ROWS,
@@ -245,21 +259,25 @@ OPERATIONS: Final = [
     Operation("requeue", changed(delay=timedelta(0), anew=True), 50, {ID, GROUP}, FOUND_ROWS),
     Operation(
         "remove",
-        lambda store, leased: store.remove(QUEUE, [record.id for record in leased.ready[:20]], ["k-10"], False),
+        lambda store, leased: store.operations.remove(
+            QUEUE, [record.id for record in leased.ready[:20]], ["k-10"], False
+        ),
         21,
         {ID, KEY, GROUP},
         FOUND_ROWS,
     ),
     # Queues, consumers, schedules.
-    Operation("pause", lambda store, _: store.put_settings(QUEUE, paused=True), 1, set()),
-    Operation("note of a consumer", lambda store, _: store.note_consumer("h:1:w", [QUEUE], ["json"], "1"), 1, set()),
+    Operation("pause", lambda store, _: store.metadata.put_settings(QUEUE, paused=True), 1, set()),
+    Operation(
+        "note of a consumer", lambda store, _: store.metadata.note_consumer("h:1:w", [QUEUE], ["json"], "1"), 1, set()
+    ),
     Operation(
         "note of what was counted",
-        lambda store, _: store.note_counts("h:1", [Counted(QUEUE, NOW, Totals(1), None, None)]),
+        lambda store, _: store.counters.note_counts("h:1", [Counted(QUEUE, NOW, Totals(1), None, None)]),
         1,
         set(),
     ),
-    Operation("the schedules that are due", lambda store, _: store.schedules(due=True), 1, set()),
+    Operation("the schedules that are due", lambda store, _: store.metadata.schedules(due=True), 1, set()),
 ]
 """All that workers and producers ask for, and what operators ask for every day.
 

@@ -11,8 +11,8 @@ import pytest
 
 import duerow
 from duerow.testing.conformance.fixtures import Place
-from tests.plans.crowd import FEW, FULL, SMALL, Crowd, insertions
-from tests.plans.examining import OnMariadb
+from tests.plans.bulk_rows import FEW, FULL, SMALL, Crowd, insertions
+from tests.plans.explain import OnMariadb
 from tests.plans.history import on_mariadb
 from tests.plans.operations import OPERATIONS, Operation
 from tests.servers.fixtures import ON_MYSQL

@@ -13,8 +13,8 @@ from psycopg import sql
 
 import duerow
 from duerow.testing.conformance.fixtures import Place
-from tests.plans.crowd import FULL, SMALL, Crowd, insertions
-from tests.plans.examining import OnPostgresql
+from tests.plans.bulk_rows import FULL, SMALL, Crowd, insertions
+from tests.plans.explain import OnPostgresql
 from tests.plans.history import on_postgresql
 from tests.plans.operations import OPERATIONS, Leased, Operation
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import duerow
-from tests.plans.crowd import FEW, FULL, SMALL, Crowd, insertions
-from tests.plans.examining import OnSqlite
+from tests.plans.bulk_rows import FEW, FULL, SMALL, Crowd, insertions
+from tests.plans.explain import OnSqlite
 from tests.plans.history import on_sqlite
 from tests.plans.operations import OPERATIONS, Operation
 

@@ -9,7 +9,7 @@ from typing import Final
 from sqlalchemy import Engine
 
 from duerow import plots
-from examples.flights.report import air, ways
+from examples.flights.report import delays, queues
 from examples.flights.totals import Totals
 
 _ABOUT: Final = (
@@ -30,8 +30,8 @@ def write(path: Path, totals: Totals, engine: Engine) -> None:
         OSError: the file cannot be written.
     """
     with engine.connect() as connection:
-        machine = ways.charts(connection, totals)
-        story = [next(machine), *air.charts(connection, totals), *machine]
+        machine = queues.charts(connection, totals)
+        story = [next(machine), *delays.charts(connection, totals), *machine]
     title = f"{totals.flights:,} flights through a queue"
     plots.write(path, title, _ABOUT, _tiles(totals), story, _SOURCES, _checks(totals))
 

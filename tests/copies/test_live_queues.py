@@ -12,7 +12,7 @@ import pytest
 import duerow
 from duerow import Draft, Message, Worker
 from duerow.queue.copy import Copied
-from tests.copying.conftest import Make, Pair
+from tests.copies.conftest import Make, Pair
 
 PATIENCE = 60
 

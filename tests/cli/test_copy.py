@@ -25,9 +25,9 @@ def test_a_queue_is_moved_to_another_database_and_what_is_left_is_exit_code_1(
         result = command(*asked)
         assert result.exit_code == 1
         assert result.stdout.splitlines() == [
-            "moved: messages 1, dead letters 0, turns of history 1",
-            "left, since they are leased: 1",
-            f"left, since their key is taken there: {held.message.id + 1}",
+            "moved 1 message, 0 dead letters, 1 finished turn",
+            "left behind because they are leased: 1",
+            f"left behind because the target has a live message with their key: ids {held.message.id + 1}",
         ]
         held.release()
         target.queue("orders").remove(theirs.id)

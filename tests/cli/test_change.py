@@ -3,6 +3,7 @@
 import pytest
 
 from duerow import Database, Queue
+from duerow.errors import LeaseLost
 from tests.cli.conftest import Command, parsed
 
 
@@ -25,11 +26,11 @@ def test_find_shows_the_messages_of_a_condition(command: Command, orders: Queue)
     assert [message["key"] for message in ordered] == ["o-3", "o-2"]
     assert len(parsed(command("find", "orders", "--after", str(ordered[1]["id"]), "--json"))) == 1
     page = command("find", "orders", "--order", "-due_at", "--limit", "2").stdout
-    assert page.endswith(f"there may be more: --after {ordered[1]['id']}\n")
+    assert page.endswith(f"there may be more; continue with --after {ordered[1]['id']}\n")
     rest = parsed(command("find", "orders", "--order", "-due_at", "--after", str(ordered[1]["id"]), "--json"))
     assert [message["key"] for message in rest] == ["o-1", "o-0"]
     gone = command("find", "orders", "--order", "due_at", "--after", "99")
-    assert (gone.exit_code, "has no message 99 any more" in gone.stderr) == (5, True)
+    assert (gone.exit_code, "no longer has message 99" in gone.stderr) == (5, True)
 
 
 def test_find_counts_messages_and_counts_them_by_a_field(command: Command, orders: Queue):
@@ -60,9 +61,9 @@ def test_edit_changes_payload_and_headers(command: Command, orders: Queue):
 
 def test_edit_refuses_what_is_no_json_or_nothing(command: Command, orders: Queue):
     for arguments, says in (
-        (("--key", "o-1", "--payload", "{"), "--payload is no JSON"),
-        (("--key", "o-1"), "nothing to change"),
-        (("--payload", "1"), "exactly one of them"),
+        (("--key", "o-1", "--payload", "{"), "--payload is not valid JSON"),
+        (("--key", "o-1"), "the edit changes nothing: give --payload, --patch"),
+        (("--payload", "1"), "give exactly one of an id, a key and a condition"),
     ):
         result = command("edit", "orders", *arguments)
         assert result.exit_code == 1
@@ -73,11 +74,24 @@ def test_requeue_and_remove_leave_what_is_at_work(command: Command, orders: Queu
     assert command("requeue", "orders", "--where", "status = 'dead'").stdout == "1 requeued\n"
     orders.reserve()
     done = command("remove", "orders", "--where", "payload.companyId = 1")
-    assert done.stdout == "1 removed, 1 skipped: at work, or their key is taken\n"
+    assert done.stdout == "1 removed, 1 skipped (leased, or their key is taken)\n"
     leased = command("remove", "orders", "--key", "o-1")
     assert (leased.exit_code, "is leased by" in leased.stderr) == (1, True)
     assert command("remove", "orders", "--key", "o-1", "--even-if-leased").stdout == "1 removed\n"
     assert sorted(message.key or "" for message in orders.find()) == ["o-0", "o-2"]
+
+
+def test_cancel_takes_live_messages_away_from_their_consumers_too(command: Command, orders: Queue):
+    reservation = orders.reserve()
+    assert reservation is not None
+    assert command("cancel", "orders", "--where", "payload.companyId = 1", "--dry-run").exit_code == 0
+    done = command("cancel", "orders", "--id", str(reservation.message.id))
+    assert done.stdout == "1 cancelled\n"
+    with pytest.raises(LeaseLost):
+        reservation.commit()
+    dead = orders.find("status = 'dead'")[0]
+    assert command("cancel", "orders", "--id", str(dead.id)).exit_code == 1
+    assert orders.get(dead.id) is not None
 
 
 def test_reschedule_and_reprioritise(command: Command, orders: Queue):
@@ -98,8 +112,8 @@ def test_reschedule_and_reprioritise(command: Command, orders: Queue):
 def test_reschedule_wants_one_time(command: Command, orders: Queue):
     for arguments in ([], ["--stop", "--delay", "5"]):
         result = command("reschedule", "orders", "--key", "o-1", *arguments)
-        assert (result.exit_code, "one of them" in result.stderr) == (1, True)
+        assert (result.exit_code, "give exactly one of --due TIME" in result.stderr) == (1, True)
     soon = command("reschedule", "orders", "--key", "o-1", "--due", "soon")
-    assert (soon.exit_code, "'soon' is no time in ISO 8601" in soon.stderr) == (1, True)
+    assert (soon.exit_code, "'soon' is not a time in ISO 8601" in soon.stderr) == (1, True)
     naive = command("reschedule", "orders", "--key", "o-1", "--due", "2030-03-01T12:00:00")
     assert (naive.exit_code, "no time zone" in naive.stderr) == (1, True)

@@ -31,7 +31,7 @@ def test_a_queue_is_paused_and_resumed(command: Command, database: Database):
     queue.push("hello")
     assert command("pause", "orders").stdout == "orders is paused\n"
     assert queue.stats().paused
-    assert command("resume", "orders").stdout == "orders hands out again\n"
+    assert command("resume", "orders").stdout == "orders is resumed\n"
     assert not queue.stats().paused
     assert parsed(command("pause", "orders", "--json")) == {"queue": "orders", "paused": True}
     assert parsed(command("resume", "orders", "--json")) == {"queue": "orders", "paused": False, "draining": False}
@@ -43,15 +43,39 @@ def test_dead_letters_go_back(command: Command, database: Database):
         queue.push(number)
     queue.bury_many(queue.reserve_many(3), "no use")
     assert command("redrive", "orders-dead", "--dry-run").stdout == "3 could go back\n"
-    assert command("redrive", "orders-dead", "--where", "payload > 2").stdout == "0 went back\n"
+    assert (
+        command("redrive", "orders-dead", "--where", "payload > 2").stdout
+        == "0 went back: no dead letter matches the condition\n"
+    )
     assert command("redrive", "orders-dead", "--limit", "2").stdout == "2 went back\n"
     assert parsed(command("redrive", "orders-dead", "--json")) == {"count": 1, "skipped": 0}
     assert queue.count() == 3
 
 
+def test_a_redrive_that_finds_nothing_says_where_it_looked_and_who_knows_the_dead_letter_queue(
+    command: Command, database: Database
+):
+    known = database.queue("orders", dead_letter="orders-dead")
+    known.push("dies")
+    known.bury(known.reserve(), "no use")
+    known.push("stays")
+    told = command("redrive", "orders").stdout
+    assert told.startswith("0 went back: orders itself has no dead letters. This database has no definition of orders;")
+    assert told.endswith("redrive that queue, or let the program declare orders\n")
+    known.declare()
+    assert command("redrive", "orders").stdout == "1 went back\n"
+    assert command("redrive", "orders", "--dry-run").stdout == (
+        "0 could go back: orders has no dead letters, neither in orders-dead nor in orders itself\n"
+    )
+    database.queue("bills").declare()
+    assert command("redrive", "bills").stdout == (
+        "0 went back: bills has no dead letters, and is declared without a dead-letter queue\n"
+    )
+
+
 def test_commands_go_by_what_is_declared_of_a_queue(command: Command, database: Database):
     declared = database.queue("orders", retry=limited(1, fixed(timedelta(0))), dead_letter="orders-dead")
-    assert command("queues").stdout == "nothing was declared\n"
+    assert command("queues").stdout == "no queue is declared, paused or draining\n"
     declared.declare()
     pushed = declared.push("dies")
     declared.bury(declared.reserve(), "no use")
@@ -63,19 +87,19 @@ def test_commands_go_by_what_is_declared_of_a_queue(command: Command, database: 
     assert (one["name"], one["definition"]["dead_letter"]) == ("orders", "orders-dead")
     assert "orders-dead" in command("queues", "orders").stdout
     database.queue("billing").push("x")
-    assert command("queues", "billing").stdout == "nothing was declared of billing\n"
+    assert command("queues", "billing").stdout == "billing is not declared, paused or draining\n"
 
 
 def test_a_queue_is_drained_and_resumed(command: Command, database: Database):
     queue = database.queue("orders")
     queue.push("hello")
-    assert command("drain", "orders", "--no-wait").stdout == "orders takes no new messages\n"
+    assert command("drain", "orders", "--no-wait").stdout == "orders accepts no new messages\n"
     told = parsed(command("drain", "orders", "--no-wait", "--json"))
     assert told == {"queue": "orders", "draining": True, "empty": None}
     assert "draining" in command("queues").stdout
     late = command("drain", "orders", "--timeout", "0")
     assert (late.exit_code, "still has messages" in late.stderr) == (1, True)
     queue.pop()
-    assert command("drain", "orders").stdout == "orders takes no new messages and is empty\n"
+    assert command("drain", "orders").stdout == "orders accepts no new messages and is empty\n"
     command("resume", "orders")
     assert queue.push("hello").outcome == "created"

@@ -74,7 +74,7 @@ def test_stats_tells_short_times_in_milliseconds(command: Command, database: Dat
 
 
 def test_stats_says_when_there_are_no_queues(command: Command, database: Database):
-    assert command("stats").stdout == "the database knows no queue\n"
+    assert command("stats").stdout == "the database has no queues\n"
 
 
 def test_stats_shows_empty_queues_with_what_was_done_in_them(command: Command, database: Database):
@@ -180,7 +180,7 @@ def test_sql_prints_the_rights_of_roles_under_the_names_that_they_are_given(comm
 
 
 def test_sql_says_what_cannot_have_roles_and_what_a_name_is_missing(command: Command):
-    for arguments, says in ((("--roles",), "SQLite has no roles"), (("--reader", "r"), "--roles is missing")):
+    for arguments, says in ((("--roles",), "SQLite has no roles"), (("--reader", "r"), "so it also needs --roles")):
         refused = command("sql", *arguments)
         assert (refused.exit_code, refused.stdout) == (1, "")
         assert says in refused.stderr
@@ -199,4 +199,6 @@ def test_a_search_ends_after_the_seconds_that_the_environment_says(
         monkeypatch.setenv("DUEROW_READ_TIMEOUT", allowed)
         assert parsed(command("find", "orders", slow, "--json")) == []
     monkeypatch.setenv("DUEROW_READ_TIMEOUT", "soon")
-    assert "no number of seconds" in " ".join(command("find", "orders", slow).stderr.split())
+    assert "is neither a number of seconds, such as 300, nor none" in " ".join(
+        command("find", "orders", slow).stderr.split()
+    )

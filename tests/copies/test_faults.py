@@ -14,8 +14,8 @@ from duerow.errors import ConfigurationError
 from duerow.testing.clock import minutes
 from duerow.testing.faces import unwrapped
 from duerow.testing.faults import Hook, watch
-from tests.copying.conftest import Make, Pair
-from tests.copying.reading import told, turns
+from tests.copies.conftest import Make, Pair
+from tests.copies.contents import told, turns
 
 WEEK = timedelta(days=7)
 
@@ -23,7 +23,7 @@ PAIRS = [
     ("memory", "memory", "sync"),
     ("memory", "sqlite", "async"),
     ("sqlite", "memory", "sync"),
-    ("postgresql", "postgresql", "sync"),
+    pytest.param(("postgresql", "postgresql", "sync"), marks=pytest.mark.soak),
     pytest.param(("sqlite", "mongodb", "async"), marks=pytest.mark.soak),
 ]
 

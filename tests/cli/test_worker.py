@@ -3,8 +3,10 @@
 import json
 import re
 import signal
+import socket
 import subprocess
 import sys
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -103,6 +105,39 @@ def test_a_worker_that_is_told_to_end_finishes_what_it_began(
     assert [message.attempts for message in database.queue("orders").find()] == [0, 0]
 
 
+def test_a_worker_tells_systemd_of_its_end_and_leaves_no_health_file(
+    shop: Path, url: str, database: Database, monkeypatch: pytest.MonkeyPatch
+):
+    database.queue("orders").push("a")
+    with closing(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)) as manager:
+        manager.bind(str(shop / "notify"))
+        monkeypatch.setenv("NOTIFY_SOCKET", str(shop / "notify"))
+        options = ("--health-file", "health", "--until", "empty", "--db", url)
+        done = run("worker", "shop:ship", "orders", *options, cwd=shop)
+        assert done.returncode == 0, done.stderr
+        while (last := manager.recv(4096)) != b"STOPPING=1":
+            assert b"WATCHDOG=1" in last
+    assert (shop / "shipped-orders-a").exists()
+    assert not (shop / "health").exists()
+
+
+@pytest.mark.soak
+def test_a_worker_starts_again_when_a_source_file_changes(shop: Path, url: str, database: Database):
+    program = [sys.executable, "-m", "duerow.cli.main", "worker", "shop:wait_for_me", "orders", "--reload", "--db", url]
+    worker = subprocess.Popen(program, cwd=shop, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    assert worker.stdout is not None
+    database.queue("orders").push(1)
+    assert worker.stdout.readline() == "begun\n"
+    (shop / "shop.py").write_text(HANDLERS.replace("begun", "begun anew"))
+    database.queue("orders").push(2)
+    while (line := worker.stdout.readline()) == "begun\n":
+        database.queue("orders").push(3)
+    assert line == "begun anew\n"
+    worker.send_signal(signal.SIGTERM)
+    worker.communicate(timeout=60)
+    assert database.queue("orders").count(status="dead") == 0
+
+
 TYPED = """
 from dataclasses import dataclass
 from decimal import Decimal
@@ -130,8 +165,9 @@ def test_a_worker_is_told_the_declared_type_of_its_payloads(tmp_path: Path, url:
 @pytest.mark.parametrize(
     ("name", "says"),
     [
-        ("priced:Orders", "has no type 'Orders'"),
-        ("priced:ship", "no type"),
+        ("priced:Orders", "has no type 'Orders'; did you mean 'Order'?"),
+        ("pricing:Order", "there is no module 'pricing' in this folder or among the installed packages; did you mean"),
+        ("priced:ship", "which is not a type"),
         ("priced", "MODULE:TYPE"),
         ("priced:Path", "declared type is"),
     ],
@@ -148,7 +184,7 @@ def test_a_worker_goes_by_what_is_declared_of_its_queue(shop: Path, url: str, da
     database.queue("orders").push("bad")
     done = run("worker", "shop:ship", "orders", "--until", "empty", "--db", url, cwd=shop)
     assert done.returncode == 0, done.stderr
-    assert "differs from what its database says" not in done.stderr
+    assert "differs from its stored definition" not in done.stderr
     assert [letter.payload for letter in database.queue("orders-dead").find()] == ["bad"]
 
 

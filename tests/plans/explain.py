@@ -12,8 +12,8 @@ from duerow.message import LIVE
 from duerow.plan import BEGIN, Plan, run
 from duerow.reservation import Receipt
 from duerow.store import Query
-from duerow.stores.sql.plans import SqlStore
-from tests.plans.crowd import GROUPS, LEASED, QUEUE
+from duerow.stores.sql.plans.store import SqlStore
+from tests.plans.bulk_rows import GROUPS, LEASED, QUEUE
 from tests.plans.operations import ID, Leased
 
 MESSAGES: Final = "duerow_message"
@@ -75,7 +75,7 @@ class Examining:
         """Find the messages that operations are about."""
 
         def read(query: Query) -> Any:
-            return self._database.run(lambda: self.store.find(query))
+            return self._database.run(lambda: self.store.messages.find(query))
 
         held = read(Query(QUEUE, by_id=True, limit=LEASED))
         assert all(record.leased_by for record in held)
@@ -97,7 +97,7 @@ class Examining:
     @property
     def table(self) -> str:
         """The table of messages, as SQL says it."""
-        schema = self.store.tables.schema
+        schema = self.store.context.tables.schema
         return f"{schema}.{MESSAGES}" if schema else MESSAGES
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:

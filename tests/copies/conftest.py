@@ -90,4 +90,4 @@ def pair(request: pytest.FixtureRequest, make_pair: Make, at_once: None) -> Pair
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody else is there who would have to see that a queue is paused."""
     for face in ("sync", "aio"):
-        monkeypatch.setattr(import_module(f"duerow.{face}.copy"), "PAUSE_SEEN", 0.0)
+        monkeypatch.setattr(import_module(f"duerow.{face}.copy_checks"), "PAUSE_SEEN", 0.0)

@@ -15,8 +15,8 @@ from duerow.queue.copy import Copied
 from duerow.testing.clock import MovableClock, hours, minutes
 from duerow.testing.conformance.fixtures import Place
 from duerow.testing.faces import unwrapped
-from tests.copying.conftest import Make, Pair
-from tests.copying.reading import told, turns
+from tests.copies.conftest import Make, Pair
+from tests.copies.contents import told, turns
 
 WEEK = timedelta(days=7)
 
@@ -184,11 +184,11 @@ def test_a_queue_can_have_another_name_there_and_its_letters_find_back_to_it(mak
         ({"to": "?"}, InvalidMessage, "cannot be called"),
         ({"history": "a week"}, InvalidMessage, "history is a timedelta"),
         ({"name": ""}, ConfigurationError, "names the copy"),
-        ({"to": "busy"}, ConfigurationError, "has messages that are not of this copy"),
+        ({"to": "busy"}, ConfigurationError, "has messages from elsewhere"),
         ({"to": "closed"}, QueueDraining, "closed"),
         ({"to": "other"}, ConfigurationError, "lease: target"),
         ({"move": True}, ConfigurationError, "pause it in the source"),
-        ({"queue": "undeclared"}, ConfigurationError, "nothing says how long"),
+        ({"queue": "undeclared"}, ConfigurationError, "no declared span for the target"),
         ({"queue": "interrupted"}, ConfigurationError, "a move was interrupted"),
     ],
     ids=str,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
-from examples.library import measuring, modules
+from examples.library import measures, modules
 from examples.library.findings import Findings, gather
 from examples.library.payloads import Entry, Group, Place, Shape, Summary
 from examples.library.stations import SMALLEST
@@ -13,9 +13,9 @@ from examples.library.stations import SMALLEST
 
 def find(names: Iterable[str]) -> Findings:
     """Return the findings for these modules."""
-    pieces = {name: measuring.pieces(name) for name in names}
-    entries = [_entry(name, measuring.summary([measuring.measure(one) for one in pieces[name]])) for name in pieces]
-    shapes = [measuring.shape(one) for parts in pieces.values() for one in parts if one.name]
+    pieces = {name: measures.pieces(name) for name in names}
+    entries = [_entry(name, measures.summary([measures.measure(one) for one in pieces[name]])) for name in pieces]
+    shapes = [measures.shape(one) for parts in pieces.values() for one in parts if one.name]
     return gather(entries, _groups(shape for shape in shapes if shape.nodes >= SMALLEST))
 
 

@@ -15,13 +15,13 @@ from tests.cli.conftest import Command, run
     [
         (["stats"], "duerow migrate"),
         (["stats", "--db", "oracle://host/base"], "no store for oracle://"),
-        (["stats", "--db", "shop.db"], "is no URL"),
+        (["stats", "--db", "shop.db"], "is not a URL"),
         (["migrate", "--prefix", "a-b"], "prefix is 'a-b'"),
         (["list", "no spaces please"], "duerow migrate"),
         (["worker", "no_such_module:handle", "orders"], "no module 'no_such_module'"),
         (["worker", "json:no_such_function", "orders"], "no function 'no_such_function'"),
-        (["worker", "json", "orders"], "names no function"),
-        (["worker", "string:digits", "orders"], "which is no function"),
+        (["worker", "json", "orders"], "does not name a function"),
+        (["worker", "string:digits", "orders"], "not a function: leave the queues out"),
     ],
 )
 def test_what_cannot_be_done_is_told_in_a_line_with_exit_code_1(command: Command, arguments: list[str], said: str):
@@ -46,7 +46,7 @@ def test_a_time_that_nobody_can_wait_for_is_told_in_a_line(command: Command, url
         database.queue("orders").declare()
     result = command(*arguments)
     assert result.exit_code == 1
-    assert f"{arguments[-2]} 1e+30 is no number of seconds" in result.stderr
+    assert f"{arguments[-2]} 1e+30 is not a number of seconds" in result.stderr
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_without_its_packages_the_command_says_what_to_install():
     hide_typer = "import sys; sys.modules['typer'] = None; from duerow.cli.main import main; main()"
     result = subprocess.run([sys.executable, "-c", hide_typer], capture_output=True, text=True, check=False, timeout=60)
     assert result.returncode == 1
-    assert result.stderr == "the command duerow needs the package typer: pip install 'duerow[cli]'\n"
+    assert result.stderr == "the command duerow needs the package typer; run pip install 'duerow[cli]'\n"
 
 
 def test_a_command_whose_output_nobody_reads_to_its_end_says_nothing_about_it(tmp_path: Path):

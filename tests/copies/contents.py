@@ -24,7 +24,7 @@ def turns(db: Database, queue: str = "mail", without: tuple[str, ...] = ("id",))
 
 
 def _read(db: Database, scan: Scan, without: tuple[str, ...]) -> list[dict[str, Any]]:
-    found = db.run(lambda: db.store.scan(scan))
+    found = db.run(lambda: db.store.bulk.scan(scan))
     return [{name: value for name, value in asdict(one).items() if name not in without} for one in found]
 
 
