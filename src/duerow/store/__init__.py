@@ -1,4 +1,4 @@
-"""What a store is: a few writes and a few general reads, given as plans, and two ways to reach its server.
+"""What a store is: the parts of the contract, whose methods return plans, and two ways to reach its server.
 
 A store knows nothing about codecs, retry policies or handlers: it receives encoded text and decided turns. Its plans
 yield steps that only its own connections understand (see `duerow.plan`). Every store keeps the same promises, verified
@@ -20,9 +20,19 @@ from duerow.store.connections import (
     OwnTransaction,
     ReadPage,
     TransactionState,
+    cancellations,
 )
-from duerow.store.contract import Capabilities, Store
+from duerow.store.contract.bulk import BulkStore
+from duerow.store.contract.capabilities import PARTS, Capabilities, Part
+from duerow.store.contract.counters import CounterStore
+from duerow.store.contract.history import HistoryStore
+from duerow.store.contract.messages import MessageStore
+from duerow.store.contract.metadata import MetadataStore
+from duerow.store.contract.operations import OperationStore
+from duerow.store.contract.schema import SchemaStore, TriesRights
+from duerow.store.contract.store import MissingPart, Store, missing
 from duerow.store.damage import ABSENT, UNFIT, Garbled, Shapes, examined, mended
+from duerow.store.diagnosis import SEVERITIES, Check, Finding, SelfChecking, Severity
 from duerow.store.metadata import (
     Counted,
     Counters,
@@ -74,7 +84,9 @@ __all__ = [
     "ABSENT",
     "ALL_IDS",
     "ORDER_OF_EFFECT",
+    "PARTS",
     "READ_TIMEOUT",
+    "SEVERITIES",
     "UNFIT",
     "Arrival",
     "ArrowConnections",
@@ -83,21 +95,26 @@ __all__ = [
     "AsyncListener",
     "AsyncOwnTransaction",
     "Backend",
+    "BulkStore",
     "Buried",
     "Capabilities",
     "Change",
+    "Check",
     "Closed",
     "Committed",
     "Connections",
     "Consumer",
     "Counted",
+    "CounterStore",
     "Counters",
     "End",
     "Entry",
+    "Finding",
     "Garbled",
     "GivenUp",
     "HistoryQuery",
     "HistoryRow",
+    "HistoryStore",
     "IndexKind",
     "Indexed",
     "Indexing",
@@ -106,9 +123,14 @@ __all__ = [
     "Lease",
     "Listener",
     "MessageHeader",
+    "MessageStore",
+    "MetadataStore",
+    "MissingPart",
     "Moved",
+    "OperationStore",
     "Order",
     "OwnTransaction",
+    "Part",
     "PlaceInHistory",
     "Planned",
     "Published",
@@ -127,15 +149,21 @@ __all__ = [
     "Scan",
     "ScheduleChange",
     "SchedulesFound",
+    "SchemaStore",
+    "SelfChecking",
     "Settings",
+    "Severity",
     "Shapes",
     "Store",
     "StoredPipeline",
     "Tally",
     "Totals",
     "TransactionState",
+    "TriesRights",
     "Turn",
+    "cancellations",
     "examined",
     "find_backend",
     "mended",
+    "missing",
 ]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from duerow.clock import Clock
 from duerow.errors import ConfigurationError, shown
 from duerow.store.connections import AsyncConnections, Connections
-from duerow.store.contract import Store
+from duerow.store.contract.store import Store
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -49,16 +49,20 @@ class Settings:
 
     def __post_init__(self) -> None:
         if self.clock is not None and not callable(getattr(self.clock, "now", None)):
-            raise ConfigurationError(f"clock= is an object with now(), an aware datetime, not {self.clock!r:.80}")
+            raise ConfigurationError(f"clock= is an object with now(), an aware datetime, not {shown(self.clock)}")
         if not isinstance(self.prefix, str):
-            raise ConfigurationError(f"prefix= is text that begins the names of all tables, not {self.prefix!r:.80}")
+            raise ConfigurationError(f"prefix= is text that begins the names of all tables, not {shown(self.prefix)}")
         if self.schema is not None and not isinstance(self.schema, str):
-            raise ConfigurationError(f"schema= is the name of a database schema, not {self.schema!r:.80}")
-        limit: object = self.read_timeout
-        if limit is not None and not (isinstance(limit, timedelta) and _SHORTEST <= limit <= _LONGEST):
-            raise ConfigurationError(
-                f"read_timeout= is a timedelta of 1 ms to {_LONGEST.days} days, or None: no limit; not {shown(limit)}"
-            )
+            raise ConfigurationError(f"schema= is the name of a database schema, not {shown(self.schema)}")
+        check_read_timeout(self.read_timeout)
+
+
+def check_read_timeout(limit: object) -> None:
+    """Raise ConfigurationError unless it is a limit that all databases can keep, or None."""
+    if limit is not None and not (isinstance(limit, timedelta) and _SHORTEST <= limit <= _LONGEST):
+        raise ConfigurationError(
+            f"read_timeout= is a timedelta of 1 ms to {_LONGEST.days} days, or None: no limit; not {shown(limit)}"
+        )
 
 
 class Backend(Protocol):
@@ -113,7 +117,7 @@ def backend_named(scheme: str) -> Backend:
         backend: Backend = found[scheme].load()
     except ModuleNotFoundError as error:
         raise ConfigurationError(
-            f"{scheme}:// needs the module {error.name}: pip install 'duerow[{scheme}]'"
+            f"{scheme}:// needs the module {error.name}; run pip install 'duerow[{found[scheme].attr}]'"
         ) from error
     return backend
 
@@ -145,7 +149,8 @@ def _that_takes(target: Any) -> Backend:
 
 
 def _without_password(target: str) -> str:
-    return re.sub(r":[^:@]*@", ":***@", target)
+    """Return a URL without its password, and without its user, which may be a token."""
+    return re.sub(r"[^:/@]*@", "***@", re.sub(r":[^:@]*@", ":***@", target))
 
 
 def _scheme(target: Any) -> str:
@@ -153,7 +158,7 @@ def _scheme(target: Any) -> str:
         scheme, colon, _ = target.partition("://")
         if not colon:
             raise ConfigurationError(
-                f"{_without_password(target)!r:.200} is no URL; write for example sqlite:///app.db or "
+                f"{shown(_without_password(target), 200)} is not a URL; write for example sqlite:///app.db or "
                 "postgresql://user@host/base"
             )
         return scheme.partition("+")[0]

@@ -13,6 +13,11 @@ if TYPE_CHECKING:
     from pyarrow import Table
 
 
+def cancellations(queue: str) -> str:
+    """Return the name under which `listen` tells that leased messages of a queue were removed; no queue has it."""
+    return f"!{queue}"
+
+
 class Listener(Protocol):
     """Notices pushes, so that a consumer need not poll often; if it notices none, there may still have been some."""
 
@@ -99,7 +104,7 @@ class Connections(Protocol):
         ...
 
     def listen(self, queues: Sequence[str]) -> Listener:
-        """Start listening for pushes into these queues."""
+        """Start listening for pushes into these queues, or for their `cancellations`."""
         ...
 
     def close(self) -> None:

@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple, get_args
 import msgspec
 
 from duerow.clock import FIRST, LAST
+from duerow.errors import shown
 from duerow.message import LIVE, PRIORITIES, Status
 from duerow.store.writes import Record
 
@@ -130,7 +131,7 @@ def mended(values: Sequence[Any], lent: bool = False) -> Record:
     damage += [] if misfit is None else [misfit]
     if not damage:
         return record
-    return msgspec.structs.replace(record, damage=f"what is stored was damaged: {', '.join(damage)}")
+    return msgspec.structs.replace(record, damage=f"the stored row is damaged: {', '.join(damage)}")
 
 
 def _misfit(record: Record, lent: bool) -> str | None:
@@ -138,9 +139,9 @@ def _misfit(record: Record, lent: bool) -> str | None:
     for name in ("due_at", "first_due_at", "leased_until", "created_at", "last_attempt_at"):
         at = getattr(record, name)
         if at is not None and not FIRST < at < LAST:
-            return f"its {name} is {'before' if at <= FIRST else 'after'} all years that can be told"
+            return f"its {name} is {'before' if at <= FIRST else 'after'} the years that duerow supports"
     if record.status not in (LIVE if lent else _STATUSES):
-        return "its status is none of a message that waits" if lent else f"its status is {record.status!r:.80}"
+        return "its status is not that of a waiting message" if lent else f"its status is {shown(record.status)}"
     if record.attempts < lent:
         return "its attempts are below 0"
     if record.priority not in PRIORITIES:

@@ -5,7 +5,7 @@ Both are JSON text. A part's text contains its payload as stored, encrypted or n
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any, Final
 
@@ -16,7 +16,7 @@ from duerow.lineage import PART_OF
 from duerow.message import Message, Scalar
 from duerow.payload import codec
 from duerow.payload.encoding import PayloadReader, StoredPayload
-from duerow.store import Record
+from duerow.store import Joined, Record
 
 CORRELATION: Final = "correlation"
 PARTS: Final = "parts"
@@ -126,3 +126,19 @@ def messages_of(payload: Any, reader: PayloadReader) -> list[Message] | None:
     if not isinstance(parts, list):
         raise CodecError(f"the parts of a set are a list, not {type(parts).__name__}", quotes=False)
     return [as_message(_encode(part), reader) for part in parts]
+
+
+def is_complete(join: Joined, size: int, texts: Callable[[], Sequence[str]]) -> bool:
+    """Return whether a set of this many parts is complete.
+
+    Args:
+        join: the turn of the part that joins last.
+        size: how many parts there are, that one included.
+        texts: returns the parts in the order of their ids; called only if a predicate judges them.
+
+    Raises:
+        DuerowError: the predicate did.
+    """
+    if join.complete is not None:
+        return join.complete(texts())
+    return join.count is not None and size >= join.count

@@ -7,7 +7,7 @@ from typing import Literal
 
 import msgspec
 
-from duerow.conditions.model import Path
+from duerow.conditions.fields import Path
 from duerow.store.writes import Entry
 
 IndexKind = Literal["integer", "float", "text", "boolean"]
@@ -149,6 +149,7 @@ class Counted(msgspec.Struct, frozen=True, gc=False):
         totals: how turns ended.
         waiting, handling: how long messages had been due when they were handed out, and how long handlers took, as JSON
             text that the store does not read; None: nothing was counted.
+        process: the process; the store adds it when it reads.
     """
 
     queue: str
@@ -156,6 +157,7 @@ class Counted(msgspec.Struct, frozen=True, gc=False):
     totals: Totals
     waiting: str | None
     handling: str | None
+    process: str = ""
 
 
 class Counters(msgspec.Struct, frozen=True, gc=False):

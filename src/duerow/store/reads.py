@@ -140,11 +140,10 @@ class Scan(msgspec.Struct, frozen=True, gc=False):
     limit: int = 100
 
 
-class Change(msgspec.Struct, frozen=True, gc=False):
-    """The changes of one message; fields that are UNSET stay as they are.
+class ChangedFields(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """What a change sets; fields that are UNSET stay as they are.
 
     Attributes:
-        record: the message as it was read; its token is the fence.
         payload, kind: the new content, always both.
         headers: the new headers, complete.
         priority: the new priority.
@@ -153,7 +152,6 @@ class Change(msgspec.Struct, frozen=True, gc=False):
         anew: reset it: attempts 0, status `new`, no error, no last attempt.
     """
 
-    record: Record
     payload: str | UnsetType = UNSET
     kind: str | UnsetType = UNSET
     headers: str | UnsetType | None = UNSET
@@ -161,6 +159,16 @@ class Change(msgspec.Struct, frozen=True, gc=False):
     due: datetime | UnsetType | None = UNSET
     delay: timedelta | UnsetType = UNSET
     anew: bool = False
+
+
+class Change(ChangedFields, frozen=True, gc=False):
+    """The changes of one message.
+
+    Attributes:
+        record: the message as it was read; its token is the fence.
+    """
+
+    record: Record
 
     @property
     def receipt(self) -> Receipt:

@@ -18,5 +18,5 @@ NOTED_FOR: Final = timedelta(days=30)
 def stood_for(queue: str, key: str) -> str:
     """Return what history says about a message that ended because another held its key in the target queue."""
     return codec.encode_failure(
-        Failure("DuplicateKey", f"a live message of queue {queue!r} has the key {key!r} already")
+        Failure("DuplicateKey", f"a live message of queue {queue!r} already has the key {key!r}")
     )

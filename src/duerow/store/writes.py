@@ -71,7 +71,7 @@ class Reserved(msgspec.Struct, frozen=True, gc=False):
     buried: list[GivenUp]
 
 
-class Committed(msgspec.Struct, frozen=True, gc=False):
+class Committed(msgspec.Struct, frozen=True, gc=False, tag=True):
     """The message leaves the queue.
 
     Attributes:
@@ -92,20 +92,26 @@ class Committed(msgspec.Struct, frozen=True, gc=False):
     headers: str | None = None
 
 
-class RolledBack(msgspec.Struct, frozen=True, gc=False):
+class RolledBack(msgspec.Struct, frozen=True, gc=False, tag=True):
     """The attempt failed: status `error`, due at now + delay; None keeps the recorded error."""
 
     delay: timedelta
     error: str | None
 
 
-class Buried(msgspec.Struct, frozen=True, gc=False):
-    """Given up: status `dead`, no due time; None keeps the recorded error."""
+class Buried(msgspec.Struct, frozen=True, gc=False, tag=True):
+    """Given up: status `dead`, no due time.
+
+    Attributes:
+        error: why; None keeps the recorded error.
+        then: messages pushed in the same transaction.
+    """
 
     error: str | None
+    then: tuple[Entry, ...] = ()
 
 
-class Released(msgspec.Struct, frozen=True, gc=False):
+class Released(msgspec.Struct, frozen=True, gc=False, tag=True):
     """Not started: due again at `due_at`, its place before the reservation, with one attempt less.
 
     None: the place that it had, which the store remembers.
@@ -114,7 +120,7 @@ class Released(msgspec.Struct, frozen=True, gc=False):
     due_at: datetime | None
 
 
-class Moved(msgspec.Struct, frozen=True, gc=False):
+class Moved(msgspec.Struct, frozen=True, gc=False, tag=True):
     """The message goes to another queue: attempts 0, status `new`, no error, no lease.
 
     Attributes:
@@ -131,6 +137,7 @@ class Moved(msgspec.Struct, frozen=True, gc=False):
         priority: its priority there.
         dead: it was given up, and goes to a dead-letter queue.
         error: the reason, for the history of the queue that it leaves.
+        then: messages pushed in the same transaction.
     """
 
     to: str
@@ -145,9 +152,10 @@ class Moved(msgspec.Struct, frozen=True, gc=False):
     priority: int = 0
     dead: bool = False
     error: str | None = None
+    then: tuple[Entry, ...] = ()
 
 
-class Joined(msgspec.Struct, frozen=True, gc=False):
+class Joined(msgspec.Struct, frozen=True, gc=False, tag=True):
     """The message leaves its queue and becomes a part of a set; a complete set becomes a message of its parts.
 
     While parts are still to come, a set is a message in the queue `sets`, due at its deadline, with the payload of
@@ -180,7 +188,7 @@ class Joined(msgspec.Struct, frozen=True, gc=False):
     remember: timedelta = timedelta(0)
 
 
-class Closed(msgspec.Struct, frozen=True, gc=False):
+class Closed(msgspec.Struct, frozen=True, gc=False, tag=True):
     """The message of a set is due: it becomes a message of the parts that have come, due at once, otherwise like new.
 
     Attributes:
@@ -195,6 +203,12 @@ class Closed(msgspec.Struct, frozen=True, gc=False):
 
 
 End = Committed | RolledBack | Buried | Released | Moved | Joined | Closed
+
+
+def following(end: End) -> tuple[Entry, ...]:
+    """Return the messages that are pushed in the transaction that ends a turn."""
+    return end.then if isinstance(end, Committed | Buried | Moved) else ()
+
 
 ORDER_OF_EFFECT: Final[tuple[type[End], ...]] = (Closed, Joined, Committed, RolledBack, Buried, Released, Moved)
 """The order in which the turns of one call take effect, so that a key that one of them frees is free for a move."""

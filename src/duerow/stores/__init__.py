@@ -1,1 +1,1 @@
-"""One folder for each family of databases; nothing else knows their names."""
+"""A folder for each family of databases; no other code knows their names."""

@@ -1,4 +1,4 @@
-"""What becomes of a message, as values, for stores that work it out in Python."""
+"""Changes of messages as values, for stores that compute them in Python."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from duerow.store.dead_letters import dead_letter as dead_letters
 
 
 def due_time(now: datetime, due: datetime | None, delay: timedelta | None) -> datetime:
-    """Return the due time that was asked for; neither: now."""
+    """Return the due time from `due` or `delay`; default: now."""
     return due if due is not None else now + (delay or timedelta(0))
 
 
@@ -24,17 +24,17 @@ def unleased(record: Record) -> Record:
 
 
 def settled(record: Record) -> Record:
-    """Return the message with its turn ended: no lease, and a token that no receipt carries."""
+    """Return the message with its turn ended: without a lease, and with a new token."""
     return replace(unleased(record), token=record.token + 1)
 
 
 def dead(record: Record) -> Record:
-    """Return the message given up: it waits for people, not for a time, and no longer holds its key."""
+    """Return the message as dead: without a due time, and no longer holding its key."""
     return replace(settled(record), status="dead", due_at=None)
 
 
 def begun_anew(record: Record, due: datetime) -> Record:
-    """Return the message as one that nobody was handed yet, first due at this time."""
+    """Return the message as a new one, first due at this time."""
     return replace(
         settled(record),
         status="new",
@@ -47,7 +47,7 @@ def begun_anew(record: Record, due: datetime) -> Record:
 
 
 def story(end: End) -> tuple[Ending, str | None, str | None]:
-    """Return the outcome that history tells, where the message went, and why."""
+    """Return the outcome for the history, the target queue, and the error."""
     match end:
         case Committed():
             return "dropped" if end.dropped else "done", end.moved_to, end.why
@@ -68,7 +68,7 @@ def turn_of(
     moved_to: str | None,
     error: str | None,
 ) -> HistoryRow:
-    """Return what history keeps of a turn, given the due time that it had in line and how it ended."""
+    """Return a row of the history, given the due time that determined the place in line, and the end."""
     return HistoryRow(
         id=record.id,
         token=record.token,
@@ -118,12 +118,12 @@ def created(id_: int, entry: Entry, now: datetime) -> Record:
 
 
 def lease_runs(record: Record, now: datetime) -> bool:
-    """Whether somebody has the message now."""
+    """Return whether the message is leased now."""
     return record.leased_until is not None and record.leased_until > now
 
 
 def ended_lease(record: Record, attempts: int | None) -> str:
-    """Return the error of an attempt whose lease ended unsettled."""
+    """Return the error of an attempt whose lease expired."""
     ended = (
         f"was in hand when its worker died: lease of {record.leased_by} ended at "
         f"{record.leased_until:%Y-%m-%d %H:%M:%S} UTC, attempt {record.attempts} of {attempts or 'any number'}"
@@ -132,7 +132,7 @@ def ended_lease(record: Record, attempts: int | None) -> str:
 
 
 def as_dead_letter(now: datetime, record: Record, to: str) -> Record:
-    """Return the message as one that has gone to a dead-letter queue."""
+    """Return the message as moved to a dead-letter queue."""
     why = decode_failure(record.last_error)
     reason = "" if why is None else why.message
     letter = dead_letters(
@@ -142,7 +142,7 @@ def as_dead_letter(now: datetime, record: Record, to: str) -> Record:
 
 
 def lent(record: Record, now: datetime, lease: timedelta, consumer: str) -> Record:
-    """Return the message lent until the end of a lease, where its due time is, too."""
+    """Return the message as leased; its due time is the end of the lease."""
     until = now + lease
     return replace(
         record,
@@ -156,11 +156,11 @@ def lent(record: Record, now: datetime, lease: timedelta, consumer: str) -> Reco
 
 
 def met(now: datetime, held: Record, entry: Entry, on_duplicate: OnDuplicate) -> Record | None:
-    """Return what a push makes of the live message that holds its key; None: it stays as it is.
+    """Return the live message that holds a key after a push with that key; None: unchanged.
 
-    "replace" makes it a new message under the old id, unless the push says nothing new: payload and kind are equal, it
-    neither failed nor was stopped, and the push gives no time or exactly the first due time. "earliest" brings the due
-    time of one forward that carries no lease and is not stopped.
+    "replace" makes it a new message under the old id, unless the push changes nothing: payload and kind are equal, it
+    neither failed nor was stopped, and the push gives no time or the same first due time. "earliest" moves the due time
+    forward if the message has no lease and is not stopped.
     """
     if on_duplicate == "replace" and not _says_nothing_new(now, held, entry):
         return replace(
@@ -179,7 +179,7 @@ def met(now: datetime, held: Record, entry: Entry, on_duplicate: OnDuplicate) ->
 
 
 def altered(now: datetime, record: Record, change: Change) -> Record:
-    """Return the message as a change makes it: nobody has it, and no receipt for it holds any longer."""
+    """Return the changed message: without a lease, and with a new token, so that no receipt stays valid."""
     after = settled(record)
     if lease_runs(record, now):
         after = replace(after, due_at=now)

@@ -1,7 +1,7 @@
-"""The in-memory store, found by URLs that begin with memory://.
+"""The in-memory store, for URLs that begin with memory://.
 
-`memory://` is a new database each time, `memory://name` is shared by all who open that name with the same prefix and
-schema in this process, for as long as the process runs. `?transactions=off` forbids that several messages change
+`memory://` is a new database each time. `memory://name` is shared by all callers in this process that open this name
+with the same prefix and schema, as long as the process runs. `?transactions=off` forbids changing several messages
 together.
 """
 
@@ -13,16 +13,16 @@ from typing import Any, Final
 from urllib.parse import parse_qsl, urlsplit
 
 from duerow.clock import HostClock
-from duerow.errors import ConfigurationError
+from duerow.errors import ConfigurationError, shown
 from duerow.store import Settings
 from duerow.stores.memory.connections import AsyncMemoryConnections, Memory, MemoryConnections
-from duerow.stores.memory.plans import MemoryStore
+from duerow.stores.memory.store import MemoryStore
 
 _SWITCH: Final = {"on": True, "off": False}
 
 
 class MemoryBackend:
-    """Opens databases in memory, and knows those that have a name."""
+    """Opens databases in memory, and keeps those with a name."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -41,7 +41,7 @@ class MemoryBackend:
         return MemoryStore(transactions), AsyncMemoryConnections(memory, clock, transactions, settings.read_timeout)
 
     def forget(self, name: str) -> None:
-        """Let go of what was opened by this name, so that who opens it next finds nothing; open handles keep it."""
+        """Forget the database of this name: opening it again gives an empty one; open handles keep the old one."""
         with self._lock:
             for found in [found for found in self._named if found[0] == name]:
                 del self._named[found]
@@ -63,11 +63,11 @@ def _transactions(options: Mapping[str, Any]) -> bool:
     unknown = sorted(options.keys() - {"transactions"})
     if unknown:
         raise ConfigurationError(
-            f"memory:// has no option {unknown[0]!r}; it knows transactions=on and transactions=off"
+            f"memory:// has no option {shown(unknown[0])}; it knows transactions=on and transactions=off"
         )
     chosen = options.get("transactions", "on")
-    if chosen not in _SWITCH:
-        raise ConfigurationError(f"transactions={chosen!r} of memory:// must be 'on' or 'off'")
+    if not isinstance(chosen, str) or chosen not in _SWITCH:
+        raise ConfigurationError(f"transactions={shown(chosen)} of memory:// must be 'on' or 'off'")
     return _SWITCH[chosen]
 
 

@@ -1,4 +1,4 @@
-"""What is done with whole batches: one function for each step, given the state and the moment."""
+"""Steps for whole batches: one function each, given the state and the time."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def lend(
     keep: Retention | None,
     kinds: Collection[str] | None,
 ) -> Lease:
-    """Lend as a reserve does, and tell no more than who was lent."""
+    """Reserve messages, and return only their receipts."""
     reserved = steps.reserve(state, now, queue, limit, lease, attempts, consumer, dead_letter, keep, kinds)
     records = sorted(reserved.records, key=lambda record: record.id)
     groups = {record.id: record.group for record in records if record.group is not None}
@@ -39,7 +39,7 @@ def lend(
 def leased_range(
     state: State, now: datetime, queue: str, consumer: str, first: int, last: int, limit: int
 ) -> list[Record]:
-    """Read what a claim holds of a range of ids."""
+    """Read the messages of a claim in a range of ids."""
     found = [
         record
         for id_, record in sorted(state.records.items())
@@ -49,7 +49,7 @@ def leased_range(
 
 
 def message_headers(state: State, now: datetime, queue: str, receipts: Sequence[Receipt]) -> list[MessageHeader]:
-    """Read of messages what is no payload, as long as the receipts hold."""
+    """Read messages without their payloads, if their receipts are still valid."""
     held = {(receipt.id, receipt.token) for receipt in receipts}
     found = [state.records[id_] for id_ in sorted({id_ for id_, _ in held}) if id_ in state.records]
     ours = [record for record in found if record.queue == queue and (record.id, record.token) in held]
@@ -57,13 +57,13 @@ def message_headers(state: State, now: datetime, queue: str, receipts: Sequence[
 
 
 def stage(state: State, now: datetime, batch: str, part: str, entries: Sequence[Entry]) -> None:
-    """Keep entries beside what the batch has staged before."""
+    """Stage entries in addition to those that the batch has staged before."""
     before = state.staged.get(batch, ())
     state.assign(state.staged, batch, (*before, Staged(part, tuple(entries), now)))
 
 
 def note(state: State, now: datetime, name: str) -> bool:
-    """Note that what has this name happens now; False: it happened before."""
+    """Record that something with this name happens now; return False if it happened before."""
     if name in state.noted:
         return False
     state.assign(state.noted, name, now)
@@ -73,14 +73,14 @@ def note(state: State, now: datetime, name: str) -> bool:
 def push_once(
     state: State, now: datetime, entries: Sequence[Entry], on_duplicate: OnDuplicate, remembered: bool, once: str
 ) -> list[Pushed]:
-    """Push unless that happened before."""
+    """Push, unless this name was recorded before."""
     if not note(state, now, once):
         return []
     return steps.push_new(state, now, entries, on_duplicate, remembered)
 
 
 def chosen(state: State, now: datetime, batch: str, parts: Mapping[str, int]) -> list[Entry]:
-    """Return what parts of a batch staged, if it is as much as they say and all of their queues take messages."""
+    """Return the staged entries of parts, if all are there and all their queues accept messages."""
     staged = state.staged.get(batch, ())
     entries: list[Entry] = []
     for part, wanted in parts.items():
@@ -95,12 +95,12 @@ def chosen(state: State, now: datetime, batch: str, parts: Mapping[str, int]) ->
 
 
 def discard(state: State, now: datetime, batch: str) -> None:
-    """Forget what a batch staged."""
+    """Discard what a batch staged."""
     state.assign(state.staged, batch, None)
 
 
 def prune(state: State, now: datetime, limit: int) -> int:
-    """Forget what was staged or noted long ago."""
+    """Delete what was staged or recorded long ago."""
     gone = 0
     for batch, staged in list(state.staged.items()):
         kept = tuple(one for one in staged if one.at > now - STAGED_FOR)

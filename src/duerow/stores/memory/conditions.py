@@ -1,4 +1,4 @@
-"""Whether a condition holds of a message: what every store must agree with."""
+"""Whether a message matches a condition: the reference for all stores."""
 
 from __future__ import annotations
 
@@ -11,29 +11,18 @@ from typing import Any, Final
 
 import msgspec
 
-from duerow.conditions.model import (
-    PAST_JSON,
-    Compare,
-    Condition,
-    Every,
-    In,
-    IsNull,
-    Like,
-    Not,
-    Operator,
-    Path,
-    Some,
-    Value,
-)
+from duerow.conditions.fields import PAST_JSON, Path
+from duerow.conditions.model import Compare, Condition, Every, In, IsNull, Like, Not, Operator, Some, Value
 from duerow.payload.codec import UNREADABLE
 from duerow.store import HistoryRow, Record
+from duerow.stores.like import expression
 
 _MISSING: Final = object()
 _decode = msgspec.json.Decoder().decode
 
 
 def holds(condition: Condition, record: Record | HistoryRow) -> bool:
-    """Return whether a condition holds of a message, or of a turn of one."""
+    """Return whether a message or a finished turn matches a condition."""
     match condition:
         case Every(terms):
             return all(holds(term, record) for term in terms)
@@ -55,7 +44,7 @@ def holds(condition: Condition, record: Record | HistoryRow) -> bool:
 
 
 def at(record: Record | HistoryRow, path: Path) -> Any:
-    """Return the value at a path of a message or a turn; None when it is missing or null."""
+    """Return the value at a path of a message or a finished turn; None if it is missing or null."""
     root, names = path[0], path[1:]
     if root not in PAST_JSON:
         return getattr(record, root)
@@ -119,22 +108,4 @@ def _alike(found: Any, value: Value) -> bool:
 
 @lru_cache(maxsize=256)
 def _pattern(pattern: str) -> re.Pattern[str]:
-    """Return a `like` pattern as an expression that never tries a part of the text twice.
-
-    Each part between two `%` is looked for once, at its first place: no later one could do better.
-    """
-    parts: list[list[str]] = [[]]
-    characters = iter(pattern)
-    for character in characters:
-        if character == "%":
-            parts.append([])
-        elif character == "_":
-            parts[-1].append(".")
-        else:
-            parts[-1].append(re.escape(next(characters) if character == "\\" else character))
-    first, *others = ("".join(part) for part in parts)
-    if not others:
-        return re.compile(first, re.DOTALL)
-    *middle, last = others
-    sought = "".join(f"(?>.*?{part})" for part in middle if part)
-    return re.compile(f"{first}{sought}.*{last}", re.DOTALL)
+    return re.compile(expression(pattern), re.DOTALL)

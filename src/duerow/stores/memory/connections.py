@@ -1,4 +1,4 @@
-"""The two ways to a database in memory: steps of its plans carried out one at a time, all or nothing."""
+"""Blocking and awaited connections to a database in memory, which run one step at a time, all or nothing."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from time import monotonic
 from typing import Any, Final, NoReturn
 
 from duerow.clock import Clock
-from duerow.errors import Conflict, NotSupported
+from duerow.errors import Conflict, NotSupported, shown
 from duerow.plan import AsyncExecute, Execute, Transaction
 from duerow.stores.memory.listeners import AsyncMemoryListener, Audience, MemoryListener
 from duerow.stores.memory.state import State
 from duerow.stores.memory.steps import Step
 
 PATIENCE: Final = 5.0
-"""Seconds to wait for another transaction to end; then it is a Conflict, so that a deadlock does not last."""
+"""Seconds to wait for another transaction; after that a Conflict is raised, which ends deadlocks."""
 
 _GLANCE = 0.001
 
 
 class Memory:
-    """One database in memory: its state, whoever may change it now, and who hears of it."""
+    """A database in memory: its state, its lock and its listeners."""
 
     def __init__(self) -> None:
         self.state = State()
@@ -33,7 +33,7 @@ class Memory:
 
 
 class Session:
-    """One lent connection: each step by itself, or all of them together once BEGIN has been said."""
+    """A connection: each step by itself, or all together after BEGIN."""
 
     def __init__(self, memory: Memory, clock: Clock, transactions: bool, read_timeout: timedelta | None = None) -> None:
         self._memory, self._clock, self._transactions = memory, clock, transactions
@@ -41,13 +41,13 @@ class Session:
         self._begun = False
 
     def execute(self, step: Step | Transaction) -> Any:
-        """Carry out a step; wait for another transaction to end."""
+        """Run a step; wait for another transaction to end."""
         if not self._begun and not self._memory.turn.acquire(timeout=PATIENCE):
             _give_up()
         return self._carry_out(step)
 
     async def aexecute(self, step: Step | Transaction) -> Any:
-        """Carry out a step; await the end of another transaction, which may be one of this loop's own."""
+        """Run a step; await the end of another transaction, which may belong to the same event loop."""
         patient_until = monotonic() + PATIENCE
         while not self._begun and not self._memory.turn.acquire(blocking=False):
             if monotonic() > patient_until:
@@ -56,12 +56,12 @@ class Session:
         return self._carry_out(step)
 
     def commit(self) -> None:
-        """Keep what the transaction changed."""
+        """Commit the transaction."""
         if self._begun:
             self._end()
 
     def roll_back(self) -> None:
-        """Undo what the transaction changed."""
+        """Roll the transaction back."""
         if self._begun:
             self._memory.state.undo()
             self._end()
@@ -103,7 +103,7 @@ class Session:
 
 
 class MemoryConnections:
-    """The blocking way."""
+    """Blocking connections."""
 
     def __init__(self, memory: Memory, clock: Clock, transactions: bool, read_timeout: timedelta | None = None) -> None:
         self._memory, self._clock, self._transactions = memory, clock, transactions
@@ -111,7 +111,7 @@ class MemoryConnections:
 
     @property
     def place(self) -> Memory:
-        """Return what is shared by all who opened the same database in memory."""
+        """Return the identity of the database."""
         return self._memory
 
     @contextmanager
@@ -126,23 +126,23 @@ class MemoryConnections:
         session.commit()
 
     def join(self, within: Any) -> Execute:
-        """Refuse: there is no transaction of the caller's that this store could be part of."""
+        """Raise NotSupported: no caller's transaction could include this store."""
         _refuse_to_join(within)
 
     def begin(self) -> NoReturn:
-        """Refuse: there is no connection on which a handler could write."""
+        """Raise NotSupported: there is no connection on which a handler could write."""
         _refuse_to_begin()
 
     def listen(self, queues: Sequence[str]) -> MemoryListener:
-        """Begin to hear of pushes into these queues."""
+        """Start listening for pushes to these queues."""
         return MemoryListener(self._memory.audience, queues)
 
     def close(self) -> None:
-        """Close nothing: no connection is kept."""
+        """Do nothing: no connection is kept."""
 
 
 class AsyncMemoryConnections:
-    """The awaited way; a step is carried out on the loop, which takes some microseconds for each message."""
+    """Awaited connections; a step runs on the event loop, for some microseconds per message."""
 
     def __init__(self, memory: Memory, clock: Clock, transactions: bool, read_timeout: timedelta | None = None) -> None:
         self._memory, self._clock, self._transactions = memory, clock, transactions
@@ -150,7 +150,7 @@ class AsyncMemoryConnections:
 
     @property
     def place(self) -> Memory:
-        """Return what is shared by all who opened the same database in memory."""
+        """Return the identity of the database."""
         return self._memory
 
     @asynccontextmanager
@@ -165,19 +165,19 @@ class AsyncMemoryConnections:
         session.commit()
 
     def join(self, within: Any) -> AsyncExecute:
-        """Refuse: there is no transaction of the caller's that this store could be part of."""
+        """Raise NotSupported: no caller's transaction could include this store."""
         _refuse_to_join(within)
 
     async def begin(self) -> NoReturn:
-        """Refuse: there is no connection on which a handler could write."""
+        """Raise NotSupported: there is no connection on which a handler could write."""
         _refuse_to_begin()
 
     async def listen(self, queues: Sequence[str]) -> AsyncMemoryListener:
-        """Begin to hear of pushes into these queues."""
+        """Start listening for pushes to these queues."""
         return AsyncMemoryListener(self._memory.audience, queues)
 
     async def close(self) -> None:
-        """Close nothing: no connection is kept."""
+        """Do nothing: no connection is kept."""
 
 
 def _give_up() -> NoReturn:
@@ -186,7 +186,7 @@ def _give_up() -> NoReturn:
 
 def _refuse_to_join(within: Any) -> NoReturn:
     raise NotSupported(
-        f"within={within!r:.80}: the in-memory store keeps no messages in a database of yours, so it cannot join a "
+        f"within={shown(within)}: the in-memory store keeps no messages in a database of yours, so it cannot join a "
         "transaction there; use the store of that database, such as sqlite:// or postgresql://"
     )
 

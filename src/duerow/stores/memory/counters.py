@@ -1,10 +1,12 @@
-"""What is done to counted numbers: one function each, given the state and the moment at which it happens."""
+"""Steps for counters: one function each, given the state and the time."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Final
+
+import msgspec
 
 from duerow.store import Counted, Counters, Totals
 from duerow.stores.memory.state import State
@@ -15,7 +17,7 @@ KEPT: Final = timedelta(minutes=70)
 
 
 def note(state: State, now: datetime, process: str, rows: Sequence[Counted]) -> None:
-    """Keep the rows of a process, and add up those of long ago."""
+    """Write the rows of a process, and add up old ones."""
     counted = {**state.counted, **{(row.queue, row.minute, process): row for row in rows}}
     lifetimes = dict(state.lifetimes)
     for place, row in list(counted.items()):
@@ -26,8 +28,12 @@ def note(state: State, now: datetime, process: str, rows: Sequence[Counted]) -> 
 
 
 def read(state: State, now: datetime, queue: str) -> Counters:
-    """Go through all rows, and keep those of the queue."""
-    rows = [row for row in state.counted.values() if row.queue == queue]
+    """Return the rows of a queue."""
+    rows = [
+        msgspec.structs.replace(row, process=process)
+        for (_, _, process), row in state.counted.items()
+        if row.queue == queue
+    ]
     lifetime = _sum([state.lifetimes.get(queue, Totals()), *(row.totals for row in rows)])
     return Counters(now, lifetime, [row for row in rows if row.minute + MINUTE > now - HOUR])
 

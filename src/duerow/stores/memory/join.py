@@ -1,4 +1,4 @@
-"""How the sets of joins grow, and become messages of their parts."""
+"""Sets of joins: how they grow, and become messages."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from msgspec.structs import replace
 from duerow.errors import DuerowError
 from duerow.payload import codec
 from duerow.store import Closed, Committed, End, Entry, Joined, Record
-from duerow.store.join_sets import open_text, part_headers, part_text, whole_text
+from duerow.store.join_sets import is_complete, open_text, part_headers, part_text, whole_text
 from duerow.stores.memory.state import State
 from duerow.stores.memory.steps import push
 from duerow.stores.records import begun_anew
 
 
 def join(state: State, now: datetime, record: Record, join: Joined) -> End | DuerowError:
-    """Make the message a part of its set; return how its turn ends, or why it is refused."""
+    """Add a message to its set; return how its turn ends, or why it is refused."""
     place = (join.sets, join.correlation)
     set_id, closed_until = state.sets.get(place, (None, None))
     if join.late is not None and closed_until is not None and closed_until > now:
@@ -29,7 +29,7 @@ def join(state: State, now: datetime, record: Record, join: Joined) -> End | Due
         return join.full
     parts = {**parts, record.id: part_text(record)}
     try:
-        complete = _is_complete(join, parts)
+        complete = is_complete(join, len(parts), lambda: [parts[id_] for id_ in sorted(parts)])
     except DuerowError as error:
         return error
     if standing is None:
@@ -46,14 +46,8 @@ def join(state: State, now: datetime, record: Record, join: Joined) -> End | Due
 
 
 def close(state: State, now: datetime, record: Record, closed: Closed) -> None:
-    """Make a set whole with the parts that have come."""
+    """Complete a set with the parts that have arrived."""
     _close(state, now, record, closed.correlation, closed.remember)
-
-
-def _is_complete(join: Joined, parts: dict[int, str]) -> bool:
-    if join.complete is not None:
-        return join.complete([parts[id_] for id_ in sorted(parts)])
-    return join.count is not None and len(parts) >= join.count
 
 
 def _close(state: State, now: datetime, standing: Record, correlation: str, remember: timedelta | None) -> None:

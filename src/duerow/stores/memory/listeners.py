@@ -1,4 +1,4 @@
-"""Hearing of messages that became due: by a condition for threads, by an event for tasks of a loop."""
+"""Listeners for pushes: with a condition for threads, with an event for tasks."""
 
 from __future__ import annotations
 
@@ -10,38 +10,38 @@ from typing import Protocol
 
 
 class Hearer(Protocol):
-    """Whoever wants to know of queues that have something new."""
+    """An object that is told of new messages."""
 
     def hear(self, queues: Iterable[str]) -> None:
-        """Learn that these queues have something that may be due; called from any thread."""
+        """Take note that these queues may have something due; called from any thread."""
         ...
 
 
 class Audience:
-    """All who listen to one in-memory database; safe to use from any thread."""
+    """All listeners of one in-memory database; thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._hearers: tuple[Hearer, ...] = ()
 
     def join(self, hearer: Hearer) -> None:
-        """Let it hear of everything from now on."""
+        """Add a listener."""
         with self._lock:
             self._hearers = (*self._hearers, hearer)
 
     def leave(self, hearer: Hearer) -> None:
-        """Let it hear of nothing more."""
+        """Remove a listener."""
         with self._lock:
             self._hearers = tuple(other for other in self._hearers if other is not hearer)
 
     def tell(self, queues: Iterable[str]) -> None:
-        """Let all hear of these queues."""
+        """Tell all listeners of these queues."""
         for hearer in self._hearers:
             hearer.hear(queues)
 
 
 class MemoryListener:
-    """Hears of pushes into some queues, in a thread that waits."""
+    """Hears of pushes to some queues, in a waiting thread."""
 
     def __init__(self, audience: Audience, queues: Sequence[str]) -> None:
         self._audience, self._queues = audience, frozenset(queues)
@@ -50,14 +50,14 @@ class MemoryListener:
         audience.join(self)
 
     def hear(self, queues: Iterable[str]) -> None:
-        """Remember it, also while nobody waits."""
+        """Take note, even if nobody waits."""
         if not self._queues.isdisjoint(queues):
             with self._changed:
                 self._heard = True
                 self._changed.notify_all()
 
     def wait(self, timeout: float) -> bool:
-        """Wait at most so many seconds; True as soon as something may have become due since the last wait."""
+        """Wait at most this many seconds; return True as soon as something may have become due since the last wait."""
         with self._changed:
             self._changed.wait_for(lambda: self._heard or self._woken, timeout)
             heard, self._heard, self._woken = self._heard, False, False
@@ -70,12 +70,12 @@ class MemoryListener:
             self._changed.notify_all()
 
     def close(self) -> None:
-        """Hear nothing more."""
+        """Stop listening."""
         self._audience.leave(self)
 
 
 class AsyncMemoryListener:
-    """Hears of pushes into some queues, in a task that waits; to be made inside the loop that it serves."""
+    """Hears of pushes to some queues, in a waiting task; create it in the event loop that uses it."""
 
     def __init__(self, audience: Audience, queues: Sequence[str]) -> None:
         self._audience, self._queues = audience, frozenset(queues)
@@ -85,12 +85,12 @@ class AsyncMemoryListener:
         audience.join(self)
 
     def hear(self, queues: Iterable[str]) -> None:
-        """Remember it, also while nobody waits; the push may come from another thread or loop."""
+        """Take note, even if nobody waits; the push may come from another thread or loop."""
         if not self._queues.isdisjoint(queues):
             self._call(self._note)
 
     async def wait(self, timeout: float) -> bool:  # noqa: ASYNC109 - the contract's name and meaning
-        """Wait at most so many seconds; True as soon as something may have become due since the last wait."""
+        """Wait at most this many seconds; return True as soon as something may have become due since the last wait."""
         with suppress(TimeoutError):
             async with asyncio.timeout(timeout):
                 await self._changed.wait()
@@ -103,7 +103,7 @@ class AsyncMemoryListener:
         self._changed.set()
 
     async def close(self) -> None:
-        """Hear nothing more."""
+        """Stop listening."""
         self._audience.leave(self)
 
     def _note(self) -> None:

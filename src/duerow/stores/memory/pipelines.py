@@ -1,4 +1,4 @@
-"""What is done to the pipelines that are kept: one function each, given the state and the moment."""
+"""Steps for stored pipelines: one function each, given the state and the time."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from duerow.stores.memory.state import State
 
 
 def find(state: State, now: datetime, name: str | None) -> list[StoredPipeline]:
-    """Return the pipelines in the order of their names, or that of a name."""
+    """Return the pipelines ordered by name, or the one with a name."""
     return [state.pipelines[known] for known in sorted(state.pipelines) if name in (None, known)]
 
 
 def change(state: State, now: datetime, name: str, version: int | None, after: StoredPipeline | None) -> bool:
-    """Keep a pipeline if it still has the version with which it was read."""
+    """Save a pipeline if it still has the version that was read."""
     known = state.pipelines.get(name)
     if version != (None if known is None else known.version):
         return False

@@ -1,4 +1,4 @@
-"""What comes from another database: messages and turns that are over, each once."""
+"""Imports from another database: messages and finished turns, each exactly once."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from duerow.stores.memory import batches
 from duerow.stores.memory.state import State
 
 REFUSED: Final = "/refused"
-"""What follows the name of an arrival in the note that it was refused."""
+"""The suffix of an import's name in the record of its refusal."""
 
 
 def receive(
     state: State, now: datetime, arrivals: Sequence[Arrival], history: timedelta, final: bool
 ) -> list[Reception]:
-    """Let messages and bare names arrive first, then turns, which are refused with their message."""
+    """Import messages and bare names first, then turns, which are refused together with their message."""
     old_ids = sorted({one.what.id for one in arrivals if one.what is not None})
     ids = {old_id: state.next_id() for old_id in old_ids}
     answers: dict[int, Reception] = {}

@@ -1,4 +1,4 @@
-"""What is done to schedules: one function each, given the state and the moment at which it happens."""
+"""Steps for schedules: one function each, given the state and the time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ DUE_AT_ONCE: Final = 100
 
 
 def find(state: State, now: datetime, name: str | None, due: bool) -> SchedulesFound:
-    """Go through the schedules, and keep those that are asked for."""
+    """Return the schedules that are asked for."""
     next_at = min((known.next_at for known in state.schedules.values() if known.next_at is not None), default=None)
     found = [known for known in state.schedules.values() if name in (None, known.name)]
     if due:
@@ -24,7 +24,7 @@ def find(state: State, now: datetime, name: str | None, due: bool) -> SchedulesF
 
 
 def change(state: State, now: datetime, change: ScheduleChange) -> bool:
-    """Change the schedule if it still is what it was when it was read, and push what it pushes."""
+    """Change a schedule unless it has changed since it was read, and push its messages."""
     known = state.schedules.get(change.name)
     if change.version != (None if known is None else known.version):
         return False

@@ -30,7 +30,7 @@ from duerow.stores.records import begun_anew, dead, due_time, settled
 
 
 def in_order_of_effect(turns: Iterable[tuple[int, Turn]]) -> list[tuple[int, Turn]]:
-    """Return turns, each with its place in the call, first to take effect first; ends of one kind by id."""
+    """Return turns with their places in the call, in the order of effect, and by id within a kind."""
 
     def effect(numbered: tuple[int, Turn]) -> tuple[int, int]:
         _, turn = numbered
@@ -40,14 +40,14 @@ def in_order_of_effect(turns: Iterable[tuple[int, Turn]]) -> list[tuple[int, Tur
 
 
 def require_lone_turns(turns: Sequence[Turn]) -> None:
-    """Raise NotSupported if a turn would have to change another message than its own together with it.
+    """Raise NotSupported if a turn would also have to change a message other than its own.
 
-    Told by the turn alone: whether a move meets a message with its key is known only when it is too late.
+    This is decided by the turn alone: whether the key of a move is taken is known only when it is too late.
     """
     for turn in turns:
         match turn.end:
-            case Committed(then=(_, *_)):
-                asked = "commit(then=…)"
+            case Committed(then=(_, *_)) | Buried(then=(_, *_)) | Moved(then=(_, *_)):
+                asked = "then= with the settlement"
             case Moved(key=str(), on_duplicate="replace" | "earliest"):
                 asked = f"move(on_duplicate={turn.end.on_duplicate!r}) with a key"
             case Joined() | Closed():
@@ -61,7 +61,7 @@ def require_lone_turns(turns: Sequence[Turn]) -> None:
 
 
 def end_turn(state: State, now: datetime, turn: Turn, keep: Retention | None) -> DuerowError | None:
-    """End one turn, without its `then`, and keep what is to be kept; return why it was refused, None if it was not."""
+    """End a turn, without its `then`, and write its history; return why it was refused, or None."""
     record = lent_on(state, turn.receipt)
     if record is None:
         return LeaseLost(turn.receipt.id)

@@ -38,17 +38,17 @@ class State:
         definitions: what was declared of queues, by their names.
         known: the queues of which something was said.
         consumers: those that said that they are there, by name.
-        schedules: every schedule by its name.
-        past: every turn that is kept, by id and token, with the end of its time.
-        remembered: the id of who held each key that is remembered, by queue and key, with the end of its time.
+        schedules: all schedules, by name.
+        past: all kept turns, by id and token, each with its expiry.
+        remembered: the id of the former holder of each remembered key, by queue and key, with its expiry.
         sets: the sets of joins by queue and correlation: the id of the set's message, None if it is whole; and until
             when it is known that it was.
-        parts: the parts of each set whose others are still to come, by the id of its message, then by their own.
+        parts: the parts of each incomplete set, by the id of its message, then by their own ids.
         pipelines: every pipeline by its name.
-        staged: what each batch has staged, in the order in which it was.
-        noted: the names of what happens once, and when it happened.
-        counted: what processes counted, by queue, minute and process.
-        lifetimes: what was counted of each queue before that.
+        staged: the staged entries of each batch, in order.
+        noted: the recorded names, with their times.
+        counted: the counters, by queue, minute and process.
+        lifetimes: the older counts of each queue, added up.
         read_timeout: how long whoever's turn it is may read for people; None: as long as it takes.
     """
 
@@ -60,6 +60,7 @@ class State:
         self._lent: dict[tuple[str, str], int] = {}
         self._holders: dict[tuple[str, str], int] = {}
         self._journal: list[tuple[int | None, Callable[[], None]]] = []
+        self._told: set[str] = set()
         self._last_id = 0
         self._places: dict[int, datetime] = {}
         self.past: dict[tuple[int, int], tuple[HistoryRow, datetime]] = {}
@@ -79,7 +80,7 @@ class State:
         self.read_timeout: timedelta | None = None
 
     def in_time(self, rows: Iterable[T]) -> Iterator[T]:
-        """Go through rows for people, for as long as that may take."""
+        """Yield rows of a read for people, until the read timeout."""
         limit = self.read_timeout
         end = inf if limit is None else monotonic() + limit.total_seconds()
         for row in rows:
@@ -88,14 +89,14 @@ class State:
             yield row
 
     def next_id(self) -> int:
-        """Return an id that no message ever had; undoing does not bring it back."""
+        """Return an id that no message ever had; a rollback does not make it available again."""
         self._last_id += 1
         return self._last_id
 
     def due(self, queue: str, now: datetime) -> Iterator[Record]:
-        """Yield the queue's messages that are due now, in line: by priority, due time and id.
+        """Yield the due messages of a queue in line: by priority, due time and id.
 
-        The next one is looked up when it is asked for: those before it may have been changed meanwhile.
+        Each one is looked up when it is asked for, since the earlier ones may have been changed in the meantime.
         """
         line = self._lines[queue]
         start = 0
@@ -112,14 +113,14 @@ class State:
         return any(of == queue for of, _ in self._groups)
 
     def has_turn(self, record: Record) -> bool:
-        """Return whether nobody of its group keeps a message back: none goes before it, and no other is lent."""
+        """Return whether no other message of the group keeps this one back, by being first or leased."""
         if record.group is None:
             return True
         group = (record.queue, record.group)
         return self._groups[group][0] == record.id and self._lent.get(group, record.id) == record.id
 
     def blocker(self, record: Record) -> Record | None:
-        """Return who of its group has to leave before a message has its turn: who is lent, else the first."""
+        """Return the message of the group that keeps this one back: the leased one, or else the first."""
         if record.group is None or record.status not in LIVE or self.has_turn(record):
             return None
         group = (record.queue, record.group)
@@ -136,53 +137,53 @@ class State:
         return min((due for due, record in chosen if self.has_turn(record)), default=None)
 
     def holder(self, queue: str, key: str | None) -> Record | None:
-        """Return the live message that has this key in the queue, None when there is none or no key is asked for."""
+        """Return the live message with this key in the queue; None if there is none, or if the key is None."""
         id_ = None if key is None else self._holders.get((queue, key))
         return None if id_ is None else self.records[id_]
 
     def put(self, record: Record) -> None:
-        """Keep this message, in place of what was kept under its id."""
+        """Store a message under its id."""
         self._change(record.id, record)
 
     def drop(self, id_: int) -> None:
-        """Keep no message under this id any longer."""
+        """Delete the message with this id."""
         self._change(id_, None)
         self.assign(self._places, id_, None)
 
     def lend(self, record: Record, place: datetime | None) -> None:
-        """Keep this message, which is lent, and the due time that it had in line."""
+        """Store a leased message, and the due time that determined its place in line."""
         self.put(record)
         self.assign(self._places, record.id, place)
 
     def place(self, record: Record) -> datetime | None:
-        """Return the due time that a message had in line when it was last lent."""
+        """Return the due time that determined a message's place when it was last lent."""
         return self._places.get(record.id)
 
     def plan(self, name: str, schedule: Planned | None) -> None:
-        """Keep this schedule, in place of what was kept under its name; None: keep none."""
+        """Store a schedule under its name; None deletes it."""
         self._journal.append((None, partial(self._replan, name, self.schedules.get(name))))
         self._replan(name, schedule)
 
     def assign(self, kept: dict[Any, Any], name: Any, value: Any) -> None:
-        """Keep a value, in place of what was kept under its name; None: keep none."""
+        """Store a value under its name; None deletes it."""
         self._journal.append((None, partial(_replace_in, kept, name, kept.get(name))))
         _replace_in(kept, name, value)
 
     def note(self, past: HistoryRow, until: datetime) -> None:
-        """Keep this turn until its time is over; a turn is over once, and its receipt names no second one."""
+        """Store a finished turn until it expires; a receipt has only one turn."""
         assert (past.id, past.token) not in self.past, f"the turn of {past} was over before"  # noqa: S101
         self.assign(self.past, (past.id, past.token), (past, until))
 
     def remember(self, queue: str, key: str, id_: int, until: datetime) -> None:
-        """Remember who held this key until its time is over."""
+        """Remember the former holder of a key until it expires."""
         self.assign(self.remembered, (queue, key), (id_, until))
 
     def forget_key(self, queue: str, key: str) -> None:
-        """Remember nobody who held this key."""
+        """Forget the former holder of a key."""
         self.assign(self.remembered, (queue, key), None)
 
     def forget(self, now: datetime, limit: int) -> int:
-        """Take away turns and keys whose time is over, so many of each at most; return how many."""
+        """Delete expired turns and keys, at most this many of each; return how many."""
         gone = 0
         for kept in (self.past, self.remembered):
             over = [known for known, (_, until) in kept.items() if until <= now][:limit]
@@ -192,7 +193,7 @@ class State:
         return gone
 
     def count(self, counted: dict[tuple[str, datetime, str], Counted], lifetimes: dict[str, Totals]) -> None:
-        """Keep these numbers in place of all that were kept."""
+        """Replace all counters."""
         self._journal.append((None, partial(self._recount, self.counted, self.lifetimes)))
         self._recount(counted, lifetimes)
 
@@ -201,17 +202,27 @@ class State:
         return len(self._journal)
 
     def undo(self, mark: int = 0) -> None:
-        """Take back every change since the mark, or all that are not kept yet."""
+        """Undo all changes since the mark, or all that are not final."""
         while len(self._journal) > mark:
             _, take_back = self._journal.pop()
             take_back()
 
     def keep(self) -> set[str]:
-        """Make all changes final; return the queues in which a message that nobody holds has now a due time."""
+        """Make all changes final; return the names to tell.
+
+        These are the queues in which an unleased message got a due time, and what `tell` was given.
+        """
         touched = {id_ for id_, _ in self._journal}
+        told, self._told = self._told, set()
         self._journal.clear()
         records = [self.records[id_] for id_ in touched if id_ is not None and id_ in self.records]
-        return {record.queue for record in records if record.due_at is not None and record.leased_by is None}
+        return told | {record.queue for record in records if record.due_at is not None and record.leased_by is None}
+
+    def tell(self, name: str) -> None:
+        """Let all who listen for this name know, once the changes are final."""
+        if name not in self._told:
+            self._journal.append((None, partial(self._told.discard, name)))
+            self._told.add(name)
 
     def _change(self, id_: int, after: Record | None) -> None:
         self._journal.append((id_, partial(self._replace, id_, self.records.get(id_))))

@@ -1,4 +1,4 @@
-"""What each verb does to the state: one function each, given the state and the moment at which it happens."""
+"""The steps of the in-memory store: one function for each verb, given the state and the time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from duerow.conditions.model import Condition, Path
+from duerow.conditions.fields import Path
+from duerow.conditions.model import Condition
 from duerow.errors import DuerowError, DuplicateKey, LeaseLost, MessageLeased, QueueDraining
 from duerow.message import LIVE, OnDuplicate, Outcome, Pushed
 from duerow.reservation import Receipt
@@ -32,6 +33,7 @@ from duerow.store import (
     Retention,
     Scan,
     Tally,
+    cancellations,
 )
 from duerow.stores.memory import history
 from duerow.stores.memory.conditions import at, holds
@@ -50,13 +52,13 @@ from duerow.stores.records import (
 )
 
 Step = Callable[[State, datetime], Any]
-"""What the plans of this store yield: given the state and the time, it changes the one and answers."""
+"""What the plans of this store yield: a function that changes the state, given the time, and returns the answer."""
 
 
 def push(
     state: State, now: datetime, entries: Sequence[Entry], on_duplicate: OnDuplicate, remembered: bool = False
 ) -> list[Pushed]:
-    """Add the messages one after the other, so that each meets the keys of those before it."""
+    """Add messages one after the other, so that each sees the keys of those before it."""
     former: dict[tuple[str, str | None], int] = {}
     if remembered:
         former = {
@@ -83,7 +85,7 @@ def push_new(
 
 
 def change(state: State, now: datetime, held: Record, entry: Entry, on_duplicate: OnDuplicate) -> Outcome:
-    """Let a push meet the live message that holds its key; return what became of that message; see `records.met`."""
+    """Apply a push to the live message that holds its key; return that message; see `records.met`."""
     after = met(now, held, entry, on_duplicate)
     if after is None:
         return "ignored"
@@ -103,7 +105,7 @@ def reserve(
     keep: Retention | None,
     kinds: Collection[str] | None = None,
 ) -> Reserved:
-    """Lend the first `limit` in line; those that used up their attempts in leases nobody settled are buried."""
+    """Reserve the first `limit` messages in line; bury those whose expired leases used up their attempts."""
     lent: list[Record] = []
     buried: list[GivenUp] = []
     turns = _in_turn(state, now, queue, attempts, keep, kinds)
@@ -123,7 +125,7 @@ def reserve(
 
 
 def extend(state: State, now: datetime, receipts: Sequence[Receipt], lease: timedelta) -> dict[Receipt, datetime]:
-    """Move the end of those leases, and with it the place in line, to now + lease."""
+    """Extend leases, and with them the due times, to now + lease."""
     until = now + lease
     ours = {receipt: record for receipt in receipts if (record := lent_on(state, receipt)) is not None}
     for record in ours.values():
@@ -139,7 +141,7 @@ def pop(
     keep: Retention | None,
     kinds: Collection[str] | None,
 ) -> list[Record]:
-    """Take the first `limit` in line away; what is returned is nobody's any more, so it carries no lease."""
+    """Remove and return the first `limit` messages in line, without leases."""
     taken: list[Record] = []
     turns = _in_turn(state, now, queue, None, keep, kinds)
     # Not one line further than is needed: to look at a line ends the turns that were lost there.
@@ -162,7 +164,7 @@ def remove(
     even_if_leased: bool,
     keep: Retention | None,
 ) -> Removal:
-    """Take away those named by id in this queue and the live ones named by key, unless a lease on them runs."""
+    """Remove messages of this queue by id, and live ones by key, unless they are leased."""
     named = {record.id: record for record in _by_id(state, ids) if record.queue == queue}
     named |= {record.id: record for key in keys if (record := state.holder(queue, key)) is not None}
     removal = Removal([], [])
@@ -171,18 +173,21 @@ def remove(
             removal.leased.append((id_, record.leased_by))
         else:
             state.drop(id_)
+            if record.leased_by is not None:
+                state.tell(cancellations(queue))
             history.left(state, now, record, keep)
             removal.removed.append(id_)
     return removal
 
 
 def peek(state: State, now: datetime, queue: str, limit: int) -> list[Record]:
-    """Read the first in line whose turn it is."""
-    return list(islice((record for record in state.due(queue, now) if state.has_turn(record)), limit))
+    """Read the first messages in line that could be handed out."""
+    due = state.in_time(state.due(queue, now))
+    return list(islice((record for record in due if state.has_turn(record)), limit))
 
 
 def find(state: State, now: datetime, query: Query) -> list[Record]:
-    """Go through the messages, keep those of which all that is asked holds, and put them in order."""
+    """Return the messages that match a query, in its order."""
     records: Iterable[Record] = state.records.values() if query.ids is None else _by_id(state, query.ids)
     if query.ids is None and query.keys is None:
         records = state.in_time(records)
@@ -196,7 +201,7 @@ def find(state: State, now: datetime, query: Query) -> list[Record]:
 
 
 def scan(state: State, now: datetime, query: Scan) -> list[Record]:
-    """Go through the messages in the order of their ids, and keep those of which all that is asked holds."""
+    """Return the messages that match a scan, ordered by id."""
     found = [record for record in state.records.values() if _is_scanned(record, query)]
     found.sort(key=lambda record: record.id, reverse=query.descending)
     return found[: query.limit]
@@ -205,7 +210,7 @@ def scan(state: State, now: datetime, query: Scan) -> list[Record]:
 def put_settings(
     state: State, now: datetime, queue: str, paused: bool | None, draining: bool | None, definition: str | None
 ) -> None:
-    """Note what is said of a queue, and leave what is not."""
+    """Change the given settings of a queue, and keep the others."""
     for flagged, flag in ((state.paused, paused), (state.draining, draining)):
         if flag is not None:
             (flagged.add if flag else flagged.discard)(queue)
@@ -215,7 +220,7 @@ def put_settings(
 
 
 def settings(state: State, now: datetime, queue: str | None) -> list[QueueSettings]:
-    """Tell what is said of a queue, or of all."""
+    """Return the settings of a queue, or of all."""
     names = state.known if queue is None else state.known & {queue}
     return [
         QueueSettings(name, state.definitions.get(name), name in state.paused, name in state.draining)
@@ -226,13 +231,13 @@ def settings(state: State, now: datetime, queue: str | None) -> list[QueueSettin
 def note_consumer(
     state: State, now: datetime, name: str, queues: Sequence[str], kinds: Sequence[str], version: str
 ) -> None:
-    """Keep a consumer's word, and forget those of more than a day ago."""
+    """Record that a consumer is alive, and forget those not seen for a day."""
     state.consumers[name] = Consumer(name, tuple(queues), tuple(kinds), version, now)
     state.consumers = {name: one for name, one in state.consumers.items() if now - one.seen_at <= timedelta(days=1)}
 
 
 def purge(state: State, now: datetime, queue: str, limit: int, last: int) -> int:
-    """Take some of the queue's messages away, whatever they are."""
+    """Delete some messages of a queue, in any state."""
     old = (record.id for record in state.records.values() if record.queue == queue and record.id <= last)
     ids = list(islice(old, limit))
     for id_ in ids:
@@ -241,10 +246,10 @@ def purge(state: State, now: datetime, queue: str, limit: int, last: int) -> int
 
 
 def queue_stats(state: State, now: datetime, queue: str, cap: int | None) -> QueueStats:
-    """Go through the queue's messages and count them by what they wait for."""
+    """Count the messages of a queue by what they wait for."""
     numbers: Counter[str] = Counter()
     dues: dict[str, list[datetime]] = {"ready": [], "later": []}
-    for record in state.records.values():
+    for record in state.in_time(state.records.values()):
         if record.queue != queue:
             continue
         if record.due_at is None:
@@ -262,7 +267,7 @@ def queue_stats(state: State, now: datetime, queue: str, cap: int | None) -> Que
 
 
 def inspect(state: State, now: datetime, queue: str, id: int | None, key: str | None) -> Inspection | None:
-    """Find the message, and what stands between it and a consumer."""
+    """Return a message and what keeps it from a consumer."""
     record = state.holder(queue, key) if id is None else state.records.get(id)
     if record is None or record.queue != queue:
         return None
@@ -276,7 +281,7 @@ def _is_behind(state: State, record: Record) -> bool:
 def alter(
     state: State, now: datetime, queue: str, changes: Sequence[Change], even_if_leased: bool, dry_run: bool
 ) -> list[Refused]:
-    """Change messages one after the other, so that each meets the keys of those before it."""
+    """Change messages one after the other, so that each sees the keys of those before it."""
     refused: list[Refused] = []
     before = state.mark()
     for change in changes:
@@ -306,7 +311,7 @@ def _refusal(
 def tally(
     state: State, now: datetime, queue: str, where: Condition | None, by: Path | None, limit: int | None
 ) -> Tally:
-    """Go through the messages of the queue, and count those of which the condition holds by what is at the path."""
+    """Count the messages of a queue that match a condition, by the value at a path."""
     found = (
         record
         for record in state.in_time(state.records.values())
@@ -317,12 +322,12 @@ def tally(
 
 
 def count(state: State, now: datetime, queue: str) -> dict[str, int]:
-    """Go through the messages of the queue and count them by status."""
+    """Count the messages of a queue by status."""
     return dict(Counter(one.status for one in state.in_time(state.records.values()) if one.queue == queue))
 
 
 def queues(state: State, now: datetime, past: bool) -> list[str]:
-    """List the queues of all messages, and of whatever else is kept, in the order of their names."""
+    """List all known queues, ordered by name."""
     found = {record.queue for record in state.records.values()}
     if past:
         found |= {turn.queue for turn, _ in state.past.values()} | {queue for queue, _ in state.remembered}
@@ -331,21 +336,21 @@ def queues(state: State, now: datetime, past: bool) -> list[str]:
 
 
 def consumers(state: State, now: datetime) -> list[Consumer]:
-    """List the consumers that are noted."""
+    """List the recorded consumers."""
     return sorted(state.consumers.values(), key=lambda one: one.name)
 
 
 def next_due(
     state: State, now: datetime, queues: Sequence[str], kinds: Mapping[str, Collection[str]]
 ) -> timedelta | None:
-    """Return how far from now the next due time of these queues is; None when no message of them has one."""
+    """Return how long until the next due time in these queues; None if no message has one."""
     awake = [queue for queue in queues if queue not in state.paused]
     dues = [due for queue in awake if (due := state.next_due(queue, kinds.get(queue))) is not None]
     return min(dues) - now if dues else None
 
 
 def lent_on(state: State, receipt: Receipt) -> Record | None:
-    """Return the message that still carries the receipt's token, else None: the fence of every later write."""
+    """Return the message if it still has the receipt's token, else None: the fence of every later write."""
     record = state.records.get(receipt.id)
     return record if record is not None and record.token == receipt.token else None
 

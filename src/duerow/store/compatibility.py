@@ -1,0 +1,29 @@
+"""Which tables of newer versions a version can work with: what their migrations say, in the names that are stored.
+
+A migration that only adds what older code need not know is named such as `0009 notes [from 7]`: code of version 7 and
+later can work with the tables beside the code that made it. Without that, older code refuses the tables.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+_OLDEST: Final = re.compile(r"\[from (?P<version>\d+)\]$")
+
+
+def is_beyond(made: Mapping[int, str | None], known: int) -> bool:
+    """Return whether a newer version made a migration that code with `known` migrations cannot work with.
+
+    Args:
+        made: the stored names of the migrations that were made, by their numbers.
+        known: how many migrations the code knows.
+    """
+    return any(number > known and _oldest(number, name) > known for number, name in made.items())
+
+
+def _oldest(number: int, name: str | None) -> int:
+    """Return the number of migrations that code must know to work with tables after this one."""
+    said = _OLDEST.search(name or "")
+    return int(said["version"]) if said else number

@@ -1,0 +1,115 @@
+"""The part of the contract for engines such as Spark, and for copies: very many messages at once."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import timedelta
+from typing import Protocol
+
+from duerow.message import OnDuplicate
+from duerow.plan import Plan
+from duerow.reservation import Receipt
+from duerow.store.bulk import Arrival, Lease, MessageHeader, Published, Reception
+from duerow.store.reads import HistoryRow, Scan
+from duerow.store.writes import Entry, Record, Retention, Turn
+
+
+class BulkStore(Protocol):
+    """Whole batches: what many tasks make of many messages becomes visible at once, or not at all.
+
+    Staged entries may be lost if the server crashes, since `publish` knows how many each part should have.
+    """
+
+    def lend(
+        self,
+        queue: str,
+        limit: int,
+        lease: timedelta,
+        attempts: int | None,
+        consumer: str,
+        dead_letter: str | None = None,
+        keep: Retention | None = None,
+        kinds: Collection[str] | None = None,
+        apart: bool = False,
+    ) -> Plan[Lease]:
+        """As `reserve`, but the messages stay in the database: only their receipts are returned."""
+        ...
+
+    def leased_range(self, queue: str, consumer: str, first: int, last: int, limit: int) -> Plan[list[Record]]:
+        """Read messages with ids from `first` to `last` that are still lent to a claim, by id, at most `limit`.
+
+        They are found by id alone, so many tasks can read a batch at the same time, each a range of it.
+        """
+        ...
+
+    def message_headers(self, queue: str, receipts: Sequence[Receipt]) -> Plan[list[MessageHeader]]:
+        """Read messages of a queue without their payloads, if their receipts still hold; in any order."""
+        ...
+
+    def stage(self, batch: str, part: str, entries: Sequence[Entry]) -> Plan[None]:
+        """Store entries that stay invisible until they are published. The same batch and part again adds to it.
+
+        They are kept for a day, and may be lost if the server crashes: `publish` notices.
+        """
+        ...
+
+    def publish(
+        self,
+        batch: str,
+        parts: Mapping[str, int],
+        turns: Sequence[Turn] = (),
+        on_duplicate: OnDuplicate = "ignore",
+        once: str | None = None,
+        keep: Retention | None = None,
+    ) -> Plan[Published]:
+        """End turns, push what parts of a batch staged, and delete everything that it staged: in one transaction.
+
+        The turns end first, as in `settle`. Then the parts are pushed in the order given, each in the order in which it
+        was staged; a delay counts from now. With `once`, that name is recorded as well; if it was already recorded,
+        nothing else happens, and the result says so.
+
+        Args:
+            batch: the name of the batch.
+            parts: its parts to push, with the number of entries that each of them staged.
+            turns: the turns to end.
+            on_duplicate: what happens to entries whose key a live message holds; see `push`.
+            once: see above.
+            keep: as in `settle`.
+
+        Raises:
+            BatchRefused: a turn was refused; nothing happened.
+            StagedLost: a part has a different number of entries from what it staged; nothing happened.
+            QueueDraining: a queue takes no new messages; nothing happened.
+            DuplicateKey: with "reject"; nothing happened.
+            NotSupported: the store has no transactions over several messages.
+        """
+        ...
+
+    def discard(self, batch: str) -> Plan[None]:
+        """Delete what a batch staged."""
+        ...
+
+    def scan(self, query: Scan) -> Plan[list[Record] | list[HistoryRow]]:
+        """Read messages, or finished turns, of many queues in the order of id and token; that order alone serves it."""
+        ...
+
+    def receive(
+        self, arrivals: Sequence[Arrival], history: timedelta = timedelta(0), final: bool = False
+    ) -> Plan[list[Reception]]:
+        """Take in messages and turns of another database, each once; return a result for each in the order given.
+
+        One transaction writes them together with the names that record them. Arrivals with the same id there get the
+        same new id here; the new ids follow the old order, and no other message ever gets them. A message arrives
+        unchanged except for its id and its lease: nobody has it leased. Therefore its token is above those of its
+        turns. A message whose key a live message holds is refused, and so are the turns that are given with it. A queue
+        that is being drained accepts all of them nevertheless.
+
+        Args:
+            arrivals: the messages and turns.
+            history: how long turns are kept after they finished.
+            final: refused arrivals are recorded as well, so that they never arrive under their names.
+
+        Raises:
+            NotSupported: the store has no transactions over several messages.
+        """
+        ...

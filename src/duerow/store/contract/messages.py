@@ -1,0 +1,116 @@
+"""The part of the contract that every store has: push, reserve and settle."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Protocol
+
+from duerow.message import OnDuplicate, Pushed
+from duerow.plan import Plan
+from duerow.reservation import Receipt
+from duerow.store.reads import Query
+from duerow.store.writes import Entry, Record, Refused, Reserved, Retention, Turn
+
+
+class MessageStore(Protocol):
+    """Messages of all queues: what producers and consumers need.
+
+    Every write is fenced by (id, token); a turn whose receipt does not match changes nothing and is refused.
+    """
+
+    def push(
+        self,
+        entries: Sequence[Entry],
+        on_duplicate: OnDuplicate,
+        remembered: bool = False,
+        once: str | None = None,
+    ) -> Plan[list[Pushed]]:
+        """Add messages; return a result for each in the order given, also for repeated keys. Ids follow that order.
+
+        With `remembered`, a remembered key is taken: the message is ignored in every mode but "reject", and the result
+        has the id of the message that held the key. With `once`, that name is recorded in the same transaction; if it
+        was already recorded, nothing is pushed, and the result is empty.
+
+        Raises:
+            QueueDraining: a queue takes no new messages; nothing is written.
+            DuplicateKey: with "reject", naming all taken keys of a queue; nothing is written.
+        """
+        ...
+
+    def reserve(
+        self,
+        queue: str,
+        limit: int,
+        lease: timedelta,
+        attempts: int | None,
+        consumer: str,
+        dead_letter: str | None = None,
+        keep: Retention | None = None,
+        kinds: Collection[str] | None = None,
+        apart: bool = False,
+    ) -> Plan[Reserved]:
+        """Lend up to `limit` due messages until now + lease, first by (priority, due time, id), none to two consumers.
+
+        Of a group, lend only the live message with the lowest id, and only while no other message of the group is
+        leased. Each row's attempts and token grow by one, and `leased_by` becomes `consumer`. If a row still carries an
+        unsettled lease, that is recorded as its last error; if it has also used up its `attempts`, it is buried instead
+        and does not count towards the limit: in place, or in the queue that `dead_letter` names. History keeps such a
+        lease as a failed turn, or as a dead one if the message is buried.
+
+        With `kinds`, messages of other kinds stay where they are, and hold back the rest of their groups.
+
+        An error with `of_row` means that the database refused the values of one row. The claim is then repeated with
+        `apart`: messages are taken such that one refused message does not affect the others. The refused message is
+        buried with the reason, which is also logged as an error, and counts as buried; if even that cannot be written,
+        the message is skipped.
+        """
+        ...
+
+    def extend(self, receipts: Sequence[Receipt], lease: timedelta) -> Plan[dict[Receipt, datetime]]:
+        """Extend leases until now + lease under the same tokens; return the new ends of those that are still ours."""
+        ...
+
+    def settle(self, turns: Sequence[Turn], keep: Retention | None = None) -> Plan[list[Refused]]:
+        """End turns, in one transaction if the store has them; return those that were refused.
+
+        What is kept of the other turns is written in the same transaction: each turn except a released one, identified
+        by its receipt, and the keys of messages that are done, dead or moved.
+
+        Raises:
+            NotSupported: a turn needs a transaction over several messages and the store has none.
+        """
+        ...
+
+    def pop(
+        self,
+        queue: str,
+        limit: int,
+        keep: Retention | None = None,
+        kinds: Collection[str] | None = None,
+        apart: bool = False,
+    ) -> Plan[list[Record]]:
+        """Take up to `limit` due messages out of the queue, chosen as by `reserve`; each counts one more attempt.
+
+        History keeps each as a done turn, with the token that a reservation would have had. `apart` is as for
+        `reserve`.
+        """
+        ...
+
+    def find(self, query: Query) -> Plan[list[Record]]:
+        """Read messages without taking them."""
+        ...
+
+    def next_due(
+        self, queues: Sequence[str], until: timedelta, kinds: Mapping[str, Collection[str]] | None = None
+    ) -> Plan[timedelta | None]:
+        """Record that a consumer of these queues sleeps for up to `until`, so that pushes wake it.
+
+        Zero means that nobody sleeps and the caller relies on the answer: everything that is committed counts.
+        Otherwise the answer may miss a message that was committed long after it was pushed, since a sleeping consumer
+        looks again.
+
+        Returns how long until their next message is due (zero or less: now), None if there is none. Leased messages
+        count: they are due at the end of their lease. For a queue in `kinds`, only messages of those kinds count.
+        """
+        ...

@@ -1,0 +1,279 @@
+"""What is asked of a store over HTTP: the arguments of each operation of the contract, under the contract's names."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Final
+
+import msgspec
+
+from duerow.conditions.fields import Path
+from duerow.conditions.model import Condition
+from duerow.message import OnDuplicate
+from duerow.reservation import Receipt
+from duerow.store.contract.capabilities import PARTS, Capabilities, Part
+from duerow.store.metadata import Counted, Indexed, ScheduleChange, StoredPipeline
+from duerow.store.reads import Change, ChangedFields, HistoryQuery, Query
+from duerow.store.writes import Entry, Record, Retention, Turn
+
+
+class StoreCall(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The arguments of an operation."""
+
+
+class PushCall(StoreCall, frozen=True):
+    """As `MessageStore.push`."""
+
+    entries: list[Entry]
+    on_duplicate: OnDuplicate
+    remembered: bool = False
+    once: str | None = None
+
+
+class ReserveCall(StoreCall, frozen=True):
+    """As `MessageStore.reserve`."""
+
+    queue: str
+    limit: int
+    lease: timedelta
+    attempts: int | None
+    consumer: str
+    dead_letter: str | None = None
+    keep: Retention | None = None
+    kinds: list[str] | None = None
+    apart: bool = False
+
+
+class ExtendCall(StoreCall, frozen=True):
+    """As `MessageStore.extend`; `queues` names the queue of each receipt, where the client knows it."""
+
+    receipts: list[Receipt]
+    lease: timedelta
+    queues: list[str | None]
+
+
+class SettleCall(StoreCall, frozen=True):
+    """As `MessageStore.settle`; `queues` names the queue of each turn, where the client knows it."""
+
+    turns: list[Turn]
+    queues: list[str | None]
+    keep: Retention | None = None
+
+
+class FindCall(StoreCall, frozen=True):
+    """As `MessageStore.find`."""
+
+    query: Query
+
+
+class NextDueCall(StoreCall, frozen=True):
+    """As `MessageStore.next_due`."""
+
+    queues: list[str]
+    until: timedelta
+    kinds: dict[str, list[str]] | None = None
+
+
+class PeekCall(StoreCall, frozen=True):
+    """As `OperationStore.peek`."""
+
+    queue: str
+    limit: int
+
+
+class QueueCall(StoreCall, frozen=True):
+    """An operation on a queue that needs nothing else."""
+
+    queue: str
+
+
+class TallyCall(StoreCall, frozen=True):
+    """As `OperationStore.tally`."""
+
+    queue: str
+    where: Condition | None
+    by: Path | None
+    limit: int | None
+    indexed: tuple[Indexed, ...] = ()
+
+
+class StatsCall(StoreCall, frozen=True):
+    """As `OperationStore.queue_stats`."""
+
+    queue: str
+    cap: int | None
+
+
+class InspectCall(StoreCall, frozen=True):
+    """As `OperationStore.inspect`."""
+
+    queue: str
+    id: int | None
+    key: str | None
+
+
+class QueuesCall(StoreCall, frozen=True):
+    """As `OperationStore.queues`."""
+
+    past: bool = False
+
+
+class Alteration(ChangedFields, frozen=True, forbid_unknown_fields=True):
+    """A change of a message, with its receipt instead of its content; see `Change`."""
+
+    receipt: Receipt
+
+    @classmethod
+    def of(cls, change: Change) -> Alteration:
+        """Return what to send of a change."""
+        return cls(change.receipt, **{name: getattr(change, name) for name in ChangedFields.__struct_fields__})
+
+    def change(self, record: Record) -> Change:
+        """Return the change of a message that was read."""
+        return Change(record, **{name: getattr(self, name) for name in ChangedFields.__struct_fields__})
+
+
+class ChangeCall(StoreCall, frozen=True):
+    """As `OperationStore.change`."""
+
+    queue: str
+    changes: list[Alteration]
+    even_if_leased: bool
+    dry_run: bool
+
+
+class RemoveCall(StoreCall, frozen=True):
+    """As `OperationStore.remove`."""
+
+    queue: str
+    ids: list[int]
+    keys: list[str]
+    even_if_leased: bool
+    keep: Retention | None = None
+
+
+class PurgeCall(StoreCall, frozen=True):
+    """As `OperationStore.purge`."""
+
+    queue: str
+    limit: int
+    last: int
+
+
+class HistoryCall(StoreCall, frozen=True):
+    """As `HistoryStore.find`."""
+
+    query: HistoryQuery
+
+
+class PruneCall(StoreCall, frozen=True):
+    """As `HistoryStore.prune`."""
+
+    limit: int
+
+
+class PutSettingsCall(StoreCall, frozen=True):
+    """As `MetadataStore.put_settings`."""
+
+    queue: str
+    paused: bool | None = None
+    draining: bool | None = None
+    definition: str | None = None
+
+
+class SettingsCall(StoreCall, frozen=True):
+    """As `MetadataStore.settings`."""
+
+    queue: str | None = None
+
+
+class IndexCall(StoreCall, frozen=True):
+    """As `MetadataStore.index`."""
+
+    queue: str
+    fields: list[Indexed]
+    dry_run: bool
+
+
+class SetScheduleCall(StoreCall, frozen=True):
+    """As `MetadataStore.set_schedule`."""
+
+    change: ScheduleChange
+
+
+class SchedulesCall(StoreCall, frozen=True):
+    """As `MetadataStore.schedules`."""
+
+    name: str | None = None
+    due: bool = False
+
+
+class SetPipelineCall(StoreCall, frozen=True):
+    """As `MetadataStore.set_pipeline`."""
+
+    name: str
+    version: int | None
+    after: StoredPipeline | None
+
+
+class NamedCall(StoreCall, frozen=True):
+    """As `MetadataStore.pipelines`."""
+
+    name: str | None = None
+
+
+class NoteConsumerCall(StoreCall, frozen=True):
+    """As `MetadataStore.note_consumer`."""
+
+    name: str
+    queues: list[str]
+    kinds: list[str]
+    version: str
+
+
+class NoArguments(StoreCall, frozen=True):
+    """An operation that needs nothing."""
+
+
+class NoteCountsCall(StoreCall, frozen=True):
+    """As `CounterStore.note_counts`."""
+
+    process: str
+    rows: list[Counted]
+
+
+PROTOCOL: Final = 1
+"""The number of this way to write operations; another one cannot be understood."""
+
+
+class About(msgspec.Struct, frozen=True):
+    """What a server says of the store behind it.
+
+    Attributes:
+        protocol: how it writes operations.
+        version: its version of duerow.
+        transactions, parts: as in `Capabilities`.
+        max_body_bytes: the largest request that it takes.
+    """
+
+    protocol: int
+    version: str
+    transactions: bool
+    parts: list[str]
+    max_body_bytes: int | None = None
+
+    def capabilities(self) -> Capabilities:
+        """Return what a store that is reached through this server can do."""
+        kept: frozenset[Part] = frozenset(part for part in PARTS if part in (*self.parts, "schema") and part != "bulk")
+        return Capabilities(
+            transactions=self.transactions,
+            within=False,
+            wakes_consumers=False,
+            passes_over=False,
+            interactive=False,
+            parts=kept,
+        )
+
+
+THROUGH_HTTP = About(PROTOCOL, "", True, sorted(PARTS)).capabilities()
+"""What such a store can do if the database behind the server can do everything."""

@@ -1,0 +1,18 @@
+"""A plan of one step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import TypeVar
+
+from duerow.plan import Plan
+from duerow.stores.memory.state import State
+
+T = TypeVar("T")
+
+
+def alone(step: Callable[[State, datetime], T]) -> Plan[T]:
+    """Return a plan of one step, which happens as a whole or not at all."""
+    answer: T = yield step
+    return answer
