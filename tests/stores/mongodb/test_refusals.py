@@ -17,7 +17,7 @@ from duerow.testing.contents import everything, payloads
 from duerow.testing.faces import AwaitedFace, Face, unwrapped
 from tests.servers import mongodb
 from tests.servers.fixtures import provide
-from tests.stores.mongodb.failing import failing
+from tests.stores.mongodb.fail_points import failing
 
 Client = pymongo.MongoClient[dict[str, Any]]
 
@@ -155,7 +155,7 @@ def test_a_server_that_stands_alone_is_noticed_and_refuses_what_needs_more_befor
 
 
 def _receive(db: Database) -> object:
-    return db.run(lambda: unwrapped(db).store.receive([]))
+    return db.run(lambda: unwrapped(db).store.bulk.receive([]))
 
 
 def _session(face: Face, url: str) -> Any:

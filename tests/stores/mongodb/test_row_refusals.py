@@ -64,7 +64,7 @@ def test_a_message_that_nobody_can_change_is_passed_over_and_stops_no_claim(
     refuse(bad, "update_soon", "update")
     assert [queue.reserve().message.id for _ in range(2)] == [first, last]  # type: ignore[union-attr]
     assert queue.reserve() is None
-    assert any(f"message {bad} of mail can neither be handed out" in one for one in errors(caplog))
+    assert any(f"message {bad} of mail can be neither handed out" in one for one in errors(caplog))
 
 
 def test_of_many_settlements_the_one_that_is_refused_is_named_and_the_others_count(

@@ -7,7 +7,7 @@ import json
 import multiprocessing
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pymongo
@@ -41,7 +41,7 @@ Client = pymongo.MongoClient[dict[str, Any]]
 def meet(hello: dict[str, Any]) -> MongoStore:
     """A store that has met a server that says this of itself."""
     store = MongoStore("duerow_")
-    run(store.check(), lambda step: hello if step.name == "hello" else [{"_id": 1}])
+    run(store.schema.check(), lambda step: hello if step.name == "hello" else [{"_id": 1}])
     return store
 
 
@@ -120,7 +120,7 @@ def test_who_may_not_migrate_is_told_what_to_hand_to_whom() -> None:
         return {"maxWireVersion": 17, "setName": "rs0"} if step.name == "hello" else []
 
     with pytest.raises(ConfigurationError, match=r"(?s)privilege.*runCommand.*createIndexes") as told:
-        run(MongoStore("duerow_").migrate(), refuse)
+        run(MongoStore("duerow_").schema.migrate(), refuse)
     assert "expireAfterSeconds" in str(told.value)
 
 
@@ -137,6 +137,20 @@ def test_collections_are_made_once_and_checked(face: Face, bare_place: Place, cl
     for migrate in (False, True):
         with pytest.raises(SchemaNewer, match=r"9999.*upgrade duerow"):
             face.connect(bare_place.url, migrate=migrate, **bare_place.settings)
+
+
+def test_collections_that_a_newer_version_only_added_to_are_worked_with_beside_it(
+    face: Face, bare_place: Place, client: Client
+) -> None:
+    face.connect(bare_place.url, migrate=True, **bare_place.settings).close()
+    versions = client[bare_place.settings["schema"]]["duerow_schema"]
+    known = versions.count_documents({})
+    versions.insert_one({"_id": 9999, "name": f"9999 of the future [from {known}]"})
+    with face.connect(bare_place.url, **bare_place.settings) as db:
+        assert db.migrate() == []
+    versions.update_one({"_id": 9999}, {"$set": {"name": f"9999 of the future [from {known + 1}]"}})
+    with pytest.raises(SchemaNewer):
+        face.connect(bare_place.url, **bare_place.settings)
 
 
 def test_collections_that_somebody_dropped_are_missed_by_whoever_pushes(
@@ -167,7 +181,7 @@ def test_many_can_migrate_at_the_same_time(bare_place: Place) -> None:
 
 def test_the_commands_for_a_dba_make_the_same_collections(bare_place: Place, client: Client) -> None:
     database = client[bare_place.settings["schema"]]
-    for line in MongoStore("duerow_").migration_sql().splitlines():
+    for line in MongoStore("duerow_").schema.migration_sql().splitlines():
         database.command(json.loads(line.removeprefix("db.runCommand(").removesuffix(");")))
     with duerow.connect(bare_place.url, **bare_place.settings) as db:
         assert db.migrate() == []
@@ -201,12 +215,17 @@ def proxy(client: Client) -> Iterator[Proxy]:
         yield proxy
 
 
-def through(proxy: Proxy) -> str:
-    """The URL of the server by way of the proxy."""
-    return f"mongodb://127.0.0.1:{proxy.port}/app?directConnection=true"
+@pytest.fixture
+def through(mongodb_url: str) -> Callable[[Proxy], str]:
+    """The URL of the server by way of a proxy."""
+    user, at, _ = mongodb_url.removeprefix("mongodb://").rpartition("@")
+    known = "authSource=admin&" if at else ""
+    return lambda proxy: f"mongodb://{user}{at}127.0.0.1:{proxy.port}/app?{known}directConnection=true"
 
 
-def test_to_close_a_handle_does_not_wait_for_a_server_that_has_gone(face: Face, place: Place, proxy: Proxy) -> None:
+def test_to_close_a_handle_does_not_wait_for_a_server_that_has_gone(
+    face: Face, place: Place, proxy: Proxy, through: Callable[[Proxy], str]
+) -> None:
     patience = {"serverSelectionTimeoutMS": 3_600_000, "heartbeatFrequencyMS": 500}  # more than any test has
     with face.connect(through(proxy), **patience, **place.settings) as db:
         db.queue("mail").push(1)
@@ -214,20 +233,20 @@ def test_to_close_a_handle_does_not_wait_for_a_server_that_has_gone(face: Face, 
 
         async def knows_a_server() -> bool:
             await asyncio.sleep(0.02)  # its client looks after the server in tasks of this loop
-            return bool(connections.client().nodes)
+            return bool(connections.clients.client().nodes)
 
         proxy.close()
         if isinstance(face, AwaitedFace):
             while face.run(knows_a_server()):
                 pass
         else:
-            while connections.client().nodes:
+            while connections.clients.client().nodes:
                 time.sleep(0.02)
 
 
 @pytest.mark.parametrize("point", ["settle: before", "settle: step 1", "settle: step 2", "settle: done"])
 def test_turns_whose_answers_are_lost_in_mid_transaction_end_once_and_together(
-    face: Face, place: Place, proxy: Proxy, point: str
+    face: Face, place: Place, proxy: Proxy, through: Callable[[Proxy], str], point: str
 ) -> None:
     with (
         face.connect(place.url, **place.settings) as looking,
@@ -243,7 +262,7 @@ def test_turns_whose_answers_are_lost_in_mid_transaction_end_once_and_together(
 
 
 def test_a_claim_whose_answer_is_lost_says_that_nobody_knows_and_lends_nothing_twice(
-    face: Face, place: Place, proxy: Proxy, clock: MovableClock
+    face: Face, place: Place, proxy: Proxy, through: Callable[[Proxy], str], clock: MovableClock
 ) -> None:
     with face.connect(through(proxy), clock=clock, **place.settings) as db:
         queue = db.queue("mail")

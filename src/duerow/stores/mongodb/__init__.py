@@ -1,6 +1,6 @@
-"""Queues in MongoDB 6.0 and later, found by mongodb:// and mongodb+srv:// URLs, and by clients of PyMongo.
+"""Queues in MongoDB 6.0 and later, for mongodb:// and mongodb+srv:// URLs and for clients of PyMongo.
 
-The URL names the database: `mongodb://host:27017/app?replicaSet=rs0`. `?transactions=off` forbids transactions where
+The URL names the database: `mongodb://host:27017/app?replicaSet=rs0`. `?transactions=off` forbids transactions even if
 the server has them.
 """
 
@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any, Final
 
 from duerow.store import Settings
-from duerow.stores.mongodb.aio import AwaitedMongoConnections
+from duerow.stores.mongodb.aio.connections import AwaitedMongoConnections
 from duerow.stores.mongodb.store import MongoStore
-from duerow.stores.mongodb.sync import BlockingMongoConnections
+from duerow.stores.mongodb.sync.connections import BlockingMongoConnections
 from duerow.stores.mongodb.target import AWAITED, BLOCKING, Target, target_of
 
 
@@ -22,16 +22,16 @@ class MongoBackend:
         """Open by a URL, a MongoClient or a database of one, for blocking calls."""
         to = target_of(target, settings, BLOCKING)
         store = _store(to, settings)
-        return store, BlockingMongoConnections(to, store, settings.read_timeout)
+        return store, BlockingMongoConnections(to, store.context, settings.read_timeout)
 
     def aopen(self, target: Any, settings: Settings) -> tuple[MongoStore, AwaitedMongoConnections]:
         """Open by a URL, an AsyncMongoClient or a database of one, for awaited calls."""
         to = target_of(target, settings, AWAITED)
         store = _store(to, settings)
-        return store, AwaitedMongoConnections(to, store, settings.read_timeout)
+        return store, AwaitedMongoConnections(to, store.context, settings.read_timeout)
 
     def takes(self, target: Any) -> bool:
-        """Tell whether it is a client or a database of PyMongo's; see Backend."""
+        """Return whether this is a client or a database of PyMongo; see Backend."""
         return isinstance(target, BLOCKING + AWAITED)
 
 

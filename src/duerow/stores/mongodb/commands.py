@@ -8,19 +8,21 @@ from typing import Any, Final, TypeVar
 
 from bson import Int64
 
+from duerow.plan import Plan, mapped
 from duerow.stores.mongodb.steps import Command, Document
 
 T = TypeVar("T")
+R = TypeVar("R")
 
 MAX_BYTES: Final = 8 << 20
-"""A command has at most 16 MiB; text may grow when it is written."""
+"""The size of a command: the server takes 16 MiB, but text may grow when it is written."""
 
 MAX_WRITES: Final = 10_000
-"""Writes of one command; a server takes 100,000."""
+"""The writes of a command; a server takes 100,000."""
 
 
 def hello() -> Command:
-    """Ask for the server's clock, and for what it is."""
+    """Ask for the server's time and features."""
     return Command({"hello": 1}, outside=True)
 
 
@@ -40,17 +42,17 @@ def find(
 
 
 def aggregate(collection: str, *stages: Document) -> Command:
-    """Read what stages make of documents."""
+    """Read the result of an aggregation."""
     return Command({"aggregate": collection, "pipeline": list(stages), "cursor": {}}, rows=True)
 
 
 def distinct(collection: str, field: str, chosen: Document) -> Command:
-    """Read the values that a field has."""
+    """Read the distinct values of a field."""
     return Command({"distinct": collection, "key": field, "query": chosen})
 
 
 def counted(collection: str, chosen: Document, limit: int | None = None) -> Command:
-    """Count documents, by an aggregation, which transactions allow; the answer has a row with `n`, or none."""
+    """Count documents by an aggregation, which transactions allow; the answer has one row with `n`, or none."""
     stages: list[Document] = [{"$match": chosen}]
     if limit is not None:
         stages.append({"$limit": max(limit, 1)})
@@ -58,8 +60,13 @@ def counted(collection: str, chosen: Document, limit: int | None = None) -> Comm
 
 
 def bounded(read: Command, only_if: bool = True) -> Command:
-    """Return a read as one for people, which may take no longer than the connection allows."""
+    """Return a read marked as one for people, which is limited by the connection's read timeout."""
     return replace(read, bounded=only_if)
+
+
+def all_bounded(plan: Plan[R]) -> Plan[R]:
+    """Return a plan whose reads are all marked as reads for people."""
+    return mapped(plan, lambda step: bounded(step) if isinstance(step, Command) and step.rows else step)
 
 
 def insert(collection: str, documents: Sequence[Document], taken: bool = False) -> Command:
@@ -78,28 +85,28 @@ def update(collection: str, changes: Sequence[Document], ordered: bool = True, t
 
 
 def update_soon(collection: str, changes: Sequence[Document], milliseconds: int) -> Command:
-    """Make changes, each by itself, and wait no longer than that for transactions that have one of the documents."""
+    """Make changes one by one, and wait at most this long for transactions that have locked a document."""
     made = update(collection, changes, ordered=False, taken=True)
     return replace(made, document={**made.document, "maxTimeMS": milliseconds})
 
 
 def upsert(collection: str, id_: Any, fields: Document) -> Command:
-    """Have a document of this id with these fields."""
+    """Set these fields of the document with this id, creating it if necessary."""
     return update(collection, [change({"_id": id_}, {"$set": fields}, upsert=True)])
 
 
 def delete(collection: str, *chosen: Document, many: bool = False) -> Command:
-    """Take away one document for each filter; with `many` all of them."""
+    """Delete one document for each filter; with `many`, all that match."""
     return Command({"delete": collection, "deletes": [{"q": one, "limit": 0 if many else 1} for one in chosen]})
 
 
 def delete_ids(collection: str, ids: Iterable[Any]) -> Command:
-    """Take documents away by their ids."""
+    """Delete documents by id."""
     return delete(collection, {"_id": {"$in": list(ids)}}, many=True)
 
 
 def take_numbers(counters: str, count: int) -> Command:
-    """Move the counter of ids on; outside of transactions, which would wait for one another there."""
+    """Increment the counter of ids, outside of transactions, which would block each other."""
     return Command(
         {
             "findAndModify": counters,
@@ -112,22 +119,22 @@ def take_numbers(counters: str, count: int) -> Command:
 
 
 def take_out(collection: str, chosen: Document, sort: Mapping[str, int]) -> Command:
-    """Take the first document away, and read it."""
+    """Delete the first document, and return it."""
     return Command({"findAndModify": collection, "query": chosen, "sort": sort, "remove": True})
 
 
 def ids_in(ids: Iterable[int]) -> dict[str, Any]:
-    """Return what chooses documents by their ids."""
+    """Return a filter for documents by id."""
     return {"_id": {"$in": [Int64(id_) for id_ in ids]}}
 
 
 def fence(id_: int, token: int) -> dict[str, Any]:
-    """Return what chooses a message while its receipt is good."""
+    """Return a filter for a message whose receipt is still valid."""
     return {"_id": Int64(id_), "token": Int64(token)}
 
 
 def in_commands(documents: Iterable[T]) -> Iterator[list[T]]:
-    """Cut documents, or changes, into lists that each fit into a command."""
+    """Split documents, or changes, into lists that each fit into a command."""
     some: list[T] = []
     size = 0
     for document in documents:

@@ -1,8 +1,8 @@
-"""How messages and turns are kept: one document each.
+"""How messages and turns are stored: one document each.
 
-Moments are whole microseconds since 1970 as 64-bit integers. A field that says nothing is absent, never null, so that
-partial indexes leave out the messages that they are not about. Payload and headers are kept twice: as the text that
-comes back, and as a document (`fields`, `labels`) that conditions look into.
+Times are 64-bit integers: microseconds since 1970. An empty field is absent, never null, so that partial indexes skip
+the message. Payload and headers are stored twice: as the text that is returned, and as a document (`fields`, `labels`)
+for conditions.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from duerow.message import LIVE
 from duerow.store import ABSENT, UNFIT, HistoryRow, Record, Shapes, examined, mended
 
 SHADOWS: Final = {"payload": "fields", "headers": "labels", "error": "faults"}
-"""What is kept of JSON text for conditions, by the field that holds the text."""
+"""The field for conditions, by the field with the JSON text."""
 
 _LEAST, _MOST = -(1 << 63), (1 << 63) - 1
 _decode = msgspec.json.Decoder().decode
@@ -32,7 +32,7 @@ class CollectionNames:
     """The names of the collections.
 
     Args:
-        prefix: what they all begin with.
+        prefix: their common prefix.
     """
 
     def __init__(self, prefix: str) -> None:
@@ -59,17 +59,17 @@ class CollectionNames:
 
 
 def micro(moment: datetime) -> Int64:
-    """Return a moment as it is kept."""
+    """Return a time as it is stored."""
     return Int64(micros(moment))
 
 
 def maybe_moment(stored: int | None) -> datetime | None:
-    """Return a moment that may be missing."""
+    """Return a stored time, or None."""
     return None if stored is None else told_moment(stored)
 
 
 def told_moment(stored: Any) -> datetime:
-    """Return a moment as it is kept; one beyond the years that Python has, or what is none, as FIRST or LAST."""
+    """Return a stored time; FIRST or LAST if it is invalid or beyond Python's years."""
     try:
         return moment_of(stored)
     except UNFIT:
@@ -77,7 +77,7 @@ def told_moment(stored: Any) -> datetime:
 
 
 def document(record: Record, place: datetime | None = None) -> dict[str, Any]:
-    """Return a message as it is kept.
+    """Return a message as it is stored.
 
     Besides the fields of `Record`: `live_key` and `line_group` are its key and group while it is live, `lent_group` its
     group while it is lent, `place` the due time that it had in line when it was last lent, and `line_at` its due time
@@ -113,7 +113,7 @@ def document(record: Record, place: datetime | None = None) -> dict[str, Any]:
 
 
 def whole(record: Record, behind: bool = False) -> dict[str, Any]:
-    """Return a new message as it is kept, with what conditions look into; `behind` another one of its group."""
+    """Return a new message as it is stored, with the fields for conditions; `behind`: it waits for its group."""
     kept = document(record) | shadow("payload", record.payload) | shadow("headers", record.headers)
     if behind:
         kept.pop("line_at", None)
@@ -121,7 +121,7 @@ def whole(record: Record, behind: bool = False) -> dict[str, Any]:
 
 
 def whole_batch(records: Iterable[Record]) -> Iterator[dict[str, Any]]:
-    """Return new messages as they are kept: of each group the first alone is in line, the others wait behind it."""
+    """Return new messages as they are stored: the first of each group is in line, the others wait behind it."""
     groups: set[tuple[str, str]] = set()
     for record in records:
         group = None if record.group is None or record.status not in LIVE else (record.queue, record.group)
@@ -131,7 +131,7 @@ def whole_batch(records: Iterable[Record]) -> Iterator[dict[str, Any]]:
 
 
 def difference(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the update that makes one document of the other."""
+    """Return the update that turns one document into the other."""
     changed = {name: value for name, value in after.items() if name not in before or before[name] != value}
     gone = [name for name in before if name not in after]
     for text in ("payload", "headers"):
@@ -145,7 +145,7 @@ def difference(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str,
 
 
 def record_of(found: Mapping[str, Any]) -> Record:
-    """Return a kept message, with its damage if it holds what none of ours does."""
+    """Return a stored message, with its damage if duerow cannot have written it."""
     values = _values(found)
     sound = _SOUND.fit(values)
     for place in _MOMENTS:
@@ -158,7 +158,7 @@ def record_of(found: Mapping[str, Any]) -> Record:
 
 
 def is_sound(found: Mapping[str, Any]) -> bool:
-    """Return whether a kept message has all that it needs, of the types that they have."""
+    """Return whether a stored message has all required fields with the right types."""
     return _SOUND.fit(_values(found))
 
 
@@ -185,11 +185,11 @@ _SOUND: Final = Shapes(*map(_types, _NAMES))
 
 
 PLAIN: Final = {"fields": 0, "labels": 0}
-"""What of a message need not be read."""
+"""The fields of a message that are not read."""
 
 
 def past_document(past: HistoryRow) -> dict[str, Any]:
-    """Return a turn as it is kept, without the end of its time."""
+    """Return a finished turn as it is stored, without its expiry."""
     fields: dict[str, Any] = {
         name: micro(value) if isinstance(value, datetime) else value
         for name, value in msgspec.structs.asdict(past).items()
@@ -202,7 +202,7 @@ def past_document(past: HistoryRow) -> dict[str, Any]:
 
 
 def past_of(found: Mapping[str, Any]) -> HistoryRow:
-    """Return a kept turn."""
+    """Return a stored turn."""
     return HistoryRow(
         id=int(found["id"]),
         token=int(found["token"]),
@@ -230,7 +230,7 @@ def past_of(found: Mapping[str, Any]) -> HistoryRow:
 
 
 def shadow(field: str, text: str | None) -> dict[str, Any]:
-    """Return the field that shows conditions what JSON text says; nothing if it says null, or cannot be read."""
+    """Return the field with the value of JSON text for conditions; no field for null or invalid text."""
     if text is None:
         return {}
     try:
@@ -241,9 +241,9 @@ def shadow(field: str, text: str | None) -> dict[str, Any]:
 
 
 def read_json(text: str) -> Any:
-    """Return what JSON text says, also one with numbers that no float can hold.
+    """Return the value of JSON text, which may contain numbers too large for a float.
 
-    ValueError if it is none, RecursionError if it is nested deeper than can be read.
+    Raises ValueError if it is not JSON, and RecursionError if it is nested too deeply.
     """
     try:
         return _decode(text)
@@ -252,7 +252,7 @@ def read_json(text: str) -> Any:
 
 
 def escaped(name: str) -> str:
-    """Return a name of a JSON object as a field name that means itself: without dots, dollars and emptiness."""
+    """Return the name of a JSON member as a valid field name: escaped if it is empty or has dots or dollars."""
     if not name:
         return "%"
     name = name.replace("%", "%25").replace(".", "%2E").replace("$", "%24").replace("\0", "%00")

@@ -48,18 +48,18 @@ _OF_ROW: Final = {121, 10334, 17280, 17419, 17420}  # a validator, a document or
 _NO_TRANSACTIONS: Final = {20, 263}  # IllegalOperation: only on a replica set; OperationNotSupportedInTransaction
 _NOT_DURABLE: Final = {64, 100}  # WriteConcernFailed, UnsatisfiableWriteConcern
 _NAMES_ONLY: Final = _LOST_RACES | _NOT_NOW | _NO_TRANSACTIONS | _NOT_DURABLE | {_TIME_OVER, 18}
-"""Errors whose text repeats no value of a document."""
+"""Errors whose text contains no value of a document."""
 
 _UNAUTHORIZED: Final = re.compile(r"not authorized on (\S+) to execute command \{ (\w+)")
 
 
 def explained(error: BaseException, wrote: bool, inside: bool = False) -> DuerowError | None:
-    """Return duerow's error for one that a command raised; None if it is not the driver's.
+    """Return duerow's error for an error of the driver; None for any other error.
 
     Args:
         error: what was raised.
-        wrote: whether the command may have changed something although its answer did not arrive.
-        inside: whether it was in a transaction, which is undone with it.
+        wrote: whether the command may have changed something without an answer.
+        inside: whether it was in a transaction, which is rolled back.
     """
     if isinstance(error, DuerowError):
         return error
@@ -78,31 +78,31 @@ def explained(error: BaseException, wrote: bool, inside: bool = False) -> Duerow
     if isinstance(error, pymongo.OperationFailure):
         return _refusal(error, wrote and not inside)
     if isinstance(error, pymongo.ConfigurationError | pymongo.InvalidURI):
-        return ConfigurationError(f"MongoDB's driver cannot work so: {error}")
+        return ConfigurationError(f"MongoDB's driver cannot work this way: {error}")
     if isinstance(error, pymongo.InvalidOperation):
         return StoreUnavailable(f"MongoDB's client was closed, or its session ended: {error}")
     return StoreRefused(f"MongoDB's driver refused a command of duerow's: {error}")
 
 
 def overran(error: BaseException, limit: timedelta | None) -> DuerowError | None:
-    """Return the error of a read for people that took longer than its limit; None: it is another one."""
+    """Return the error of a read for people that exceeded its time limit; None for any other error."""
     if limit is None or not isinstance(error, pymongo.OperationFailure) or error.code != _TIME_OVER:
         return None
     return QueryTimeout(limit)
 
 
 def check_reply(reply: Mapping[str, Any], taken: bool) -> None:
-    """Raise for what the driver lets pass in an answer that begins with ok: refused writes and missed durability.
+    """Raise for errors in a successful reply that the driver ignores: refused writes and missing durability.
 
     Args:
         reply: the answer.
-        taken: whether a key that is taken is an answer, too.
+        taken: whether a taken key is an answer instead of an error.
     """
     for failed in reply.get("writeErrors", ()):
         if failed["code"] != 11000:
             raise pymongo.OperationFailure(failed.get("errmsg", "a write was refused"), failed["code"], failed)
         if not taken:
-            raise Conflict("another one wrote a key of the same name at the same moment")
+            raise Conflict("another client wrote the same key at the same moment")
     if "writeConcernError" in reply:
         missed = reply["writeConcernError"]
         raise StoreUnavailable(f"MongoDB wrote, but not to a majority: {missed.get('errmsg')}", "unknown")
@@ -113,17 +113,17 @@ def _refusal(error: pymongo.OperationFailure, unsure: bool) -> DuerowError:
     if code in _LOST_RACES:
         return Conflict(f"MongoDB gave up this transaction in favour of another one: {said}")
     if code == 11000:
-        return Conflict(f"another one wrote the same key at the same moment: {said}")
+        return Conflict(f"another client wrote the same key at the same moment: {said}")
     if code == _TIME_OVER:
-        return Conflict(f"MongoDB waited for another transaction as long as it may: {said}", waited=True)
+        return Conflict(f"MongoDB's lock timeout ended while it waited for another transaction: {said}", waited=True)
     if code in _NOT_NOW:
-        return StoreUnavailable(f"the MongoDB server does not serve now: {said}", "unknown" if unsure else "none")
+        return StoreUnavailable(f"the MongoDB server is not available: {said}", "unknown" if unsure else "none")
     if code in _NOT_DURABLE:
         return StoreUnavailable(f"MongoDB wrote, but not to a majority: {said}", "unknown")
     if code in _NO_TRANSACTIONS:
         return NotSupported(f"this MongoDB server has no transactions: {said}")
     if code == 18:
-        return ConfigurationError(f"MongoDB does not let this user in: {said}")
+        return ConfigurationError(f"MongoDB refused this user: {said}")
     if code == 13:
         return StoreRefused(
             f"this MongoDB user lacks a privilege: {said}. duerow needs readWrite on its database, and createIndex "

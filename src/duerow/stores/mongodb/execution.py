@@ -1,4 +1,4 @@
-"""What both ways to a server have in common: how a step becomes a command, and how transactions are made."""
+"""What blocking and awaited connections share: how steps become commands, and transactions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from duerow.store import TransactionState
 from duerow.stores.mongodb.steps import Command
 
 AWARE: Final[CodecOptions[dict[str, Any]]] = CodecOptions(tz_aware=True)
-"""A raw command takes nothing of this kind from its client."""
+"""Codec options for commands, which do not inherit them from the client."""
 
 TRANSACTION: Final[dict[str, Any]] = {
     "read_concern": ReadConcern("snapshot"),
@@ -28,7 +28,7 @@ WANTED_WITHIN: Final = "give an open transaction of a PyMongo ClientSession"
 
 
 def prepared(step: Command, inside: bool, limit: timedelta | None) -> dict[str, Any]:
-    """Return a step as it is sent; a read for people with its limit, if there is one."""
+    """Return the command of a step; a read for people gets its time limit, if there is one."""
     document = dict(step.document)
     if step.writes and not inside:
         document["writeConcern"] = {"w": "majority"}
@@ -38,23 +38,23 @@ def prepared(step: Command, inside: bool, limit: timedelta | None) -> dict[str, 
 
 
 def no_transactions() -> NotSupported:
-    """Return the error for a plan that needs a transaction where there are none."""
+    """Return the error for a plan that needs a transaction on a server without transactions."""
     return NotSupported(
         "several messages change together only in a transaction, which MongoDB has on a replica set or a sharded "
-        "cluster (one member is enough); this server is neither, or transactions=off was said"
+        "cluster (one member is enough); this server is neither, or transactions=off was given"
     )
 
 
 def no_handlers_transactions() -> NotSupported:
-    """Return the error for a handler's transaction where there are none."""
+    """Return the error for a transactional handler on a server without transactions."""
     return NotSupported(
         "a handler's transaction needs MongoDB's transactions, which a replica set or a sharded cluster has (one "
-        "member is enough); this server is neither, or transactions=off was said"
+        "member is enough); this server is neither, or transactions=off was given"
     )
 
 
 def state_of(session: Any, mark: object) -> TransactionState:
-    """Tell what became of a transaction of this mark in a session; "committed" unless something else is sure."""
+    """Return what became of a session's transaction with this mark; "committed" unless something else is certain."""
     if mark_of(session) is not mark:
         return "committed"
     if session.in_transaction:
@@ -63,14 +63,14 @@ def state_of(session: Any, mark: object) -> TransactionState:
 
 
 def mark_of(session: Any) -> object:
-    """Return what tells a session's transaction from those that are begun in it later: its options, made for it."""
+    """Return what tells a session's transaction from later ones: its options object."""
     return session._transaction.opts
 
 
 def cluster_of(hello: Mapping[str, Any]) -> Hashable:
-    """Return what tells a cluster from others, by what its primary says of itself; None where nobody can tell.
+    """Return the identity of a cluster from its primary's own description; None if it cannot be known.
 
-    A process has an id of its own, and a set one primary. A router does not say which cluster it is of.
+    A process has an id, and a replica set one primary. A router does not report its cluster.
     """
     if "setName" not in hello:
         return None
@@ -79,12 +79,12 @@ def cluster_of(hello: Mapping[str, Any]) -> Hashable:
 
 
 def differ(ours: Hashable, theirs: Hashable) -> bool:
-    """Return whether these are two clusters, as far as one can tell."""
+    """Return whether these are two different clusters, as far as that is known."""
     return ours is not None and theirs is not None and ours != theirs
 
 
 def another_cluster(ours: Any, theirs: Any) -> ConfigurationError:
-    """Return the error for a session of a client that leads elsewhere."""
+    """Return the error for a session of a client that is connected to another cluster."""
     return ConfigurationError(
         f"within= is a session of another database: the queue is on {_hosts(ours)}, and its client leads to "
         f"{_hosts(theirs)}; give a session of a client of the queue's own servers, or open the queue there"

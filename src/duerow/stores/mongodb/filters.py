@@ -1,22 +1,23 @@
 """Conditions as filters of the server.
 
 The server compares values of one type alone, numbers as numbers, exactly, and text by its bytes, which is the order of
-code points. What is kept for conditions has no lists (see `documents`), so no filter looks into one.
+code points. The fields for conditions contain no lists (see `documents`), so no filter looks into one.
 """
 
 from __future__ import annotations
 
-import re
 from datetime import datetime
 from typing import Any, Final
 
 from duerow.clock import FIRST, LAST
-from duerow.conditions.model import KINDS, Compare, Condition, Every, In, IsNull, Like, Not, Path, Some, Value
+from duerow.conditions.fields import KINDS, Path
+from duerow.conditions.model import Compare, Condition, Every, In, IsNull, Like, Not, Some, Value
 from duerow.store import Order
+from duerow.stores.like import expression
 from duerow.stores.mongodb.documents import SHADOWS, escaped, micro
 
 NOTHING: Final[dict[str, Any]] = {"$nor": [{}]}
-"""Holds of no document."""
+"""Matches no document."""
 
 _OPERATORS: Final = {"<": "$lt", "<=": "$lte", ">": "$gt", ">=": "$gte"}
 
@@ -40,14 +41,14 @@ def filter_of(condition: Condition, turns: bool = False) -> dict[str, Any]:
         case Like(path, pattern):
             if path[0] in KINDS and KINDS[path[0]] != "text":
                 return NOTHING
-            return {field_of(path, turns): {"$regex": _expression(pattern), "$options": "s"}}
+            return {field_of(path, turns): {"$regex": rf"^{expression(pattern)}\z", "$options": "s"}}
         case IsNull(path):
             return {field_of(path, turns): None}
     raise AssertionError(f"{condition!r} is no condition")
 
 
 def field_of(path: Path, turns: bool = False) -> str:
-    """Return where the value at a path is kept."""
+    """Return the field with the value at a path."""
     root, names = path[0], path[1:]
     if root in SHADOWS:
         return ".".join((SHADOWS[root], *map(escaped, names)))
@@ -55,7 +56,7 @@ def field_of(path: Path, turns: bool = False) -> str:
 
 
 def order_after(order: Order) -> dict[str, Any]:
-    """Return what stands behind the place where an order is to begin; those without the field's value come last."""
+    """Return a filter for the documents after a place in an order; those without the field come last."""
     if order.after is None:
         return {}
     value, id_ = order.after
@@ -85,25 +86,3 @@ def _kept(path: Path, value: Value) -> list[Any]:
     if isinstance(value, datetime):
         return [micro(value)] if moment else []
     return [] if moment else [value]
-
-
-def _expression(pattern: str) -> str:
-    """Return a `like` pattern as a regular expression that never tries a part of the text twice.
-
-    Each part between two `%` is looked for once, at its first place: no later one could do better.
-    """
-    parts: list[list[str]] = [[]]
-    characters = iter(pattern)
-    for character in characters:
-        if character == "%":
-            parts.append([])
-        elif character == "_":
-            parts[-1].append(".")
-        else:
-            parts[-1].append(re.escape(next(characters) if character == "\\" else character))
-    first, *others = ("".join(part) for part in parts)
-    if not others:
-        return rf"^{first}\z"
-    *middle, last = others
-    sought = "".join(f"(?>.*?{part})" for part in middle if part)
-    return rf"^{first}{sought}.*{last}\z"

@@ -1,7 +1,7 @@
-"""Hearing of pushes: by a change stream where the server has them, else not at all.
+"""Listeners for pushes that read a change stream.
 
-A change stream is read by commands of duerow's own, since a driver's cursor does not say what it has already: one
-command brings all that happened since the last one.
+The stream is read by duerow's own commands, because the driver's cursor does not tell what it has buffered: one command
+returns all changes since the last one.
 """
 
 from __future__ import annotations
@@ -19,14 +19,21 @@ from pymongo.errors import PyMongoError
 from duerow.errors import StoreUnavailable
 
 SLICE: Final = 0.25
-"""Seconds for which a thread waits for the server at a time: so late is it woken by another thread at most."""
+"""Seconds for which a thread waits for the server at a time: the longest delay of a wake-up from another thread."""
 
 LONG_SLICE: Final = 1.0
 """Seconds for which a task waits for the server at a time; it is woken at once."""
 
 
+CANCELLED_IN: Final = "cancelled_in"
+"""The field that a leased message gets in the transaction that deletes it: `cancellations` of its queue."""
+
+
 def opening(messages: str, queues: Sequence[str]) -> dict[str, Any]:
-    """Return the command that opens a stream of what comes into queues, or becomes due without being lent."""
+    """Return the command that opens a stream of messages that enter queues, or get a due time without a lease.
+
+    Among the queues can be the `cancellations` of some.
+    """
     names = {"$in": list(queues)}
     fields = "updateDescription.updatedFields"
     told = [
@@ -37,13 +44,14 @@ def opening(messages: str, queues: Sequence[str]) -> dict[str, Any]:
             f"{fields}.due_at": {"$exists": True},
             f"{fields}.leased_until": {"$exists": False},
         },
+        {"operationType": "update", f"{fields}.{CANCELLED_IN}": names},
     ]
     stages = [{"$changeStream": {}}, {"$match": {"$or": told}}, {"$project": {"_id": 1}}]
     return {"aggregate": messages, "pipeline": stages, "cursor": {}}
 
 
 def following(messages: str, cursor: Any, seconds: float) -> dict[str, Any]:
-    """Return the command that waits for so long for what comes next."""
+    """Return the command that waits this long for the next changes."""
     return {"getMore": cursor, "collection": messages, "maxTimeMS": max(1, int(seconds * 1_000))}
 
 
@@ -72,6 +80,11 @@ class StreamListener:
             self._end()
             raise broken(error) from error
         self._cursor = reply["cursor"]["id"]
+
+    @classmethod
+    def listen(cls, client: Any, database: str, messages: str, queues: Sequence[str]) -> StreamListener:
+        """Open a stream."""
+        return cls(client, database, messages, queues)
 
     def wait(self, timeout: float) -> bool:
         """Wait; see Listener.wait. Raises StoreUnavailable when the stream has broken."""
@@ -126,7 +139,7 @@ class AsyncStreamListener:
     async def wait(self, timeout: float) -> bool:  # noqa: ASYNC109 - the contract's name and meaning
         """Wait; see Listener.wait. Raises StoreUnavailable when the stream has broken.
 
-        What is being read when the time is over is left to the next wait, for to break it off would close the
+        A read that is still running when the time is over is left to the next wait: cancelling it would close the
         connection.
         """
         deadline = time.monotonic() + timeout
@@ -172,46 +185,3 @@ class AsyncStreamListener:
         except PyMongoError as error:
             raise broken(error) from error
         return bool(reply["cursor"]["nextBatch"])
-
-
-class PollingListener:
-    """Hears of nothing; as `Listener`."""
-
-    def __init__(self) -> None:
-        self._woken = threading.Event()
-
-    def wait(self, timeout: float) -> bool:
-        """Wait for so many seconds, or until somebody wakes it."""
-        woken = self._woken.wait(timeout)
-        self._woken.clear()
-        return woken
-
-    def wake(self) -> None:
-        """End a running wait from another thread."""
-        self._woken.set()
-
-    def close(self) -> None:
-        """Hold nothing."""
-
-
-class AsyncPollingListener:
-    """Hears of nothing; as `AsyncListener`."""
-
-    def __init__(self) -> None:
-        self._woken = asyncio.Event()
-
-    async def wait(self, timeout: float) -> bool:  # noqa: ASYNC109 - the contract's name and meaning
-        """Wait for so many seconds, or until somebody wakes it."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(timeout):
-                await self._woken.wait()
-        woken = self._woken.is_set()
-        self._woken.clear()
-        return woken
-
-    def wake(self) -> None:
-        """End a running wait from the same loop."""
-        self._woken.set()
-
-    async def close(self) -> None:
-        """Hold nothing."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from bson import Int64
 
 from duerow.errors import HOW_TO_MIGRATE, ConfigurationError, SchemaNewer, SchemaOutdated, StoreRefused
 from duerow.plan import Plan
+from duerow.store.compatibility import is_beyond
 from duerow.stores.mongodb import commands
 from duerow.stores.mongodb.documents import CollectionNames
 from duerow.stores.mongodb.steps import Command
@@ -65,15 +66,15 @@ ALREADY_THERE: Final = 48
 
 
 def check(names: CollectionNames) -> Plan[None]:
-    """Raise SchemaOutdated or SchemaNewer unless the collections are those of this version."""
+    """Raise SchemaOutdated or SchemaNewer unless this version can work with the collections."""
     made = yield from _made(names)
     newest = max(made, default=0)
-    if newest > len(MIGRATIONS):
+    if is_beyond(made, len(MIGRATIONS)):
         raise SchemaNewer(
             f"the collections are of version {newest}, made by a newer duerow than this one, which knows "
             f"{len(MIGRATIONS)}: upgrade duerow"
         )
-    if len(made) < len(MIGRATIONS):
+    if any(number not in made for number in range(1, len(MIGRATIONS) + 1)):
         raise SchemaOutdated(
             f"the collections are of version {newest}, and this duerow needs version {len(MIGRATIONS)}: ",
             *HOW_TO_MIGRATE,
@@ -125,8 +126,8 @@ def _unless_there(step: Command) -> Plan[None]:
             raise
 
 
-def _made(names: CollectionNames) -> Plan[set[int]]:
-    return {int(one["_id"]) for one in (yield commands.find(names.schema, {}))}
+def _made(names: CollectionNames) -> Plan[Mapping[int, str | None]]:
+    return {int(one["_id"]): one.get("name") for one in (yield commands.find(names.schema, {}))}
 
 
 def _index(name: str, *fields: str, only: dict[str, Any] | None = None, unique: bool = False) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What the plans of this store yield: commands as the server documents them, and two things that are none."""
+"""What the plans of this store yield: commands as the server documents them, `Together` and `Question`."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ DUPLICATE_KEY: Final = 11000
 
 @dataclass(frozen=True)
 class Command:
-    """A command, without session, write concern and database, which the connection adds.
+    """A command; the connection adds session, write concern and database.
 
     Attributes:
         document: the command; its first field is its name.
-        rows: the answer is a cursor: all of its documents are wanted, in one list.
-        outside: never part of a transaction, whoever's it is.
-        taken: a unique index may refuse single writes; the answer then says so in `writeErrors`. Without it that is a
-            Conflict, since inside a transaction it has ended the transaction.
+        rows: whether the answer is a cursor, whose documents are returned in one list.
+        outside: whether it is never part of a transaction.
+        taken: whether a unique index may refuse single writes, which the answer reports in `writeErrors`. Otherwise
+            that is a Conflict, because it ends a transaction.
         bounded: whether it is a read for people, which may take no longer than `read_timeout` allows.
     """
 
@@ -40,7 +40,7 @@ class Command:
 
     @property
     def writes(self) -> bool:
-        """Whether it changes anything."""
+        """Whether it writes."""
         return self.name in WRITES
 
 
@@ -49,9 +49,9 @@ WRITES: Final = frozenset({"insert", "update", "delete", "findAndModify", "creat
 
 @dataclass(frozen=True)
 class Together:
-    """A step that is a plan of its own: all of it happens, or none; answered with its result.
+    """A step that is a plan of its own, run as a whole or not at all; the answer is its result.
 
-    Inside a transaction it is a part of that one. A Conflict is raised in the plan that yields it.
+    Inside a transaction it is part of that one. A Conflict is raised in the plan that yields it.
     """
 
     plan: Callable[[], Plan[Any]]
@@ -64,4 +64,4 @@ class Question(Enum):
 
 
 INSIDE: Final = Question.INSIDE
-"""Whether the plan runs in a transaction."""
+"""Asks whether the plan runs in a transaction."""

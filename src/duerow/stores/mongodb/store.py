@@ -1,71 +1,64 @@
-"""The store: its plans put together, and what its server is able to do."""
+"""The store, composed of its plans as the parts of the contract."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
 
-from duerow.errors import ConfigurationError, NotSupported
-from duerow.plan import Plan
-from duerow.store import Capabilities
-from duerow.stores.mongodb import commands, schema
+from duerow.clock import Clock
+from duerow.store import Capabilities, Check, Store
+from duerow.stores.mongodb import diagnosis
 from duerow.stores.mongodb.plans.change import MongoChange
+from duerow.stores.mongodb.plans.context import MongoContext
+from duerow.stores.mongodb.plans.counters import MongoCounters
+from duerow.stores.mongodb.plans.history import MongoHistory
+from duerow.stores.mongodb.plans.join import MongoJoin
 from duerow.stores.mongodb.plans.metadata import MongoMetadata
+from duerow.stores.mongodb.plans.parts import MongoBulk, MongoMessages, MongoOperations
 from duerow.stores.mongodb.plans.pop import MongoPop
+from duerow.stores.mongodb.plans.priorities import MongoPriorities
+from duerow.stores.mongodb.plans.push import MongoPush
 from duerow.stores.mongodb.plans.read import MongoRead
 from duerow.stores.mongodb.plans.receive import MongoReceive
 from duerow.stores.mongodb.plans.reserve import MongoReserve
+from duerow.stores.mongodb.plans.schema import MongoSchema
+from duerow.stores.mongodb.plans.settle import MongoSettle
 from duerow.stores.mongodb.plans.stage import MongoStage
 
-OLDEST_WIRE: Final = 17
-"""The version of the protocol that MongoDB 6.0 speaks."""
 
-
-class MongoStore(MongoReserve, MongoPop, MongoStage, MongoReceive, MongoChange, MongoMetadata, MongoRead):
+class MongoStore(Store):
     """Queues in MongoDB; see `duerow.store.Store`.
 
-    What the server is able to do is known once `check` or `migrate` has asked it.
+    The server's features are known once `check` or `migrate` has asked for them.
+
+    Args:
+        prefix: the prefix of all collection names.
+        transactions: whether to use transactions if the server has them.
+        clock: a clock to use instead of the server's.
+
+    Attributes:
+        context: what its plans and connections share.
     """
 
-    def check(self) -> Plan[None]:
-        """Ask the server what it is, and check the collections; see Store.check."""
-        yield from self._detect_server()
-        yield from schema.check(self.names)
+    def __init__(self, prefix: str, transactions: bool = True, clock: Clock | None = None) -> None:
+        self.context = context = MongoContext(prefix, transactions, clock)
+        self._learn(context.capabilities)
+        push, priorities = MongoPush(context), MongoPriorities(context)
+        settle = MongoSettle(context, push, MongoJoin(context, push))
+        reserve, pop = MongoReserve(context, priorities), MongoPop(context, priorities)
+        self.metadata = metadata = MongoMetadata(context, push)
+        read = MongoRead(context, priorities, metadata)
+        self.messages = MongoMessages(push, reserve, settle, pop, read)
+        self.operations = MongoOperations(read, pop, MongoChange(context))
+        self.history, self.counters = MongoHistory(context), MongoCounters(context)
+        self.bulk = MongoBulk(reserve, read, MongoStage(context, push, settle), MongoReceive(context, push))
+        self.schema = MongoSchema(context, self._learn)
 
-    def migrate(self) -> Plan[list[str]]:
-        """Bring the collections up to this version; see Store.migrate."""
-        yield from self._detect_server()
-        return (yield from schema.migrate(self.names))
+    def _learn(self, capabilities: Capabilities) -> None:
+        self.capabilities = self.context.capabilities = capabilities
 
-    def migration_sql(self) -> str:
-        """Return what `migrate` would do on an empty database, for mongosh."""
-        return schema.script(self.names)
-
-    def roles_sql(self, names: Mapping[str, str]) -> str:
-        """Refuse: roles are made by commands of MongoDB's own."""
-        raise NotSupported(
-            "duerow writes no roles for MongoDB, which grants rights by createRole and not by GRANT: readWrite on the "
-            "database is enough for everything, read for looking"
-        )
-
-    def _detect_server(self) -> Plan[None]:
-        """Learn what the server is able to do.
-
-        Raises:
-            ConfigurationError: it is too old.
-        """
-        answer: dict[str, Any] = yield commands.hello()
-        if answer["maxWireVersion"] < OLDEST_WIRE:
-            raise ConfigurationError(
-                f"duerow needs MongoDB 6.0 or later; this server speaks version {answer['maxWireVersion']} of the "
-                f"protocol, and 6.0 speaks {OLDEST_WIRE}"
-            )
-        several = "setName" in answer or answer.get("msg") == "isdbgrid"
-        transactions = several and self._may_have_transactions
-        self.capabilities = Capabilities(
-            transactions=transactions,
-            within=transactions,
-            wakes_consumers=several,
-            passes_over=False,
-            receives=transactions,
-        )
+    def checks(self) -> Mapping[str, Check]:
+        """Return the checks of `duerow.doctor`; see SelfChecking."""
+        return {
+            "indexes": lambda patience: diagnosis.missing_indexes(self.context.names),
+            "server": lambda patience: diagnosis.standalone(self.capabilities),
+        }

@@ -1,11 +1,11 @@
-"""Which server, which database, and how its client is made: from a URL and options; or which client of the user's."""
+"""Which server and database, and how the client is created: from a URL and options, or the user's own client."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from pymongo import AsyncMongoClient, MongoClient
@@ -14,37 +14,39 @@ from pymongo.database import Database
 from pymongo.errors import PyMongoError
 from pymongo.uri_parser import parse_uri
 
-from duerow.errors import ConfigurationError
+from duerow.errors import ConfigurationError, shown
 from duerow.store import Settings
+
+T = TypeVar("T")
 
 TRANSACTIONS: Final = "transactions"
 OWN_OPTIONS: Final = frozenset({TRANSACTIONS})
 
 LONGEST_PREFIX: Final = 30
 NO_DATABASE: Final = re.compile(r'[/\\. "$*<>:|?\x00]')
-"""Characters that the name of a database cannot have."""
+"""Characters that the name of a database cannot contain."""
 
 PATIENCE: Final = {"serverSelectionTimeoutMS": 5_000}
-"""How long to look for a server that can write, unless the URL says otherwise: half a minute would be the driver's."""
+"""How long to look for a writable server, unless the URL says otherwise; the driver's default is 30 seconds."""
 
 GOODBYE: Final = 0.5
-"""Seconds in which a client that is closed tells the server so; without a limit it would look for one that is gone."""
+"""Seconds for a closing client to tell the server; without a limit it would search for a server that is gone."""
 
 BLOCKING: Final = (MongoClient, Database)
 AWAITED: Final = (AsyncMongoClient, AsyncDatabase)
-"""What of the user's own the faces can be opened with."""
+"""The user's own objects with which the faces can be opened."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """Where messages are kept.
+    """Where messages are stored.
 
     Attributes:
-        url: what the client is made of.
+        url: the URL of the client.
         database: the database's name.
-        transactions: whether to use transactions where the server has them.
-        options: what else the client is made with.
-        client: a client of the user's own instead, which is never closed here.
+        transactions: whether to use transactions if the server has them.
+        options: further options of the client.
+        client: the user's own client instead, which is never closed here.
     """
 
     url: str
@@ -54,34 +56,44 @@ class Target:
     client: Any = None
 
     def place(self, prefix: str) -> Hashable:
-        """Return what tells these collections from others; clients of the same hosts are equal, says their driver."""
+        """Return the identity of these collections; the driver treats clients of the same hosts as equal."""
         if self.client is not None:
             return "mongodb", self.client, self.database, prefix
         hosts = urlsplit(self.url).netloc.rpartition("@")[2].lower().split(",")
         return "mongodb", tuple(sorted(hosts)), self.database, prefix
 
     def client_options(self) -> dict[str, Any]:
-        """Return what a client is made with: nothing that the URL says is said again."""
+        """Return the options of the client, without those in the URL."""
         said = {name.lower() for name, _ in parse_qsl(urlsplit(self.url).query)}
         patience = {name: value for name, value in PATIENCE.items() if name.lower() not in said}
         return {**patience, **self.options, "appname": "duerow", "tz_aware": True}
 
+    def opened(self, made: Callable[..., T]) -> T:
+        """Return a new PyMongo client, of either face."""
+        try:
+            return made(self.url, **self.client_options())
+        except (PyMongoError, TypeError, ValueError) as error:
+            raise ConfigurationError(
+                f"MongoDB's client cannot be made of this URL and these options: {error}"
+            ) from error
+
 
 def target_of(target: Any, settings: Settings, clients: tuple[type, ...]) -> Target:
-    """Return what a URL, or a client or database of the user's own, and the options of `connect` say.
+    """Return the target for a URL, or the user's client or database, and the options of `connect`.
 
     Args:
         target: the first argument of `connect`.
         settings: the others.
-        clients: what of the user's own this face takes.
+        clients: the types of the user's objects that this face takes.
 
     Raises:
-        ConfigurationError: it is none of these, names no database, or an option cannot be.
+        ConfigurationError: it is none of these, names no database, or an option is invalid.
     """
     prefix = settings.prefix
     if not prefix.isidentifier() or not prefix.isascii() or len(prefix) > LONGEST_PREFIX:
         raise ConfigurationError(
-            f"prefix is {prefix!r}; collection names begin with it: 1 to {LONGEST_PREFIX} ASCII letters, digits and _"
+            f"prefix is {shown(prefix)}; collection names begin with it: 1 to {LONGEST_PREFIX} ASCII letters, digits "
+            "and _"
         )
     if isinstance(target, str):
         return _of_url(target, settings)
@@ -130,7 +142,7 @@ def _of_url(target: str, settings: Settings) -> Target:
     try:
         parsed = parse_uri(bare) if url.scheme == "mongodb" else {"database": url.path.strip("/")}
     except (PyMongoError, ValueError) as error:
-        raise ConfigurationError(f"this URL cannot be: {error}") from error
+        raise ConfigurationError(f"this URL is not valid: {error}") from error
     return Target(bare, _checked_name(settings.schema or parsed["database"]), _switch(own), options)
 
 
@@ -141,12 +153,12 @@ def _checked_name(database: str | None) -> str:
             "database of your client"
         )
     if NO_DATABASE.search(database) or len(database.encode()) > 63:
-        raise ConfigurationError(f"{database!r:.100} cannot be the name of a database of MongoDB")
+        raise ConfigurationError(f"{shown(database)} cannot be the name of a database of MongoDB")
     return database
 
 
 def _switch(own: Mapping[str, Any]) -> bool:
     chosen = own.get(TRANSACTIONS, "on")
     if chosen not in ("on", "off"):
-        raise ConfigurationError(f"transactions={chosen!r} of mongodb:// must be 'on' or 'off'")
+        raise ConfigurationError(f"transactions={shown(chosen)} of mongodb:// must be 'on' or 'off'")
     return bool(chosen == "on")

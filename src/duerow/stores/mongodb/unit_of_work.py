@@ -1,7 +1,7 @@
-"""What one plan changes: messages as they were read and as they shall be, decided in Python, then written at once.
+"""A unit of work: messages as read and as changed in Python, which are then written at once.
 
-In a transaction all of it is written together, and whoever changed one of the messages since it was read makes it a
-Conflict. Where there are no transactions each message is written by itself, matched by the token that was read.
+In a transaction everything is written together; if one of the messages has changed since it was read, that is a
+Conflict. Without transactions each message is written by itself, matched by the token that was read.
 """
 
 from __future__ import annotations
@@ -41,24 +41,30 @@ GroupPlace = tuple[str, str]
 
 
 def promote_next(names: CollectionNames, groups: Iterable[GroupPlace]) -> Plan[None]:
-    """Let the first of each group into line, in the transaction in which another one leaves it."""
+    """Put the first message of each group in line, in the transaction in which another one leaves.
+
+    It is written even if it is in line: if it leaves at the same time, one of both transactions is undone, so the
+    message behind it is seen by one of them.
+    """
     for queue, group in sorted(groups):
         members = {"queue": queue, "line_group": group}
-        shown = {"line_at": 1, "due_at": 1}
+        shown = {"line_at": 1, "due_at": 1, "lent_group": 1}
         for first in (yield commands.find(names.messages, members, {"_id": 1}, 1, shown)):
-            if "due_at" in first and "line_at" not in first:
-                into_line = {"$set": {"line_at": first["due_at"]}}
-                yield commands.update(names.messages, [commands.change({"_id": first["_id"]}, into_line)])
+            if "lent_group" not in first:
+                change: dict[str, Any] = {"$inc": {"followers": 1}}
+                if "due_at" in first and "line_at" not in first:
+                    change["$set"] = {"line_at": first["due_at"]}
+                yield commands.update(names.messages, [commands.change({"_id": first["_id"]}, change)])
 
 
 class UnitOfWork:
-    """Messages under change.
+    """The messages that a plan changes.
 
     Args:
         names: of the collections.
-        now: the moment at which it happens.
-        keep: what is kept of what is over.
-        expiring: whether what is kept says to the server when it ends.
+        now: the time of the change.
+        keep: what to keep as history and remembered keys.
+        expiring: whether the server deletes expired documents by itself.
     """
 
     def __init__(
@@ -98,7 +104,7 @@ class UnitOfWork:
                 self.read(one)
 
     def read(self, found: dict[str, Any]) -> Record:
-        """Take in a message that was read."""
+        """Add a message that was read."""
         record = record_of(found)
         self._before[record.id] = found
         self._places[record.id] = maybe_moment(found.get("place"))
@@ -109,39 +115,39 @@ class UnitOfWork:
     # Deciding.
 
     def lent_on(self, receipt: Receipt) -> Record | None:
-        """Return the message that still carries the receipt's token, else None: the fence of every later write."""
+        """Return the message if it still has the receipt's token, else None: the fence of every later write."""
         record = self.records.get(receipt.id)
         return record if record is not None and record.token == receipt.token else None
 
     def holder(self, queue: str, key: str | None) -> Record | None:
-        """Return the live message that holds a key, of those that were loaded for it."""
+        """Return the live message that holds a key, among the loaded ones."""
         id_ = None if key is None else self._holders.get((queue, key))
         return None if id_ is None else self.records[id_]
 
     def place(self, record: Record) -> datetime | None:
-        """Return the due time that a message had in line when it was last lent."""
+        """Return the due time that determined a message's place when it was last lent."""
         return self._places.get(record.id)
 
     def put(self, record: Record) -> None:
-        """Have this message as it is here."""
+        """Store a message."""
         self._leave(record.id)
         self.records[record.id] = record
         self._enter(record)
         self._touch(record.id)
 
     def lend(self, record: Record, place: datetime | None) -> None:
-        """Have this message, which is lent, with the place that it had in line."""
+        """Store a leased message, with its former place in line."""
         self._places[record.id] = place
         self.put(record)
 
     def drop(self, id_: int) -> None:
-        """Have this message no longer."""
+        """Delete a message."""
         self._leave(id_)
         del self.records[id_]
         self._touch(id_)
 
     def note(self, past: HistoryRow) -> None:
-        """Keep this turn, if turns are kept."""
+        """Write a turn to the history, if that is kept."""
         if self.keep is not None and self.keep.history is not None:
             self._pasts.append(past)
 
@@ -166,7 +172,7 @@ class UnitOfWork:
     # Writing.
 
     def write(self) -> Plan[None]:
-        """Write all in the transaction of this plan; raises Conflict if somebody changed what was read."""
+        """Write everything in the plan's transaction; raise Conflict if a message has changed since it was read."""
         messages = self.names.messages
         gone = [id_ for id_ in self._touched if id_ not in self.records and id_ in self._before]
         for chunk in commands.in_commands(gone):
@@ -182,7 +188,7 @@ class UnitOfWork:
         yield from self._write_past()
 
     def write_alone(self, id_: int) -> Plan[Written]:
-        """Write one message by itself, and say whether it still was as it had been read."""
+        """Write one message by itself; return whether it was unchanged since it was read."""
         if id_ not in self.records:
             reply = yield commands.delete(self.names.messages, self._fence(id_))
             return "written" if reply["n"] else "lost"
@@ -234,10 +240,10 @@ class UnitOfWork:
             yield commands.update(self.names.keys, changes)
 
     def until(self, until: datetime) -> dict[str, Any]:
-        """Return when something is over; as a date as well, by which the server takes it away."""
+        """Return the expiry of something, also as a date by which the server deletes it."""
         return {"until": micro(until)} | ({"expires": until} if self.expiring else {})
 
 
 def _check_all(reply: dict[str, Any], wanted: list[Any]) -> None:
     if reply["n"] != len(wanted):
-        raise Conflict("a message was changed by another one while it was being written")
+        raise Conflict("another client changed a message while it was being written")

@@ -1,1 +1,1 @@
-"""The plans of the store, by what they are about; `duerow.stores.mongodb.store` puts them together."""
+"""The plans of the store, by subject; `duerow.stores.mongodb.store` combines them."""

@@ -1,29 +1,33 @@
-"""Change and remove messages, whoever has them."""
+"""Change and remove messages."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
+
+from bson import Int64
 
 from duerow.errors import DuerowError, DuplicateKey, LeaseLost, MessageLeased
 from duerow.plan import BEGIN, Plan
-from duerow.store import Change, Record, Refused, Removal, Retention
+from duerow.store import Change, Record, Refused, Removal, Retention, cancellations
 from duerow.stores.mongodb import commands
-from duerow.stores.mongodb.plans.settle import MongoSettle
+from duerow.stores.mongodb.listeners import CANCELLED_IN
+from duerow.stores.mongodb.plans.context import MongoPlans
 from duerow.stores.mongodb.unit_of_work import UnitOfWork, promote_next
 from duerow.stores.records import altered, lease_runs
 
 
-class MongoChange(MongoSettle):
+class MongoChange(MongoPlans):
     """Plans that change messages for people."""
 
     def change(self, queue: str, changes: Sequence[Change], even_if_leased: bool, dry_run: bool) -> Plan[list[Refused]]:
-        """Change messages one after the other, so that each meets the keys of those before it; see Store.change."""
-        together = self.capabilities.transactions
+        """Change messages one by one, each of which sees the keys of those before; see OperationStore.change."""
+        context = self.context
+        together = context.capabilities.transactions
         if together and not dry_run:
             yield BEGIN
-        now = yield from self.now()
-        work = self._work(now)
+        now = yield from context.now()
+        work = context.work(now)
         yield from work.load(change.record.id for change in changes)
         revived = [change.record.key for change in changes if change.revives and change.record.key is not None]
         yield from work.load_holders((queue, key) for key in revived)
@@ -50,23 +54,32 @@ class MongoChange(MongoSettle):
     def remove(
         self, queue: str, ids: Sequence[int], keys: Sequence[str], even_if_leased: bool, keep: Retention | None = None
     ) -> Plan[Removal]:
-        """Take away those named by id in this queue and the live ones named by key; see Store.remove."""
+        """Remove messages of this queue by id, and live ones by key; see OperationStore.remove."""
+        context = self.context
         if keep is not None and keep.keys is not None:
-            self._need("remember_keys=, which keeps keys beside their messages,")
-        if self.capabilities.transactions:
+            context.need("remember_keys=, which keeps keys beside their messages,")
+        if context.capabilities.transactions:
             yield BEGIN
-        now = yield from self.now()
-        work = self._work(now, keep)
+        now = yield from context.now()
+        work = context.work(now, keep)
         yield from work.load(ids)
         yield from work.load_holders((queue, key) for key in keys)
         named = {id_ for id_ in ids if id_ in work.records and work.records[id_].queue == queue}
         named |= {record.id for key in keys if (record := work.holder(queue, key)) is not None}
+        leased = {id_ for id_ in named if work.records[id_].leased_by is not None}
         removal = Removal([], [])
         for id_ in sorted(named):
             yield from self._remove(work, work.records[id_], even_if_leased, now, removal)
-        if self.capabilities.transactions:
+        if context.capabilities.transactions:
+            yield from self._tell_cancelled(queue, leased.intersection(removal.removed))
             yield from work.write()
         return removal
+
+    def _tell_cancelled(self, queue: str, ids: Iterable[int]) -> Plan[None]:
+        """Mark messages before they are deleted: the deletion itself does not tell listeners the queue."""
+        mark = {"$set": {CANCELLED_IN: cancellations(queue)}}
+        for chunk in commands.in_commands(sorted(ids)):
+            yield commands.update(self.names.messages, [commands.change({"_id": Int64(id_)}, mark) for id_ in chunk])
 
     def _remove(
         self, work: UnitOfWork, record: Record, even_if_leased: bool, now: datetime, removal: Removal
@@ -76,12 +89,12 @@ class MongoChange(MongoSettle):
             return
         work.drop(record.id)
         work.left(record)
-        if self.capabilities.transactions or (yield from work.write_alone(record.id)) == "written":
+        if self.context.capabilities.transactions or (yield from work.write_alone(record.id)) == "written":
             removal.removed.append(record.id)
 
     def purge(self, queue: str, limit: int, last: int) -> Plan[int]:
-        """Take messages away, whatever they are; see Store.purge."""
-        if self.capabilities.transactions:
+        """Delete messages in any state; see OperationStore.purge."""
+        if self.context.capabilities.transactions:
             yield BEGIN
         chosen = {"queue": queue, "_id": {"$lte": last}}
         found = yield commands.find(self.names.messages, chosen, {"_id": 1}, limit, {"line_group": 1})

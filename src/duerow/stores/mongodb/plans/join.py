@@ -1,7 +1,7 @@
-"""Gather parts to sets, and make messages of whole sets.
+"""Gather parts into sets, and turn complete sets into messages.
 
-A set is a document; whoever adds a part writes that document, too, so that of two who add parts at the same time one
-begins anew and sees the part of the other.
+A set is a document. Adding a part also writes that document, so of two transactions that add parts at the same time one
+starts again, and sees the other's part.
 """
 
 from __future__ import annotations
@@ -19,18 +19,19 @@ from duerow.errors import DuerowError
 from duerow.payload import codec
 from duerow.plan import Plan
 from duerow.store import Closed, Committed, End, Entry, Joined, Record, Refused, Turn
-from duerow.store.join_sets import open_text, part_headers, part_text, whole_text
+from duerow.store.join_sets import is_complete, open_text, part_headers, part_text, whole_text
 from duerow.stores.mongodb import commands
 from duerow.stores.mongodb.documents import micro
+from duerow.stores.mongodb.plans.context import MongoContext, MongoPlans
 from duerow.stores.mongodb.plans.push import MongoPush
 from duerow.stores.mongodb.unit_of_work import UnitOfWork
 from duerow.stores.records import begun_anew, created
 
 SetPlace = tuple[str, str]
-"""The queue where a set stands, and its correlation."""
+"""The queue of a set, and its correlation."""
 
 FORGOTTEN_AT_ONCE = 20
-"""How many sets whose completion need not be known any more are forgotten whenever one becomes whole."""
+"""How many expired records of complete sets are deleted whenever a set becomes complete."""
 
 
 @dataclass
@@ -38,8 +39,8 @@ class Set:
     """A set of parts.
 
     Attributes:
-        message: the id of its message while parts are to come; None: it has none.
-        closed_until: until when it is known that it was complete.
+        message: the id of its message while it is incomplete; None: it has none.
+        closed_until: until when its completion is remembered.
     """
 
     message: int | None = None
@@ -48,7 +49,7 @@ class Set:
 
 @dataclass
 class Sets:
-    """The sets that the turns of one call are about."""
+    """The sets of the turns of one call."""
 
     work: UnitOfWork
     ids: Any
@@ -60,7 +61,7 @@ class Sets:
     emptied: set[int] = field(default_factory=set)
 
     def gather(self, record: Record, end: Joined | Closed) -> DuerowError | None:
-        """End the turn of a set, or of a part that joins one; return why it was refused, if it was."""
+        """End the turn of a set, or of a part that joins one; return why it was refused, or None."""
         if isinstance(end, Closed):
             self._close(record, end.correlation, end.remember)
             self.ends[record.id] = None
@@ -72,7 +73,7 @@ class Sets:
         return None
 
     def remaining(self, turns: Sequence[tuple[int, Turn]], refused: Mapping[int, Refused]) -> list[tuple[int, Turn]]:
-        """Return the turns that still have to end, those of parts as they end now."""
+        """Return the turns that still have to end, with the final ends of parts."""
         left: list[tuple[int, Turn]] = []
         for place, turn in turns:
             if place in refused:
@@ -98,7 +99,7 @@ class Sets:
             return join.full
         parts = {**parts, record.id: part_text(record)}
         try:
-            complete = _is_complete(join, parts)
+            complete = is_complete(join, len(parts), lambda: [parts[id_] for id_ in sorted(parts)])
         except DuerowError as error:
             return error
         if standing is None:
@@ -132,10 +133,19 @@ class Sets:
         self.emptied.add(message)
 
 
-class MongoJoin(MongoPush):
-    """Plans for the turns of parts, and of sets that are due."""
+class MongoJoin(MongoPlans):
+    """Plans for the turns of parts and of due sets.
 
-    def _load_sets(self, work: UnitOfWork, turns: Sequence[Turn]) -> Plan[Sets]:
+    Args:
+        context: what all plans of the store share.
+        push: adds messages.
+    """
+
+    def __init__(self, context: MongoContext, push: MongoPush) -> None:
+        super().__init__(context)
+        self._push = push
+
+    def load_sets(self, work: UnitOfWork, turns: Sequence[Turn]) -> Plan[Sets]:
         """Read the sets, their messages and their parts."""
         ends = [turn.end for turn in turns if isinstance(turn.end, Joined | Closed)]
         sets = Sets(work, iter(()))
@@ -157,11 +167,11 @@ class MongoJoin(MongoPush):
             for one in (yield commands.find(self.names.parts, chosen)):
                 sets.parts.setdefault(int(one["message"]), {})[int(one["part"])] = one["text"]
         joins = sum(isinstance(end, Joined) for end in ends)
-        sets.ids = iter((yield from self._ids(joins)))
+        sets.ids = iter((yield from self._push.ids(joins)))
         return sets
 
-    def _write_sets(self, sets: Sets) -> Plan[None]:
-        """Write the sets that changed, and their parts; forget some of which nothing need be known."""
+    def write_sets(self, sets: Sets) -> Plan[None]:
+        """Write the changed sets and their parts; delete some expired records."""
         for message in sorted(sets.emptied):
             yield commands.delete(self.names.parts, {"message": Int64(message)}, many=True)
         added = [
@@ -198,12 +208,6 @@ class MongoJoin(MongoPush):
         if gone:
             update["$unset"] = gone
         return commands.update(self.names.sets, [commands.change({"_id": _id_of(place)}, update, upsert=True)])
-
-
-def _is_complete(join: Joined, parts: Mapping[int, str]) -> bool:
-    if join.complete is not None:
-        return join.complete([parts[id_] for id_ in sorted(parts)])
-    return join.count is not None and len(parts) >= join.count
 
 
 def _id_of(place: SetPlace) -> str:

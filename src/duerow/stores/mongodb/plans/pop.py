@@ -1,4 +1,4 @@
-"""Pop and peek: the first in line whose turn it is, read in the order in which they would be handed out."""
+"""Pop and peek: the first messages in line, in the order in which they would be handed out."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from msgspec.structs import replace
 
 from duerow.plan import BEGIN, Plan
 from duerow.store import Record, Retention
-from duerow.stores.mongodb import commands, history
+from duerow.stores import history_rows
+from duerow.stores.mongodb import commands
 from duerow.stores.mongodb.documents import PLAIN, record_of
+from duerow.stores.mongodb.plans.context import MongoContext, MongoPlans
 from duerow.stores.mongodb.plans.priorities import (
     IN_LINE,
     Found,
@@ -26,8 +28,17 @@ from duerow.stores.mongodb.unit_of_work import UnitOfWork
 from duerow.stores.records import ended_lease, settled, unleased
 
 
-class MongoPop(MongoPriorities):
-    """Plans that take messages out, or only look who is first."""
+class MongoPop(MongoPlans):
+    """Plans that pop messages, or peek at them.
+
+    Args:
+        context: what all plans of the store share.
+        priorities: finds the next messages in line.
+    """
+
+    def __init__(self, context: MongoContext, priorities: MongoPriorities) -> None:
+        super().__init__(context)
+        self._priorities = priorities
 
     def pop(
         self,
@@ -37,24 +48,25 @@ class MongoPop(MongoPriorities):
         kinds: Collection[str] | None = None,
         apart: bool = False,
     ) -> Plan[list[Record]]:
-        """Take due messages out of the queue; see Store.pop."""
-        self._check_keeping(keep)
-        if not self.capabilities.transactions:
+        """Pop due messages; see MessageStore.pop."""
+        context = self.context
+        context.check_keeping(keep)
+        if not context.capabilities.transactions:
             return (yield from self._pop_alone(queue, limit, kinds))
         yield BEGIN
-        if (yield from self._is_paused(queue)):
+        if (yield from context.is_paused(queue)):
             return []
-        now = yield from self.now()
-        work = self._work(now, keep)
+        now = yield from context.now()
+        work = context.work(now, keep)
         taken: list[Record] = []
         first = yield from self._first(queue, limit, now, work, kinds)
         yield from self._take_turns(first, work)
         for record in first:
             if record.leased_until is not None:
-                work.note(history.lapsed(record, work.place(record), ended_lease(record, None), False, None))
+                work.note(history_rows.lapsed(record, work.place(record), ended_lease(record, None), False, None))
             work.drop(record.id)
             handed = replace(unleased(record), attempts=record.attempts + 1, last_attempt_at=now)
-            work.note(history.popped(record, handed, now))
+            work.note(history_rows.popped(record, handed, now))
             work.left(record)
             taken.append(handed)
         yield from work.write()
@@ -76,9 +88,9 @@ class MongoPop(MongoPriorities):
             yield commands.update(self.names.messages, some)
 
     def peek(self, queue: str, limit: int) -> Plan[list[Record]]:
-        """Read what `reserve` would lend; see Store.peek."""
-        now = yield from self.now()
-        return (yield from self._first(queue, limit, now, None))
+        """Read what `reserve` would return; see OperationStore.peek."""
+        now = yield from self.context.now()
+        return (yield from commands.all_bounded(self._first(queue, limit, now, None)))
 
     # Looking at who is first.
 
@@ -91,10 +103,10 @@ class MongoPop(MongoPriorities):
         """
         first: list[Record] = []
         served: set[str] = set()
-        priority = yield from self._next_line(queue, None)
+        priority = yield from self._priorities.next_line(queue, None)
         while priority is not None and len(first) < limit:
             yield from self._first_of_line(queue, priority, limit, now, work, first, served, kinds)
-            priority = yield from self._next_line(queue, priority)
+            priority = yield from self._priorities.next_line(queue, priority)
         return first
 
     def _first_of_line(
@@ -116,7 +128,7 @@ class MongoPop(MongoPriorities):
             found = yield commands.find(self.names.messages, chosen, IN_LINE, wanted, PLAIN)
             names = {one["group"] for one in found if "group" in one} - groups.keys()
             if names:
-                groups |= yield from self._groups(queue, names)
+                groups |= yield from self._priorities.groups(queue, names)
             for one in found:
                 name = one.get("group")
                 if name is not None:
@@ -133,16 +145,16 @@ class MongoPop(MongoPriorities):
 
     def _pop_alone(self, queue: str, limit: int, kinds: Collection[str] | None) -> Plan[list[Record]]:
         """Take one after the other, each by one atomic command."""
-        now = yield from self.now()
+        now = yield from self.context.now()
         taken: list[Record] = []
-        if (yield from self._is_paused(queue)):
+        if (yield from self.context.is_paused(queue)):
             return taken
-        priority = yield from self._next_line(queue, None)
+        priority = yield from self._priorities.next_line(queue, None)
         while priority is not None and len(taken) < limit:
             chosen = {"queue": queue, "priority": priority, **behind(None, now), **of_kinds(kinds)}
             answer = yield commands.take_out(self.names.messages, chosen, IN_LINE)
             if answer["value"] is None:
-                priority = yield from self._next_line(queue, priority)
+                priority = yield from self._priorities.next_line(queue, priority)
                 continue
             record = record_of(answer["value"])
             taken.append(replace(unleased(record), attempts=record.attempts + 1, last_attempt_at=now))
@@ -154,6 +166,6 @@ def _freed(work: UnitOfWork, group: MongoGroup, priority: int, now: datetime) ->
     if group.found is None or not has_lapsed(group.lent, priority, now):
         return group
     record = work.read(group.found)
-    work.note(history.lapsed(record, work.place(record), ended_lease(record, None), False, None))
+    work.note(history_rows.lapsed(record, work.place(record), ended_lease(record, None), False, None))
     work.put(replace(settled(record), last_error=ended_lease(record, None)))
     return MongoGroup(group.head)

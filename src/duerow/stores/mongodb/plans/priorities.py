@@ -1,4 +1,4 @@
-"""The lines of a queue: what is due at one priority, and who of a group has its turn."""
+"""The lines of a queue: what is due at a priority, and which message of a group may be handed out."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from duerow.plan import Plan
 from duerow.store import Record
 from duerow.stores.mongodb import commands
 from duerow.stores.mongodb.documents import PLAIN, micro, record_of
-from duerow.stores.mongodb.plans.core import MongoPlans
+from duerow.stores.mongodb.plans.context import MongoPlans
 
 IN_LINE: Final = {"line_at": 1, "_id": 1}
 
 Found = dict[str, Any]
-"""A message as it was read."""
+"""A message document as it was read."""
 
 
 @dataclass(frozen=True)
 class MongoGroup:
-    """Which message of a group goes first, and which is lent, as a record and as it was read."""
+    """The first and the leased message of a group, as records and as documents."""
 
     head: int | None
     lent: Record | None = None
@@ -33,10 +33,10 @@ class MongoGroup:
 
 
 class MongoPriorities(MongoPlans):
-    """Looks at lines and at groups."""
+    """Reads lines and groups."""
 
-    def _next_line(self, queue: str, after: int | None) -> Plan[int | None]:
-        """Return the next priority of which the queue has messages with a due time: one look at the index."""
+    def next_line(self, queue: str, after: int | None) -> Plan[int | None]:
+        """Return the next priority with due times in the queue, by one look at the index."""
         above = PRIORITIES[0] - 1 if after is None else after
         priorities = {"$gt": above, "$lte": PRIORITIES[-1]}
         chosen: dict[str, Any] = {"queue": queue, "line_at": {"$gte": Int64(0)}, "priority": priorities}
@@ -44,8 +44,8 @@ class MongoPriorities(MongoPlans):
         found = yield commands.find(self.names.messages, chosen, order, 1, {"priority": 1})
         return found[0]["priority"] if found else None
 
-    def _groups(self, queue: str, names: Iterable[str]) -> Plan[dict[str, MongoGroup]]:
-        """Return who goes first and who is lent, of groups."""
+    def groups(self, queue: str, names: Iterable[str]) -> Plan[dict[str, MongoGroup]]:
+        """Return the first and the leased message of groups."""
         wanted = sorted(names)
         heads: dict[str, int] = {}
         lent_ones: dict[str, Found] = {}
@@ -65,12 +65,12 @@ class MongoPriorities(MongoPlans):
 
 
 def is_kept_back(group: MongoGroup) -> bool:
-    """Whether another one of the group than its head is lent."""
+    """Return whether a message of the group other than the first is leased."""
     return group.lent is not None and group.lent.id != group.head
 
 
 def has_lapsed(record: Record | None, priority: int, now: datetime) -> bool:
-    """Whether a lease has ended, of a message in this line or one before it."""
+    """Return whether the lease of a message in this line, or an earlier one, has ended."""
     return (
         record is not None
         and record.leased_until is not None
@@ -80,7 +80,7 @@ def has_lapsed(record: Record | None, priority: int, now: datetime) -> bool:
 
 
 def behind(after: Found | None, now: datetime) -> dict[str, Any]:
-    """Choose what is due, behind a place in line."""
+    """Return a filter for what is due after a place in line."""
     end = micro(now + MICROSECOND)
     if after is None:
         return {"line_at": {"$gte": Int64(0), "$lt": end}}
@@ -89,5 +89,5 @@ def behind(after: Found | None, now: datetime) -> dict[str, Any]:
 
 
 def of_kinds(kinds: Collection[str] | None) -> dict[str, Any]:
-    """Choose messages of these kinds; None: of all."""
+    """Return a filter for messages of these kinds; None: of all."""
     return {} if kinds is None else {"kind": {"$in": sorted(kinds)}}

@@ -1,4 +1,4 @@
-"""Push: create, or meet the live message that holds the key."""
+"""Push: create messages, or handle those whose key a live message holds."""
 
 from __future__ import annotations
 
@@ -16,42 +16,39 @@ from duerow.plan import BEGIN, Plan
 from duerow.store import Entry
 from duerow.stores.mongodb import commands
 from duerow.stores.mongodb.documents import PLAIN, difference, document, micro, whole, whole_batch
-from duerow.stores.mongodb.plans.core import MongoPlans
+from duerow.stores.mongodb.plans.context import MongoPlans
 from duerow.stores.mongodb.steps import DUPLICATE_KEY, INSIDE, Together
 from duerow.stores.mongodb.unit_of_work import KeyPlace, UnitOfWork
 from duerow.stores.records import created, met
 
 TRIES: Final = 3
-"""How often a push of many messages is tried as one transaction."""
+"""How often a push of many messages is tried in one transaction."""
 
 TRIES_ALONE: Final = 20
-"""How often the push of one message is tried before its Conflict is told."""
+"""How often the push of one message is tried before Conflict is raised."""
 
 Former = Mapping[KeyPlace, int]
-"""Who held keys that are remembered."""
+"""The former holders of remembered keys."""
 
 
 class MongoPush(MongoPlans):
     """Plans that add messages."""
 
     def push(
-        self,
-        entries: Sequence[Entry],
-        on_duplicate: OnDuplicate,
-        remembered: bool = False,
-        once: str | None = None,
+        self, entries: Sequence[Entry], on_duplicate: OnDuplicate, remembered: bool = False, once: str | None = None
     ) -> Plan[list[Pushed]]:
-        """Add messages; see Store.push."""
-        self._check_entries(entries)
+        """Add messages; see MessageStore.push."""
+        context = self.context
+        context.check_entries(entries)
         if once is not None:
-            self._need("once=, which notes a name with a push,")
+            context.need("once=, which notes a name with a push,")
         if remembered:
-            self._need("remember_keys=, which keeps keys beside their messages,")
+            context.need("remember_keys=, which keeps keys beside their messages,")
         if once is not None or remembered or on_duplicate == "reject" or not any(entry.key for entry in entries):
             return (yield from self._push_at_once(entries, on_duplicate, remembered, once))
-        now = yield from self.now()
-        yield from self._check_taking(entries)
-        if not self.capabilities.transactions:
+        now = yield from context.now()
+        yield from context.check_taking(entries)
+        if not context.capabilities.transactions:
             return (yield from self._push_alone(entries, on_duplicate, now))
         if (yield INSIDE):
             return (yield from self._push_together(entries, on_duplicate, now))
@@ -61,23 +58,24 @@ class MongoPush(MongoPlans):
         self, entries: Sequence[Entry], on_duplicate: OnDuplicate, remembered: bool, once: str | None
     ) -> Plan[list[Pushed]]:
         """Push all in one transaction, or none."""
-        if self.capabilities.transactions and (once is not None or not _is_lone(entries)):
+        context = self.context
+        if context.capabilities.transactions and (once is not None or not _is_lone(entries)):
             yield BEGIN
-        now = yield from self.now()
-        if once is not None and not (yield from self._note_once(once, now)):
+        now = yield from context.now()
+        if once is not None and not (yield from self.note_once(once, now)):
             return []
-        yield from self._check_taking(entries)
+        yield from context.check_taking(entries)
         if not any(entry.key for entry in entries):
-            return (yield from self._add(entries, now))
-        if not self.capabilities.transactions:
+            return (yield from self.add(entries, now))
+        if not context.capabilities.transactions:
             return (yield from self._push_alone(entries, on_duplicate, now))
         return (yield from self._push_together(entries, on_duplicate, now, remembered))
 
     def _push_together(
         self, entries: Sequence[Entry], on_duplicate: OnDuplicate, now: datetime, remembered: bool = False
     ) -> Plan[list[Pushed]]:
-        work = self._work(now)
-        pushed = yield from self._push_into(work, entries, on_duplicate, remembered)
+        work = self.context.work(now)
+        pushed = yield from self.push_into(work, entries, on_duplicate, remembered)
         yield from work.write()
         return pushed
 
@@ -115,14 +113,14 @@ class MongoPush(MongoPlans):
         pushed: list[Pushed] = yield Together(plan)
         return pushed
 
-    def _note_once(self, name: str, now: datetime) -> Plan[bool]:
-        """Note that what has this name happens now; False: it happened before."""
+    def note_once(self, name: str, now: datetime) -> Plan[bool]:
+        """Record that something with this name happens now; return False if it happened before."""
         if (yield commands.find(self.names.noted, {"_id": name})):
             return False
         yield commands.insert(self.names.noted, [{"_id": name, "at": micro(now)}])
         return True
 
-    def _ids(self, count: int) -> Plan[range]:
+    def ids(self, count: int) -> Plan[range]:
         """Return ids that no message ever had, in order; some may never be used."""
         if not count:
             return range(0)
@@ -132,18 +130,18 @@ class MongoPush(MongoPlans):
         last = int(counter["last"])
         return range(last - count + 1, last + 1)
 
-    def _add(self, entries: Sequence[Entry], now: datetime) -> Plan[list[Pushed]]:
-        """Add messages that meet nobody."""
-        ids = yield from self._ids(len(entries))
+    def add(self, entries: Sequence[Entry], now: datetime) -> Plan[list[Pushed]]:
+        """Add messages whose keys are free."""
+        ids = yield from self.ids(len(entries))
         records = [created(id_, entry, now) for id_, entry in zip(ids, entries, strict=True)]
         for documents in commands.in_commands(whole_batch(records)):
             yield commands.insert(self.names.messages, documents)
         return [Pushed(id_, "created") for id_ in ids]
 
-    def _push_into(
+    def push_into(
         self, work: UnitOfWork, entries: Sequence[Entry], on_duplicate: OnDuplicate, remembered: bool = False
     ) -> Plan[list[Pushed]]:
-        """Decide on messages one after the other, so that each meets the keys of those before it; nothing is written.
+        """Decide on messages one by one, each of which sees the keys of those before; nothing is written.
 
         Raises:
             DuplicateKey: with "reject".
@@ -153,7 +151,7 @@ class MongoPush(MongoPlans):
         former = (yield from self._former(keys, work.now)) if remembered else {}
         if on_duplicate == "reject":
             _refuse_taken_keys(entries, lambda queue, key: work.holder(queue, key) is not None, former, remembered)
-        ids = iter((yield from self._ids(len(entries))))
+        ids = iter((yield from self.ids(len(entries))))
         pushed: list[Pushed] = []
         for entry in entries:
             held = work.holder(entry.queue, entry.key)
@@ -204,10 +202,10 @@ class MongoPush(MongoPlans):
         taken back, unless a consumer was quicker.
         """
         if on_duplicate == "reject":
-            work = self._work(now)
+            work = self.context.work(now)
             yield from work.load_holders((entry.queue, entry.key) for entry in entries if entry.key is not None)
             _refuse_taken_keys(entries, lambda queue, key: work.holder(queue, key) is not None, {}, False)
-        ids = yield from self._ids(len(entries))
+        ids = yield from self.ids(len(entries))
         pushed: list[Pushed] = []
         for id_, entry in zip(ids, entries, strict=True):
             try:
@@ -233,7 +231,7 @@ class MongoPush(MongoPlans):
                 return Pushed(id_, "created")
             if on_duplicate == "reject":
                 raise DuplicateKey(entry.queue, [str(entry.key)])
-            work = self._work(now)
+            work = self.context.work(now)
             record = work.read(held)
             after = met(now, record, entry, on_duplicate)
             if after is None:

@@ -1,46 +1,47 @@
-"""Read messages and turns without taking them."""
+"""Read messages and finished turns, without reserving any."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any, Final
 
 from bson import Int64
 
 from duerow.clock import micros, moment
-from duerow.conditions.model import PAST_JSON, Condition, Path
+from duerow.conditions.fields import PAST_JSON, Path
+from duerow.conditions.model import Condition
 from duerow.plan import Plan
 from duerow.reservation import Receipt
-from duerow.store import (
-    Consumer,
-    HistoryQuery,
-    HistoryRow,
-    Indexed,
-    Inspection,
-    MessageHeader,
-    Query,
-    QueueStats,
-    Record,
-    Scan,
-    Tally,
-)
+from duerow.store import HistoryRow, Indexed, Inspection, MessageHeader, Query, QueueStats, Record, Scan, Tally
 from duerow.stores.mongodb import commands
 from duerow.stores.mongodb.documents import PLAIN, micro, past_of, read_json, record_of, told_moment
 from duerow.stores.mongodb.filters import field_of, filter_of, order_after
+from duerow.stores.mongodb.plans.context import MongoContext, MongoPlans
+from duerow.stores.mongodb.plans.metadata import MongoMetadata
 from duerow.stores.mongodb.plans.priorities import MongoPriorities, of_kinds
 
 LAST: Final = "_last"
-"""A field for sorting: whether a message comes behind all that have what it lacks."""
+"""A field for sorting: messages that lack the order's field come last."""
 
 GROUPED: Final = {"group": 1, "due_at": 1, "leased_by": 1}
 
 
-class MongoRead(MongoPriorities):
-    """Plans that read."""
+class MongoRead(MongoPlans):
+    """Plans that read.
+
+    Args:
+        context: what all plans of the store share.
+        priorities: finds the next messages in line.
+        metadata: reads consumers.
+    """
+
+    def __init__(self, context: MongoContext, priorities: MongoPriorities, metadata: MongoMetadata) -> None:
+        super().__init__(context)
+        self._priorities, self._metadata = priorities, metadata
 
     def find(self, query: Query) -> Plan[list[Record]]:
-        """Read messages; see Store.find."""
+        """Read messages; see MessageStore.find."""
         chosen: list[dict[str, Any]] = [{"queue": query.queue}]
         if query.ids is not None:
             chosen.append(commands.ids_in(query.ids))
@@ -88,7 +89,7 @@ class MongoRead(MongoPriorities):
         return found
 
     def scan(self, query: Scan) -> Plan[list[Record] | list[HistoryRow]]:
-        """Read messages or turns of many queues; see Store.scan."""
+        """Read messages or finished turns of many queues; see BulkStore.scan."""
         if query.limit < 1:
             return []
         names = ("id", "token") if query.past else ("_id",)
@@ -107,36 +108,14 @@ class MongoRead(MongoPriorities):
         found = yield commands.find(collection, {"$and": chosen}, sort, query.limit, PLAIN)
         return [past_of(one) for one in found] if query.past else [record_of(one) for one in found]
 
-    def history(self, query: HistoryQuery) -> Plan[list[HistoryRow]]:
-        """Read turns that are over; see Store.history."""
-        if query.limit < 1:
-            return []
-        chosen: list[dict[str, Any]] = [{"queue": query.queue}]
-        if query.id is not None:
-            chosen.append({"id": Int64(query.id)})
-        if query.ends:
-            chosen.append({"outcome": {"$ne": "failed"}})
-        if query.where is not None:
-            chosen.append(filter_of(query.where, turns=True))
-        if query.until is not None:
-            chosen.append(_beside(query.until, "$lt", "$lte"))
-        if query.after is not None:
-            behind = "$gt" if query.oldest_first else "$lt"
-            chosen.append(_beside(query.after, behind, behind))
-        way = 1 if query.oldest_first else -1
-        sort = {"finished_at": way, "id": way, "token": way}
-        read = commands.find(self.names.history, {"$and": chosen}, sort, query.limit, PLAIN)
-        found = yield commands.bounded(read, query.id is None)
-        return [past_of(one) for one in found]
-
     def leased_range(self, queue: str, consumer: str, first: int, last: int, limit: int) -> Plan[list[Record]]:
-        """Read what a claim holds of a range of ids; see Store.leased_range."""
+        """Read the messages of a claim in a range of ids; see BulkStore.leased_range."""
         chosen = {"_id": {"$gte": Int64(first), "$lte": Int64(last)}, "queue": queue, "leased_by": consumer}
         found = yield commands.find(self.names.messages, chosen, {"_id": 1}, limit, PLAIN)
         return [record_of(one) for one in found]
 
     def message_headers(self, queue: str, receipts: Sequence[Receipt]) -> Plan[list[MessageHeader]]:
-        """Read what messages are but for their payloads; see Store.message_headers."""
+        """Read messages without their payloads; see BulkStore.message_headers."""
         tokens = {receipt.id: receipt.token for receipt in receipts}
         chosen = {"_id": {"$in": [Int64(id) for id in tokens]}, "queue": queue}
         found = yield commands.find(self.names.messages, chosen, None, len(tokens), PLAIN)
@@ -144,17 +123,15 @@ class MongoRead(MongoPriorities):
         return [MessageHeader(one.id, one.key, one.headers, one.group, one.priority) for one in ours]
 
     def count(self, queue: str) -> Plan[dict[str, int]]:
-        """Count messages by status; see Store.count."""
+        """Count messages by status; see OperationStore.count."""
         counted = commands.aggregate(
-            self.names.messages,
-            {"$match": {"queue": queue}},
-            {"$group": {"_id": "$status", "n": {"$sum": 1}}},
+            self.names.messages, {"$match": {"queue": queue}}, {"$group": {"_id": "$status", "n": {"$sum": 1}}}
         )
         found = yield commands.bounded(counted)
         return {str(one["_id"]): one["n"] for one in found}
 
     def queues(self, past: bool = False) -> Plan[list[str]]:
-        """List the queues that have messages, or something else; see Store.queues."""
+        """List the known queues; see OperationStore.queues."""
         found: list[Any] = []
         others = (self.names.history, self.names.keys, self.names.counts) if past else ()
         for collection in (self.names.messages, *others):
@@ -164,14 +141,9 @@ class MongoRead(MongoPriorities):
         return sorted({name for name in found if isinstance(name, str)})
 
     def tally(
-        self,
-        queue: str,
-        where: Condition | None,
-        by: Path | None,
-        limit: int | None,
-        indexed: tuple[Indexed, ...] = (),
+        self, queue: str, where: Condition | None, by: Path | None, limit: int | None, indexed: tuple[Indexed, ...] = ()
     ) -> Plan[Tally]:
-        """Count messages by what is at a path, which is read from their JSON text; see Store.tally."""
+        """Count messages by the value at a path, from JSON text; see OperationStore.tally."""
         chosen: dict[str, Any] = {"queue": queue}
         if where is not None:
             chosen = {"$and": [chosen, filter_of(where)]}
@@ -184,31 +156,26 @@ class MongoRead(MongoPriorities):
         return [(_at(one, by), 1) for one in found]
 
     def inspect(self, queue: str, id: int | None, key: str | None) -> Plan[Inspection | None]:
-        """Read a message and what stands between it and a consumer; see Store.inspect."""
-        now = yield from self.now()
+        """Read a message and what keeps it from a consumer; see OperationStore.inspect."""
+        return commands.all_bounded(self._inspect(queue, id, key))
+
+    def _inspect(self, queue: str, id: int | None, key: str | None) -> Plan[Inspection | None]:
+        now = yield from self.context.now()
         chosen = {"queue": queue, "live_key": key} if id is None else {"_id": Int64(id), "queue": queue}
         found = yield commands.find(self.names.messages, chosen, limit=1, shown=PLAIN)
         if not found:
             return None
         record = record_of(found[0])
         blocker = yield from self._blocker(record)
-        said = yield from self.settings(queue)
-        known = yield from self.consumers()
+        said = yield from self.context.settings(queue)
+        known = yield from self._metadata.consumers()
         return Inspection(now, record, blocker, any(one.paused for one in said), known)
-
-    def consumers(self) -> Plan[list[Consumer]]:
-        """Read the consumers that are noted; see Store.consumers."""
-        found = yield commands.find(self.names.consumers, {}, {"_id": 1})
-        return [
-            Consumer(one["_id"], tuple(one["queues"]), tuple(one["kinds"]), one["version"], moment(one["seen_at"]))
-            for one in found
-        ]
 
     def _blocker(self, record: Record) -> Plan[Record | None]:
         """Return who of its group has to leave before a message has its turn: who is lent, else the first."""
         if record.group is None or record.status not in ("new", "error"):
             return None
-        group = (yield from self._groups(record.queue, [record.group]))[record.group]
+        group = (yield from self._priorities.groups(record.queue, [record.group]))[record.group]
         lent = None if group.lent is None else group.lent.id
         if group.head == record.id and lent in (None, record.id):
             return None
@@ -217,8 +184,11 @@ class MongoRead(MongoPriorities):
         return record_of(found[0]) if found else None
 
     def queue_stats(self, queue: str, cap: int | None) -> Plan[QueueStats]:
-        """Tell how a queue stands; see Store.queue_stats."""
-        now = micro((yield from self.now()))
+        """Return the statistics of a queue; see OperationStore.queue_stats."""
+        return commands.all_bounded(self._queue_stats(queue, cap))
+
+    def _queue_stats(self, queue: str, cap: int | None) -> Plan[QueueStats]:
+        now = micro((yield from self.context.now()))
         alone: dict[str, Any] = {"queue": queue, "group": None}
         due, later = {"due_at": {"$gte": Int64(0), "$lte": now}}, {"due_at": {"$gt": now}}
         kinds: dict[str, dict[str, Any]] = {
@@ -240,7 +210,7 @@ class MongoRead(MongoPriorities):
                 oldest = min(due_at, oldest or due_at)
             elif kind != "waiting":
                 following = min(due_at, following or due_at)
-        said = yield from self.settings(queue)
+        said = yield from self.context.settings(queue)
         return QueueStats(
             **{name: number if cap is None else min(number, cap) for name, number in numbers.items()},
             oldest_due_at=None if oldest is None else moment(oldest),
@@ -279,11 +249,11 @@ class MongoRead(MongoPriorities):
     def next_due(
         self, queues: Sequence[str], until: timedelta, kinds: Mapping[str, Collection[str]] | None = None
     ) -> Plan[timedelta | None]:
-        """Return how long until the next message is due; nobody is told who sleeps; see Store.next_due."""
-        now = yield from self.now()
+        """Return how long until the next message is due, without recording who sleeps; see MessageStore.next_due."""
+        now = yield from self.context.now()
         dues: list[int] = []
         for queue in queues:
-            if any(one.paused for one in (yield from self.settings(queue))):
+            if any(one.paused for one in (yield from self.context.settings(queue))):
                 continue
             known = None if kinds is None else kinds.get(queue)
             free = {"queue": queue, "group": None, "due_at": {"$gte": Int64(0)}, **of_kinds(known)}
@@ -327,18 +297,6 @@ def _behind(after: tuple[int, int], past: bool) -> dict[str, Any]:
     if not past:
         return {"_id": {"$gt": id_}}
     return {"$or": [{"id": {"$gt": id_}}, {"id": id_, "token": {"$gt": token}}]}
-
-
-def _beside(place: tuple[datetime, int, int], strictly: str, at_last: str) -> dict[str, Any]:
-    """Choose turns on one side of a place in the order of history."""
-    finished_at, id_, token = micro(place[0]), Int64(place[1]), Int64(place[2])
-    return {
-        "$or": [
-            {"finished_at": {strictly: finished_at}},
-            {"finished_at": finished_at, "id": {strictly: id_}},
-            {"finished_at": finished_at, "id": id_, "token": {at_last: token}},
-        ]
-    }
 
 
 def _at(found: dict[str, Any], path: Path) -> Any:

@@ -1,4 +1,4 @@
-"""Take in what comes from another database: messages and turns that are over, each once."""
+"""Imports from another database: messages and finished turns, each exactly once."""
 
 from __future__ import annotations
 
@@ -13,27 +13,38 @@ from duerow.plan import BEGIN, Plan
 from duerow.store import Arrival, HistoryRow, Reception, Record
 from duerow.stores.mongodb import commands
 from duerow.stores.mongodb.documents import micro, past_document
+from duerow.stores.mongodb.plans.context import MongoContext, MongoPlans
 from duerow.stores.mongodb.plans.push import MongoPush
 from duerow.stores.mongodb.unit_of_work import UnitOfWork
 
 REFUSED: Final = "/refused"
-"""What follows the name of an arrival in the note that it was refused."""
+"""The suffix of an import's name in the record of its refusal."""
 
 
-class MongoReceive(MongoPush):
-    """Plans that take in what comes from another database."""
+class MongoReceive(MongoPlans):
+    """Plans that import from another database.
+
+    Args:
+        context: what all plans of the store share.
+        push: adds messages.
+    """
+
+    def __init__(self, context: MongoContext, push: MongoPush) -> None:
+        super().__init__(context)
+        self._push = push
 
     def receive(
         self, arrivals: Sequence[Arrival], history: timedelta = timedelta(0), final: bool = False
     ) -> Plan[list[Reception]]:
-        """Take in messages and turns; see Store.receive.
+        """Import messages and finished turns; see BulkStore.receive.
 
-        Two that write the same name, or a message with the same key, at the same time meet at a unique index: one of
-        both transactions is carried out again, and then sees what the other wrote.
+        If two transactions write the same name, or a message with the same key, a unique index makes one of them fail;
+        it is repeated, and then sees what the other wrote.
         """
-        self._need("what comes from another database")
+        context = self.context
+        context.need("what comes from another database")
         yield BEGIN
-        work = self._work((yield from self.now()))
+        work = context.work((yield from context.now()))
         ids = yield from self._new_ids([one.what for one in arrivals if one.what is not None])
         noted = yield from self._noted(arrivals)
         lone = [one for one in arrivals if not isinstance(one.what, HistoryRow)]
@@ -53,7 +64,7 @@ class MongoReceive(MongoPush):
     def _new_ids(self, those: Sequence[Record | HistoryRow]) -> Plan[dict[int, int]]:
         """Hand out an id for each of those that things had elsewhere, in their order."""
         old = sorted({what.id for what in those})
-        return dict(zip(old, (yield from self._ids(len(old))), strict=True))
+        return dict(zip(old, (yield from self._push.ids(len(old))), strict=True))
 
     def _noted(self, arrivals: Iterable[Arrival]) -> Plan[set[str]]:
         """Return which of the names are noted, as what has come or as what was refused for good."""

@@ -1,9 +1,8 @@
-"""Reserve and lend: who is next in line, and who of a group has its turn.
+"""Reserve and lend: the next messages in line, one of each group.
 
-A claim picks what is due, lends those that are still as they were picked, and reads back which of them it has: each
-message is lent by one atomic write, so none goes to two consumers. Of a group one message at a time carries
-`lent_group`, on which there is a unique index. What is kept of leases that ended is written in a transaction with the
-message.
+A claim picks due messages, lends those that are unchanged since, and reads back which ones it got. Each message is lent
+by one atomic write, so none goes to two consumers. One message of a group at a time has `lent_group`, which has a
+unique index. The history of expired leases is written in a transaction with the message.
 """
 
 from __future__ import annotations
@@ -25,8 +24,10 @@ from duerow.payload.codec import encode_failure
 from duerow.plan import Plan
 from duerow.reservation import Receipt
 from duerow.store import GivenUp, Lease, Record, Reserved, Retention
-from duerow.stores.mongodb import commands, history
+from duerow.stores import history_rows
+from duerow.stores.mongodb import commands
 from duerow.stores.mongodb.documents import PLAIN, difference, document, is_sound, maybe_moment, micro, record_of
+from duerow.stores.mongodb.plans.context import MongoContext, MongoPlans
 from duerow.stores.mongodb.plans.priorities import (
     IN_LINE,
     Found,
@@ -45,20 +46,20 @@ LOG: Final = logging.getLogger("duerow.store")
 Outcome = Literal["lent", "buried", "aside", "freed", "lost", "locked"]
 
 LOCK_WAIT: Final = 250
-"""Milliseconds that a claim waits for a transaction that has one of the picked messages, before it leaves that out."""
+"""Milliseconds that a claim waits for a transaction that has locked a picked message, before it skips the message."""
 
 MORE_FOR_EACH: Final = 5
-"""Milliseconds more for each message of a batch, which takes its time by itself."""
+"""Additional milliseconds for each message of a batch."""
 
 _OF_THE_LIVE: Final = dict.fromkeys(
     ("due_at", "line_at", "live_key", "line_group", "lent_group", "leased_by", "leased_until", "place"), ""
 )
-"""What a dead message does not have."""
+"""The fields that a dead message does not have."""
 
 
 @dataclass(frozen=True)
 class ClaimTerms:
-    """What a claim is about."""
+    """The parameters of a claim."""
 
     queue: str
     now: datetime
@@ -72,15 +73,15 @@ class ClaimTerms:
 
 @dataclass
 class MongoClaim:
-    """What a claim has so far.
+    """The progress of a claim.
 
     Attributes:
-        limit: how many messages it is to lend.
-        lent: what it has lent, with the place in line that it had.
-        buried: what it has buried instead.
-        served: groups of which it has lent a message.
-        waiting: groups that were met in the line that is being served, with the one that may still be met there.
-        locked: messages that a transaction of somebody's has.
+        limit: how many messages to lend.
+        lent: the messages that it has lent, with their former places in line.
+        buried: the messages that it has buried instead.
+        served: the groups of which it has lent a message.
+        waiting: the groups seen in the current line, each with the message that may still appear there.
+        locked: messages that another transaction has locked.
     """
 
     limit: int
@@ -92,12 +93,21 @@ class MongoClaim:
 
     @property
     def wanted(self) -> int:
-        """How many are still to be lent."""
+        """How many messages are still to be lent."""
         return self.limit - len(self.lent)
 
 
-class MongoReserve(MongoPriorities):
-    """Plans that hand messages out."""
+class MongoReserve(MongoPlans):
+    """Plans that hand messages out.
+
+    Args:
+        context: what all plans of the store share.
+        priorities: finds the next messages in line.
+    """
+
+    def __init__(self, context: MongoContext, priorities: MongoPriorities) -> None:
+        super().__init__(context)
+        self._priorities = priorities
 
     def reserve(
         self,
@@ -111,7 +121,7 @@ class MongoReserve(MongoPriorities):
         kinds: Collection[str] | None = None,
         apart: bool = False,
     ) -> Plan[Reserved]:
-        """Lend due messages; see Store.reserve. Each is lent by itself, so what is refused of one is always apart."""
+        """Reserve due messages one by one, so that a refused row affects no other; see MessageStore.reserve."""
         claim = yield from self._claim(queue, limit, lease, attempts, consumer, dead_letter, keep, kinds)
         return Reserved(sorted(claim.lent, key=_in_line), claim.buried)
 
@@ -127,7 +137,7 @@ class MongoReserve(MongoPriorities):
         kinds: Collection[str] | None = None,
         apart: bool = False,
     ) -> Plan[Lease]:
-        """Lend due messages and tell who they are; see Store.lend."""
+        """Lend due messages and return their receipts; see BulkStore.lend."""
         claim = yield from self._claim(queue, limit, lease, attempts, consumer, dead_letter, keep, kinds)
         records = sorted(claim.lent, key=lambda record: record.id)
         groups = {record.id: record.group for record in records if record.group is not None}
@@ -146,18 +156,19 @@ class MongoReserve(MongoPriorities):
         keep: Retention | None,
         kinds: Collection[str] | None,
     ) -> Plan[MongoClaim]:
-        self._check_keeping(keep)
+        context = self.context
+        context.check_keeping(keep)
         claim = MongoClaim(limit)
-        if limit < 1 or (yield from self._is_paused(queue)):
+        if limit < 1 or (yield from context.is_paused(queue)):
             return claim
-        now = yield from self.now()
+        now = yield from context.now()
         kept = keep if keep is not None and (keep.history or keep.keys) is not None else None
         terms = ClaimTerms(queue, now, lease, attempts, consumer, dead_letter, kept, kinds)
-        priority = yield from self._next_line(queue, None)
+        priority = yield from self._priorities.next_line(queue, None)
         while priority is not None and claim.wanted:
             yield from self._claim_line(terms, priority, claim)
             if claim.wanted:
-                priority = yield from self._next_line(queue, priority)
+                priority = yield from self._priorities.next_line(queue, priority)
         return claim
 
     def _claim_line(self, terms: ClaimTerms, priority: int, claim: MongoClaim) -> Plan[None]:
@@ -222,7 +233,7 @@ class MongoReserve(MongoPriorities):
             for some in commands.in_commands(changes):
                 yield commands.update_soon(self.names.messages, some, LOCK_WAIT + MORE_FOR_EACH * len(tried))
         except Conflict:
-            if not self.capabilities.transactions:
+            if not self.context.capabilities.transactions:
                 raise
             alone = [_lend_all(terms, priority, [id_]) for id_ in plain]
             yield from self._lend_unlocked([*alone, *(changes[1:] if plain else changes)], claim)
@@ -268,27 +279,28 @@ class MongoReserve(MongoPriorities):
         """Bury a message with the reason, and write nothing else; return whether that could be done."""
         error = encode_failure(Failure("StoreRefused", f"it could not be handed out: {refused}"))
         try:
-            if self.capabilities.transactions:
+            if self.context.capabilities.transactions:
                 given: list[GivenUp] = yield Together(partial(self._bury_alone, terms, id_, error))
             else:
                 given = yield from self._bury_alone(terms, id_, error)
         except StoreRefused as again:
             if not again.of_row:
                 raise
-            text = "message %s of %s can neither be handed out nor be buried, and is passed over: %s"
-            LOG.error(text, id_, terms.queue, again)
+            text = "message %s of %s can be neither handed out nor buried; skipping it: %s"
+            named = {"event": "skipped", "queue": terms.queue, "message_id": id_}
+            LOG.error(text, id_, terms.queue, again, extra=named)
             return False
         claim.buried += given
         return True
 
     def _bury_alone(self, terms: ClaimTerms, id_: int, error: str) -> Plan[list[GivenUp]]:
-        work = self._work(terms.now)
+        work = self.context.work(terms.now)
         yield from work.load([id_])
         record = work.records.get(id_)
         if record is None or record.queue != terms.queue:
             return []
         work.put(dead(replace(record, last_error=error)))
-        if self.capabilities.transactions:
+        if self.context.capabilities.transactions:
             yield from work.write()
         else:
             yield from work.write_alone(id_)
@@ -314,7 +326,7 @@ class MongoReserve(MongoPriorities):
         Each group that was met is left out of this line from now on, but for its head if nobody keeps that back.
         """
         names = {one["group"] for one in found if "group" in one}
-        groups = (yield from self._groups(terms.queue, names)) if names else {}
+        groups = (yield from self._priorities.groups(terms.queue, names)) if names else {}
         for name, group in groups.items():
             if is_kept_back(group) and has_lapsed(group.lent, priority, terms.now):
                 yield from self._free(terms, group.lent)
@@ -378,14 +390,16 @@ class MongoReserve(MongoPriorities):
         return kept
 
     def _lapse_and_keep(self, terms: ClaimTerms, found: Found, free: bool) -> Plan[Outcome]:
-        work = self._work(terms.now, terms.keep)
+        work = self.context.work(terms.now, terms.keep)
         yield from work.load([int(found["_id"])])
         record = work.lent_on(Receipt(int(found["_id"]), int(found["token"])))
         if record is None or record.leased_until is None or record.leased_until > terms.now:
             return "lost"
         outcome, after, place = _lapsed(terms, record, free)
         buried = outcome == "buried"
-        work.note(history.lapsed(record, work.place(record), after_error(terms, record), buried, terms.dead_letter))
+        work.note(
+            history_rows.lapsed(record, work.place(record), after_error(terms, record), buried, terms.dead_letter)
+        )
         if buried:
             work.left(record)
         work.lend(after, place)
@@ -394,7 +408,7 @@ class MongoReserve(MongoPriorities):
 
 
 def after_error(terms: ClaimTerms, record: Record) -> str:
-    """Return what is said of a lease that ended unsettled."""
+    """Return the error of an expired lease."""
     return ended_lease(record, terms.attempts)
 
 

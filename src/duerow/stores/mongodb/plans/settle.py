@@ -26,9 +26,13 @@ from duerow.store import (
     RolledBack,
     Turn,
 )
-from duerow.stores.mongodb import commands, history
+from duerow.store.writes import following
+from duerow.stores import history_rows
+from duerow.stores.mongodb import commands
 from duerow.stores.mongodb.documents import micro
+from duerow.stores.mongodb.plans.context import MongoContext, MongoPlans
 from duerow.stores.mongodb.plans.join import MongoJoin
+from duerow.stores.mongodb.plans.push import MongoPush
 from duerow.stores.mongodb.unit_of_work import UnitOfWork
 from duerow.stores.records import begun_anew, dead, due_time, met, settled
 
@@ -36,12 +40,22 @@ Numbered = tuple[int, Turn]
 """A turn and its place in the call."""
 
 
-class MongoSettle(MongoJoin):
-    """Plans that end turns."""
+class MongoSettle(MongoPlans):
+    """Plans that end turns.
+
+    Args:
+        context: what all plans of the store share.
+        push: adds messages.
+        join: gathers parts into sets.
+    """
+
+    def __init__(self, context: MongoContext, push: MongoPush, join: MongoJoin) -> None:
+        super().__init__(context)
+        self._push, self._join = push, join
 
     def extend(self, receipts: Sequence[Receipt], lease: timedelta) -> Plan[dict[Receipt, datetime]]:
-        """Extend, then look whose tokens are still there: extending leaves the token as it is; see Store.extend."""
-        until = (yield from self.now()) + lease
+        """Extend leases, then read which tokens remain, since extending keeps them; see MessageStore.extend."""
+        until = (yield from self.context.now()) + lease
         later = {"$set": dict.fromkeys(("due_at", "line_at", "leased_until"), micro(until))}
         changes = [commands.change(commands.fence(one.id, one.token), later) for one in sorted(receipts, key=_by_id)]
         for some in commands.in_commands(changes):
@@ -53,27 +67,28 @@ class MongoSettle(MongoJoin):
         return {receipt: until for receipt in receipts if receipt in kept}
 
     def settle(self, turns: Sequence[Turn], keep: Retention | None = None) -> Plan[list[Refused]]:
-        """End turns and then push what follows from them; see Store.settle.
+        """End turns, then push their follow-ups; see MessageStore.settle.
 
-        A receipt that is given twice ends one turn, the first to take effect; the other is refused.
+        If a receipt is given twice, the turn that takes effect first ends; the other one is refused.
         """
-        self._check_keeping(keep)
-        if not self.capabilities.transactions:
+        context = self.context
+        context.check_keeping(keep)
+        if not context.capabilities.transactions:
             self._require_lone_turns(turns)
-            now = yield from self.now()
+            now = yield from context.now()
             return (yield from self._settle_each(turns, now))
         yield BEGIN
-        now = yield from self.now()
-        work = self._work(now, keep)
-        refused = yield from self._settle_into(work, turns)
+        now = yield from context.now()
+        work = context.work(now, keep)
+        refused = yield from self.settle_into(work, turns)
         yield from work.write()
         return refused
 
-    def _settle_into(self, work: UnitOfWork, turns: Sequence[Turn]) -> Plan[list[Refused]]:
-        """Decide how turns end, and push what follows; nothing is written but what sets keep."""
+    def settle_into(self, work: UnitOfWork, turns: Sequence[Turn]) -> Plan[list[Refused]]:
+        """Decide how turns end, and push their follow-ups; nothing is written except sets."""
         yield from work.load(turn.receipt.id for turn in turns)
         yield from work.load_holders(_keys_wanted(turns))
-        sets = yield from self._load_sets(work, turns)
+        sets = yield from self._join.load_sets(work, turns)
         refused: dict[int, Refused] = {}
         left = _without_repeated(turns, refused)
         for place, turn in left:
@@ -87,32 +102,33 @@ class MongoSettle(MongoJoin):
             error = end_turn(work, turn)
             if error is not None:
                 refused[place] = Refused(turn.receipt, error)
-        yield from self._write_sets(sets)
+        yield from self._join.write_sets(sets)
         ended = [turn.end for place, turn in enumerate(turns) if place not in refused]
-        following = [entry for end in ended if isinstance(end, Committed) for entry in end.then]
-        if following:
-            yield from self._push_into(work, following, "ignore")
+        then = [entry for end in ended for entry in following(end)]
+        if then:
+            yield from self._push.push_into(work, then, "ignore")
         return [refused[place] for place in sorted(refused)]
 
     # Without transactions.
 
     def _require_lone_turns(self, turns: Sequence[Turn]) -> None:
         """Raise NotSupported if a turn would have to change another message than its own together with it."""
+        context = self.context
         for turn in turns:
+            if following(turn.end):
+                context.need(f"then= with the settlement of message {turn.receipt.id}")
             match turn.end:
-                case Committed(then=(_, *_)):
-                    self._need(f"commit(then=…) of message {turn.receipt.id}")
                 case Moved(key=str(), on_duplicate="replace" | "earliest"):
                     asked = f"move(on_duplicate={turn.end.on_duplicate!r}) with a key"
-                    self._need(f"{asked}, of message {turn.receipt.id},")
+                    context.need(f"{asked}, of message {turn.receipt.id},")
                 case Moved(group=str()):
-                    self._need(f"move(group=…) of message {turn.receipt.id}")
+                    context.need(f"move(group=…) of message {turn.receipt.id}")
                 case Joined() | Closed():
-                    self._need(f"the join of message {turn.receipt.id}")
+                    context.need(f"the join of message {turn.receipt.id}")
 
     def _settle_each(self, turns: Sequence[Turn], now: datetime) -> Plan[list[Refused]]:
         """End turns, each by one atomic write: one that is refused leaves the others as they are."""
-        read = self._work(now)
+        read = self.context.work(now)
         yield from read.load(turn.receipt.id for turn in turns)
         refused: dict[int, Refused] = {}
         for place, turn in _without_repeated(turns, refused):
@@ -140,12 +156,12 @@ class MongoSettle(MongoJoin):
 
 
 def end_turn(work: UnitOfWork, turn: Turn) -> DuerowError | None:
-    """End one turn, without its `then`, and keep what is to be kept; return why it was refused, None if it was not."""
+    """End a turn, without its `then`, and write its history; return why it was refused, or None."""
     record, now = work.lent_on(turn.receipt), work.now
     if record is None:
         return LeaseLost(turn.receipt.id)
     if not isinstance(turn.end, Moved | Released):
-        work.note(history.ended(record, work.place(record), now, turn.end))
+        work.note(history_rows.ended(record, work.place(record), now, turn.end))
     match turn.end:
         case Committed():
             work.drop(record.id)
@@ -167,7 +183,7 @@ def end_turn(work: UnitOfWork, turn: Turn) -> DuerowError | None:
 
 
 def in_order_of_effect(turns: Iterable[Numbered]) -> list[Numbered]:
-    """Return turns, each with its place in the call, first to take effect first; ends of one kind by id."""
+    """Return turns with their places in the call, in the order of effect, and by id within a kind."""
 
     def effect(numbered: Numbered) -> tuple[int, int]:
         _, turn = numbered
@@ -205,7 +221,7 @@ def _move(work: UnitOfWork, record: Record, move: Moved) -> DuplicateKey | None:
     held = work.holder(move.to, move.key)
     place = work.place(record)
     if move.key is None or held is None or held.id == record.id:
-        work.note(history.ended(record, place, work.now, move))
+        work.note(history_rows.ended(record, place, work.now, move))
         work.left(record)
         arrived = begun_anew(record, due_time(work.now, move.due, move.delay))
         arrived = replace(arrived, queue=move.to, payload=payload, kind=kind, key=move.key, headers=move.headers)
@@ -214,7 +230,7 @@ def _move(work: UnitOfWork, record: Record, move: Moved) -> DuplicateKey | None:
     if move.on_duplicate == "reject":
         return DuplicateKey(move.to, [move.key])
     # Another message stands for this one from now on.
-    work.note(history.ended(record, place, work.now, move, met=True))
+    work.note(history_rows.ended(record, place, work.now, move, met=True))
     work.left(record)
     entry = Entry(move.to, move.key, kind, payload, move.headers, move.due, move.delay, move.group, move.priority)
     after = met(work.now, held, entry, move.on_duplicate)

@@ -1,4 +1,4 @@
-"""What is done with whole batches: staged entries that nobody sees, published at once."""
+"""Batches: entries are staged, where nobody sees them, and published at once."""
 
 from __future__ import annotations
 
@@ -14,17 +14,29 @@ from duerow.plan import BEGIN, Plan
 from duerow.store import Entry, Published, Retention, Turn
 from duerow.stores.mongodb import commands
 from duerow.stores.mongodb.documents import micro
+from duerow.stores.mongodb.plans.context import MongoContext, MongoPlans
+from duerow.stores.mongodb.plans.push import MongoPush
 from duerow.stores.mongodb.plans.settle import MongoSettle
 
 
-class MongoStage(MongoSettle):
-    """Plans for batches."""
+class MongoStage(MongoPlans):
+    """Plans for batches.
+
+    Args:
+        context: what all plans of the store share.
+        push: adds messages.
+        settle: ends turns.
+    """
+
+    def __init__(self, context: MongoContext, push: MongoPush, settle: MongoSettle) -> None:
+        super().__init__(context)
+        self._push, self._settle = push, settle
 
     def stage(self, batch: str, part: str, entries: Sequence[Entry]) -> Plan[None]:
-        """Keep entries that nobody sees; see Store.stage. Each document has as many as fit into one."""
-        self._check_entries(entries)
-        ids = yield from self._ids(1 + len(entries))
-        now = yield from self.now()
+        """Stage entries, as many in a document as fit; see BulkStore.stage."""
+        self.context.check_entries(entries)
+        ids = yield from self._push.ids(1 + len(entries))
+        now = yield from self.context.now()
         kept = [_kept(entry) for entry in entries]
         documents = [
             {"_id": id_, "batch": batch, "part": part, "at": micro(now), "count": len(some), "entries": some}
@@ -42,25 +54,26 @@ class MongoStage(MongoSettle):
         once: str | None = None,
         keep: Retention | None = None,
     ) -> Plan[Published]:
-        """End turns, and push what a batch staged; see Store.publish."""
-        self._need("publishing a batch")
+        """End turns and publish what a batch staged; see BulkStore.publish."""
+        context = self.context
+        context.need("publishing a batch")
         yield BEGIN
-        now = yield from self.now()
-        if once is not None and not (yield from self._note_once(once, now)):
+        now = yield from context.now()
+        if once is not None and not (yield from self._push.note_once(once, now)):
             return Published(True, 0)
         entries = yield from self._chosen(batch, parts)
-        yield from self._check_taking(entries)
-        work = self._work(now, keep)
-        refused = yield from self._settle_into(work, turns)
+        yield from context.check_taking(entries)
+        work = context.work(now, keep)
+        refused = yield from self._settle.settle_into(work, turns)
         if refused:
             raise BatchRefused(batch, refused)
-        yield from self._push_into(work, entries, on_duplicate)
+        yield from self._push.push_into(work, entries, on_duplicate)
         yield from work.write()
         yield from self.discard(batch)
         return Published(False, len(entries))
 
     def discard(self, batch: str) -> Plan[None]:
-        """Forget what a batch staged; see Store.discard."""
+        """Discard what a batch staged; see BulkStore.discard."""
         yield commands.delete(self.names.staged, {"batch": batch}, many=True)
 
     def _chosen(self, batch: str, parts: Mapping[str, int]) -> Plan[list[Entry]]:

@@ -1,4 +1,4 @@
-"""What all plans share: the time, the names of collections, what the server can do, and what is said of queues."""
+"""What all plans share: the time, collection names, the server's features, and settings of queues."""
 
 from __future__ import annotations
 
@@ -16,40 +16,44 @@ from duerow.stores.mongodb.documents import CollectionNames
 from duerow.stores.mongodb.unit_of_work import UnitOfWork
 
 CLOCK_GOOD_FOR: Final = 60.0
-"""Seconds for which a sample of the server's clock is carried on by this process's steady one."""
+"""Seconds for which a reading of the server's clock is carried forward by the monotonic clock."""
 
 SAID_GOOD_FOR: Final = 0.25
-"""Seconds for which it is believed that a queue still takes messages and hands them out."""
+"""Seconds for which the settings of a queue are cached: whether it is paused or drained."""
 
 NEEDS: Final = (
     "needs a transaction, which MongoDB has on a replica set or a sharded cluster (one member is enough); this server "
-    "is neither, or transactions=off was said. Nothing was changed"
+    "is neither, or transactions=off was given. Nothing was changed"
 )
 
 UNKNOWN: Final = Capabilities(wakes_consumers=False, passes_over=False)
-"""What a server is taken for until it was asked."""
+"""The assumed features of a server until it is asked."""
 
 
-class MongoPlans:
-    """The base of all plans.
+class MongoContext:
+    """What the plans of one store share.
 
     Args:
-        prefix: what the names of all collections begin with.
-        transactions: whether to use transactions where the server has them.
-        clock: tells the time instead of the server.
+        prefix: the prefix of all collection names.
+        transactions: whether to use transactions if the server has them.
+        clock: a clock to use instead of the server's.
+
+    Attributes:
+        names: the names of the collections.
+        capabilities: the features of the server, once it was asked.
     """
 
     def __init__(self, prefix: str, transactions: bool = True, clock: Clock | None = None) -> None:
         self.prefix, self.names = prefix, CollectionNames(prefix)
         self.capabilities = UNKNOWN
-        self._may_have_transactions = transactions
+        self.may_have_transactions = transactions
         self._clock = clock
         self._sampled: tuple[float, datetime] | None = None
         self._taking: dict[str, float] = {}
         self._handing_out: dict[str, float] = {}
 
     def now(self) -> Plan[datetime]:
-        """Tell the server's time: asked each minute, carried on by this process's steady clock."""
+        """Return the server's time: asked once a minute, and carried forward by the monotonic clock."""
         if self._clock is not None:
             return self._clock.now().astimezone(UTC)
         sampled = self._sampled
@@ -61,30 +65,33 @@ class MongoPlans:
         at, then = sampled
         return then + timedelta(seconds=time.monotonic() - at)
 
-    def _work(self, now: datetime, keep: Retention | None = None) -> UnitOfWork:
+    def work(self, now: datetime, keep: Retention | None = None) -> UnitOfWork:
+        """Return a unit of work at the current time, with what it is to keep."""
         return UnitOfWork(self.names, now, keep, expiring=self._clock is None)
 
     # What needs transactions.
 
-    def _need(self, what: str) -> None:
-        """Raise NotSupported, before anything changes, where there are no transactions."""
+    def need(self, what: str) -> None:
+        """Raise NotSupported, before anything changes, if the server has no transactions."""
         if not self.capabilities.transactions:
             raise NotSupported(f"{what} {NEEDS}")
 
-    def _check_keeping(self, keep: Retention | None) -> None:
+    def check_keeping(self, keep: Retention | None) -> None:
+        """Raise NotSupported if keeping something needs transactions and the server has none."""
         if keep is not None and keep.history is not None:
-            self._need("history=, which keeps turns beside their messages,")
+            self.need("history=, which keeps turns beside their messages,")
         if keep is not None and keep.keys is not None:
-            self._need("remember_keys=, which keeps keys beside their messages,")
+            self.need("remember_keys=, which keeps keys beside their messages,")
 
-    def _check_entries(self, entries: Iterable[Entry]) -> None:
+    def check_entries(self, entries: Iterable[Entry]) -> None:
+        """Raise NotSupported if an entry needs transactions and the server has none."""
         if not self.capabilities.transactions and any(entry.group is not None for entry in entries):
-            self._need("group=, which makes messages wait for one another,")
+            self.need("group=, which makes messages wait for one another,")
 
     # What is said of queues.
 
     def settings(self, queue: str | None = None) -> Plan[list[QueueSettings]]:
-        """Read what is said of a queue, or of all; see Store.settings."""
+        """Return the settings of a queue, or of all; see MetadataStore.settings."""
         chosen = {} if queue is None else {"_id": queue}
         found = yield commands.find(self.names.queues, chosen, {"_id": 1}, outside=True)
         return [
@@ -92,8 +99,8 @@ class MongoPlans:
             for one in found
         ]
 
-    def _check_taking(self, entries: Sequence[Entry]) -> Plan[None]:
-        """Raise QueueDraining unless all queues take messages."""
+    def check_taking(self, entries: Sequence[Entry]) -> Plan[None]:
+        """Raise QueueDraining unless all queues accept messages."""
         for queue in dict.fromkeys(entry.queue for entry in entries):
             if self._taking.get(queue, 0.0) > time.monotonic():
                 continue
@@ -101,8 +108,8 @@ class MongoPlans:
                 raise QueueDraining(queue)
             self._taking[queue] = time.monotonic() + SAID_GOOD_FOR
 
-    def _is_paused(self, queue: str) -> Plan[bool]:
-        """Whether a queue hands nothing out."""
+    def is_paused(self, queue: str) -> Plan[bool]:
+        """Return whether a queue is paused."""
         if self._handing_out.get(queue, 0.0) > time.monotonic():
             return False
         if any(said.paused for said in (yield from self.settings(queue))):
@@ -110,6 +117,18 @@ class MongoPlans:
         self._handing_out[queue] = time.monotonic() + SAID_GOOD_FOR
         return False
 
-    def _forget_said(self, queue: str) -> None:
+    def forget_settings(self, queue: str) -> None:
+        """Forget the cached settings of a queue."""
         self._taking.pop(queue, None)
         self._handing_out.pop(queue, None)
+
+
+class MongoPlans:
+    """Plans about one subject.
+
+    Args:
+        context: what they share with the other plans of their store.
+    """
+
+    def __init__(self, context: MongoContext) -> None:
+        self.context, self.names = context, context.names

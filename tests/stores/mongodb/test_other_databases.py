@@ -14,8 +14,8 @@ from duerow.testing.conformance.fixtures import Place
 from duerow.testing.faces import Face
 from tests.servers import mongodb
 from tests.stores.callers import Way
-from tests.stores.elsewhere import in_ways, refuse_elsewhere
 from tests.stores.mongodb.conftest import WAYS
+from tests.stores.other_databases import in_ways, refuse_elsewhere
 
 
 @pytest.fixture(scope="module")

@@ -37,10 +37,17 @@ def other_handle(open_database: OpenDatabase) -> Queue:
     return open_database().queue("mail")
 
 
+def plans_of(db: Database, name: str) -> Any:
+    """Return what has the plan of this name: the messages, or those that push them."""
+    messages: Any = db.store.messages
+    return messages.push.__self__ if name.startswith("_push") else messages
+
+
 @contextmanager
 def meddled(db: Database, verb: str, before: Callable[[Any], bool], act: Act) -> Iterator[None]:
     """Have something done once, before the first step of a verb of which something holds."""
-    plan, done = getattr(db.store, verb), [False]
+    plans = plans_of(db, verb)
+    plan, done = getattr(plans, verb), [False]
 
     def once() -> None:
         if not done[0]:
@@ -51,7 +58,7 @@ def meddled(db: Database, verb: str, before: Callable[[Any], bool], act: Act) ->
         return interrupted(plan(*args, **named), before, once)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(db.store, verb, meddling)
+        patch.setattr(plans, verb, meddling)
         yield
     assert done[0], f"no step of {verb} was met"
 
@@ -125,7 +132,8 @@ def test_a_key_that_appears_between_look_and_write_is_met_after_all(
 
 def losing(db: Database, name: str, lost: Callable[[int], bool]) -> pytest.MonkeyPatch:
     """Have a step's transaction lose against others, told by its number."""
-    plan, numbers = getattr(db.store, name), count(1)
+    plans = plans_of(db, name)
+    plan, numbers = getattr(plans, name), count(1)
 
     def meddling(*args: Any, **named: Any) -> Plan[Any]:
         if lost(next(numbers)):
@@ -133,7 +141,7 @@ def losing(db: Database, name: str, lost: Callable[[int], bool]) -> pytest.Monke
         return (yield from plan(*args, **named))
 
     patch = pytest.MonkeyPatch()
-    patch.setattr(db.store, name, meddling)
+    patch.setattr(plans, name, meddling)
     return patch
 
 
@@ -216,7 +224,7 @@ def traced(db: Database) -> list[str]:
 def test_each_verb_takes_a_fixed_number_of_commands_whatever_the_size_of_the_batch(
     place: Place, clock: MovableClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("duerow.stores.mongodb.plans.core.SAID_GOOD_FOR", 600.0)
+    monkeypatch.setattr("duerow.stores.mongodb.plans.context.SAID_GOOD_FOR", 600.0)
     with duerow.connect(place.url, clock=clock, **place.settings) as db:
         queue = db.queue("mail")
         queue.push("first")  # from here on it is known that the queue takes messages
