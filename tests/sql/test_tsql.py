@@ -22,7 +22,7 @@ from duerow.stores.sql.entities.columns import StateTable, kept_in
 from duerow.stores.sql.entities.keys import Key
 from duerow.stores.sql.entities.plans import EntityStore
 from duerow.stores.sql.entities.queries import EntityQueries
-from duerow.stores.sql.plans import SqlStore
+from duerow.stores.sql.plans.store import SqlStore
 from duerow.where import parse
 from tests.entity.models import ByThree, Lower, Mail
 from tests.sql.texts import reviewed
@@ -85,12 +85,12 @@ def test_primary_keys_of_a_users_table_are_given_as_their_columns_are() -> None:
         table = StateTable("of mine", None, (Key("the key", kind), Key("number", Integer())), "sending")
         store = EntityStore(SqlServer(), MSDialect_pyodbc(), table, False, None)
         for alike, cell in ((frozenset(), "cell.[id_1]"), (frozenset(("id_1",)), ":given_id_1")):
-            text = str(store.statements.commit.alike(alike).element.compile(dialect=written("named")))
+            text = str(store.context.statements.settle.commit.alike(alike).element.compile(dialect=written("named")))
             assert given.replace("cell.[id_1]", cell) in text
             assert "[of mine].[the key] = given.id_1" in text
             assert complaints(text) == []
         assert "INDEX([ix_of mine_sending_due])" in str(
-            store.statements.reserve(False).element.compile(dialect=written("named"))
+            store.context.statements.reserve.reserve(False).element.compile(dialect=written("named"))
         )
 
 
@@ -110,8 +110,8 @@ ORDERS = (Order("key", after=("a", 7)), Order("due_at", descending=True, after=(
 
 @pytest.mark.parametrize(("condition", "order"), [*zip(CONDITIONS, cycle(ORDERS), strict=False)])
 def test_each_kind_of_condition_and_order_becomes_tsql(condition: str, order: Order) -> None:
-    statements = SqlStore(SqlServer(), "duerow_", None, None).statements
-    found = statements.search(("live", "keys"), parse(condition), order, locked=True)
+    statements = SqlStore(SqlServer(), "duerow_", None, None).context.statements
+    found = statements.read.search(("live", "keys"), parse(condition), order, locked=True)
     text = str(found.element.compile(dialect=written("named")))
     assert complaints(text) == []
     assert CONDITIONS[condition] in text

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 import textwrap
+from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cached_property
@@ -26,9 +27,9 @@ from duerow.stores.sql.dialects.sqlite.dialect import SQLite
 from duerow.stores.sql.entities.columns import StateTable, add_indexes, state_columns
 from duerow.stores.sql.entities.keys import Key, keys_of
 from duerow.stores.sql.entities.plans import EntityStore
-from duerow.stores.sql.entities.statements import EntityStatements
-from duerow.stores.sql.plans import SqlStore
+from duerow.stores.sql.plans.store import SqlStore
 from duerow.stores.sql.statements import OverRows, Statement, Statements
+from duerow.stores.sql.statements.context import StatementGroup
 from duerow.where import parse
 
 FOLDER = Path(__file__).parent
@@ -94,14 +95,14 @@ def wanted() -> dict[str, str]:
     texts = {}
     for name, (ours, dialect) in DIALECTS.items():
         store = SqlStore(ours, "duerow_", None, None)
-        for verb, statement in statements(store.statements).items():
-            member = getattr(Statements, verb.partition("-")[0])
+        for verb, statement in statements(store.context.statements).items():
+            member = ByName(store.context.statements).member(verb.partition("-")[0])
             texts[f"{name}/{room_of(member)}/{verb}"] = text(member, statement, dialect)
-        texts[f"{name}/migrations/migrations"] = store.migration_sql()
+        texts[f"{name}/migrations/migrations"] = store.schema.migration_sql()
         if name != "sqlite":  # which has no roles
-            texts[f"{name}/roles/roles"] = store.roles_sql({})
+            texts[f"{name}/roles/roles"] = store.schema.roles_sql({})
         for verb, statement in of_rows(ours, dialect).items():
-            member = getattr(EntityStatements, verb.partition("-")[0])
+            member = of_state(ours, dialect, "sms_message", Key("id", BigInteger())).member(verb.partition("-")[0])
             texts[f"{name}/entities/{verb}"] = text(member, statement, dialect)
     return texts
 
@@ -132,11 +133,37 @@ def reviewed(dialect: str) -> dict[str, str]:
     return found
 
 
+class ByName:
+    """The statements of an installation by their names, whatever their subjects."""
+
+    def __init__(self, of: Statements) -> None:
+        self.groups = [group for group in vars(of).values() if isinstance(group, StatementGroup)]
+
+    def __getattr__(self, name: str) -> Any:
+        (group,) = [group for group in self.groups if hasattr(type(group), name)]
+        return getattr(group, name)
+
+    def member(self, name: str) -> Any:
+        """Return what makes a statement."""
+        return dict(self.members())[name]
+
+    def members(self) -> Iterator[tuple[str, Any]]:
+        """Return what makes each statement, with its name, in the order of names."""
+        found = [member for group in self.groups for member in inspect.getmembers_static(type(group))]
+        return iter(sorted((member for member in found if not member[0].startswith("_")), key=lambda member: member[0]))
+
+
+def of_state(ours: Any, dialect: Dialect, table: str, *keys: Key, deletes: bool = False) -> ByName:
+    """Return the statements over a table of a user's own."""
+    store = EntityStore(ours, dialect, StateTable(table, None, keys, "sending"), deletes, None)
+    return ByName(store.context.statements)
+
+
 def of_rows(ours: Any, dialect: Dialect) -> dict[str, Statement]:
     """Return the statements over a table of a user's own that differ from those over messages, by their names."""
 
-    def over(table: str, *keys: Key, deletes: bool = False) -> EntityStatements:
-        return EntityStore(ours, dialect, StateTable(table, None, keys, "sending"), deletes, None).statements
+    def over(table: str, *keys: Key, deletes: bool = False) -> ByName:
+        return of_state(ours, dialect, table, *keys, deletes=deletes)
 
     of_one = ("sms_message", Key("id", BigInteger()))
     of_two = (SHIPMENT.name, *keys_of("shipment", SHIPMENT.primary_key))
@@ -151,10 +178,11 @@ def of_rows(ours: Any, dialect: Dialect) -> dict[str, Statement]:
     return {**found, "reserve": keeps.reserve(False), "reserve-from_floor": keeps.reserve(True)}
 
 
-def statements(of: Statements) -> dict[str, Statement]:
+def statements(those: Statements) -> dict[str, Statement]:
     """Return every statement by its name; one over rows as for rows that differ in all columns."""
+    of = ByName(those)
     found: dict[str, Statement] = {}
-    for name, member in inspect.getmembers_static(Statements):
+    for name, member in of.members():
         if name in WITH_PARAMETER:
             for parameter in WITH_PARAMETER[name]:
                 if name in FLAGS:

@@ -16,14 +16,15 @@ VALUES(dead)), moved = (duerow_counter.moved +
 VALUES(moved))
 
 -- statement: counters
--- Read what was counted of a queue; and the time.
+-- Read the counters of a queue, and the time.
 SELECT duerow_counter.minute, duerow_counter.done, duerow_counter.failed, duerow_counter.dead, duerow_counter.moved,
-    duerow_counter.waiting AS waiting, duerow_counter.handling AS handling, UTC_TIMESTAMP(6) AS anon_1
+    duerow_counter.waiting AS waiting, duerow_counter.handling AS handling, duerow_counter.process, UTC_TIMESTAMP(6)
+    AS anon_1
 FROM duerow_counter
 WHERE duerow_counter.queue = :queue_in
 
 -- statement: forget_counts
--- Take some rows of long ago away, those of lifetimes excepted; return their queues and numbers.
+-- Delete some old rows, except those of lifetimes; return their queues and numbers.
 SELECT STRAIGHT_JOIN duerow_counter.queue, duerow_counter.done, duerow_counter.failed, duerow_counter.dead,
     duerow_counter.moved, duerow_counter.queue AS queue__1, duerow_counter.minute, duerow_counter.process,
     UTC_TIMESTAMP(6) AS anon_1
@@ -45,7 +46,7 @@ SET utf8mb4 COLLATE utf8mb4_nopad_bin PATH '$[2]')) AS found_rows) AS found STRA
     found.process
 
 -- statement: note_counts
--- Keep what a process counted, in place of what it said of the same queues and minutes before.
+-- Write the counts of a process, replacing earlier ones for the same queues and minutes.
 INSERT INTO duerow_counter (queue, minute, process, done, failed, dead, moved, waiting, handling) SELECT given.queue,
     given.minute, given.process, given.done, given.failed, given.dead, given.moved, given.waiting, given.handling
 FROM (SELECT given_rows.`queue`, given_rows.`minute`, given_rows.`process`, given_rows.`done`, given_rows.`failed`,

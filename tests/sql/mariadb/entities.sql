@@ -1,5 +1,5 @@
 -- statement: bury
--- Stop rows whose token matches for good, with an error; return their receipts.
+-- Bury rows whose token matches, with an error; return their receipts.
 SELECT STRAIGHT_JOIN sms_message.id, (sms_message.sending_token + 1) - 1 AS anon_1, sms_message.id AS id__1,
     UTC_TIMESTAMP(6) AS anon_2
 FROM (SELECT given_rows.`id`, given_rows.`token`, given_rows.`error`

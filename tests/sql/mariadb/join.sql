@@ -1,12 +1,12 @@
 -- statement: delete_parts
--- Take the parts of sets away.
+-- Delete the parts of sets.
 SET STATEMENT sql_safe_updates = 0 FOR DELETE duerow_part
 FROM (SELECT given_rows.`set_id`
 FROM JSON_TABLE(:given, '$[*]' COLUMNS (`set_id` BIGINT PATH '$')) AS given_rows) AS given STRAIGHT_JOIN duerow_part
     ON duerow_part.set_id = given.set_id
 
 -- statement: forget_sets
--- Take the rows of sets away.
+-- Delete the rows of sets.
 SET STATEMENT sql_safe_updates = 0 FOR DELETE duerow_set
 FROM (SELECT given_rows.`queue`, given_rows.`correlation`
 FROM JSON_TABLE(:given, '$[*]' COLUMNS (`queue` VARCHAR(255) CHARACTER
@@ -36,8 +36,7 @@ RETURNING duerow_set.queue, duerow_set.correlation, duerow_set.set_id, duerow_se
     UTC_TIMESTAMP(6) AS anon_1
 
 -- statement: note_sets
--- Note the messages of sets, the numbers of their parts, and for how long it is known that one was
--- complete.
+-- Write the messages of sets, the numbers of their parts, and how long completion is remembered.
 INSERT INTO duerow_set (queue, correlation, set_id, parts, closed_until) SELECT given.queue, given.correlation,
     given.set_id, given.parts, timestampadd(MICROSECOND, given.remember, UTC_TIMESTAMP(6)) AS timestampadd_1
 FROM (SELECT given_rows.`queue`, given_rows.`correlation`, given_rows.`set_id`, given_rows.`parts`,
@@ -52,14 +51,14 @@ VALUES(parts), closed_until =
 VALUES(closed_until)
 
 -- statement: parts
--- Read the parts of sets, in no order: to ask for one can make a database read the parts of all sets.
+-- Read the parts of sets, unordered: sorting can make a database read the parts of all sets.
 SELECT STRAIGHT_JOIN duerow_part.set_id, duerow_part.part_id, duerow_part.content
 FROM (SELECT given_rows.`id`
 FROM JSON_TABLE(:given, '$[*]' COLUMNS (`id` BIGINT PATH '$')) AS given_rows) AS given INNER
 JOIN duerow_part ON duerow_part.set_id = given.id
 
 -- statement: prune_sets
--- Take rows of sets away that were complete so long ago that it need not be known any more.
+-- Delete rows of sets whose completion has expired.
 SELECT duerow_set.queue, duerow_set.correlation, UTC_TIMESTAMP(6) AS anon_1
 FROM duerow_set
 WHERE duerow_set.closed_until <= UTC_TIMESTAMP(6)
@@ -74,7 +73,7 @@ SET utf8mb4 COLLATE utf8mb4_nopad_bin PATH '$[1]')) AS found_rows) AS found STRA
     duerow_set.queue = found.queue AND duerow_set.correlation = found.correlation
 
 -- statement: standing_sets
--- Read the ids and tokens of the messages of sets that are still there, locked where rows can be.
+-- Read the ids and tokens of existing messages of sets, and lock them if the database can.
 SELECT STRAIGHT_JOIN duerow_message.id, duerow_message.token
 FROM (SELECT given_rows.`id`, given_rows.`queue`
 FROM JSON_TABLE(:given, '$[*]' COLUMNS (`id` BIGINT PATH '$[0]', `queue` VARCHAR(255) CHARACTER

@@ -1,5 +1,5 @@
 -- statement: hasten
--- Make held messages that nobody has due earlier, if the given time is; return whose time changed.
+-- Move the due time of unleased held messages forward to a given time; return the changed ones.
 SELECT STRAIGHT_JOIN duerow_message.id, duerow_message.id AS id__1, UTC_TIMESTAMP(6) AS anon_1
 FROM (SELECT given_rows.`id`, given_rows.`due`, given_rows.`delay`
 FROM JSON_TABLE(:given, '$[*]' COLUMNS (`id` BIGINT PATH '$[0]', `due` DATETIME(6) PATH '$[1]', `delay` BIGINT PATH
@@ -29,8 +29,7 @@ JOIN duerow_message ON duerow_message.queue = given.queue AND duerow_message.liv
     duerow_message.live_key IS NOT NULL LOCK IN SHARE MODE
 
 -- statement: holders
--- Read the live messages that hold the given keys, locked in their order against changes where rows
--- can be.
+-- Read the live messages that hold the given keys, and lock them in order if the database can.
 SELECT STRAIGHT_JOIN duerow_message.id, duerow_message.queue, duerow_message.payload AS payload, duerow_message.kind,
     duerow_message.`key`, duerow_message.headers AS headers, duerow_message.`group`, duerow_message.priority,
     duerow_message.status, coalesce(duerow_message.due_at, duerow_message.behind_at) AS coalesce_1,
@@ -46,8 +45,7 @@ JOIN duerow_message ON duerow_message.queue = given.queue AND duerow_message.liv
 FOR UPDATE
 
 -- statement: insert_grouped
--- As insert_keyless, for rows of which some are in groups; `behind`: another of its group goes before
--- it.
+-- Like insert_keyless, if some rows are in groups; `behind`: another message of the group goes first.
 INSERT INTO duerow_message (queue, `key`, kind, payload, headers, `group`, priority, status, due_at, first_due_at,
     attempts, token, created_at, behind_at) SELECT given.queue, given.`key`, given.kind, given.payload, given.headers,
     given.`group`, given.priority, 'new', CASE WHEN given.behind THEN NULL ELSE coalesce(given.due,
@@ -87,8 +85,7 @@ SET utf8mb4 COLLATE utf8mb4_nopad_bin PATH '$[5]', `priority` BIGINT PATH '$[6]'
 RETURNING duerow_message.id
 
 -- statement: insert_many
--- Add messages with ids handed out before; return the ids of those whose key was free. Locks in key
--- order.
+-- Add messages with given ids; return the ids of those whose key was free. Locks in key order.
 INSERT INTO duerow_message (id, queue, `key`, kind, payload, headers, `group`, priority, status, due_at, first_due_at,
     attempts, token, created_at) SELECT given.id, given.queue, given.`key`, given.kind, given.payload, given.headers,
     given.`group`, given.priority, 'new', coalesce(given.due, timestampadd(MICROSECOND, given.delay,
@@ -109,7 +106,7 @@ ORDER BY given.queue, given.`key`, given.id ON DUPLICATE KEY UPDATE id = duerow_
 RETURNING duerow_message.id
 
 -- statement: insert_one
--- Add one message and return its id; nothing if a live message holds the key. Wakes who sleeps.
+-- Add one message and return its id, or nothing if its key is held; wake sleeping consumers.
 INSERT INTO duerow_message (queue, `key`, kind, payload, headers, `group`, priority, status, due_at, first_due_at,
     attempts, token, created_at)
 VALUES (:queue_in, NULL, :kind_in, :payload_in, NULL, NULL, 0, 'new', UTC_TIMESTAMP(6), UTC_TIMESTAMP(6), 0, 0,
@@ -117,7 +114,7 @@ VALUES (:queue_in, NULL, :kind_in, :payload_in, NULL, NULL, 0, 'new', UTC_TIMEST
 RETURNING duerow_message.id
 
 -- statement: insert_one-asking
--- Add one message and return its id; nothing if a live message holds the key. Wakes who sleeps.
+-- Add one message and return its id, or nothing if its key is held; wake sleeping consumers.
 INSERT INTO duerow_message (queue, `key`, kind, payload, headers, `group`, priority, status, due_at, first_due_at,
     attempts, token, created_at) SELECT CAST(:queue_in AS CHAR) AS anon_2, CAST(:key_in AS CHAR) AS anon_3,
     CAST(:kind_in AS CHAR) AS anon_4, CAST(:payload_in AS CHAR) AS anon_5, NULL AS anon_6, NULL AS anon__1, 0, 'new',
@@ -129,7 +126,7 @@ WHERE duerow_queue.name = :queue_in AND duerow_queue.draining = 1)) ON DUPLICATE
 RETURNING duerow_message.id, duerow_message.id = lastval(`duerow_message_id`) AS anon_1
 
 -- statement: insert_one-delay-due-headers-key
--- Add one message and return its id; nothing if a live message holds the key. Wakes who sleeps.
+-- Add one message and return its id, or nothing if its key is held; wake sleeping consumers.
 INSERT INTO duerow_message (queue, `key`, kind, payload, headers, `group`, priority, status, due_at, first_due_at,
     attempts, token, created_at)
 VALUES (:queue_in, :key_in, :kind_in, :payload_in, :headers_in, NULL, 0, 'new', coalesce(:due_in,
@@ -139,7 +136,7 @@ VALUES (:queue_in, :key_in, :kind_in, :payload_in, :headers_in, NULL, 0, 'new', 
 RETURNING duerow_message.id, duerow_message.id = lastval(`duerow_message_id`) AS anon_1
 
 -- statement: next_ids
--- Hand out `count` ids, ascending.
+-- Return `count` new ids, ascending.
 SELECT NEXTVAL(`duerow_message_id`) AS id
 FROM JSON_TABLE(CONCAT('[0', REPEAT(',0', :count - 1), ']'), '$[*]' COLUMNS (n INT PATH '$')) AS numbers
 

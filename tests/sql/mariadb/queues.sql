@@ -1,11 +1,11 @@
 -- statement: consumers
--- Read the consumers that were there lately.
+-- Read the consumers that were seen recently.
 SELECT duerow_consumer.name, duerow_consumer.about, duerow_consumer.seen_at
 FROM duerow_consumer
 ORDER BY duerow_consumer.name
 
 -- statement: draining
--- Read which of the given queues take no new messages.
+-- Read which of the given queues are draining.
 SELECT duerow_queue.name
 FROM duerow_queue
 WHERE duerow_queue.name IN (SELECT given.queue
@@ -14,27 +14,26 @@ FROM JSON_TABLE(:given, '$[*]' COLUMNS (`queue` VARCHAR(255) CHARACTER
 SET utf8mb4 COLLATE utf8mb4_nopad_bin PATH '$')) AS given_rows) AS given) AND duerow_queue.draining = 1
 
 -- statement: forget_consumers
--- Forget the consumers not heard of for a day.
+-- Delete the consumers not seen for a day.
 DELETE
 FROM duerow_consumer
 WHERE timestampadd(MICROSECOND, :span, duerow_consumer.seen_at) < UTC_TIMESTAMP(6)
 
 -- statement: hold
--- Write nothing, but as the first step of a transaction: SQLite then lets nobody else begin to write.
+-- Write nothing, as the first step of a transaction, so that SQLite lets nobody else start writing.
 DELETE
 FROM duerow_message
 WHERE 1 = 0
 
 -- statement: note_consumer
--- Note that a consumer is there now.
+-- Record that a consumer is alive now.
 INSERT INTO duerow_consumer (name, about, seen_at)
 VALUES (:name_in, :about_in, UTC_TIMESTAMP(6)) ON DUPLICATE KEY UPDATE about =
 VALUES(about), seen_at =
 VALUES(seen_at)
 
 -- statement: past_queue_after
--- Read the name of the first queue after a name of which something else than messages is kept, by
--- indexes.
+-- Read the name of the first queue after a name that has anything besides messages, by indexes.
 SELECT (SELECT duerow_history.queue
 FROM duerow_history
 WHERE duerow_history.queue > :queue_in
@@ -50,13 +49,13 @@ ORDER BY duerow_counter.queue
 LIMIT 1) AS anon_3
 
 -- statement: put_settings-definition
--- Note some of what is said of a queue: whether it is `paused` or `draining`, its `definition`.
+-- Change settings of a queue: whether it is `paused` or `draining`, its `definition`.
 INSERT INTO duerow_queue (name, paused, draining, definition)
 VALUES (:queue_in, false, false, :definition_in) ON DUPLICATE KEY UPDATE definition =
 VALUES(definition)
 
 -- statement: put_settings-draining-paused
--- Note some of what is said of a queue: whether it is `paused` or `draining`, its `definition`.
+-- Change settings of a queue: whether it is `paused` or `draining`, its `definition`.
 INSERT INTO duerow_queue (name, paused, draining, definition)
 VALUES (:queue_in, :paused_in, :draining_in, NULL) ON DUPLICATE KEY UPDATE paused =
 VALUES(paused), draining =
@@ -71,19 +70,19 @@ ORDER BY duerow_message.queue
 LIMIT 1) AS anon_1
 
 -- statement: settings
--- Read what is said of all queues, or of one by its `name`.
+-- Read the settings of all queues, or of one by `name`.
 SELECT duerow_queue.name, duerow_queue.definition AS definition, duerow_queue.paused, duerow_queue.draining
 FROM duerow_queue
 ORDER BY duerow_queue.name
 
 -- statement: settings-name
--- Read what is said of all queues, or of one by its `name`.
+-- Read the settings of all queues, or of one by `name`.
 SELECT duerow_queue.name, duerow_queue.definition AS definition, duerow_queue.paused, duerow_queue.draining
 FROM duerow_queue
 WHERE duerow_queue.name = :queue_in
 
 -- statement: whereabouts
--- Ask which database this is, told from all others on whatever servers.
+-- Read the identity of this database.
 SELECT database() AS asked_0, database() AS asked_1, COALESCE((SELECT NULLIF(NULLIF(variable_value, ''),
     '00000000-0000-0000-0000-000000000000')
 FROM information_schema.global_status

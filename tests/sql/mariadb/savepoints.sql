@@ -1,9 +1,9 @@
 -- statement: savepoint
--- Mark the place in a transaction to which `to_savepoint` goes back.
+-- Set the savepoint to which `to_savepoint` goes back.
 SAVEPOINT duerow_row
 
 -- statement: set_aside
--- Bury rows whoever has them, and write nothing else; return their ids, keys, attempts and groups.
+-- Bury rows, leased or not, and write nothing else; return their ids, keys, attempts and groups.
 SELECT STRAIGHT_JOIN duerow_message.id, duerow_message.`key`, duerow_message.attempts, duerow_message.`group`,
     duerow_message.id AS id__1, UTC_TIMESTAMP(6) AS anon_1
 FROM (SELECT given_rows.`id`, given_rows.`error`

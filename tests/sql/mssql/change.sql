@@ -1,6 +1,5 @@
 -- statement: change-anew-due
--- Change rows whose token matches unless a lease on them runs and `even_if_leased` is false; return
--- their ids.
+-- Change rows whose token matches, leased ones only with `even_if_leased`; return their ids.
 DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); UPDATE duerow_message
 SET due_at = COALESCE(given.due, dateadd(MICROSECOND, given.delay % 1000000, dateadd(SECOND, (given.delay / 1000000) %
     86400, dateadd(DAY, (given.delay / 1000000) / 86400, @now))), @now), behind_at = NULL, status = 'new', attempts =
@@ -17,8 +16,7 @@ JOIN duerow_message WITH (INDEX(1), ROWLOCK, UPDLOCK, FORCESEEK) ON duerow_messa
     duerow_message.leased_until IS NULL OR duerow_message.leased_until <= @now)
 
 -- statement: change-headers-payload
--- Change rows whose token matches unless a lease on them runs and `even_if_leased` is false; return
--- their ids.
+-- Change rows whose token matches, leased ones only with `even_if_leased`; return their ids.
 DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); UPDATE duerow_message
 SET due_at = CASE WHEN (duerow_message.leased_until > @now) THEN @now ELSE duerow_message.due_at END, kind =
     given.kind, payload = given.payload, headers = given.headers, token = duerow_message.token + 1, leased_by = NULL,
@@ -36,8 +34,7 @@ JOIN duerow_message WITH (INDEX(1), ROWLOCK, UPDLOCK, FORCESEEK) ON duerow_messa
     duerow_message.leased_until IS NULL OR duerow_message.leased_until <= @now)
 
 -- statement: change-priority
--- Change rows whose token matches unless a lease on them runs and `even_if_leased` is false; return
--- their ids.
+-- Change rows whose token matches, leased ones only with `even_if_leased`; return their ids.
 DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); UPDATE duerow_message
 SET due_at = CASE WHEN (duerow_message.leased_until > @now) THEN @now ELSE duerow_message.due_at END, priority =
     given.priority, token = duerow_message.token + 1, leased_by = NULL, leased_until = NULL
@@ -51,8 +48,7 @@ JOIN duerow_message WITH (INDEX(1), ROWLOCK, UPDLOCK, FORCESEEK) ON duerow_messa
     duerow_message.leased_until IS NULL OR duerow_message.leased_until <= @now)
 
 -- statement: change-stopped
--- Change rows whose token matches unless a lease on them runs and `even_if_leased` is false; return
--- their ids.
+-- Change rows whose token matches, leased ones only with `even_if_leased`; return their ids.
 DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); UPDATE duerow_message
 SET due_at = NULL, behind_at = NULL, token = duerow_message.token + 1, leased_by = NULL, leased_until = NULL
 OUTPUT inserted.id
@@ -76,7 +72,7 @@ WHERE duerow_message.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY
     <= @now)
 
 -- statement: purge
--- Take some messages of a queue away, whatever they are, each kind by its own index; return their ids.
+-- Delete some messages of a queue in any state, each kind by its own index; return their ids.
 DELETE duerow_message
 OUTPUT deleted.id
 FROM (SELECT TOP (CAST(:limit_in AS INT)) [some].id AS id
@@ -99,8 +95,7 @@ WHERE duerow_message.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY
 JOIN duerow_message WITH (INDEX(1), ROWLOCK, UPDLOCK, FORCESEEK) ON duerow_message.id = picked.id
 
 -- statement: remove
--- Take the given rows away unless a lease on them runs and `even_if_leased` is false; return their
--- ids.
+-- Delete the given rows, leased ones only with `even_if_leased`; return their ids.
 DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); DELETE duerow_message
 OUTPUT deleted.id
 FROM (SELECT CAST(line.[key] AS INT) AS nth, cell.[id] AS [id]

@@ -31,15 +31,15 @@ WHERE held.queue = fresh.queue AND held.minute = fresh.minute AND held.process =
 ORDER BY fresh.line_number
 
 -- statement: counters
--- Read what was counted of a queue; and the time.
+-- Read the counters of a queue, and the time.
 DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); SELECT duerow_counter.minute, duerow_counter.done,
     duerow_counter.failed, duerow_counter.dead, duerow_counter.moved, duerow_counter.waiting AS waiting,
-    duerow_counter.handling AS handling, @now AS anon_1
+    duerow_counter.handling AS handling, duerow_counter.process, @now AS anon_1
 FROM duerow_counter
 WHERE duerow_counter.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000))
 
 -- statement: forget_counts
--- Take some rows of long ago away, those of lifetimes excepted; return their queues and numbers.
+-- Delete some old rows, except those of lifetimes; return their queues and numbers.
 DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); DELETE duerow_counter
 OUTPUT deleted.queue, deleted.done, deleted.failed, deleted.dead, deleted.moved
 FROM (SELECT TOP (CAST(:limit_in AS INT)) old.queue AS queue, old.minute AS minute, old.process AS process
@@ -52,7 +52,7 @@ JOIN duerow_counter WITH (ROWLOCK, UPDLOCK, READPAST, FORCESEEK) ON duerow_count
     duerow_counter.minute = picked.minute AND duerow_counter.process = picked.process
 
 -- statement: note_counts
--- Keep what a process counted, in place of what it said of the same queues and minutes before.
+-- Write the counts of a process, replacing earlier ones for the same queues and minutes.
 UPDATE duerow_counter
 SET done = fresh.done, failed = fresh.failed, dead = fresh.dead, moved = fresh.moved, waiting = fresh.waiting,
     handling = fresh.handling

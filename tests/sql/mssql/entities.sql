@@ -1,5 +1,5 @@
 -- statement: bury
--- Stop rows whose token matches for good, with an error; return their receipts.
+-- Bury rows whose token matches, with an error; return their receipts.
 DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); UPDATE sms_message
 SET sending_status = 'dead', sending_due_at = NULL, sending_last_error = COALESCE(given.error COLLATE
     DATABASE_DEFAULT, sms_message.sending_last_error COLLATE DATABASE_DEFAULT), sending_finished_at = @now,

@@ -1,5 +1,5 @@
 -- statement: expired_keys
--- Lock keys whose time to be remembered is over, and read them.
+-- Lock expired keys, and read them.
 DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); SELECT TOP (CAST(:limit_in AS INT)) duerow_remembered.queue,
     duerow_remembered.[key]
 FROM duerow_remembered WITH (ROWLOCK, UPDLOCK, READPAST)
@@ -7,7 +7,7 @@ WHERE duerow_remembered.until <= @now
 ORDER BY duerow_remembered.until
 
 -- statement: expired_turns
--- Lock turns whose time to be kept is over, and read their receipts.
+-- Lock expired turns, and read their receipts.
 DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); SELECT TOP (CAST(:limit_in AS INT)) duerow_history.id,
     duerow_history.token
 FROM duerow_history WITH (ROWLOCK, UPDLOCK, READPAST)
@@ -15,7 +15,7 @@ WHERE duerow_history.until <= @now
 ORDER BY duerow_history.until
 
 -- statement: forget_keys
--- Take remembered keys away; return the ids of those who held them.
+-- Delete remembered keys; return the ids of their former holders.
 DELETE duerow_remembered
 OUTPUT deleted.id
 FROM (SELECT CAST(line.[key] AS INT) AS nth, CAST(CAST(cell.[queue] AS NVARCHAR(4000)) AS VARBINARY(8000)) AS [queue],
@@ -26,7 +26,7 @@ JOIN duerow_remembered WITH (ROWLOCK, UPDLOCK, FORCESEEK) ON duerow_remembered.q
     duerow_remembered.[key] = given.[key]
 
 -- statement: forget_turns
--- Take turns away; return their ids.
+-- Delete turns; return their ids.
 DELETE duerow_history
 OUTPUT deleted.id
 FROM (SELECT CAST(line.[key] AS INT) AS nth, cell.[id] AS [id], cell.[token] AS [token]
@@ -36,7 +36,7 @@ JOIN duerow_history WITH (INDEX(1), ROWLOCK, UPDLOCK, FORCESEEK) ON duerow_histo
     duerow_history.token = given.token
 
 -- statement: history_rows
--- Read turns of a queue's history; made for one use, with the condition's values.
+-- Read turns of a queue's history; built for one use, with the condition's values.
 SELECT TOP (CAST(:limit_in AS INT)) duerow_history.id, duerow_history.token, duerow_history.queue,
     duerow_history.[key], duerow_history.kind, duerow_history.payload AS payload, duerow_history.headers AS headers,
     duerow_history.[group], duerow_history.priority, duerow_history.outcome, duerow_history.moved_to,
@@ -80,7 +80,7 @@ WHERE (member.[key] + N'.') = :param_11) END + N'.') COLLATE Latin1_General_100_
 ORDER BY duerow_history.finished_at DESC, duerow_history.id DESC, duerow_history.token DESC
 
 -- statement: history_rows-ends
--- Read turns of a queue's history; made for one use, with the condition's values.
+-- Read turns of a queue's history; built for one use, with the condition's values.
 SELECT TOP (CAST(:limit_in AS INT)) duerow_history.id, duerow_history.token, duerow_history.queue,
     duerow_history.[key], duerow_history.kind, duerow_history.payload AS payload, duerow_history.headers AS headers,
     duerow_history.[group], duerow_history.priority, duerow_history.outcome, duerow_history.moved_to,
@@ -92,8 +92,7 @@ WHERE duerow_history.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY
 ORDER BY duerow_history.token
 
 -- statement: hold_remembered
--- Hold the given keys unless they are remembered, also by who commits at this moment; return those
--- held.
+-- Hold the given keys unless they are remembered, even by a concurrent commit; return those held.
 DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); UPDATE duerow_remembered
 SET id = fresh.id, until = fresh.until
 OUTPUT inserted.queue, inserted.[key]
@@ -120,7 +119,7 @@ WHERE held.queue = fresh.queue AND held.[key] = fresh.[key])
 ORDER BY fresh.line_number
 
 -- statement: keep_lapsed
--- Keep the turns of rows that were picked whose lease ended unsettled: as failed, or dead if used up.
+-- Write the turns of picked rows whose lease expired: as failed, or as dead if attempts are used up.
 DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); UPDATE duerow_history
 SET until = fresh.until
 FROM (SELECT duerow_message.id AS id, duerow_message.token AS token, duerow_message.queue AS queue,
@@ -171,7 +170,7 @@ FROM duerow_history AS held WITH (ROWLOCK, UPDLOCK, HOLDLOCK, FORCESEEK)
 WHERE held.id = fresh.id AND held.token = fresh.token)
 
 -- statement: keep_lapsed-buries
--- Keep the turns of rows that were picked whose lease ended unsettled: as failed, or dead if used up.
+-- Write the turns of picked rows whose lease expired: as failed, or as dead if attempts are used up.
 DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); UPDATE duerow_history
 SET until = fresh.until
 FROM (SELECT duerow_message.id AS id, duerow_message.token AS token, duerow_message.queue AS queue,
@@ -226,7 +225,7 @@ FROM duerow_history AS held WITH (ROWLOCK, UPDLOCK, HOLDLOCK, FORCESEEK)
 WHERE held.id = fresh.id AND held.token = fresh.token)
 
 -- statement: keep_parts
--- Keep turns of messages that become parts of sets: with headers of their own.
+-- Write turns of messages that become parts of sets, with their own headers.
 DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); UPDATE duerow_history
 SET until = fresh.until
 FROM (SELECT duerow_message.id AS id, duerow_message.token AS token, duerow_message.queue AS queue,
@@ -281,7 +280,7 @@ FROM duerow_history AS held WITH (ROWLOCK, UPDLOCK, HOLDLOCK, FORCESEEK)
 WHERE held.id = fresh.id AND held.token = fresh.token)
 
 -- statement: keep_popped
--- Keep the turns of rows that were picked and are about to be popped.
+-- Write the turns of picked rows that are about to be popped.
 DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); UPDATE duerow_history
 SET until = fresh.until
 FROM (SELECT duerow_message.id AS id, duerow_message.token + 1 AS token, duerow_message.queue AS queue,
@@ -320,7 +319,7 @@ FROM duerow_history AS held WITH (ROWLOCK, UPDLOCK, HOLDLOCK, FORCESEEK)
 WHERE held.id = fresh.id AND held.token = fresh.token)
 
 -- statement: keep_turns
--- Keep turns that are about to end: of the rows whose token matches, which are locked until they have.
+-- Write turns that are about to end, of rows whose token matches, and lock the rows.
 DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); UPDATE duerow_history
 SET until = fresh.until
 FROM (SELECT duerow_message.id AS id, duerow_message.token AS token, duerow_message.queue AS queue,
@@ -399,7 +398,8 @@ WHERE held.queue = fresh.queue AND held.[key] = fresh.[key])
 ORDER BY fresh.line_number
 
 -- statement: remember_ended
--- Remember the keys of messages whose turn is about to end: of the rows whose token matches, locked.
+-- Remember the keys of messages whose turn is about to end, of rows whose token matches, and lock
+-- them.
 DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); UPDATE duerow_remembered
 SET id = fresh.id, until = fresh.until
 FROM (SELECT duerow_message.queue AS queue, duerow_message.[key] AS [key], duerow_message.id AS id,
@@ -430,7 +430,7 @@ WHERE held.queue = fresh.queue AND held.[key] = fresh.[key])
 ORDER BY fresh.line_number
 
 -- statement: remembered
--- Read who held the given keys, and whether they are still remembered.
+-- Read the former holders of the given keys, and whether they are still remembered.
 DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); SELECT duerow_remembered.queue, duerow_remembered.[key],
     duerow_remembered.id, CASE WHEN (duerow_remembered.until > @now) THEN 1 ELSE 0 END AS still
 FROM (SELECT CAST(line.[key] AS INT) AS nth, CAST(CAST(cell.[queue] AS NVARCHAR(4000)) AS VARBINARY(8000)) AS [queue],

@@ -1,5 +1,5 @@
 -- statement: delete_parts
--- Take the parts of sets away.
+-- Delete the parts of sets.
 DELETE duerow_part
 FROM (SELECT CAST(line.[key] AS INT) AS nth, cell.[set_id] AS [set_id]
 FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([set_id] BIGINT '$[0]')
@@ -7,7 +7,7 @@ FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[
 JOIN duerow_part WITH (INDEX(1), ROWLOCK, UPDLOCK, FORCESEEK) ON duerow_part.set_id = given.set_id
 
 -- statement: forget_sets
--- Take the rows of sets away.
+-- Delete the rows of sets.
 DELETE duerow_set
 FROM (SELECT CAST(line.[key] AS INT) AS nth, CAST(CAST(cell.[queue] AS NVARCHAR(4000)) AS VARBINARY(8000)) AS [queue],
     CAST(CAST(cell.[correlation] AS NVARCHAR(4000)) AS VARBINARY(8000)) AS [correlation]
@@ -55,8 +55,7 @@ WHERE held.queue = fresh.queue AND held.correlation = fresh.correlation)
 ORDER BY fresh.line_number
 
 -- statement: note_sets
--- Note the messages of sets, the numbers of their parts, and for how long it is known that one was
--- complete.
+-- Write the messages of sets, the numbers of their parts, and how long completion is remembered.
 DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); UPDATE duerow_set
 SET set_id = fresh.set_id, parts = fresh.parts, closed_until = fresh.closed_until
 FROM (SELECT given.queue AS queue, given.correlation AS correlation, given.set_id AS set_id, given.parts AS parts,
@@ -88,7 +87,7 @@ FROM duerow_set AS held WITH (ROWLOCK, UPDLOCK, HOLDLOCK, FORCESEEK)
 WHERE held.queue = fresh.queue AND held.correlation = fresh.correlation)
 
 -- statement: parts
--- Read the parts of sets, in no order: to ask for one can make a database read the parts of all sets.
+-- Read the parts of sets, unordered: sorting can make a database read the parts of all sets.
 SELECT duerow_part.set_id, duerow_part.part_id, duerow_part.content
 FROM (SELECT CAST(line.[key] AS INT) AS nth, cell.[id] AS [id]
 FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([id] BIGINT '$[0]') AS
@@ -96,7 +95,7 @@ FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[
 JOIN duerow_part WITH (FORCESEEK) ON duerow_part.set_id = given.id
 
 -- statement: prune_sets
--- Take rows of sets away that were complete so long ago that it need not be known any more.
+-- Delete rows of sets whose completion has expired.
 DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); DELETE duerow_set
 FROM (SELECT TOP (CAST(:limit_in AS INT)) duerow_set.queue AS queue, duerow_set.correlation AS correlation
 FROM duerow_set WITH (ROWLOCK, UPDLOCK, READPAST)
@@ -106,7 +105,7 @@ JOIN duerow_set WITH (ROWLOCK, UPDLOCK, READPAST, FORCESEEK) ON duerow_set.queue
     duerow_set.correlation = picked.correlation AND duerow_set.closed_until <= @now
 
 -- statement: standing_sets
--- Read the ids and tokens of the messages of sets that are still there, locked where rows can be.
+-- Read the ids and tokens of existing messages of sets, and lock them if the database can.
 SELECT duerow_message.id, duerow_message.token
 FROM (SELECT CAST(line.[key] AS INT) AS nth, cell.[id] AS [id], CAST(CAST(cell.[queue] AS NVARCHAR(4000)) AS
     VARBINARY(8000)) AS [queue]

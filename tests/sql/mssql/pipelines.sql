@@ -1,5 +1,5 @@
 -- statement: delete_pipeline
--- Take away the pipeline that has this name and version, and return its name.
+-- Delete the pipeline with this name and version, and return its name.
 DELETE
 FROM duerow_pipeline
 OUTPUT deleted.name
@@ -7,7 +7,7 @@ WHERE duerow_pipeline.name = CAST(CAST(:name_in AS NVARCHAR(4000)) AS VARBINARY(
     CAST(:was AS BIGINT)
 
 -- statement: insert_pipeline
--- Add a pipeline, and return its name; nothing if there is one of that name.
+-- Add a pipeline, and return its name; return nothing if the name exists.
 INSERT INTO duerow_pipeline (name, [definition], version)
 OUTPUT inserted.name SELECT fresh.name, fresh.[definition], fresh.version
 FROM (SELECT CAST(CAST(:name_in AS NVARCHAR(4000)) AS VARBINARY(8000)) AS name, :definition_in AS [definition],
@@ -30,7 +30,7 @@ WHERE duerow_pipeline.name = CAST(CAST(:name_in AS NVARCHAR(4000)) AS VARBINARY(
 ORDER BY duerow_pipeline.name
 
 -- statement: update_pipeline
--- Change the pipeline that has this name and version, and return its name.
+-- Change the pipeline with this name and version, and return its name.
 UPDATE duerow_pipeline
 SET [definition] = :definition_in, version = CAST(:version_in AS BIGINT)
 OUTPUT inserted.name

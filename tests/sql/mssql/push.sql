@@ -1,5 +1,5 @@
 -- statement: hasten
--- Make held messages that nobody has due earlier, if the given time is; return whose time changed.
+-- Move the due time of unleased held messages forward to a given time; return the changed ones.
 DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); UPDATE duerow_message
 SET due_at = COALESCE(given.due, dateadd(MICROSECOND, given.delay % 1000000, dateadd(SECOND, (given.delay / 1000000) %
     86400, dateadd(DAY, (given.delay / 1000000) / 86400, @now))), @now), behind_at = NULL
@@ -23,8 +23,7 @@ JOIN duerow_message WITH (FORCESEEK) ON duerow_message.queue = given.queue AND d
     duerow_message.[key] IS NOT NULL AND duerow_message.status IN ('new', 'error')
 
 -- statement: holders
--- Read the live messages that hold the given keys, locked in their order against changes where rows
--- can be.
+-- Read the live messages that hold the given keys, and lock them in order if the database can.
 SELECT duerow_message.id, duerow_message.queue, duerow_message.payload AS payload, duerow_message.kind,
     duerow_message.[key], duerow_message.headers AS headers, duerow_message.[group], duerow_message.priority,
     duerow_message.status, COALESCE(duerow_message.due_at, duerow_message.behind_at) AS coalesce_1,
@@ -39,8 +38,7 @@ JOIN duerow_message WITH (FORCESEEK, ROWLOCK, UPDLOCK) ON duerow_message.queue =
     = given.[key] AND duerow_message.[key] IS NOT NULL AND duerow_message.status IN ('new', 'error')
 
 -- statement: insert_grouped
--- As insert_keyless, for rows of which some are in groups; `behind`: another of its group goes before
--- it.
+-- Like insert_keyless, if some rows are in groups; `behind`: another message of the group goes first.
 DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); INSERT INTO duerow_message (id, queue, [key], kind, payload, headers,
     [group], priority, status, due_at, first_due_at, attempts, token, created_at, behind_at)
 OUTPUT inserted.id SELECT NEXT VALUE FOR [duerow_message_id] OVER (ORDER BY fresh.line_number) AS anon_1, fresh.queue,
@@ -90,8 +88,7 @@ FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[
     [delay] BIGINT '$[8]') AS cell) AS given) AS fresh
 
 -- statement: insert_many
--- Add messages with ids handed out before; return the ids of those whose key was free. Locks in key
--- order.
+-- Add messages with given ids; return the ids of those whose key was free. Locks in key order.
 DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); INSERT INTO duerow_message (id, queue, [key], kind, payload, headers,
     [group], priority, status, due_at, first_due_at, attempts, token, created_at)
 OUTPUT inserted.id SELECT fresh.id, fresh.queue, fresh.[key], fresh.kind, fresh.payload, fresh.headers, fresh.[group],
@@ -120,7 +117,7 @@ WHERE held.queue = fresh.queue AND held.[key] = fresh.[key] AND held.[key] IS NO
 ORDER BY fresh.line_number
 
 -- statement: insert_one
--- Add one message and return its id; nothing if a live message holds the key. Wakes who sleeps.
+-- Add one message and return its id, or nothing if its key is held; wake sleeping consumers.
 DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); INSERT INTO duerow_message (queue, [key], kind, payload, headers,
     [group], priority, status, due_at, first_due_at, attempts, token, created_at)
 OUTPUT inserted.id
@@ -128,7 +125,7 @@ VALUES (CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000)), NULL, :kind_
     @now, @now, 0, 0, @now)
 
 -- statement: insert_one-asking
--- Add one message and return its id; nothing if a live message holds the key. Wakes who sleeps.
+-- Add one message and return its id, or nothing if its key is held; wake sleeping consumers.
 DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); INSERT INTO duerow_message (id, queue, [key], kind, payload, headers,
     [group], priority, status, due_at, first_due_at, attempts, token, created_at)
 OUTPUT inserted.id SELECT NEXT VALUE FOR [duerow_message_id], fresh.queue, fresh.[key], fresh.kind, fresh.payload,
@@ -151,7 +148,7 @@ WHERE held.queue = fresh.queue AND held.[key] = fresh.[key] AND held.[key] IS NO
     'error') AND fresh.[key] IS NOT NULL AND fresh.status IN ('new', 'error')))
 
 -- statement: insert_one-delay-due-headers-key
--- Add one message and return its id; nothing if a live message holds the key. Wakes who sleeps.
+-- Add one message and return its id, or nothing if its key is held; wake sleeping consumers.
 DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); INSERT INTO duerow_message (id, queue, [key], kind, payload, headers,
     [group], priority, status, due_at, first_due_at, attempts, token, created_at)
 OUTPUT inserted.id SELECT NEXT VALUE FOR [duerow_message_id], fresh.queue, fresh.[key], fresh.kind, fresh.payload,
@@ -171,7 +168,7 @@ WHERE held.queue = fresh.queue AND held.[key] = fresh.[key] AND held.[key] IS NO
     'error') AND fresh.[key] IS NOT NULL AND fresh.status IN ('new', 'error'))
 
 -- statement: next_ids
--- Hand out `count` ids, ascending.
+-- Return `count` new ids, ascending.
 SELECT NEXT VALUE FOR [duerow_message_id] AS id
 FROM OPENJSON('[0' + REPLICATE(CAST(',0' AS VARCHAR(MAX)), CAST(:count AS INT) - 1) + ']')
 

@@ -1,11 +1,11 @@
 -- statement: consumers
--- Read the consumers that were there lately.
+-- Read the consumers that were seen recently.
 SELECT duerow_consumer.name, duerow_consumer.about, duerow_consumer.seen_at
 FROM duerow_consumer
 ORDER BY duerow_consumer.name
 
 -- statement: draining
--- Read which of the given queues take no new messages.
+-- Read which of the given queues are draining.
 SELECT duerow_queue.name
 FROM duerow_queue
 WHERE duerow_queue.name IN (SELECT given.queue
@@ -14,20 +14,20 @@ FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[
     '$[0]') AS cell) AS given) AND duerow_queue.draining = 1
 
 -- statement: forget_consumers
--- Forget the consumers not heard of for a day.
+-- Delete the consumers not seen for a day.
 DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); DELETE
 FROM duerow_consumer
 WHERE dateadd(MICROSECOND, CAST(:span AS BIGINT) % 1000000, dateadd(SECOND, (CAST(:span AS BIGINT) / 1000000) % 86400,
     dateadd(DAY, (CAST(:span AS BIGINT) / 1000000) / 86400, duerow_consumer.seen_at))) < @now
 
 -- statement: hold
--- Write nothing, but as the first step of a transaction: SQLite then lets nobody else begin to write.
+-- Write nothing, as the first step of a transaction, so that SQLite lets nobody else start writing.
 DELETE
 FROM duerow_message
 WHERE 1 = 0
 
 -- statement: note_consumer
--- Note that a consumer is there now.
+-- Record that a consumer is alive now.
 DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); UPDATE duerow_consumer
 SET about = fresh.about, seen_at = fresh.seen_at
 FROM (SELECT CAST(CAST(:name_in AS NVARCHAR(4000)) AS VARBINARY(8000)) AS name, :about_in AS about, @now AS seen_at)
@@ -42,8 +42,7 @@ FROM duerow_consumer AS held WITH (ROWLOCK, UPDLOCK, HOLDLOCK, FORCESEEK)
 WHERE held.name = fresh.name)
 
 -- statement: past_queue_after
--- Read the name of the first queue after a name of which something else than messages is kept, by
--- indexes.
+-- Read the name of the first queue after a name that has anything besides messages, by indexes.
 SELECT (SELECT min(duerow_history.queue) AS min_1
 FROM duerow_history
 WHERE duerow_history.queue > CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000))) AS anon_1, (SELECT
@@ -55,7 +54,7 @@ FROM duerow_counter
 WHERE duerow_counter.queue > CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000))) AS anon_3
 
 -- statement: put_settings-definition
--- Note some of what is said of a queue: whether it is `paused` or `draining`, its `definition`.
+-- Change settings of a queue: whether it is `paused` or `draining`, its `definition`.
 UPDATE duerow_queue
 SET [definition] = fresh.[definition]
 FROM (SELECT CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000)) AS name, 0 AS paused, 0 AS draining,
@@ -70,7 +69,7 @@ FROM duerow_queue AS held WITH (ROWLOCK, UPDLOCK, HOLDLOCK, FORCESEEK)
 WHERE held.name = fresh.name)
 
 -- statement: put_settings-draining-paused
--- Note some of what is said of a queue: whether it is `paused` or `draining`, its `definition`.
+-- Change settings of a queue: whether it is `paused` or `draining`, its `definition`.
 UPDATE duerow_queue
 SET paused = fresh.paused, draining = fresh.draining
 FROM (SELECT CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000)) AS name, CAST(:paused_in AS BIT) AS paused,
@@ -98,19 +97,19 @@ WHERE duerow_message.queue > CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY
     NULL AND duerow_message.behind_at IS NULL) AS anon_3
 
 -- statement: settings
--- Read what is said of all queues, or of one by its `name`.
+-- Read the settings of all queues, or of one by `name`.
 SELECT duerow_queue.name, duerow_queue.[definition] AS [definition], duerow_queue.paused, duerow_queue.draining
 FROM duerow_queue
 ORDER BY duerow_queue.name
 
 -- statement: settings-name
--- Read what is said of all queues, or of one by its `name`.
+-- Read the settings of all queues, or of one by `name`.
 SELECT duerow_queue.name, duerow_queue.[definition] AS [definition], duerow_queue.paused, duerow_queue.draining
 FROM duerow_queue
 WHERE duerow_queue.name = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000))
 
 -- statement: whereabouts
--- Ask which database this is, told from all others on whatever servers.
+-- Read the identity of this database.
 SELECT DB_NAME() AS asked_0, CAST(SERVERPROPERTY('ServerName') AS NVARCHAR(256)) AS asked_1, CAST((SELECT
     service_broker_guid
 FROM sys.databases

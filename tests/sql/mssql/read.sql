@@ -1,6 +1,5 @@
 -- statement: blocker
--- Read the message that has to leave a group before the given one: the one that is lent, else the
--- first.
+-- Read the message of a group that keeps the given one back: the leased one, or else the first.
 SELECT duerow_message.id, duerow_message.queue, duerow_message.payload AS payload, duerow_message.kind,
     duerow_message.[key], duerow_message.headers AS headers, duerow_message.[group], duerow_message.priority,
     duerow_message.status, COALESCE(duerow_message.due_at, duerow_message.behind_at) AS coalesce_1,
@@ -95,7 +94,7 @@ WHERE duerow_queue.name = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(80
     END) AS coalesce_1, @now AS anon_4
 
 -- statement: peek
--- Read the oldest due rows of a line; of groups only those whose turn it is.
+-- Read the oldest due rows of a line; of groups only those that may be handed out.
 DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); SELECT TOP (CAST(:limit_in AS INT)) duerow_message.id,
     duerow_message.queue, duerow_message.payload AS payload, duerow_message.kind, duerow_message.[key],
     duerow_message.headers AS headers, duerow_message.[group], duerow_message.priority, duerow_message.status,
@@ -108,7 +107,7 @@ WHERE duerow_message.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY
 ORDER BY duerow_message.due_at, duerow_message.id
 
 -- statement: peek-grouped
--- Read the oldest due rows of a line; of groups only those whose turn it is.
+-- Read the oldest due rows of a line; of groups only those that may be handed out.
 DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); SELECT TOP (CAST(:limit_in AS INT)) duerow_message.id,
     duerow_message.queue, duerow_message.payload AS payload, duerow_message.kind, duerow_message.[key],
     duerow_message.headers AS headers, duerow_message.[group], duerow_message.priority, duerow_message.status,
@@ -128,7 +127,7 @@ WHERE other.queue = duerow_message.queue AND other.[group] = duerow_message.[gro
 ORDER BY duerow_message.due_at, duerow_message.id
 
 -- statement: scan
--- Read messages of many queues in the order of their ids, which alone serves it: `queues`, `statuses`.
+-- Read messages of many queues by the index of ids: `queues`, `statuses`.
 SELECT TOP (CAST(:limit_in AS INT)) duerow_message.id, duerow_message.queue, duerow_message.payload AS payload,
     duerow_message.kind, duerow_message.[key], duerow_message.headers AS headers, duerow_message.[group],
     duerow_message.priority, duerow_message.status, COALESCE(duerow_message.due_at, duerow_message.behind_at) AS
@@ -178,15 +177,14 @@ WHERE (member.[key] + N'.') = :param_11) END + N'.') COLLATE Latin1_General_100_
 ORDER BY duerow_message.id
 
 -- statement: scan-descending
--- Read messages of many queues in the order of their ids, which alone serves it: `queues`, `statuses`.
+-- Read messages of many queues by the index of ids: `queues`, `statuses`.
 SELECT TOP (CAST(:limit_in AS INT)) duerow_message.id
 FROM duerow_message
 WHERE duerow_message.id <= CAST(:last AS BIGINT)
 ORDER BY duerow_message.id DESC
 
 -- statement: search
--- As `find`, of which a condition holds and in any order; made for one use, with the condition's
--- values.
+-- Like `find`, with a condition and in any order; built for one use, with the condition's values.
 SELECT TOP (CAST(:limit_in AS INT)) duerow_message.id, duerow_message.queue, duerow_message.payload AS payload,
     duerow_message.kind, duerow_message.[key], duerow_message.headers AS headers, duerow_message.[group],
     duerow_message.priority, duerow_message.status, COALESCE(duerow_message.due_at, duerow_message.behind_at) AS
@@ -232,7 +230,7 @@ WHERE (member.[key] + N'.') = :param_11) END + N'.') COLLATE Latin1_General_100_
 ORDER BY duerow_message.priority DESC, duerow_message.id DESC
 
 -- statement: tally
--- Count rows of a queue of which a condition holds by a value of theirs, the first `limit_in` of them.
+-- Count the first `limit_in` rows of a queue that match a condition, by a value.
 SELECT found.value, count(*) AS count_1
 FROM (SELECT TOP (CAST(:limit_in AS INT)) ((CAST((SELECT TOP (1) member.type
 FROM openjson(CASE WHEN (isjson(concat(N'[', duerow_message.payload, N']')) = 1) THEN concat(N'[',

@@ -1,5 +1,5 @@
 -- statement: insert_arrived
--- Add messages as they were, with ids handed out before; return the ids of those whose key was free.
+-- Add messages as they were, with given ids; return the ids of those whose key was free.
 INSERT INTO duerow_message (id, queue, [key], kind, payload, headers, [group], priority, status, due_at, first_due_at,
     attempts, token, created_at, last_attempt_at, last_error)
 OUTPUT inserted.id SELECT fresh.id, fresh.queue, fresh.[key], fresh.kind, fresh.payload, fresh.headers, fresh.[group],
@@ -35,7 +35,7 @@ WHERE held.queue = fresh.queue AND held.[key] = fresh.[key] AND held.[key] IS NO
 ORDER BY fresh.line_number
 
 -- statement: insert_turns
--- Keep turns that are over as they were.
+-- Add finished turns as they were.
 INSERT INTO duerow_history (id, token, queue, [key], kind, payload, headers, [group], priority, outcome, moved_to,
     attempts, created_at, first_due_at, due_at, started_at, finished_at, worker, error, until) SELECT given.id,
     given.token, given.queue, given.[key], given.kind, given.payload, given.headers, given.[group], given.priority,
@@ -60,7 +60,7 @@ FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[
     '$[18]', [until] DATETIME2(6) '$[19]') AS cell) AS given
 
 -- statement: noted_of
--- Read which of the given names are noted.
+-- Read which of the given names are recorded.
 SELECT duerow_noted.name
 FROM (SELECT CAST(line.[key] AS INT) AS nth, CAST(CAST(cell.[name] AS NVARCHAR(4000)) AS VARBINARY(8000)) AS [name]
 FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([name] NVARCHAR(4000)

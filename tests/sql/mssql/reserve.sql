@@ -1,5 +1,5 @@
 -- statement: blockers
--- Read who keeps rows of groups back, each as id: one with a lower id, one that is lent; null: nobody.
+-- Read the ids that keep rows of groups back: one with a lower id, and one that is leased; null: none.
 SELECT duerow_message.id, CASE WHEN (duerow_message.leased_by IS NOT NULL) THEN 1 ELSE 0 END AS anon_1, (SELECT TOP
     (1) other.id
 FROM duerow_message AS other
@@ -22,7 +22,7 @@ FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[
 JOIN duerow_message WITH (FORCESEEK) ON duerow_message.id = given.id
 
 -- statement: further_lines
--- Read the lowest priority in use between the given ones, in groups or not; null: none. And if it is
+-- Read the lowest priority in use between the given ones, in groups or not, and whether the queue is
 -- paused.
 SELECT given.grouped, CASE WHEN given.grouped = 1 THEN (SELECT min(duerow_message.priority) AS min_1
 FROM duerow_message
@@ -41,7 +41,7 @@ FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[
     [low] INT '$[1]', [high] INT '$[2]') AS cell) AS given
 
 -- statement: leased_range
--- Read the messages of a range of ids that a claim holds; the planner is to see nothing but the range.
+-- Read the messages of a claim in a range of ids; the planner should use nothing but the range.
 SELECT TOP (CAST(:limit_in AS INT)) duerow_message.id, duerow_message.queue, duerow_message.payload AS payload,
     duerow_message.kind, duerow_message.[key], duerow_message.headers AS headers, duerow_message.[group],
     duerow_message.priority, duerow_message.status, COALESCE(duerow_message.due_at, duerow_message.behind_at) AS
@@ -54,7 +54,7 @@ WHERE duerow_message.id BETWEEN CAST(:first_in AS BIGINT) AND CAST(:last_in AS B
 ORDER BY duerow_message.id
 
 -- statement: lend
--- Lend rows that were picked, as `reserve` does; of two of a group lent at once the second one fails.
+-- Lend picked rows, as `reserve` does; if two rows of a group are lent at once, the second one fails.
 DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); UPDATE duerow_message
 SET status = CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= CAST(:attempts_in AS
     INT)) THEN 'dead' ELSE CASE WHEN (duerow_message.status IN ('new', 'error')) THEN duerow_message.status ELSE
@@ -86,7 +86,7 @@ FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[
 JOIN duerow_message WITH (INDEX(1), ROWLOCK, UPDLOCK, FORCESEEK) ON duerow_message.id = given.id
 
 -- statement: lend_picked_unread
--- As `lend`, but return no more than who was lent, the due time it had, and its group.
+-- Like `lend`, but return only receipts, former due times and groups.
 DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); UPDATE duerow_message
 SET status = CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= CAST(:attempts_in AS
     INT)) THEN 'dead' ELSE CASE WHEN (duerow_message.status IN ('new', 'error')) THEN duerow_message.status ELSE
@@ -113,7 +113,7 @@ FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[
 JOIN duerow_message WITH (INDEX(1), ROWLOCK, UPDLOCK, FORCESEEK) ON duerow_message.id = given.id
 
 -- statement: lend_unread
--- As `reserve`, but return no more than who was lent, and the due time it had; and the floor.
+-- Like `reserve`, but return only receipts, former due times and the floor.
 DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); UPDATE duerow_message
 SET status = CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= CAST(:attempts_in AS
     INT)) THEN 'dead' ELSE CASE WHEN (duerow_message.status IN ('new', 'error')) THEN duerow_message.status ELSE
@@ -146,7 +146,7 @@ JOIN duerow_message WITH (INDEX(1), ROWLOCK, UPDLOCK, READPAST, FORCESEEK) ON du
     duerow_message.due_at IS NOT NULL
 
 -- statement: lend_unread-from_floor
--- As `reserve`, but return no more than who was lent, and the due time it had; and the floor.
+-- Like `reserve`, but return only receipts, former due times and the floor.
 DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); UPDATE duerow_message
 SET status = CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= CAST(:attempts_in AS
     INT)) THEN 'dead' ELSE CASE WHEN (duerow_message.status IN ('new', 'error')) THEN duerow_message.status ELSE
@@ -179,7 +179,7 @@ JOIN duerow_message WITH (INDEX(1), ROWLOCK, UPDLOCK, READPAST, FORCESEEK) ON du
     duerow_message.due_at >= CAST(:floor AS DATETIME2(6)) AND duerow_message.due_at IS NOT NULL
 
 -- statement: lend_unread-of_kinds
--- As `reserve`, but return no more than who was lent, and the due time it had; and the floor.
+-- Like `reserve`, but return only receipts, former due times and the floor.
 DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); UPDATE duerow_message
 SET status = CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= CAST(:attempts_in AS
     INT)) THEN 'dead' ELSE CASE WHEN (duerow_message.status IN ('new', 'error')) THEN duerow_message.status ELSE
@@ -222,7 +222,7 @@ JOIN duerow_message ON duerow_message.id = given.id AND duerow_message.token = g
 WHERE duerow_message.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000))
 
 -- statement: next_due
--- Read when the next of each given line is due, of those due from the bound `floor` on; and the time.
+-- Read the next due time of each given line from the bound `floor` on, and the time.
 DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); SELECT CASE WHEN given.grouped = 1 THEN (SELECT
     min(duerow_message.due_at) AS min_1
 FROM duerow_message
@@ -238,7 +238,7 @@ FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[
     [priority] SMALLINT '$[1]') AS cell) AS given
 
 -- statement: next_due-of_kinds
--- Read when the next of each given line is due, of those due from the bound `floor` on; and the time.
+-- Read the next due time of each given line from the bound `floor` on, and the time.
 DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); SELECT CASE WHEN given.grouped = 1 THEN (SELECT
     min(duerow_message.due_at) AS min_1
 FROM duerow_message
@@ -298,7 +298,7 @@ WHERE duerow_message.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY
 ORDER BY duerow_message.due_at, duerow_message.id
 
 -- statement: pop
--- Take the oldest due rows of a line without groups away; each with the time, and the floor as in
+-- Delete the oldest due rows of a line without groups; each with the time, and the floor as in
 -- `reserve`.
 DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); DELETE duerow_message
 OUTPUT deleted.id, deleted.queue, deleted.payload, deleted.kind, deleted.[key], deleted.headers, deleted.[group],
@@ -317,7 +317,7 @@ JOIN duerow_message WITH (INDEX(1), ROWLOCK, UPDLOCK, READPAST, FORCESEEK) ON du
     duerow_message.due_at IS NOT NULL
 
 -- statement: pop-from_floor
--- Take the oldest due rows of a line without groups away; each with the time, and the floor as in
+-- Delete the oldest due rows of a line without groups; each with the time, and the floor as in
 -- `reserve`.
 DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); DELETE duerow_message
 OUTPUT deleted.id, deleted.queue, deleted.payload, deleted.kind, deleted.[key], deleted.headers, deleted.[group],
@@ -336,7 +336,7 @@ JOIN duerow_message WITH (INDEX(1), ROWLOCK, UPDLOCK, READPAST, FORCESEEK) ON du
     duerow_message.due_at >= CAST(:floor AS DATETIME2(6)) AND duerow_message.due_at IS NOT NULL
 
 -- statement: pop-of_kinds
--- Take the oldest due rows of a line without groups away; each with the time, and the floor as in
+-- Delete the oldest due rows of a line without groups; each with the time, and the floor as in
 -- `reserve`.
 DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); DELETE duerow_message
 OUTPUT deleted.id, deleted.queue, deleted.payload, deleted.kind, deleted.[key], deleted.headers, deleted.[group],
@@ -355,14 +355,15 @@ JOIN duerow_message WITH (INDEX(1), ROWLOCK, UPDLOCK, READPAST, FORCESEEK) ON du
     duerow_message.kind IN (:kind_0_in, :kind_1_in) AND duerow_message.due_at IS NOT NULL
 
 -- statement: promote_next
--- Put the first of each given group into the line, if it is not; return the queues and due times.
+-- Put the first row of each given group that is not lent in line; return the queues and due times.
 UPDATE duerow_message
 SET due_at = COALESCE(duerow_message.behind_at, duerow_message.due_at), behind_at = NULL
 OUTPUT inserted.queue, inserted.due_at
 FROM (SELECT duerow_message.id AS id
 FROM (SELECT (SELECT TOP (1) other.id
-FROM duerow_message AS other
-WHERE other.queue = given.queue AND other.[group] = given.[group] AND other.status IN ('new', 'error')
+FROM duerow_message AS other WITH (ROWLOCK, UPDLOCK)
+WHERE other.queue = given.queue AND other.[group] = given.[group] AND other.status IN ('new', 'error') AND
+    other.leased_by IS NULL
 ORDER BY other.id) AS id
 FROM (SELECT CAST(line.[key] AS INT) AS nth, CAST(CAST(cell.[queue] AS NVARCHAR(4000)) AS VARBINARY(8000)) AS [queue],
     CAST(CAST(cell.[group] AS NVARCHAR(4000)) AS VARBINARY(8000)) AS [group]
@@ -374,7 +375,7 @@ JOIN duerow_message WITH (INDEX(1), ROWLOCK, UPDLOCK, FORCESEEK) ON duerow_messa
     duerow_message.leased_by IS NULL
 
 -- statement: put_behind
--- Take rows of groups out of the line until it is their turn; a turn whose lease ended is over.
+-- Take rows of groups out of line until it is their turn; expired turns are over.
 UPDATE duerow_message
 SET due_at = NULL, behind_at = duerow_message.due_at, last_error = CASE WHEN (duerow_message.leased_until IS NOT NULL)
     THEN concat('{"message":"', string_escape(concat('was in hand when its worker died: lease of ',
@@ -500,7 +501,7 @@ JOIN duerow_message WITH (INDEX(1), ROWLOCK, UPDLOCK, READPAST, FORCESEEK) ON du
     duerow_message.kind IN (:kind_0_in, :kind_1_in) AND duerow_message.due_at IS NOT NULL
 
 -- statement: take
--- Take rows that were picked away, as `pop` does.
+-- Delete picked rows, as `pop` does.
 DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); DELETE duerow_message
 OUTPUT deleted.id, deleted.queue, deleted.payload, deleted.kind, deleted.[key], deleted.headers, deleted.[group],
     deleted.priority, deleted.status, COALESCE(deleted.due_at, deleted.behind_at), deleted.first_due_at,
@@ -512,7 +513,8 @@ FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[
 JOIN duerow_message WITH (INDEX(1), ROWLOCK, UPDLOCK, FORCESEEK) ON duerow_message.id = given.id
 
 -- statement: take_turns
--- Mark rows of groups that are to be taken away as lent, so that nobody lends others of their groups.
+-- Mark rows of groups that are about to be popped as leased, so that no other row of the group is
+-- leased.
 UPDATE duerow_message
 SET leased_by = 'taken away'
 FROM (SELECT CAST(line.[key] AS INT) AS nth, cell.[id] AS [id]

@@ -1,5 +1,5 @@
 -- statement: delete_schedule
--- Take away the schedule that has this name and version, and return its name.
+-- Delete the schedule with this name and version, and return its name.
 DELETE
 FROM duerow_schedule
 OUTPUT deleted.name
@@ -7,7 +7,7 @@ WHERE duerow_schedule.name = CAST(CAST(:name_in AS NVARCHAR(4000)) AS VARBINARY(
     CAST(:was AS BIGINT)
 
 -- statement: insert_schedule
--- Add a schedule, and return its name; nothing if there is one of that name.
+-- Add a schedule, and return its name; return nothing if the name exists.
 INSERT INTO duerow_schedule (name, [definition], next_at, last_at, version)
 OUTPUT inserted.name SELECT fresh.name, fresh.[definition], fresh.next_at, fresh.last_at, fresh.version
 FROM (SELECT CAST(CAST(:name_in AS NVARCHAR(4000)) AS VARBINARY(8000)) AS name, :definition_in AS [definition],
@@ -18,20 +18,20 @@ FROM duerow_schedule AS held WITH (ROWLOCK, UPDLOCK, HOLDLOCK, FORCESEEK)
 WHERE held.name = fresh.name)
 
 -- statement: next_tick
--- Read when the next of all schedules ticks; and the time.
+-- Read the next tick of all schedules, and the time.
 DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); SELECT (SELECT min(duerow_schedule.next_at) AS min_1
 FROM duerow_schedule
 WHERE duerow_schedule.next_at IS NOT NULL) AS anon_1, @now AS anon_2
 
 -- statement: schedules
--- Read schedules: all, by `name`, or those `due` until a bound moment.
+-- Read schedules: all, by `name`, or those `due` until a bound time.
 SELECT duerow_schedule.name, duerow_schedule.[definition] AS [definition], duerow_schedule.next_at,
     duerow_schedule.last_at, duerow_schedule.version
 FROM duerow_schedule
 ORDER BY duerow_schedule.name
 
 -- statement: schedules-due
--- Read schedules: all, by `name`, or those `due` until a bound moment.
+-- Read schedules: all, by `name`, or those `due` until a bound time.
 SELECT TOP (CAST(:limit_in AS INT)) duerow_schedule.name, duerow_schedule.[definition] AS [definition],
     duerow_schedule.next_at, duerow_schedule.last_at, duerow_schedule.version
 FROM duerow_schedule
@@ -39,14 +39,14 @@ WHERE duerow_schedule.next_at <= CAST(:until AS DATETIME2(6))
 ORDER BY duerow_schedule.next_at
 
 -- statement: schedules-name
--- Read schedules: all, by `name`, or those `due` until a bound moment.
+-- Read schedules: all, by `name`, or those `due` until a bound time.
 SELECT duerow_schedule.name, duerow_schedule.[definition] AS [definition], duerow_schedule.next_at,
     duerow_schedule.last_at, duerow_schedule.version
 FROM duerow_schedule
 WHERE duerow_schedule.name = CAST(CAST(:name_in AS NVARCHAR(4000)) AS VARBINARY(8000))
 
 -- statement: update_schedule
--- Change the schedule that has this name and version, and return its name.
+-- Change the schedule with this name and version, and return its name.
 UPDATE duerow_schedule
 SET [definition] = :definition_in, next_at = CAST(:next_in AS DATETIME2(6)), last_at = CAST(:last_in AS DATETIME2(6)),
     version = CAST(:version_in AS BIGINT)

@@ -1,5 +1,5 @@
 -- statement: bury
--- Stop rows whose token matches for good, with an error; return their receipts.
+-- Bury rows whose token matches, with an error; return their receipts.
 UPDATE duerow_message
 SET status = 'dead', due_at = NULL, last_error = COALESCE(given.error, duerow_message.last_error), token =
     duerow_message.token + 1, leased_by = NULL, leased_until = NULL
@@ -12,7 +12,7 @@ JOIN duerow_message WITH (INDEX(1), ROWLOCK, UPDLOCK, FORCESEEK) ON duerow_messa
     duerow_message.token = given.token
 
 -- statement: commit
--- Take away the rows whose token matches; return their receipts.
+-- Delete the rows whose token matches; return their receipts.
 DELETE duerow_message
 OUTPUT deleted.id, deleted.token
 FROM (SELECT CAST(line.[key] AS INT) AS nth, cell.[id] AS [id], cell.[token] AS [token]
@@ -22,7 +22,7 @@ JOIN duerow_message WITH (INDEX(1), ROWLOCK, UPDLOCK, FORCESEEK) ON duerow_messa
     duerow_message.token = given.token
 
 -- statement: extend
--- Let leases run until now + lease; return id, token and the new end of those whose token matches.
+-- Extend leases to now + lease; return id, token and new end of those whose token matches.
 DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); UPDATE duerow_message
 SET due_at = dateadd(MICROSECOND, CAST(:lease AS BIGINT) % 1000000, dateadd(SECOND, (CAST(:lease AS BIGINT) / 1000000)
     % 86400, dateadd(DAY, (CAST(:lease AS BIGINT) / 1000000) / 86400, @now))), leased_until = dateadd(MICROSECOND,

@@ -1,6 +1,5 @@
 -- statement: change-anew-due
--- Change rows whose token matches unless a lease on them runs and `even_if_leased` is false; return
--- their ids.
+-- Change rows whose token matches, leased ones only with `even_if_leased`; return their ids.
 SELECT STRAIGHT_JOIN duerow_message.id, duerow_message.id AS id__1, UTC_TIMESTAMP(6) AS anon_1
 FROM (SELECT given_rows.`id`, given_rows.`token`, given_rows.`due`, given_rows.`delay`, given_rows.nth_given
 FROM JSON_TABLE(:given, '$[*]' COLUMNS (`id` BIGINT PATH '$[0]', `token` BIGINT PATH '$[1]', `due` DATETIME(6) PATH
@@ -23,8 +22,7 @@ SET duerow_message.due_at = coalesce(given.due, timestampadd(MICROSECOND, given.
     NULL
 
 -- statement: change-headers-payload
--- Change rows whose token matches unless a lease on them runs and `even_if_leased` is false; return
--- their ids.
+-- Change rows whose token matches, leased ones only with `even_if_leased`; return their ids.
 SELECT STRAIGHT_JOIN duerow_message.id, duerow_message.id AS id__1, UTC_TIMESTAMP(6) AS anon_1
 FROM (SELECT given_rows.`id`, given_rows.`token`, given_rows.`kind`, given_rows.`payload`, given_rows.`headers`,
     given_rows.nth_given
@@ -51,8 +49,7 @@ SET duerow_message.due_at = CASE WHEN (duerow_message.leased_until > CAST(:told 
     duerow_message.leased_by = NULL, duerow_message.leased_until = NULL
 
 -- statement: change-priority
--- Change rows whose token matches unless a lease on them runs and `even_if_leased` is false; return
--- their ids.
+-- Change rows whose token matches, leased ones only with `even_if_leased`; return their ids.
 SELECT STRAIGHT_JOIN duerow_message.id, duerow_message.id AS id__1, UTC_TIMESTAMP(6) AS anon_1
 FROM (SELECT given_rows.`id`, given_rows.`token`, given_rows.`priority`, given_rows.nth_given
 FROM JSON_TABLE(:given, '$[*]' COLUMNS (`id` BIGINT PATH '$[0]', `token` BIGINT PATH '$[1]', `priority` BIGINT PATH
@@ -73,8 +70,7 @@ SET duerow_message.due_at = CASE WHEN (duerow_message.leased_until > CAST(:told 
     duerow_message.token + 1, duerow_message.leased_by = NULL, duerow_message.leased_until = NULL
 
 -- statement: change-stopped
--- Change rows whose token matches unless a lease on them runs and `even_if_leased` is false; return
--- their ids.
+-- Change rows whose token matches, leased ones only with `even_if_leased`; return their ids.
 SELECT STRAIGHT_JOIN duerow_message.id, duerow_message.id AS id__1, UTC_TIMESTAMP(6) AS anon_1
 FROM (SELECT given_rows.`id`, given_rows.`token`, given_rows.nth_given
 FROM JSON_TABLE(:given, '$[*]' COLUMNS (`id` BIGINT PATH '$[0]', `token` BIGINT PATH '$[1]', nth_given FOR
@@ -100,7 +96,7 @@ WHERE duerow_message.queue = :queue_in AND duerow_message.status != 'done' AND (
     duerow_message.leased_until IS NULL OR duerow_message.leased_until <= UTC_TIMESTAMP(6))
 
 -- statement: purge
--- Take some messages of a queue away, whatever they are, each kind by its own index; return their ids.
+-- Delete some messages of a queue in any state, each kind by its own index; return their ids.
 SELECT STRAIGHT_JOIN duerow_message.id, duerow_message.id AS id__1, UTC_TIMESTAMP(6) AS anon_1
 FROM (SELECT some.id AS id
 FROM (SELECT anon_2.id AS id
@@ -125,8 +121,7 @@ FROM JSON_TABLE(:found, '$[*]' COLUMNS (`id` BIGINT PATH '$', nth_given FOR ORDI
     STRAIGHT_JOIN duerow_message ON duerow_message.id = found.id
 
 -- statement: remove
--- Take the given rows away unless a lease on them runs and `even_if_leased` is false; return their
--- ids.
+-- Delete the given rows, leased ones only with `even_if_leased`; return their ids.
 SELECT STRAIGHT_JOIN duerow_message.id, duerow_message.id AS id__1, UTC_TIMESTAMP(6) AS anon_1
 FROM (SELECT given_rows.`id`, given_rows.nth_given
 FROM JSON_TABLE(:given, '$[*]' COLUMNS (`id` BIGINT PATH '$', nth_given FOR ORDINALITY)) AS given_rows) AS given INNER

@@ -1,5 +1,5 @@
 -- statement: expired_keys
--- Lock keys whose time to be remembered is over, and read them.
+-- Lock expired keys, and read them.
 SELECT duerow_remembered.queue, duerow_remembered.`key`
 FROM duerow_remembered
 WHERE duerow_remembered.until <= UTC_TIMESTAMP(6)
@@ -8,7 +8,7 @@ LIMIT :limit_in
 FOR UPDATE SKIP LOCKED
 
 -- statement: expired_turns
--- Lock turns whose time to be kept is over, and read their receipts.
+-- Lock expired turns, and read their receipts.
 SELECT duerow_history.id, duerow_history.token
 FROM duerow_history
 WHERE duerow_history.until <= UTC_TIMESTAMP(6)
@@ -17,7 +17,7 @@ LIMIT :limit_in
 FOR UPDATE SKIP LOCKED
 
 -- statement: forget_keys
--- Take remembered keys away; return the ids of those who held them.
+-- Delete remembered keys; return the ids of their former holders.
 SELECT STRAIGHT_JOIN duerow_remembered.id, duerow_remembered.queue, duerow_remembered.`key`, UTC_TIMESTAMP(6) AS
     anon_1
 FROM (SELECT given_rows.`queue`, given_rows.`key`, given_rows.nth_given
@@ -33,7 +33,7 @@ SET utf8mb4 COLLATE utf8mb4_0900_bin PATH '$[1]', nth_given FOR ORDINALITY)) AS 
     duerow_remembered ON duerow_remembered.queue = found.queue AND duerow_remembered.`key` = found.`key`
 
 -- statement: forget_turns
--- Take turns away; return their ids.
+-- Delete turns; return their ids.
 SELECT STRAIGHT_JOIN duerow_history.id, duerow_history.id AS id__1, duerow_history.token, UTC_TIMESTAMP(6) AS anon_1
 FROM (SELECT given_rows.`id`, given_rows.`token`, given_rows.nth_given
 FROM JSON_TABLE(:given, '$[*]' COLUMNS (`id` BIGINT PATH '$[0]', `token` BIGINT PATH '$[1]', nth_given FOR
@@ -46,7 +46,7 @@ FROM JSON_TABLE(:found, '$[*]' COLUMNS (`id` BIGINT PATH '$[0]', `token` BIGINT 
     duerow_history.token = found.token
 
 -- statement: history_rows
--- Read turns of a queue's history; made for one use, with the condition's values.
+-- Read turns of a queue's history; built for one use, with the condition's values.
 SELECT duerow_history.id, duerow_history.token, duerow_history.queue, duerow_history.`key`, duerow_history.kind,
     duerow_history.payload AS payload, duerow_history.headers AS headers, duerow_history.`group`,
     duerow_history.priority, duerow_history.outcome, duerow_history.moved_to, duerow_history.attempts,
@@ -76,7 +76,7 @@ ORDER BY duerow_history.finished_at DESC, duerow_history.id DESC, duerow_history
 LIMIT :limit_in
 
 -- statement: history_rows-ends
--- Read turns of a queue's history; made for one use, with the condition's values.
+-- Read turns of a queue's history; built for one use, with the condition's values.
 SELECT duerow_history.id, duerow_history.token, duerow_history.queue, duerow_history.`key`, duerow_history.kind,
     duerow_history.payload AS payload, duerow_history.headers AS headers, duerow_history.`group`,
     duerow_history.priority, duerow_history.outcome, duerow_history.moved_to, duerow_history.attempts,
@@ -88,8 +88,7 @@ ORDER BY duerow_history.token
 LIMIT :limit_in
 
 -- statement: hold_remembered
--- Hold the given keys unless they are remembered, also by who commits at this moment; return those
--- held.
+-- Hold the given keys unless they are remembered, even by a concurrent commit; return those held.
 INSERT INTO duerow_remembered (queue, `key`, id, until) SELECT given.queue, given.`key`, given.id, :over AS anon_1
 FROM (SELECT given_rows.`queue`, given_rows.`key`, given_rows.`id`, given_rows.nth_given
 FROM JSON_TABLE(:given, '$[*]' COLUMNS (`queue` VARCHAR(255) CHARACTER
@@ -110,7 +109,7 @@ JOIN duerow_remembered ON duerow_remembered.queue = given.queue AND duerow_remem
 FOR UPDATE OF duerow_remembered
 
 -- statement: keep_lapsed
--- Keep the turns of rows that were picked whose lease ended unsettled: as failed, or dead if used up.
+-- Write the turns of picked rows whose lease expired: as failed, or as dead if attempts are used up.
 INSERT INTO duerow_history (id, token, queue, `key`, kind, payload, headers, `group`, priority, attempts, created_at,
     first_due_at, due_at, moved_to, started_at, finished_at, worker, error, outcome, until) SELECT STRAIGHT_JOIN
     duerow_message.id, duerow_message.token, duerow_message.queue, duerow_message.`key`, duerow_message.kind,
@@ -128,7 +127,7 @@ JOIN duerow_message ON duerow_message.id = given.id AND duerow_message.leased_un
 FOR UPDATE OF duerow_message ON DUPLICATE KEY UPDATE until = timestampadd(MICROSECOND, :history, UTC_TIMESTAMP(6))
 
 -- statement: keep_lapsed-buries
--- Keep the turns of rows that were picked whose lease ended unsettled: as failed, or dead if used up.
+-- Write the turns of picked rows whose lease expired: as failed, or as dead if attempts are used up.
 INSERT INTO duerow_history (id, token, queue, `key`, kind, payload, headers, `group`, priority, attempts, created_at,
     first_due_at, due_at, moved_to, started_at, finished_at, worker, error, outcome, until) SELECT STRAIGHT_JOIN
     duerow_message.id, duerow_message.token, duerow_message.queue, duerow_message.`key`, duerow_message.kind,
@@ -147,7 +146,7 @@ JOIN duerow_message ON duerow_message.id = given.id AND duerow_message.leased_un
 FOR UPDATE OF duerow_message ON DUPLICATE KEY UPDATE until = timestampadd(MICROSECOND, :history, UTC_TIMESTAMP(6))
 
 -- statement: keep_parts
--- Keep turns of messages that become parts of sets: with headers of their own.
+-- Write turns of messages that become parts of sets, with their own headers.
 INSERT INTO duerow_history (id, token, queue, `key`, kind, payload, headers, `group`, priority, attempts, created_at,
     first_due_at, due_at, moved_to, started_at, finished_at, worker, error, outcome, until) SELECT STRAIGHT_JOIN
     duerow_message.id, duerow_message.token, duerow_message.queue, duerow_message.`key`, coalesce(given.kind,
@@ -171,7 +170,7 @@ JOIN duerow_message ON duerow_message.id = given.id AND duerow_message.token = g
 FOR UPDATE OF duerow_message ON DUPLICATE KEY UPDATE until = timestampadd(MICROSECOND, :history, UTC_TIMESTAMP(6))
 
 -- statement: keep_popped
--- Keep the turns of rows that were picked and are about to be popped.
+-- Write the turns of picked rows that are about to be popped.
 INSERT INTO duerow_history (id, token, queue, `key`, kind, payload, headers, `group`, priority, attempts, created_at,
     first_due_at, due_at, moved_to, started_at, finished_at, worker, error, outcome, until) SELECT STRAIGHT_JOIN
     duerow_message.id, duerow_message.token + 1 AS anon_1, duerow_message.queue, duerow_message.`key`,
@@ -186,7 +185,7 @@ JOIN duerow_message ON duerow_message.id = given.id
 FOR UPDATE OF duerow_message ON DUPLICATE KEY UPDATE until = timestampadd(MICROSECOND, :history, UTC_TIMESTAMP(6))
 
 -- statement: keep_turns
--- Keep turns that are about to end: of the rows whose token matches, which are locked until they have.
+-- Write turns that are about to end, of rows whose token matches, and lock the rows.
 INSERT INTO duerow_history (id, token, queue, `key`, kind, payload, headers, `group`, priority, attempts, created_at,
     first_due_at, due_at, moved_to, started_at, finished_at, worker, error, outcome, until) SELECT STRAIGHT_JOIN
     duerow_message.id, duerow_message.token, duerow_message.queue, duerow_message.`key`, coalesce(given.kind,
@@ -222,7 +221,8 @@ ORDER BY given.queue, given.`key` ON DUPLICATE KEY UPDATE id = given.id, until =
     UTC_TIMESTAMP(6))
 
 -- statement: remember_ended
--- Remember the keys of messages whose turn is about to end: of the rows whose token matches, locked.
+-- Remember the keys of messages whose turn is about to end, of rows whose token matches, and lock
+-- them.
 INSERT INTO duerow_remembered (queue, `key`, id, until) SELECT STRAIGHT_JOIN duerow_message.queue,
     duerow_message.`key`, duerow_message.id, timestampadd(MICROSECOND, :keys, UTC_TIMESTAMP(6)) AS timestampadd_1
 FROM (SELECT given_rows.`id`, given_rows.`token`, given_rows.nth_given
@@ -235,7 +235,7 @@ FOR UPDATE OF duerow_message ON DUPLICATE KEY UPDATE id = duerow_message.id, unt
     UTC_TIMESTAMP(6))
 
 -- statement: remembered
--- Read who held the given keys, and whether they are still remembered.
+-- Read the former holders of the given keys, and whether they are still remembered.
 SELECT STRAIGHT_JOIN duerow_remembered.queue, duerow_remembered.`key`, duerow_remembered.id, duerow_remembered.until >
     UTC_TIMESTAMP(6) AS still
 FROM (SELECT given_rows.`queue`, given_rows.`key`, given_rows.nth_given

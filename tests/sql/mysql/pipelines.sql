@@ -1,5 +1,5 @@
 -- statement: delete_pipeline
--- Take away the pipeline that has this name and version, and return its name.
+-- Delete the pipeline with this name and version, and return its name.
 SELECT duerow_pipeline.name, duerow_pipeline.name AS name__1, UTC_TIMESTAMP(6) AS anon_1
 FROM duerow_pipeline
 WHERE duerow_pipeline.name = :name_in AND duerow_pipeline.version = :was
@@ -10,7 +10,7 @@ SET utf8mb4 COLLATE utf8mb4_0900_bin PATH '$', nth_given FOR ORDINALITY)) AS fou
     duerow_pipeline ON duerow_pipeline.name = found.name
 
 -- statement: insert_pipeline
--- Add a pipeline, and return its name; nothing if there is one of that name.
+-- Add a pipeline, and return its name; return nothing if the name exists.
 SELECT duerow_pipeline.name
 FROM duerow_pipeline
 WHERE duerow_pipeline.name = :name_in
@@ -31,7 +31,7 @@ WHERE duerow_pipeline.name = :name_in
 ORDER BY duerow_pipeline.name
 
 -- statement: update_pipeline
--- Change the pipeline that has this name and version, and return its name.
+-- Change the pipeline with this name and version, and return its name.
 SELECT duerow_pipeline.name, duerow_pipeline.name AS name__1, UTC_TIMESTAMP(6) AS anon_1
 FROM duerow_pipeline
 WHERE duerow_pipeline.name = :name_in AND duerow_pipeline.version = :was

@@ -1,5 +1,5 @@
 -- statement: hasten
--- Make held messages that nobody has due earlier, if the given time is; return whose time changed.
+-- Move the due time of unleased held messages forward to a given time; return the changed ones.
 SELECT STRAIGHT_JOIN duerow_message.id, duerow_message.id AS id__1, UTC_TIMESTAMP(6) AS anon_1
 FROM (SELECT given_rows.`id`, given_rows.`due`, given_rows.`delay`, given_rows.nth_given
 FROM JSON_TABLE(:given, '$[*]' COLUMNS (`id` BIGINT PATH '$[0]', `due` DATETIME(6) PATH '$[1]', `delay` BIGINT PATH
@@ -29,8 +29,7 @@ JOIN duerow_message ON duerow_message.queue = given.queue AND duerow_message.liv
     duerow_message.live_key IS NOT NULL FOR SHARE
 
 -- statement: holders
--- Read the live messages that hold the given keys, locked in their order against changes where rows
--- can be.
+-- Read the live messages that hold the given keys, and lock them in order if the database can.
 SELECT STRAIGHT_JOIN duerow_message.id, duerow_message.queue, duerow_message.payload AS payload, duerow_message.kind,
     duerow_message.`key`, duerow_message.headers AS headers, duerow_message.`group`, duerow_message.priority,
     duerow_message.status, coalesce(duerow_message.due_at, duerow_message.behind_at) AS coalesce_1,
@@ -46,8 +45,7 @@ JOIN duerow_message ON duerow_message.queue = given.queue AND duerow_message.liv
 FOR UPDATE
 
 -- statement: insert_grouped
--- As insert_keyless, for rows of which some are in groups; `behind`: another of its group goes before
--- it.
+-- Like insert_keyless, if some rows are in groups; `behind`: another message of the group goes first.
 INSERT INTO `duerow_message_id`
 VALUES (); SELECT last_insert_id() AS first, @@auto_increment_increment AS stride; DELETE
 FROM duerow_message_id
@@ -100,8 +98,7 @@ SET utf8mb4 COLLATE utf8mb4_0900_bin PATH '$[5]', `priority` BIGINT PATH '$[6]',
     `delay` BIGINT PATH '$[8]', nth_given FOR ORDINALITY)) AS given_rows) AS given
 
 -- statement: insert_many
--- Add messages with ids handed out before; return the ids of those whose key was free. Locks in key
--- order.
+-- Add messages with given ids; return the ids of those whose key was free. Locks in key order.
 INSERT INTO duerow_message (id, queue, `key`, kind, payload, headers, `group`, priority, status, due_at, first_due_at,
     attempts, token, created_at) SELECT given.id, given.queue, given.`key`, given.kind, given.payload, given.headers,
     given.`group`, given.priority, 'new', coalesce(given.due, timestampadd(MICROSECOND, given.delay,
@@ -124,7 +121,7 @@ FROM duerow_message FORCE INDEX (PRIMARY)
 WHERE duerow_message.id IN :found
 
 -- statement: insert_one
--- Add one message and return its id; nothing if a live message holds the key. Wakes who sleeps.
+-- Add one message and return its id, or nothing if its key is held; wake sleeping consumers.
 INSERT INTO `duerow_message_id`
 VALUES (); SELECT last_insert_id() AS first, @@auto_increment_increment AS stride; DELETE
 FROM duerow_message_id
@@ -137,7 +134,7 @@ VALUES (:first_id, :queue_in, NULL, :kind_in, :payload_in, NULL, NULL, 0, 'new',
     0, 0, UTC_TIMESTAMP(6))
 
 -- statement: insert_one-asking
--- Add one message and return its id; nothing if a live message holds the key. Wakes who sleeps.
+-- Add one message and return its id, or nothing if its key is held; wake sleeping consumers.
 INSERT INTO `duerow_message_id`
 VALUES (); SELECT last_insert_id() AS first, @@auto_increment_increment AS stride; DELETE
 FROM duerow_message_id
@@ -158,7 +155,7 @@ FROM duerow_message
 WHERE duerow_message.id = :first_id
 
 -- statement: insert_one-delay-due-headers-key
--- Add one message and return its id; nothing if a live message holds the key. Wakes who sleeps.
+-- Add one message and return its id, or nothing if its key is held; wake sleeping consumers.
 INSERT INTO `duerow_message_id`
 VALUES (); SELECT last_insert_id() AS first, @@auto_increment_increment AS stride; DELETE
 FROM duerow_message_id
@@ -175,7 +172,7 @@ FROM duerow_message
 WHERE duerow_message.id = :first_id
 
 -- statement: next_ids
--- Hand out `count` ids, ascending.
+-- Return `count` new ids, ascending.
 INSERT INTO `duerow_message_id`
 VALUES (); SELECT last_insert_id() AS first, @@auto_increment_increment AS stride; DELETE
 FROM duerow_message_id

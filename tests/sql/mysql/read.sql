@@ -1,6 +1,5 @@
 -- statement: blocker
--- Read the message that has to leave a group before the given one: the one that is lent, else the
--- first.
+-- Read the message of a group that keeps the given one back: the leased one, or else the first.
 SELECT duerow_message.id, duerow_message.queue, duerow_message.payload AS payload, duerow_message.kind,
     duerow_message.`key`, duerow_message.headers AS headers, duerow_message.`group`, duerow_message.priority,
     duerow_message.status, coalesce(duerow_message.due_at, duerow_message.behind_at) AS coalesce_1,
@@ -85,7 +84,7 @@ FROM duerow_queue
 WHERE duerow_queue.name = :queue_in), 1 = 0) AS coalesce_1, UTC_TIMESTAMP(6) AS anon_4
 
 -- statement: peek
--- Read the oldest due rows of a line; of groups only those whose turn it is.
+-- Read the oldest due rows of a line; of groups only those that may be handed out.
 SELECT duerow_message.id, duerow_message.queue, duerow_message.payload AS payload, duerow_message.kind,
     duerow_message.`key`, duerow_message.headers AS headers, duerow_message.`group`, duerow_message.priority,
     duerow_message.status, coalesce(duerow_message.due_at, duerow_message.behind_at) AS coalesce_1,
@@ -99,7 +98,7 @@ ORDER BY duerow_message.due_at, duerow_message.id
 LIMIT :limit_in
 
 -- statement: peek-grouped
--- Read the oldest due rows of a line; of groups only those whose turn it is.
+-- Read the oldest due rows of a line; of groups only those that may be handed out.
 SELECT duerow_message.id, duerow_message.queue, duerow_message.payload AS payload, duerow_message.kind,
     duerow_message.`key`, duerow_message.headers AS headers, duerow_message.`group`, duerow_message.priority,
     duerow_message.status, coalesce(duerow_message.due_at, duerow_message.behind_at) AS coalesce_1,
@@ -120,7 +119,7 @@ ORDER BY duerow_message.due_at, duerow_message.id
 LIMIT :limit_in
 
 -- statement: scan
--- Read messages of many queues in the order of their ids, which alone serves it: `queues`, `statuses`.
+-- Read messages of many queues by the index of ids: `queues`, `statuses`.
 SELECT duerow_message.id, duerow_message.queue, duerow_message.payload AS payload, duerow_message.kind,
     duerow_message.`key`, duerow_message.headers AS headers, duerow_message.`group`, duerow_message.priority,
     duerow_message.status, coalesce(duerow_message.due_at, duerow_message.behind_at) AS coalesce_1,
@@ -152,7 +151,7 @@ ORDER BY duerow_message.id
 LIMIT :limit_in
 
 -- statement: scan-descending
--- Read messages of many queues in the order of their ids, which alone serves it: `queues`, `statuses`.
+-- Read messages of many queues by the index of ids: `queues`, `statuses`.
 SELECT duerow_message.id
 FROM duerow_message
 WHERE duerow_message.id <= :last
@@ -160,8 +159,7 @@ ORDER BY duerow_message.id DESC
 LIMIT :limit_in
 
 -- statement: search
--- As `find`, of which a condition holds and in any order; made for one use, with the condition's
--- values.
+-- Like `find`, with a condition and in any order; built for one use, with the condition's values.
 SELECT duerow_message.id, duerow_message.queue, duerow_message.payload AS payload, duerow_message.kind,
     duerow_message.`key`, duerow_message.headers AS headers, duerow_message.`group`, duerow_message.priority,
     duerow_message.status, coalesce(duerow_message.due_at, duerow_message.behind_at) AS coalesce_1,
@@ -194,8 +192,7 @@ LIMIT :limit_in
 FOR UPDATE OF duerow_message
 
 -- statement: search-indexed
--- As `find`, of which a condition holds and in any order; made for one use, with the condition's
--- values.
+-- Like `find`, with a condition and in any order; built for one use, with the condition's values.
 SELECT duerow_message.id, duerow_message.queue, duerow_message.payload AS payload, duerow_message.kind,
     duerow_message.`key`, duerow_message.headers AS headers, duerow_message.`group`, duerow_message.priority,
     duerow_message.status, coalesce(duerow_message.due_at, duerow_message.behind_at) AS coalesce_1,
@@ -227,7 +224,7 @@ ORDER BY duerow_message.id ASC
 LIMIT :limit_in
 
 -- statement: tally
--- Count rows of a queue of which a condition holds by a value of theirs, the first `limit_in` of them.
+-- Count the first `limit_in` rows of a queue that match a condition, by a value.
 SELECT found.value, count(*) AS count_1
 FROM (SELECT CAST(json_extract(CASE WHEN json_valid(duerow_message.payload) THEN duerow_message.payload END, :param_1)
     AS CHAR CHARACTER

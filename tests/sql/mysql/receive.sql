@@ -1,5 +1,5 @@
 -- statement: insert_arrived
--- Add messages as they were, with ids handed out before; return the ids of those whose key was free.
+-- Add messages as they were, with given ids; return the ids of those whose key was free.
 INSERT INTO duerow_message (id, queue, `key`, kind, payload, headers, `group`, priority, status, due_at, first_due_at,
     attempts, token, created_at, last_attempt_at, last_error) SELECT given.id, given.queue, given.`key`, given.kind,
     given.payload, given.headers, given.`group`, given.priority, given.status, given.due_at, given.first_due_at,
@@ -25,7 +25,7 @@ FROM duerow_message FORCE INDEX (PRIMARY)
 WHERE duerow_message.id IN :found
 
 -- statement: insert_turns
--- Keep turns that are over as they were.
+-- Add finished turns as they were.
 INSERT INTO duerow_history (id, token, queue, `key`, kind, payload, headers, `group`, priority, outcome, moved_to,
     attempts, created_at, first_due_at, due_at, started_at, finished_at, worker, error, until) SELECT given.id,
     given.token, given.queue, given.`key`, given.kind, given.payload, given.headers, given.`group`, given.priority,
@@ -53,7 +53,7 @@ SET utf8mb4 COLLATE utf8mb4_0900_bin PATH '$[18]', `until` DATETIME(6) PATH '$[1
     given_rows) AS given
 
 -- statement: noted_of
--- Read which of the given names are noted.
+-- Read which of the given names are recorded.
 SELECT STRAIGHT_JOIN duerow_noted.name
 FROM (SELECT given_rows.`name`, given_rows.nth_given
 FROM JSON_TABLE(:given, '$[*]' COLUMNS (`name` VARCHAR(255) CHARACTER

@@ -1,5 +1,5 @@
 -- statement: blockers
--- Read who keeps rows of groups back, each as id: one with a lower id, one that is lent; null: nobody.
+-- Read the ids that keep rows of groups back: one with a lower id, and one that is leased; null: none.
 SELECT STRAIGHT_JOIN duerow_message.id, duerow_message.leased_by IS NOT NULL AS anon_1, nullif(least((SELECT other.id
 FROM duerow_message AS other
 WHERE other.queue = duerow_message.queue AND other.live_group = duerow_message.`group`
@@ -22,7 +22,7 @@ FROM JSON_TABLE(:given, '$[*]' COLUMNS (`id` BIGINT PATH '$', nth_given FOR ORDI
 JOIN duerow_message ON duerow_message.id = given.id
 
 -- statement: further_lines
--- Read the lowest priority in use between the given ones, in groups or not; null: none. And if it is
+-- Read the lowest priority in use between the given ones, in groups or not, and whether the queue is
 -- paused.
 SELECT :grouped_0 AS anon_1, CASE WHEN :grouped_0 THEN (SELECT duerow_message.priority
 FROM duerow_message
@@ -52,7 +52,7 @@ FROM duerow_queue
 WHERE duerow_queue.name = :queue_in), 1 = 0) AS coalesce_2
 
 -- statement: leased_range
--- Read the messages of a range of ids that a claim holds; the planner is to see nothing but the range.
+-- Read the messages of a claim in a range of ids; the planner should use nothing but the range.
 SELECT duerow_message.id, duerow_message.queue, duerow_message.payload AS payload, duerow_message.kind,
     duerow_message.`key`, duerow_message.headers AS headers, duerow_message.`group`, duerow_message.priority,
     duerow_message.status, coalesce(duerow_message.due_at, duerow_message.behind_at) AS coalesce_1,
@@ -66,7 +66,7 @@ ORDER BY duerow_message.id
 LIMIT :limit_in
 
 -- statement: lend
--- Lend rows that were picked, as `reserve` does; of two of a group lent at once the second one fails.
+-- Lend picked rows, as `reserve` does; if two rows of a group are lent at once, the second one fails.
 SELECT STRAIGHT_JOIN duerow_message.id, duerow_message.payload AS payload, duerow_message.kind, duerow_message.`key`,
     duerow_message.headers AS headers, CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts
     >= :attempts_in) THEN 'dead' ELSE CASE WHEN (duerow_message.status IN ('new', 'error')) THEN duerow_message.status
@@ -107,7 +107,7 @@ SET duerow_message.status = CASE WHEN (duerow_message.leased_until IS NOT NULL A
     :attempts_in) THEN NULL ELSE timestampadd(MICROSECOND, :lease, CAST(:told AS DATETIME(6))) END
 
 -- statement: lend_picked_unread
--- As `lend`, but return no more than who was lent, the due time it had, and its group.
+-- Like `lend`, but return only receipts, former due times and groups.
 SELECT STRAIGHT_JOIN duerow_message.id, (duerow_message.token + 1) AS anon_1, CASE WHEN (duerow_message.leased_until
     IS NOT NULL AND duerow_message.attempts >= :attempts_in) THEN 'dead' ELSE CASE WHEN (duerow_message.status IN
     ('new', 'error')) THEN duerow_message.status ELSE 'done' END END AS anon_2, duerow_message.due_at,
@@ -138,7 +138,7 @@ SET duerow_message.status = CASE WHEN (duerow_message.leased_until IS NOT NULL A
     :attempts_in) THEN NULL ELSE timestampadd(MICROSECOND, :lease, CAST(:told AS DATETIME(6))) END
 
 -- statement: lend_unread
--- As `reserve`, but return no more than who was lent, and the due time it had; and the floor.
+-- Like `reserve`, but return only receipts, former due times and the floor.
 SELECT duerow_message.id, (duerow_message.token + 1) AS anon_1, CASE WHEN (duerow_message.leased_until IS NOT NULL AND
     duerow_message.attempts >= :attempts_in) THEN 'dead' ELSE CASE WHEN (duerow_message.status IN ('new', 'error'))
     THEN duerow_message.status ELSE 'done' END END AS anon_2, duerow_message.due_at, duerow_message.id AS id__1,
@@ -171,7 +171,7 @@ SET duerow_message.status = CASE WHEN (duerow_message.leased_until IS NOT NULL A
     :attempts_in) THEN NULL ELSE timestampadd(MICROSECOND, :lease, CAST(:told AS DATETIME(6))) END
 
 -- statement: lend_unread-from_floor
--- As `reserve`, but return no more than who was lent, and the due time it had; and the floor.
+-- Like `reserve`, but return only receipts, former due times and the floor.
 SELECT duerow_message.id, (duerow_message.token + 1) AS anon_1, CASE WHEN (duerow_message.leased_until IS NOT NULL AND
     duerow_message.attempts >= :attempts_in) THEN 'dead' ELSE CASE WHEN (duerow_message.status IN ('new', 'error'))
     THEN duerow_message.status ELSE 'done' END END AS anon_2, duerow_message.due_at, duerow_message.id AS id__1,
@@ -204,7 +204,7 @@ SET duerow_message.status = CASE WHEN (duerow_message.leased_until IS NOT NULL A
     :attempts_in) THEN NULL ELSE timestampadd(MICROSECOND, :lease, CAST(:told AS DATETIME(6))) END
 
 -- statement: lend_unread-of_kinds
--- As `reserve`, but return no more than who was lent, and the due time it had; and the floor.
+-- Like `reserve`, but return only receipts, former due times and the floor.
 SELECT duerow_message.id, (duerow_message.token + 1) AS anon_1, CASE WHEN (duerow_message.leased_until IS NOT NULL AND
     duerow_message.attempts >= :attempts_in) THEN 'dead' ELSE CASE WHEN (duerow_message.status IN ('new', 'error'))
     THEN duerow_message.status ELSE 'done' END END AS anon_2, duerow_message.due_at, duerow_message.id AS id__1,
@@ -247,7 +247,7 @@ JOIN duerow_message ON duerow_message.id = given.id AND duerow_message.token = g
 WHERE duerow_message.queue = :queue_in
 
 -- statement: next_due
--- Read when the next of each given line is due, of those due from the bound `floor` on; and the time.
+-- Read the next due time of each given line from the bound `floor` on, and the time.
 SELECT CASE WHEN given.grouped THEN (SELECT duerow_message.due_at
 FROM duerow_message
 WHERE duerow_message.queue = :queue_in AND duerow_message.priority = given.priority AND duerow_message.due_at >=
@@ -264,7 +264,7 @@ FROM JSON_TABLE(:given, '$[*]' COLUMNS (`grouped` BIGINT PATH '$[0]', `priority`
     ORDINALITY)) AS given_rows) AS given
 
 -- statement: next_due-of_kinds
--- Read when the next of each given line is due, of those due from the bound `floor` on; and the time.
+-- Read the next due time of each given line from the bound `floor` on, and the time.
 SELECT CASE WHEN given.grouped THEN (SELECT duerow_message.due_at
 FROM duerow_message
 WHERE duerow_message.queue = :queue_in AND duerow_message.priority = given.priority AND duerow_message.kind IN
@@ -325,7 +325,7 @@ LIMIT :limit_in
 FOR UPDATE SKIP LOCKED
 
 -- statement: pop
--- Take the oldest due rows of a line without groups away; each with the time, and the floor as in
+-- Delete the oldest due rows of a line without groups; each with the time, and the floor as in
 -- `reserve`.
 SELECT duerow_message.id, duerow_message.queue, duerow_message.payload AS payload, duerow_message.kind,
     duerow_message.`key`, duerow_message.headers AS headers, duerow_message.`group`, duerow_message.priority,
@@ -344,7 +344,7 @@ FROM JSON_TABLE(:found, '$[*]' COLUMNS (`id` BIGINT PATH '$', nth_given FOR ORDI
     STRAIGHT_JOIN duerow_message ON duerow_message.id = found.id
 
 -- statement: pop-from_floor
--- Take the oldest due rows of a line without groups away; each with the time, and the floor as in
+-- Delete the oldest due rows of a line without groups; each with the time, and the floor as in
 -- `reserve`.
 SELECT duerow_message.id, duerow_message.queue, duerow_message.payload AS payload, duerow_message.kind,
     duerow_message.`key`, duerow_message.headers AS headers, duerow_message.`group`, duerow_message.priority,
@@ -363,7 +363,7 @@ FROM JSON_TABLE(:found, '$[*]' COLUMNS (`id` BIGINT PATH '$', nth_given FOR ORDI
     STRAIGHT_JOIN duerow_message ON duerow_message.id = found.id
 
 -- statement: pop-of_kinds
--- Take the oldest due rows of a line without groups away; each with the time, and the floor as in
+-- Delete the oldest due rows of a line without groups; each with the time, and the floor as in
 -- `reserve`.
 SELECT duerow_message.id, duerow_message.queue, duerow_message.payload AS payload, duerow_message.kind,
     duerow_message.`key`, duerow_message.headers AS headers, duerow_message.`group`, duerow_message.priority,
@@ -382,14 +382,15 @@ FROM JSON_TABLE(:found, '$[*]' COLUMNS (`id` BIGINT PATH '$', nth_given FOR ORDI
     STRAIGHT_JOIN duerow_message ON duerow_message.id = found.id
 
 -- statement: promote_next
--- Put the first of each given group into the line, if it is not; return the queues and due times.
+-- Put the first row of each given group that is not lent in line; return the queues and due times.
 SELECT STRAIGHT_JOIN duerow_message.queue, coalesce(duerow_message.behind_at, duerow_message.due_at) AS coalesce_1,
     duerow_message.id, UTC_TIMESTAMP(6) AS anon_1
 FROM (SELECT (SELECT other.id
 FROM duerow_message AS other
-WHERE other.queue = given.queue AND other.live_group = given.`group`
+WHERE other.queue = given.queue AND other.live_group = given.`group` AND other.leased_by IS NULL
 ORDER BY other.id
-LIMIT 1) AS id
+LIMIT 1
+FOR UPDATE) AS id
 FROM (SELECT given_rows.`queue`, given_rows.`group`, given_rows.nth_given
 FROM JSON_TABLE(:given, '$[*]' COLUMNS (`queue` VARCHAR(255) CHARACTER
 SET utf8mb4 COLLATE utf8mb4_0900_bin PATH '$[0]', `group` VARCHAR(255) CHARACTER
@@ -403,7 +404,7 @@ SET duerow_message.due_at = coalesce(duerow_message.behind_at, duerow_message.du
 WHERE duerow_message.id IN :found
 
 -- statement: put_behind
--- Take rows of groups out of the line until it is their turn; a turn whose lease ended is over.
+-- Take rows of groups out of line until it is their turn; expired turns are over.
 UPDATE /*+ SET_VAR(sql_safe_updates = 0) SET_VAR(sql_mode =
     'STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO') */ (SELECT given_rows.`id`,
     given_rows.nth_given
@@ -544,7 +545,7 @@ SET duerow_message.status = CASE WHEN (duerow_message.leased_until IS NOT NULL A
     :attempts_in) THEN NULL ELSE timestampadd(MICROSECOND, :lease, CAST(:told AS DATETIME(6))) END
 
 -- statement: take
--- Take rows that were picked away, as `pop` does.
+-- Delete picked rows, as `pop` does.
 SELECT STRAIGHT_JOIN duerow_message.id, duerow_message.queue, duerow_message.payload AS payload, duerow_message.kind,
     duerow_message.`key`, duerow_message.headers AS headers, duerow_message.`group`, duerow_message.priority,
     duerow_message.status, coalesce(duerow_message.due_at, duerow_message.behind_at) AS coalesce_1,
@@ -560,7 +561,8 @@ FROM JSON_TABLE(:found, '$[*]' COLUMNS (`id` BIGINT PATH '$', nth_given FOR ORDI
     STRAIGHT_JOIN duerow_message ON duerow_message.id = found.id
 
 -- statement: take_turns
--- Mark rows of groups that are to be taken away as lent, so that nobody lends others of their groups.
+-- Mark rows of groups that are about to be popped as leased, so that no other row of the group is
+-- leased.
 UPDATE /*+ SET_VAR(sql_safe_updates = 0) SET_VAR(sql_mode =
     'STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO') */ (SELECT given_rows.`id`,
     given_rows.nth_given

@@ -1,5 +1,5 @@
 -- statement: bury
--- Stop rows whose token matches for good, with an error; return their receipts.
+-- Bury rows whose token matches, with an error; return their receipts.
 SELECT STRAIGHT_JOIN duerow_message.id, (duerow_message.token + 1) - 1 AS anon_1, duerow_message.id AS id__1,
     UTC_TIMESTAMP(6) AS anon_2
 FROM (SELECT given_rows.`id`, given_rows.`token`, given_rows.`error`, given_rows.nth_given
@@ -20,7 +20,7 @@ SET duerow_message.status = 'dead', duerow_message.due_at = NULL, duerow_message
     duerow_message.leased_until = NULL
 
 -- statement: commit
--- Take away the rows whose token matches; return their receipts.
+-- Delete the rows whose token matches; return their receipts.
 SELECT STRAIGHT_JOIN duerow_message.id, duerow_message.token, duerow_message.id AS id__1, UTC_TIMESTAMP(6) AS anon_1
 FROM (SELECT given_rows.`id`, given_rows.`token`, given_rows.nth_given
 FROM JSON_TABLE(:given, '$[*]' COLUMNS (`id` BIGINT PATH '$[0]', `token` BIGINT PATH '$[1]', nth_given FOR
@@ -32,7 +32,7 @@ FROM JSON_TABLE(:found, '$[*]' COLUMNS (`id` BIGINT PATH '$', nth_given FOR ORDI
     STRAIGHT_JOIN duerow_message ON duerow_message.id = found.id
 
 -- statement: extend
--- Let leases run until now + lease; return id, token and the new end of those whose token matches.
+-- Extend leases to now + lease; return id, token and new end of those whose token matches.
 SELECT STRAIGHT_JOIN duerow_message.id, duerow_message.token, timestampadd(MICROSECOND, :lease, UTC_TIMESTAMP(6)) AS
     timestampadd_1, duerow_message.id AS id__1, UTC_TIMESTAMP(6) AS anon_1
 FROM (SELECT given_rows.`id`, given_rows.`token`, given_rows.nth_given

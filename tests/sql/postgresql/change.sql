@@ -1,6 +1,5 @@
 -- statement: change-anew-due
--- Change rows whose token matches unless a lease on them runs and `even_if_leased` is false; return
--- their ids.
+-- Change rows whose token matches, leased ones only with `even_if_leased`; return their ids.
 UPDATE duerow_message
 SET status='new', due_at=coalesce(given.due, statement_timestamp() + (given.delay * INTERVAL '1 microsecond'),
     statement_timestamp()), behind_at=NULL, attempts=0, token=(duerow_message.token + 1), leased_by=NULL,
@@ -14,8 +13,7 @@ WHERE duerow_message.id = given.id AND CASE WHEN (duerow_message.token = given.t
 RETURNING duerow_message.id
 
 -- statement: change-headers-payload
--- Change rows whose token matches unless a lease on them runs and `even_if_leased` is false; return
--- their ids.
+-- Change rows whose token matches, leased ones only with `even_if_leased`; return their ids.
 UPDATE duerow_message
 SET kind=given.kind, payload=CAST(given.payload AS JSON), headers=CAST(given.headers AS JSON), due_at=CASE WHEN
     (duerow_message.leased_until > statement_timestamp()) THEN statement_timestamp() ELSE duerow_message.due_at END,
@@ -29,8 +27,7 @@ WHERE duerow_message.id = given.id AND CASE WHEN (duerow_message.token = given.t
 RETURNING duerow_message.id
 
 -- statement: change-priority
--- Change rows whose token matches unless a lease on them runs and `even_if_leased` is false; return
--- their ids.
+-- Change rows whose token matches, leased ones only with `even_if_leased`; return their ids.
 UPDATE duerow_message
 SET priority=given.priority, due_at=CASE WHEN (duerow_message.leased_until > statement_timestamp()) THEN
     statement_timestamp() ELSE duerow_message.due_at END, token=(duerow_message.token + 1), leased_by=NULL,
@@ -43,8 +40,7 @@ WHERE duerow_message.id = given.id AND CASE WHEN (duerow_message.token = given.t
 RETURNING duerow_message.id
 
 -- statement: change-stopped
--- Change rows whose token matches unless a lease on them runs and `even_if_leased` is false; return
--- their ids.
+-- Change rows whose token matches, leased ones only with `even_if_leased`; return their ids.
 UPDATE duerow_message
 SET due_at=NULL, behind_at=NULL, token=(duerow_message.token + 1), leased_by=NULL, leased_until=NULL
 FROM unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[]), CAST(CAST(:given_token::VARCHAR AS TEXT) AS BIGINT[]))
@@ -65,7 +61,7 @@ WHERE duerow_message.queue = :queue_in::VARCHAR AND duerow_message.status != 'do
     duerow_message.leased_until IS NULL OR duerow_message.leased_until <= statement_timestamp())
 
 -- statement: purge
--- Take some messages of a queue away, whatever they are, each kind by its own index; return their ids.
+-- Delete some messages of a queue in any state, each kind by its own index; return their ids.
 DELETE
 FROM duerow_message
 WHERE duerow_message.id IN (SELECT "some".id
@@ -89,8 +85,7 @@ LIMIT :limit_in::INTEGER)
 RETURNING duerow_message.id
 
 -- statement: remove
--- Take the given rows away unless a lease on them runs and `even_if_leased` is false; return their
--- ids.
+-- Delete the given rows, leased ones only with `even_if_leased`; return their ids.
 DELETE
 FROM duerow_message
 WHERE duerow_message.queue = :queue_in::VARCHAR AND (:even_if_leased OR duerow_message.leased_until IS NULL OR

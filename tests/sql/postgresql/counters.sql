@@ -14,15 +14,15 @@ SET done = (duerow_counter.done + excluded.done), failed = (duerow_counter.faile
     (duerow_counter.dead + excluded.dead), moved = (duerow_counter.moved + excluded.moved)
 
 -- statement: counters
--- Read what was counted of a queue; and the time.
+-- Read the counters of a queue, and the time.
 SELECT duerow_counter.minute, duerow_counter.done, duerow_counter.failed, duerow_counter.dead, duerow_counter.moved,
     CAST(duerow_counter.waiting AS TEXT) AS waiting, CAST(duerow_counter.handling AS TEXT) AS handling,
-    statement_timestamp() AS statement_timestamp_1
+    duerow_counter.process, statement_timestamp() AS statement_timestamp_1
 FROM duerow_counter
 WHERE duerow_counter.queue = :queue_in::VARCHAR
 
 -- statement: forget_counts
--- Take some rows of long ago away, those of lifetimes excepted; return their queues and numbers.
+-- Delete some old rows, except those of lifetimes; return their queues and numbers.
 DELETE
 FROM duerow_counter
 WHERE (duerow_counter.queue, duerow_counter.minute, duerow_counter.process) IN (SELECT "old".queue, "old".minute,
@@ -35,7 +35,7 @@ FOR UPDATE SKIP LOCKED)
 RETURNING duerow_counter.queue, duerow_counter.done, duerow_counter.failed, duerow_counter.dead, duerow_counter.moved
 
 -- statement: note_counts
--- Keep what a process counted, in place of what it said of the same queues and minutes before.
+-- Write the counts of a process, replacing earlier ones for the same queues and minutes.
 INSERT INTO duerow_counter (queue, minute, process, done, failed, dead, moved, waiting, handling) SELECT given.queue,
     given.minute, given.process, given.done, given.failed, given.dead, given.moved, CAST(given.waiting AS JSON) AS
     waiting, CAST(given.handling AS JSON) AS handling

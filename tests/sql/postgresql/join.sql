@@ -1,12 +1,12 @@
 -- statement: delete_parts
--- Take the parts of sets away.
+-- Delete the parts of sets.
 DELETE
 FROM duerow_part
 WHERE duerow_part.set_id IN (SELECT given.set_id
 FROM unnest(CAST(CAST(:given_set_id::VARCHAR AS TEXT) AS BIGINT[])) AS given(set_id))
 
 -- statement: forget_sets
--- Take the rows of sets away.
+-- Delete the rows of sets.
 DELETE
 FROM duerow_set
 WHERE (duerow_set.queue, duerow_set.correlation) IN (SELECT given.queue, given.correlation
@@ -34,8 +34,7 @@ RETURNING duerow_set.queue, duerow_set.correlation, duerow_set.set_id, duerow_se
     statement_timestamp() AS anon_1
 
 -- statement: note_sets
--- Note the messages of sets, the numbers of their parts, and for how long it is known that one was
--- complete.
+-- Write the messages of sets, the numbers of their parts, and how long completion is remembered.
 INSERT INTO duerow_set (queue, correlation, set_id, parts, closed_until) SELECT given.queue, given.correlation,
     given.set_id, given.parts, statement_timestamp() + (given.remember * INTERVAL '1 microsecond') AS anon_1
 FROM unnest(CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[]), CAST(CAST(:given_correlation::VARCHAR AS TEXT) AS
@@ -47,13 +46,13 @@ ON CONFLICT (queue, correlation) DO UPDATE
 SET set_id = excluded.set_id, parts = excluded.parts, closed_until = excluded.closed_until
 
 -- statement: parts
--- Read the parts of sets, in no order: to ask for one can make a database read the parts of all sets.
+-- Read the parts of sets, unordered: sorting can make a database read the parts of all sets.
 SELECT duerow_part.set_id, duerow_part.part_id, CAST(duerow_part.content AS TEXT) AS content
 FROM unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS given(id)
 JOIN duerow_part ON duerow_part.set_id = given.id
 
 -- statement: prune_sets
--- Take rows of sets away that were complete so long ago that it need not be known any more.
+-- Delete rows of sets whose completion has expired.
 DELETE
 FROM duerow_set
 WHERE (duerow_set.queue, duerow_set.correlation) IN (SELECT duerow_set.queue, duerow_set.correlation
@@ -64,7 +63,7 @@ LIMIT :limit_in::INTEGER
 FOR UPDATE SKIP LOCKED) AND duerow_set.closed_until <= statement_timestamp()
 
 -- statement: standing_sets
--- Read the ids and tokens of the messages of sets that are still there, locked where rows can be.
+-- Read the ids and tokens of existing messages of sets, and lock them if the database can.
 SELECT duerow_message.id, duerow_message.token
 FROM unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[]), CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[]))
     AS given(id, queue)

@@ -1,12 +1,12 @@
 -- statement: delete_pipeline
--- Take away the pipeline that has this name and version, and return its name.
+-- Delete the pipeline with this name and version, and return its name.
 DELETE
 FROM duerow_pipeline
 WHERE duerow_pipeline.name = :name_in::VARCHAR AND duerow_pipeline.version = :was::BIGINT
 RETURNING duerow_pipeline.name
 
 -- statement: insert_pipeline
--- Add a pipeline, and return its name; nothing if there is one of that name.
+-- Add a pipeline, and return its name; return nothing if the name exists.
 INSERT INTO duerow_pipeline (name, definition, version)
 VALUES (:name_in::VARCHAR, CAST(:definition_in::VARCHAR AS JSON), :version_in::BIGINT)
 ON CONFLICT (name) DO NOTHING
@@ -26,7 +26,7 @@ WHERE duerow_pipeline.name = :name_in::VARCHAR
 ORDER BY duerow_pipeline.name
 
 -- statement: update_pipeline
--- Change the pipeline that has this name and version, and return its name.
+-- Change the pipeline with this name and version, and return its name.
 UPDATE duerow_pipeline
 SET definition=CAST(:definition_in::VARCHAR AS JSON), version=:version_in::BIGINT
 WHERE duerow_pipeline.name = :name_in::VARCHAR AND duerow_pipeline.version = :was::BIGINT

@@ -1,5 +1,5 @@
 -- statement: hasten
--- Make held messages that nobody has due earlier, if the given time is; return whose time changed.
+-- Move the due time of unleased held messages forward to a given time; return the changed ones.
 UPDATE duerow_message
 SET due_at=coalesce(given.due, statement_timestamp() + (given.delay * INTERVAL '1 microsecond'),
     statement_timestamp()), behind_at=NULL
@@ -22,8 +22,7 @@ WHERE duerow_message.queue = given.queue AND duerow_message.key = given.key AND 
 LIMIT 1) AS found ON true
 
 -- statement: holders
--- Read the live messages that hold the given keys, locked in their order against changes where rows
--- can be.
+-- Read the live messages that hold the given keys, and lock them in order if the database can.
 SELECT found.id, found.queue, found.payload, found.kind, found.key, found.headers, found."group", found.priority,
     found.status, found.coalesce_1, found.first_due_at, found.attempts, found.token, found.leased_by,
     found.leased_until, found.created_at, found.last_attempt_at, found.last_error
@@ -43,8 +42,7 @@ LIMIT 1
 FOR UPDATE) AS found ON true
 
 -- statement: insert_grouped
--- As insert_keyless, for rows of which some are in groups; `behind`: another of its group goes before
--- it.
+-- Like insert_keyless, if some rows are in groups; `behind`: another message of the group goes first.
 INSERT INTO duerow_message (queue, key, kind, payload, headers, "group", priority, status, due_at, first_due_at,
     attempts, token, created_at, behind_at) SELECT given.queue, given.key, given.kind, CAST(given.payload AS JSON) AS
     payload, CAST(given.headers AS JSON) AS headers, given."group", given.priority, 'new', CASE WHEN given.behind THEN
@@ -78,8 +76,7 @@ FROM unnest(CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[]), CAST(CAST(:give
 RETURNING duerow_message.id
 
 -- statement: insert_many
--- Add messages with ids handed out before; return the ids of those whose key was free. Locks in key
--- order.
+-- Add messages with given ids; return the ids of those whose key was free. Locks in key order.
 INSERT INTO duerow_message (id, queue, key, kind, payload, headers, "group", priority, status, due_at, first_due_at,
     attempts, token, created_at) SELECT given.id, given.queue, given.key, given.kind, CAST(given.payload AS JSON) AS
     payload, CAST(given.headers AS JSON) AS headers, given."group", given.priority, 'new', coalesce(given.due,
@@ -99,7 +96,7 @@ WHERE key IS NOT NULL AND status IN ('new', 'error') DO NOTHING
 RETURNING duerow_message.id
 
 -- statement: insert_one
--- Add one message and return its id; nothing if a live message holds the key. Wakes who sleeps.
+-- Add one message and return its id, or nothing if its key is held; wake sleeping consumers.
 INSERT INTO duerow_message (queue, key, kind, payload, headers, "group", priority, status, due_at, first_due_at,
     attempts, token, created_at)
 VALUES (:queue_in::VARCHAR, NULL, :kind_in::VARCHAR, CAST(:payload_in::VARCHAR AS JSON), CAST(NULL AS JSON), NULL, 0,
@@ -109,7 +106,7 @@ FROM duerow_waiting
 WHERE duerow_waiting.queue = :queue_in::VARCHAR AND duerow_waiting.until > statement_timestamp()) AS anon_1
 
 -- statement: insert_one-asking
--- Add one message and return its id; nothing if a live message holds the key. Wakes who sleeps.
+-- Add one message and return its id, or nothing if its key is held; wake sleeping consumers.
 INSERT INTO duerow_message (queue, key, kind, payload, headers, "group", priority, status, due_at, first_due_at,
     attempts, token, created_at) SELECT CAST(:queue_in::VARCHAR AS TEXT) AS anon_2, CAST(:key_in::VARCHAR AS TEXT) AS
     anon_3, CAST(:kind_in::VARCHAR AS TEXT) AS anon_4, CAST(CAST(:payload_in::VARCHAR AS TEXT) AS JSON) AS anon_5,
@@ -125,7 +122,7 @@ FROM duerow_waiting
 WHERE duerow_waiting.queue = :queue_in::VARCHAR AND duerow_waiting.until > statement_timestamp()) AS anon_1
 
 -- statement: insert_one-delay-due-headers-key
--- Add one message and return its id; nothing if a live message holds the key. Wakes who sleeps.
+-- Add one message and return its id, or nothing if its key is held; wake sleeping consumers.
 INSERT INTO duerow_message (queue, key, kind, payload, headers, "group", priority, status, due_at, first_due_at,
     attempts, token, created_at)
 VALUES (:queue_in::VARCHAR, :key_in::VARCHAR, :kind_in::VARCHAR, CAST(:payload_in::VARCHAR AS JSON),
@@ -140,7 +137,7 @@ FROM duerow_waiting
 WHERE duerow_waiting.queue = :queue_in::VARCHAR AND duerow_waiting.until > statement_timestamp()) AS anon_1
 
 -- statement: next_ids
--- Hand out `count` ids, ascending.
+-- Return `count` new ids, ascending.
 SELECT nextval('duerow_message_id_seq') AS next_value_1
 FROM generate_series(:generate_series_1::INTEGER, CAST(:count::INTEGER AS INTEGER)) AS anon_1
 

@@ -1,37 +1,41 @@
+-- statement: announce
+-- Tell all who listen for a name.
+SELECT pg_notify('duerow_wake', :told_in::VARCHAR) AS pg_notify_1
+
 -- statement: consumers
--- Read the consumers that were there lately.
+-- Read the consumers that were seen recently.
 SELECT duerow_consumer.name, CAST(duerow_consumer.about AS TEXT) AS about, duerow_consumer.seen_at
 FROM duerow_consumer
 ORDER BY duerow_consumer.name
 
 -- statement: draining
--- Read which of the given queues take no new messages.
+-- Read which of the given queues are draining.
 SELECT duerow_queue.name
 FROM duerow_queue
 WHERE duerow_queue.name IN (SELECT given.queue
 FROM unnest(CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[])) AS given(queue)) AND duerow_queue.draining
 
 -- statement: forget_consumers
--- Forget the consumers not heard of for a day.
+-- Delete the consumers not seen for a day.
 DELETE
 FROM duerow_consumer
 WHERE (duerow_consumer.seen_at + (:span::BIGINT * INTERVAL '1 microsecond')) < statement_timestamp()
 
 -- statement: hold
--- Write nothing, but as the first step of a transaction: SQLite then lets nobody else begin to write.
+-- Write nothing, as the first step of a transaction, so that SQLite lets nobody else start writing.
 DELETE
 FROM duerow_message
 WHERE 1 = 0
 
 -- statement: note_consumer
--- Note that a consumer is there now.
+-- Record that a consumer is alive now.
 INSERT INTO duerow_consumer (name, about, seen_at)
 VALUES (:name_in::VARCHAR, CAST(:about_in::VARCHAR AS JSON), statement_timestamp())
 ON CONFLICT (name) DO UPDATE
 SET about = excluded.about, seen_at = excluded.seen_at
 
 -- statement: note_waiting
--- Note that a consumer of the given queues sleeps; written again only when the note is half over.
+-- Record that a consumer of the given queues sleeps; renewed only when half of the time is over.
 INSERT INTO duerow_waiting (queue, until) SELECT given.queue, statement_timestamp() + (:span::BIGINT * INTERVAL '1
     microsecond') AS anon_1
 FROM unnest(CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[])) AS given(queue)
@@ -42,8 +46,7 @@ SET until = excluded.until
 WHERE duerow_waiting.until < (statement_timestamp() + (:half::BIGINT * INTERVAL '1 microsecond'))
 
 -- statement: past_queue_after
--- Read the name of the first queue after a name of which something else than messages is kept, by
--- indexes.
+-- Read the name of the first queue after a name that has anything besides messages, by indexes.
 SELECT (SELECT min(duerow_history.queue) AS min_1
 FROM duerow_history
 WHERE duerow_history.queue > :queue_in::VARCHAR) AS anon_1, (SELECT min(duerow_remembered.queue) AS min_2
@@ -53,14 +56,14 @@ FROM duerow_counter
 WHERE duerow_counter.queue > :queue_in::VARCHAR) AS anon_3
 
 -- statement: put_settings-definition
--- Note some of what is said of a queue: whether it is `paused` or `draining`, its `definition`.
+-- Change settings of a queue: whether it is `paused` or `draining`, its `definition`.
 INSERT INTO duerow_queue (name, paused, draining, definition)
 VALUES (:queue_in::VARCHAR, false, false, CAST(:definition_in::VARCHAR AS JSON))
 ON CONFLICT (name) DO UPDATE
 SET definition = excluded.definition
 
 -- statement: put_settings-draining-paused
--- Note some of what is said of a queue: whether it is `paused` or `draining`, its `definition`.
+-- Change settings of a queue: whether it is `paused` or `draining`, its `definition`.
 INSERT INTO duerow_queue (name, paused, draining, definition)
 VALUES (:queue_in::VARCHAR, :paused_in, :draining_in, NULL)
 ON CONFLICT (name) DO UPDATE
@@ -80,14 +83,14 @@ WHERE duerow_message.queue > :queue_in::VARCHAR AND duerow_message.due_at IS NUL
     NULL) AS anon_3
 
 -- statement: settings
--- Read what is said of all queues, or of one by its `name`.
+-- Read the settings of all queues, or of one by `name`.
 SELECT duerow_queue.name, CAST(duerow_queue.definition AS TEXT) AS definition, duerow_queue.paused,
     duerow_queue.draining
 FROM duerow_queue
 ORDER BY duerow_queue.name
 
 -- statement: settings-name
--- Read what is said of all queues, or of one by its `name`.
+-- Read the settings of all queues, or of one by `name`.
 SELECT duerow_queue.name, CAST(duerow_queue.definition AS TEXT) AS definition, duerow_queue.paused,
     duerow_queue.draining
 FROM duerow_queue
@@ -102,7 +105,7 @@ FROM unnest(CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[])) AS given(queue)
     statement_timestamp()
 
 -- statement: whereabouts
--- Ask which database this is, told from all others on whatever servers.
+-- Read the identity of this database.
 SELECT CAST(pg_catalog.current_database() AS TEXT) AS asked_0, CAST(extract(epoch
 FROM pg_catalog.pg_postmaster_start_time()) AS TEXT) AS asked_1, CAST((SELECT oid
 FROM pg_catalog.pg_database

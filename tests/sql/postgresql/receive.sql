@@ -1,5 +1,5 @@
 -- statement: insert_arrived
--- Add messages as they were, with ids handed out before; return the ids of those whose key was free.
+-- Add messages as they were, with given ids; return the ids of those whose key was free.
 INSERT INTO duerow_message (id, queue, key, kind, payload, headers, "group", priority, status, due_at, first_due_at,
     attempts, token, created_at, last_attempt_at, last_error) SELECT given.id, given.queue, given.key, given.kind,
     CAST(given.payload AS JSON) AS payload, CAST(given.headers AS JSON) AS headers, given."group", given.priority,
@@ -23,7 +23,7 @@ WHERE key IS NOT NULL AND status IN ('new', 'error') DO NOTHING
 RETURNING duerow_message.id
 
 -- statement: insert_turns
--- Keep turns that are over as they were.
+-- Add finished turns as they were.
 INSERT INTO duerow_history (id, token, queue, key, kind, payload, headers, "group", priority, outcome, moved_to,
     attempts, created_at, first_due_at, due_at, started_at, finished_at, worker, error, until) SELECT given.id,
     given.token, given.queue, given.key, given.kind, CAST(given.payload AS JSON) AS payload, CAST(given.headers AS
@@ -46,7 +46,7 @@ FROM unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[]), CAST(CAST(:given
     finished_at, worker, error, until)
 
 -- statement: noted_of
--- Read which of the given names are noted.
+-- Read which of the given names are recorded.
 SELECT found.name
 FROM unnest(CAST(CAST(:given_name::VARCHAR AS TEXT) AS TEXT[])) AS given(name)
 JOIN LATERAL (SELECT duerow_noted.name AS name

@@ -1,5 +1,5 @@
 -- statement: blockers
--- Read who keeps rows of groups back, each as id: one with a lower id, one that is lent; null: nobody.
+-- Read the ids that keep rows of groups back: one with a lower id, and one that is leased; null: none.
 SELECT duerow_message.id, duerow_message.leased_by IS NOT NULL AS anon_1, (SELECT other.id
 FROM duerow_message AS other
 WHERE other.queue = duerow_message.queue AND other."group" = duerow_message."group" AND other.status IN ('new',
@@ -23,7 +23,7 @@ FROM unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS given(id)
 JOIN duerow_message ON duerow_message.id = given.id
 
 -- statement: further_lines
--- Read the lowest priority in use between the given ones, in groups or not; null: none. And if it is
+-- Read the lowest priority in use between the given ones, in groups or not, and whether the queue is
 -- paused.
 SELECT given.grouped, CASE WHEN given.grouped THEN (SELECT min(duerow_message.priority) AS min_1
 FROM duerow_message
@@ -40,7 +40,7 @@ FROM unnest(CAST(CAST(:given_grouped::VARCHAR AS TEXT) AS BOOLEAN[]), CAST(CAST(
     INTEGER[]), CAST(CAST(:given_high::VARCHAR AS TEXT) AS INTEGER[])) AS given(grouped, low, high)
 
 -- statement: leased_range
--- Read the messages of a range of ids that a claim holds; the planner is to see nothing but the range.
+-- Read the messages of a claim in a range of ids; the planner should use nothing but the range.
 SELECT duerow_message.id, duerow_message.queue, CAST(duerow_message.payload AS TEXT) AS payload, duerow_message.kind,
     duerow_message.key, CAST(duerow_message.headers AS TEXT) AS headers, duerow_message."group",
     duerow_message.priority, duerow_message.status, coalesce(duerow_message.due_at, duerow_message.behind_at) AS
@@ -55,7 +55,7 @@ ORDER BY duerow_message.id
 LIMIT :limit_in::INTEGER
 
 -- statement: lend
--- Lend rows that were picked, as `reserve` does; of two of a group lent at once the second one fails.
+-- Lend picked rows, as `reserve` does; if two rows of a group are lent at once, the second one fails.
 UPDATE duerow_message
 SET status=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= :attempts_in::INTEGER)
     THEN 'dead' ELSE CASE WHEN (duerow_message.status IN ('new', 'error')) THEN duerow_message.status ELSE 'done' END
@@ -85,7 +85,7 @@ FROM greatest(statement_timestamp() + (:lease::BIGINT * INTERVAL '1 microsecond'
     duerow_message.priority, duerow_message."group"
 
 -- statement: lend_picked_unread
--- As `lend`, but return no more than who was lent, the due time it had, and its group.
+-- Like `lend`, but return only receipts, former due times and groups.
 UPDATE duerow_message
 SET status=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= :attempts_in::INTEGER)
     THEN 'dead' ELSE CASE WHEN (duerow_message.status IN ('new', 'error')) THEN duerow_message.status ELSE 'done' END
@@ -109,7 +109,7 @@ RETURNING duerow_message.id, duerow_message.token, duerow_message.status, duerow
     duerow_message."group"
 
 -- statement: lend_unread
--- As `reserve`, but return no more than who was lent, and the due time it had; and the floor.
+-- Like `reserve`, but return only receipts, former due times and the floor.
 UPDATE duerow_message
 SET status=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= :attempts_in::INTEGER)
     THEN 'dead' ELSE CASE WHEN (duerow_message.status IN ('new', 'error')) THEN duerow_message.status ELSE 'done' END
@@ -143,7 +143,7 @@ WHERE oldest.queue = :queue_in::VARCHAR AND oldest.priority = :priority_in::SMAL
     anon_2) AS anon_1
 
 -- statement: lend_unread-from_floor
--- As `reserve`, but return no more than who was lent, and the due time it had; and the floor.
+-- Like `reserve`, but return only receipts, former due times and the floor.
 UPDATE duerow_message
 SET status=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= :attempts_in::INTEGER)
     THEN 'dead' ELSE CASE WHEN (duerow_message.status IN ('new', 'error')) THEN duerow_message.status ELSE 'done' END
@@ -178,7 +178,7 @@ WHERE oldest.queue = :queue_in::VARCHAR AND oldest.priority = :priority_in::SMAL
     TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS anon_2) AS anon_1
 
 -- statement: lend_unread-of_kinds
--- As `reserve`, but return no more than who was lent, and the due time it had; and the floor.
+-- Like `reserve`, but return only receipts, former due times and the floor.
 UPDATE duerow_message
 SET status=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= :attempts_in::INTEGER)
     THEN 'dead' ELSE CASE WHEN (duerow_message.status IN ('new', 'error')) THEN duerow_message.status ELSE 'done' END
@@ -223,7 +223,7 @@ JOIN duerow_message ON duerow_message.id = given.id AND CASE WHEN (duerow_messag
 WHERE duerow_message.queue = :queue_in::VARCHAR
 
 -- statement: next_due
--- Read when the next of each given line is due, of those due from the bound `floor` on; and the time.
+-- Read the next due time of each given line from the bound `floor` on, and the time.
 SELECT CASE WHEN given.grouped THEN (SELECT min(duerow_message.due_at) AS min_1
 FROM duerow_message
 WHERE duerow_message.queue = :queue_in::VARCHAR AND duerow_message.priority = given.priority AND duerow_message.due_at
@@ -237,7 +237,7 @@ FROM unnest(CAST(CAST(:given_grouped::VARCHAR AS TEXT) AS BOOLEAN[]), CAST(CAST(
     SMALLINT[])) AS given(grouped, priority)
 
 -- statement: next_due-of_kinds
--- Read when the next of each given line is due, of those due from the bound `floor` on; and the time.
+-- Read the next due time of each given line from the bound `floor` on, and the time.
 SELECT CASE WHEN given.grouped THEN (SELECT min(duerow_message.due_at) AS min_1
 FROM duerow_message
 WHERE duerow_message.queue = :queue_in::VARCHAR AND duerow_message.priority = given.priority AND duerow_message.kind
@@ -317,7 +317,7 @@ LIMIT :limit_in::INTEGER
 FOR UPDATE SKIP LOCKED
 
 -- statement: pop
--- Take the oldest due rows of a line without groups away; each with the time, and the floor as in
+-- Delete the oldest due rows of a line without groups; each with the time, and the floor as in
 -- `reserve`.
 DELETE
 FROM duerow_message
@@ -342,7 +342,7 @@ WHERE oldest.queue = :queue_in::VARCHAR AND oldest.priority = :priority_in::SMAL
     anon_2) AS anon_1
 
 -- statement: pop-from_floor
--- Take the oldest due rows of a line without groups away; each with the time, and the floor as in
+-- Delete the oldest due rows of a line without groups; each with the time, and the floor as in
 -- `reserve`.
 DELETE
 FROM duerow_message
@@ -368,7 +368,7 @@ WHERE oldest.queue = :queue_in::VARCHAR AND oldest.priority = :priority_in::SMAL
     TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS anon_2) AS anon_1
 
 -- statement: pop-of_kinds
--- Take the oldest due rows of a line without groups away; each with the time, and the floor as in
+-- Delete the oldest due rows of a line without groups; each with the time, and the floor as in
 -- `reserve`.
 DELETE
 FROM duerow_message
@@ -394,20 +394,22 @@ WHERE oldest.queue = :queue_in::VARCHAR AND oldest.priority = :priority_in::SMAL
     TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS anon_2) AS anon_1
 
 -- statement: promote_next
--- Put the first of each given group into the line, if it is not; return the queues and due times.
+-- Put the first row of each given group that is not lent in line; return the queues and due times.
 UPDATE duerow_message
 SET due_at=coalesce(duerow_message.behind_at, duerow_message.due_at), behind_at=NULL
-WHERE duerow_message.id IN (SELECT (SELECT other.id
+WHERE duerow_message.id = ANY (array((SELECT (SELECT other.id
 FROM duerow_message AS other
-WHERE other.queue = given.queue AND other."group" = given."group" AND other.status IN ('new', 'error')
+WHERE other.queue = given.queue AND other."group" = given."group" AND other.status IN ('new', 'error') AND
+    other.leased_by IS NULL
 ORDER BY other.id
-LIMIT 1) AS id
+LIMIT 1
+FOR UPDATE) AS id
 FROM unnest(CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[]), CAST(CAST(:given_group::VARCHAR AS TEXT) AS TEXT[]))
-    AS given(queue, "group")) AND duerow_message.leased_by IS NULL
+    AS given(queue, "group")))) AND duerow_message.leased_by IS NULL
 RETURNING duerow_message.queue, duerow_message.due_at
 
 -- statement: put_behind
--- Take rows of groups out of the line until it is their turn; a turn whose lease ended is over.
+-- Take rows of groups out of line until it is their turn; expired turns are over.
 UPDATE duerow_message
 SET due_at=NULL, behind_at=duerow_message.due_at, token=(duerow_message.token + CASE WHEN (duerow_message.leased_until
     IS NOT NULL) THEN 1 ELSE 0 END), leased_by=NULL, leased_until=NULL, last_error=CASE WHEN
@@ -542,7 +544,7 @@ WHERE oldest.queue = :queue_in::VARCHAR AND oldest.priority = :priority_in::SMAL
     TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS anon_4) AS anon_3
 
 -- statement: take
--- Take rows that were picked away, as `pop` does.
+-- Delete picked rows, as `pop` does.
 DELETE
 FROM duerow_message
 WHERE duerow_message.id IN (SELECT given.id
@@ -555,7 +557,8 @@ RETURNING duerow_message.id, duerow_message.queue, CAST(duerow_message.payload A
     CAST(duerow_message.last_error AS TEXT) AS last_error, statement_timestamp() AS statement_timestamp_1
 
 -- statement: take_turns
--- Mark rows of groups that are to be taken away as lent, so that nobody lends others of their groups.
+-- Mark rows of groups that are about to be popped as leased, so that no other row of the group is
+-- leased.
 UPDATE duerow_message
 SET leased_by='taken away'
 FROM unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS given(id)

@@ -1,5 +1,5 @@
 -- statement: bury
--- Stop rows whose token matches for good, with an error; return their receipts.
+-- Bury rows whose token matches, with an error; return their receipts.
 UPDATE duerow_message
 SET status='dead', due_at=NULL, token=(duerow_message.token + 1), leased_by=NULL, leased_until=NULL,
     last_error=coalesce(CAST(given.error AS JSON), duerow_message.last_error)
@@ -9,7 +9,7 @@ WHERE duerow_message.id = given.id AND CASE WHEN (duerow_message.token = given.t
 RETURNING duerow_message.id, duerow_message.token - 1 AS anon_1
 
 -- statement: commit
--- Take away the rows whose token matches; return their receipts.
+-- Delete the rows whose token matches; return their receipts.
 DELETE
 FROM duerow_message
 USING unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[]), CAST(CAST(:given_token::VARCHAR AS TEXT) AS
@@ -18,7 +18,7 @@ WHERE duerow_message.id = given.id AND CASE WHEN (duerow_message.token = given.t
 RETURNING duerow_message.id, duerow_message.token
 
 -- statement: extend
--- Let leases run until now + lease; return id, token and the new end of those whose token matches.
+-- Extend leases to now + lease; return id, token and new end of those whose token matches.
 UPDATE duerow_message
 SET due_at=(statement_timestamp() + (:lease::BIGINT * INTERVAL '1 microsecond')), leased_until=(statement_timestamp()
     + (:lease::BIGINT * INTERVAL '1 microsecond'))

@@ -1,6 +1,5 @@
 -- statement: change-anew-due
--- Change rows whose token matches unless a lease on them runs and `even_if_leased` is false; return
--- their ids.
+-- Change rows whose token matches, leased ones only with `even_if_leased`; return their ids.
 UPDATE duerow_message
 SET status='new', due_at=coalesce(given.due, :now + given.delay, :now), behind_at=NULL, attempts=0,
     token=(duerow_message.token + 1), leased_by=NULL, leased_until=NULL, last_attempt_at=NULL, last_error=NULL
@@ -13,8 +12,7 @@ WHERE duerow_message.id = given.id AND duerow_message.token = given.token AND du
 RETURNING id
 
 -- statement: change-headers-payload
--- Change rows whose token matches unless a lease on them runs and `even_if_leased` is false; return
--- their ids.
+-- Change rows whose token matches, leased ones only with `even_if_leased`; return their ids.
 UPDATE duerow_message
 SET kind=given.kind, payload=given.payload, headers=given.headers, due_at=CASE WHEN (duerow_message.leased_until >
     :now) THEN :now ELSE duerow_message.due_at END, token=(duerow_message.token + 1), leased_by=NULL,
@@ -29,8 +27,7 @@ WHERE duerow_message.id = given.id AND duerow_message.token = given.token AND du
 RETURNING id
 
 -- statement: change-priority
--- Change rows whose token matches unless a lease on them runs and `even_if_leased` is false; return
--- their ids.
+-- Change rows whose token matches, leased ones only with `even_if_leased`; return their ids.
 UPDATE duerow_message
 SET priority=given.priority, due_at=CASE WHEN (duerow_message.leased_until > :now) THEN :now ELSE
     duerow_message.due_at END, token=(duerow_message.token + 1), leased_by=NULL, leased_until=NULL
@@ -43,8 +40,7 @@ WHERE duerow_message.id = given.id AND duerow_message.token = given.token AND du
 RETURNING id
 
 -- statement: change-stopped
--- Change rows whose token matches unless a lease on them runs and `even_if_leased` is false; return
--- their ids.
+-- Change rows whose token matches, leased ones only with `even_if_leased`; return their ids.
 UPDATE duerow_message
 SET due_at=NULL, behind_at=NULL, token=(duerow_message.token + 1), leased_by=NULL, leased_until=NULL
 FROM (SELECT json_extract(given_rows.value, '$[0]') AS id, json_extract(given_rows.value, '$[1]') AS token
@@ -64,7 +60,7 @@ WHERE duerow_message.queue = :queue_in AND duerow_message.status != 'done' AND (
     duerow_message.leased_until IS NULL OR duerow_message.leased_until <= :now)
 
 -- statement: purge
--- Take some messages of a queue away, whatever they are, each kind by its own index; return their ids.
+-- Delete some messages of a queue in any state, each kind by its own index; return their ids.
 DELETE
 FROM duerow_message
 WHERE duerow_message.id IN (SELECT some.id
@@ -88,8 +84,7 @@ LIMIT :limit_in OFFSET :param_4)
 RETURNING id
 
 -- statement: remove
--- Take the given rows away unless a lease on them runs and `even_if_leased` is false; return their
--- ids.
+-- Delete the given rows, leased ones only with `even_if_leased`; return their ids.
 DELETE
 FROM duerow_message
 WHERE duerow_message.queue = :queue_in AND (:even_if_leased = 1 OR duerow_message.leased_until IS NULL OR

@@ -1,5 +1,5 @@
 -- statement: bury
--- Stop rows whose token matches for good, with an error; return their receipts.
+-- Bury rows whose token matches, with an error; return their receipts.
 UPDATE sms_message
 SET sending_status='dead', sending_due_at=NULL, sending_token=(sms_message.sending_token + 1), sending_leased_by=NULL,
     sending_leased_until=NULL, sending_last_error=coalesce(given.error, sms_message.sending_last_error),

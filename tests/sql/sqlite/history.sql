@@ -1,5 +1,5 @@
 -- statement: expired_keys
--- Lock keys whose time to be remembered is over, and read them.
+-- Lock expired keys, and read them.
 SELECT duerow_remembered.queue, duerow_remembered."key"
 FROM duerow_remembered
 WHERE duerow_remembered.until <= :now
@@ -7,7 +7,7 @@ ORDER BY duerow_remembered.until
 LIMIT :limit_in OFFSET :param_1
 
 -- statement: expired_turns
--- Lock turns whose time to be kept is over, and read their receipts.
+-- Lock expired turns, and read their receipts.
 SELECT duerow_history.id, duerow_history.token
 FROM duerow_history
 WHERE duerow_history.until <= :now
@@ -15,7 +15,7 @@ ORDER BY duerow_history.until
 LIMIT :limit_in OFFSET :param_1
 
 -- statement: forget_keys
--- Take remembered keys away; return the ids of those who held them.
+-- Delete remembered keys; return the ids of their former holders.
 DELETE
 FROM duerow_remembered
 WHERE (duerow_remembered.queue, duerow_remembered."key") IN (SELECT given.queue, given."key"
@@ -24,7 +24,7 @@ FROM json_each(:given) AS given_rows) AS given)
 RETURNING id
 
 -- statement: forget_turns
--- Take turns away; return their ids.
+-- Delete turns; return their ids.
 DELETE
 FROM duerow_history
 WHERE (duerow_history.id, duerow_history.token) IN (SELECT given.id, given.token
@@ -33,7 +33,7 @@ FROM json_each(:given) AS given_rows) AS given)
 RETURNING id
 
 -- statement: history_rows
--- Read turns of a queue's history; made for one use, with the condition's values.
+-- Read turns of a queue's history; built for one use, with the condition's values.
 SELECT duerow_history.id, duerow_history.token, duerow_history.queue, duerow_history."key", duerow_history.kind,
     duerow_history.payload AS payload, duerow_history.headers AS headers, duerow_history."group",
     duerow_history.priority, duerow_history.outcome, duerow_history.moved_to, duerow_history.attempts,
@@ -58,7 +58,7 @@ ORDER BY duerow_history.finished_at DESC, duerow_history.id DESC, duerow_history
 LIMIT :limit_in OFFSET :param_10
 
 -- statement: history_rows-ends
--- Read turns of a queue's history; made for one use, with the condition's values.
+-- Read turns of a queue's history; built for one use, with the condition's values.
 SELECT duerow_history.id, duerow_history.token, duerow_history.queue, duerow_history."key", duerow_history.kind,
     duerow_history.payload AS payload, duerow_history.headers AS headers, duerow_history."group",
     duerow_history.priority, duerow_history.outcome, duerow_history.moved_to, duerow_history.attempts,
@@ -70,8 +70,7 @@ ORDER BY duerow_history.token
 LIMIT :limit_in OFFSET :param_2
 
 -- statement: hold_remembered
--- Hold the given keys unless they are remembered, also by who commits at this moment; return those
--- held.
+-- Hold the given keys unless they are remembered, even by a concurrent commit; return those held.
 INSERT INTO duerow_remembered (queue, "key", id, until) SELECT given.queue, given."key", given.id, :over AS anon_1
 FROM (SELECT json_extract(given_rows.value, '$[0]') AS queue, json_extract(given_rows.value, '$[1]') AS "key",
     json_extract(given_rows.value, '$[2]') AS id
@@ -84,7 +83,7 @@ WHERE duerow_remembered.until <= :now
 RETURNING queue, "key"
 
 -- statement: keep_lapsed
--- Keep the turns of rows that were picked whose lease ended unsettled: as failed, or dead if used up.
+-- Write the turns of picked rows whose lease expired: as failed, or as dead if attempts are used up.
 INSERT INTO duerow_history (id, token, queue, "key", kind, payload, headers, "group", priority, attempts, created_at,
     first_due_at, due_at, moved_to, started_at, finished_at, worker, error, outcome, until) SELECT duerow_message.id,
     duerow_message.token, duerow_message.queue, duerow_message."key", duerow_message.kind, duerow_message.payload,
@@ -103,7 +102,7 @@ ON CONFLICT (id, token) DO UPDATE
 SET until = excluded.until
 
 -- statement: keep_lapsed-buries
--- Keep the turns of rows that were picked whose lease ended unsettled: as failed, or dead if used up.
+-- Write the turns of picked rows whose lease expired: as failed, or as dead if attempts are used up.
 INSERT INTO duerow_history (id, token, queue, "key", kind, payload, headers, "group", priority, attempts, created_at,
     first_due_at, due_at, moved_to, started_at, finished_at, worker, error, outcome, until) SELECT duerow_message.id,
     duerow_message.token, duerow_message.queue, duerow_message."key", duerow_message.kind, duerow_message.payload,
@@ -123,7 +122,7 @@ ON CONFLICT (id, token) DO UPDATE
 SET until = excluded.until
 
 -- statement: keep_parts
--- Keep turns of messages that become parts of sets: with headers of their own.
+-- Write turns of messages that become parts of sets, with their own headers.
 INSERT INTO duerow_history (id, token, queue, "key", kind, payload, headers, "group", priority, attempts, created_at,
     first_due_at, due_at, moved_to, started_at, finished_at, worker, error, outcome, until) SELECT duerow_message.id,
     duerow_message.token, duerow_message.queue, duerow_message."key", coalesce(given.kind, duerow_message.kind) AS
@@ -142,7 +141,7 @@ ON CONFLICT (id, token) DO UPDATE
 SET until = excluded.until
 
 -- statement: keep_popped
--- Keep the turns of rows that were picked and are about to be popped.
+-- Write the turns of picked rows that are about to be popped.
 INSERT INTO duerow_history (id, token, queue, "key", kind, payload, headers, "group", priority, attempts, created_at,
     first_due_at, due_at, moved_to, started_at, finished_at, worker, error, outcome, until) SELECT duerow_message.id,
     duerow_message.token + 1 AS anon_1, duerow_message.queue, duerow_message."key", duerow_message.kind,
@@ -157,7 +156,7 @@ ON CONFLICT (id, token) DO UPDATE
 SET until = excluded.until
 
 -- statement: keep_turns
--- Keep turns that are about to end: of the rows whose token matches, which are locked until they have.
+-- Write turns that are about to end, of rows whose token matches, and lock the rows.
 INSERT INTO duerow_history (id, token, queue, "key", kind, payload, headers, "group", priority, attempts, created_at,
     first_due_at, due_at, moved_to, started_at, finished_at, worker, error, outcome, until) SELECT duerow_message.id,
     duerow_message.token, duerow_message.queue, duerow_message."key", coalesce(given.kind, duerow_message.kind) AS
@@ -188,7 +187,8 @@ ON CONFLICT (queue, "key") DO UPDATE
 SET id = excluded.id, until = excluded.until
 
 -- statement: remember_ended
--- Remember the keys of messages whose turn is about to end: of the rows whose token matches, locked.
+-- Remember the keys of messages whose turn is about to end, of rows whose token matches, and lock
+-- them.
 INSERT INTO duerow_remembered (queue, "key", id, until) SELECT duerow_message.queue, duerow_message."key",
     duerow_message.id, :now + :keys AS anon_1
 FROM (SELECT json_extract(given_rows.value, '$[0]') AS id, json_extract(given_rows.value, '$[1]') AS token
@@ -200,7 +200,7 @@ ON CONFLICT (queue, "key") DO UPDATE
 SET id = excluded.id, until = excluded.until
 
 -- statement: remembered
--- Read who held the given keys, and whether they are still remembered.
+-- Read the former holders of the given keys, and whether they are still remembered.
 SELECT duerow_remembered.queue, duerow_remembered."key", duerow_remembered.id, duerow_remembered.until > :now AS still
 FROM duerow_remembered
 WHERE (duerow_remembered.queue, duerow_remembered."key") IN (SELECT given.queue, given."key"

@@ -1,5 +1,5 @@
 -- statement: delete_parts
--- Take the parts of sets away.
+-- Delete the parts of sets.
 DELETE
 FROM duerow_part
 WHERE duerow_part.set_id IN (SELECT given.set_id
@@ -7,7 +7,7 @@ FROM (SELECT given_rows.value AS set_id
 FROM json_each(:given) AS given_rows) AS given)
 
 -- statement: forget_sets
--- Take the rows of sets away.
+-- Delete the rows of sets.
 DELETE
 FROM duerow_set
 WHERE (duerow_set.queue, duerow_set.correlation) IN (SELECT given.queue, given.correlation
@@ -34,8 +34,7 @@ SET parts = duerow_set.parts
 RETURNING queue, correlation, set_id, parts, closed_until > :now AS anon_1
 
 -- statement: note_sets
--- Note the messages of sets, the numbers of their parts, and for how long it is known that one was
--- complete.
+-- Write the messages of sets, the numbers of their parts, and how long completion is remembered.
 INSERT INTO duerow_set (queue, correlation, set_id, parts, closed_until) SELECT given.queue, given.correlation,
     given.set_id, given.parts, :now + given.remember AS anon_1
 FROM (SELECT json_extract(given_rows.value, '$[0]') AS queue, json_extract(given_rows.value, '$[1]') AS correlation,
@@ -47,14 +46,14 @@ ON CONFLICT (queue, correlation) DO UPDATE
 SET set_id = excluded.set_id, parts = excluded.parts, closed_until = excluded.closed_until
 
 -- statement: parts
--- Read the parts of sets, in no order: to ask for one can make a database read the parts of all sets.
+-- Read the parts of sets, unordered: sorting can make a database read the parts of all sets.
 SELECT duerow_part.set_id, duerow_part.part_id, duerow_part.content
 FROM (SELECT given_rows.value AS id
 FROM json_each(:given) AS given_rows) AS given
 JOIN duerow_part ON duerow_part.set_id = given.id
 
 -- statement: prune_sets
--- Take rows of sets away that were complete so long ago that it need not be known any more.
+-- Delete rows of sets whose completion has expired.
 DELETE
 FROM duerow_set
 WHERE (duerow_set.queue, duerow_set.correlation) IN (SELECT duerow_set.queue, duerow_set.correlation
@@ -64,7 +63,7 @@ ORDER BY duerow_set.closed_until
 LIMIT :limit_in OFFSET :param_1) AND duerow_set.closed_until <= :now
 
 -- statement: standing_sets
--- Read the ids and tokens of the messages of sets that are still there, locked where rows can be.
+-- Read the ids and tokens of existing messages of sets, and lock them if the database can.
 SELECT duerow_message.id, duerow_message.token
 FROM (SELECT json_extract(given_rows.value, '$[0]') AS id, json_extract(given_rows.value, '$[1]') AS queue
 FROM json_each(:given) AS given_rows) AS given

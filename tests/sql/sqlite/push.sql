@@ -1,5 +1,5 @@
 -- statement: hasten
--- Make held messages that nobody has due earlier, if the given time is; return whose time changed.
+-- Move the due time of unleased held messages forward to a given time; return the changed ones.
 UPDATE duerow_message
 SET due_at=coalesce(given.due, :now + given.delay, :now), behind_at=NULL
 FROM (SELECT json_extract(given_rows.value, '$[0]') AS id, json_extract(given_rows.value, '$[1]') AS due,
@@ -19,8 +19,7 @@ FROM json_each(:given) AS given_rows) AS given) AND duerow_message."key" IS NOT 
     ('new', 'error')
 
 -- statement: holders
--- Read the live messages that hold the given keys, locked in their order against changes where rows
--- can be.
+-- Read the live messages that hold the given keys, and lock them in order if the database can.
 SELECT duerow_message.id, duerow_message.queue, duerow_message.payload AS payload, duerow_message.kind,
     duerow_message."key", duerow_message.headers AS headers, duerow_message."group", duerow_message.priority,
     duerow_message.status, coalesce(duerow_message.due_at, duerow_message.behind_at) AS coalesce_1,
@@ -34,8 +33,7 @@ FROM json_each(:given) AS given_rows) AS given) AND duerow_message."key" IS NOT 
     ('new', 'error')
 
 -- statement: insert_grouped
--- As insert_keyless, for rows of which some are in groups; `behind`: another of its group goes before
--- it.
+-- Like insert_keyless, if some rows are in groups; `behind`: another message of the group goes first.
 INSERT INTO duerow_message (queue, "key", kind, payload, headers, "group", priority, status, due_at, first_due_at,
     attempts, token, created_at, behind_at) SELECT given.queue, given."key", given.kind, given.payload, given.headers,
     given."group", given.priority, 'new', CASE WHEN given.behind THEN NULL ELSE coalesce(given.due, :now +
@@ -64,8 +62,7 @@ FROM json_each(:given) AS given_rows) AS given
 RETURNING id
 
 -- statement: insert_many
--- Add messages with ids handed out before; return the ids of those whose key was free. Locks in key
--- order.
+-- Add messages with given ids; return the ids of those whose key was free. Locks in key order.
 INSERT INTO duerow_message (id, queue, "key", kind, payload, headers, "group", priority, status, due_at, first_due_at,
     attempts, token, created_at) SELECT given.id, given.queue, given."key", given.kind, given.payload, given.headers,
     given."group", given.priority, 'new', coalesce(given.due, :now + given.delay, :now) AS coalesce_1,
@@ -83,14 +80,14 @@ WHERE "key" IS NOT NULL AND status IN ('new', 'error') DO NOTHING
 RETURNING id
 
 -- statement: insert_one
--- Add one message and return its id; nothing if a live message holds the key. Wakes who sleeps.
+-- Add one message and return its id, or nothing if its key is held; wake sleeping consumers.
 INSERT INTO duerow_message (queue, "key", kind, payload, headers, "group", priority, status, due_at, first_due_at,
     attempts, token, created_at)
 VALUES (:queue_in, NULL, :kind_in, :payload_in, NULL, NULL, 0, 'new', :now, :now, 0, 0, :now)
 RETURNING id
 
 -- statement: insert_one-asking
--- Add one message and return its id; nothing if a live message holds the key. Wakes who sleeps.
+-- Add one message and return its id, or nothing if its key is held; wake sleeping consumers.
 INSERT INTO duerow_message (queue, "key", kind, payload, headers, "group", priority, status, due_at, first_due_at,
     attempts, token, created_at) SELECT CAST(:queue_in AS TEXT) AS anon_1, CAST(:key_in AS TEXT) AS anon_2,
     CAST(:kind_in AS TEXT) AS anon_3, CAST(:payload_in AS TEXT) AS anon_4, NULL AS anon_5, NULL AS anon__1, 0, 'new',
@@ -103,7 +100,7 @@ WHERE "key" IS NOT NULL AND status IN ('new', 'error') DO NOTHING
 RETURNING id
 
 -- statement: insert_one-delay-due-headers-key
--- Add one message and return its id; nothing if a live message holds the key. Wakes who sleeps.
+-- Add one message and return its id, or nothing if its key is held; wake sleeping consumers.
 INSERT INTO duerow_message (queue, "key", kind, payload, headers, "group", priority, status, due_at, first_due_at,
     attempts, token, created_at)
 VALUES (:queue_in, :key_in, :kind_in, :payload_in, :headers_in, NULL, 0, 'new', coalesce(:due_in, :now + :delay_in,
@@ -113,7 +110,7 @@ WHERE "key" IS NOT NULL AND status IN ('new', 'error') DO NOTHING
 RETURNING id
 
 -- statement: next_ids
--- Hand out `count` ids, ascending.
+-- Return `count` new ids, ascending.
 WITH RECURSIVE numbers(n) AS (SELECT :param_1 AS n
 WHERE :count > :param_2 UNION ALL SELECT numbers.n + :n_1 AS anon_2
 FROM numbers

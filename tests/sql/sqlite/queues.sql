@@ -1,11 +1,11 @@
 -- statement: consumers
--- Read the consumers that were there lately.
+-- Read the consumers that were seen recently.
 SELECT duerow_consumer.name, duerow_consumer.about, duerow_consumer.seen_at
 FROM duerow_consumer
 ORDER BY duerow_consumer.name
 
 -- statement: draining
--- Read which of the given queues take no new messages.
+-- Read which of the given queues are draining.
 SELECT duerow_queue.name
 FROM duerow_queue
 WHERE duerow_queue.name IN (SELECT given.queue
@@ -13,13 +13,13 @@ FROM (SELECT given_rows.value AS queue
 FROM json_each(:given) AS given_rows) AS given) AND duerow_queue.draining = 1
 
 -- statement: forget_consumers
--- Forget the consumers not heard of for a day.
+-- Delete the consumers not seen for a day.
 DELETE
 FROM duerow_consumer
 WHERE duerow_consumer.seen_at + :span < :now
 
 -- statement: hold
--- Write nothing, but as the first step of a transaction: SQLite then lets nobody else begin to write.
+-- Write nothing, as the first step of a transaction, so that SQLite lets nobody else start writing.
 DELETE
 FROM duerow_message
 WHERE 1 = 0
@@ -30,15 +30,14 @@ WHERE 1 = 0
 PRAGMA main.table_info("duerow_message")
 
 -- statement: note_consumer
--- Note that a consumer is there now.
+-- Record that a consumer is alive now.
 INSERT INTO duerow_consumer (name, about, seen_at)
 VALUES (:name_in, :about_in, :now)
 ON CONFLICT (name) DO UPDATE
 SET about = excluded.about, seen_at = excluded.seen_at
 
 -- statement: past_queue_after
--- Read the name of the first queue after a name of which something else than messages is kept, by
--- indexes.
+-- Read the name of the first queue after a name that has anything besides messages, by indexes.
 SELECT (SELECT min(duerow_history.queue) AS min_1
 FROM duerow_history
 WHERE duerow_history.queue > :queue_in) AS anon_1, (SELECT min(duerow_remembered.queue) AS min_2
@@ -48,14 +47,14 @@ FROM duerow_counter
 WHERE duerow_counter.queue > :queue_in) AS anon_3
 
 -- statement: put_settings-definition
--- Note some of what is said of a queue: whether it is `paused` or `draining`, its `definition`.
+-- Change settings of a queue: whether it is `paused` or `draining`, its `definition`.
 INSERT INTO duerow_queue (name, paused, draining, definition)
 VALUES (:queue_in, 0, 0, :definition_in)
 ON CONFLICT (name) DO UPDATE
 SET definition = excluded.definition
 
 -- statement: put_settings-draining-paused
--- Note some of what is said of a queue: whether it is `paused` or `draining`, its `definition`.
+-- Change settings of a queue: whether it is `paused` or `draining`, its `definition`.
 INSERT INTO duerow_queue (name, paused, draining, definition)
 VALUES (:queue_in, :paused_in, :draining_in, NULL)
 ON CONFLICT (name) DO UPDATE
@@ -75,17 +74,17 @@ WHERE duerow_message.queue > :queue_in AND duerow_message.due_at IS NULL AND due
     anon_3
 
 -- statement: settings
--- Read what is said of all queues, or of one by its `name`.
+-- Read the settings of all queues, or of one by `name`.
 SELECT duerow_queue.name, duerow_queue.definition AS definition, duerow_queue.paused, duerow_queue.draining
 FROM duerow_queue
 ORDER BY duerow_queue.name
 
 -- statement: settings-name
--- Read what is said of all queues, or of one by its `name`.
+-- Read the settings of all queues, or of one by `name`.
 SELECT duerow_queue.name, duerow_queue.definition AS definition, duerow_queue.paused, duerow_queue.draining
 FROM duerow_queue
 WHERE duerow_queue.name = :queue_in
 
 -- statement: whereabouts
--- Ask which database this is, told from all others on whatever servers.
+-- Read the identity of this database.
 PRAGMA database_list

@@ -1,5 +1,5 @@
 -- statement: insert_arrived
--- Add messages as they were, with ids handed out before; return the ids of those whose key was free.
+-- Add messages as they were, with given ids; return the ids of those whose key was free.
 INSERT INTO duerow_message (id, queue, "key", kind, payload, headers, "group", priority, status, due_at, first_due_at,
     attempts, token, created_at, last_attempt_at, last_error) SELECT given.id, given.queue, given."key", given.kind,
     given.payload, given.headers, given."group", given.priority, given.status, given.due_at, given.first_due_at,
@@ -20,7 +20,7 @@ WHERE "key" IS NOT NULL AND status IN ('new', 'error') DO NOTHING
 RETURNING id
 
 -- statement: insert_turns
--- Keep turns that are over as they were.
+-- Add finished turns as they were.
 INSERT INTO duerow_history (id, token, queue, "key", kind, payload, headers, "group", priority, outcome, moved_to,
     attempts, created_at, first_due_at, due_at, started_at, finished_at, worker, error, until) SELECT given.id,
     given.token, given.queue, given."key", given.kind, given.payload, given.headers, given."group", given.priority,
@@ -39,7 +39,7 @@ FROM (SELECT json_extract(given_rows.value, '$[0]') AS id, json_extract(given_ro
 FROM json_each(:given) AS given_rows) AS given
 
 -- statement: noted_of
--- Read which of the given names are noted.
+-- Read which of the given names are recorded.
 SELECT duerow_noted.name
 FROM duerow_noted
 WHERE (duerow_noted.name) IN (SELECT given.name

@@ -1,5 +1,5 @@
 -- statement: blockers
--- Read who keeps rows of groups back, each as id: one with a lower id, one that is lent; null: nobody.
+-- Read the ids that keep rows of groups back: one with a lower id, and one that is leased; null: none.
 SELECT duerow_message.id, duerow_message.leased_by IS NOT NULL AS anon_1, (SELECT other.id
 FROM duerow_message AS other
 WHERE other.queue = duerow_message.queue AND other."group" = duerow_message."group" AND other.status IN ('new',
@@ -24,7 +24,7 @@ FROM json_each(:given) AS given_rows) AS given
 JOIN duerow_message ON duerow_message.id = given.id
 
 -- statement: further_lines
--- Read the lowest priority in use between the given ones, in groups or not; null: none. And if it is
+-- Read the lowest priority in use between the given ones, in groups or not, and whether the queue is
 -- paused.
 SELECT given.grouped, CASE WHEN given.grouped THEN (SELECT min(duerow_message.priority) AS min_1
 FROM duerow_message
@@ -42,7 +42,7 @@ FROM (SELECT json_extract(given_rows.value, '$[0]') AS grouped, json_extract(giv
 FROM json_each(:given) AS given_rows) AS given
 
 -- statement: leased_range
--- Read the messages of a range of ids that a claim holds; the planner is to see nothing but the range.
+-- Read the messages of a claim in a range of ids; the planner should use nothing but the range.
 SELECT duerow_message.id, duerow_message.queue, duerow_message.payload AS payload, duerow_message.kind,
     duerow_message."key", duerow_message.headers AS headers, duerow_message."group", duerow_message.priority,
     duerow_message.status, coalesce(duerow_message.due_at, duerow_message.behind_at) AS coalesce_1,
@@ -56,7 +56,7 @@ ORDER BY duerow_message.id
 LIMIT :limit_in OFFSET :param_1
 
 -- statement: lend
--- Lend rows that were picked, as `reserve` does; of two of a group lent at once the second one fails.
+-- Lend picked rows, as `reserve` does; if two rows of a group are lent at once, the second one fails.
 UPDATE duerow_message
 SET status=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= :attempts_in) THEN 'dead'
     ELSE CASE WHEN (duerow_message.status IN ('new', 'error')) THEN duerow_message.status ELSE 'done' END END,
@@ -80,7 +80,7 @@ RETURNING id, payload AS payload, kind, "key", headers AS headers, status, creat
     last_error AS last_error, priority, "group"
 
 -- statement: lend_picked_unread
--- As `lend`, but return no more than who was lent, the due time it had, and its group.
+-- Like `lend`, but return only receipts, former due times and groups.
 UPDATE duerow_message
 SET status=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= :attempts_in) THEN 'dead'
     ELSE CASE WHEN (duerow_message.status IN ('new', 'error')) THEN duerow_message.status ELSE 'done' END END,
@@ -102,7 +102,7 @@ WHERE duerow_message.id = given.id
 RETURNING id, token, status, place_at, "group"
 
 -- statement: lend_unread
--- As `reserve`, but return no more than who was lent, and the due time it had; and the floor.
+-- Like `reserve`, but return only receipts, former due times and the floor.
 UPDATE duerow_message
 SET status=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= :attempts_in) THEN 'dead'
     ELSE CASE WHEN (duerow_message.status IN ('new', 'error')) THEN duerow_message.status ELSE 'done' END END,
@@ -127,7 +127,7 @@ LIMIT :limit_in OFFSET :param_1)
 RETURNING id, token, status, place_at
 
 -- statement: lend_unread-from_floor
--- As `reserve`, but return no more than who was lent, and the due time it had; and the floor.
+-- Like `reserve`, but return only receipts, former due times and the floor.
 UPDATE duerow_message
 SET status=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= :attempts_in) THEN 'dead'
     ELSE CASE WHEN (duerow_message.status IN ('new', 'error')) THEN duerow_message.status ELSE 'done' END END,
@@ -152,7 +152,7 @@ LIMIT :limit_in OFFSET :param_1)
 RETURNING id, token, status, place_at
 
 -- statement: lend_unread-of_kinds
--- As `reserve`, but return no more than who was lent, and the due time it had; and the floor.
+-- Like `reserve`, but return only receipts, former due times and the floor.
 UPDATE duerow_message
 SET status=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= :attempts_in) THEN 'dead'
     ELSE CASE WHEN (duerow_message.status IN ('new', 'error')) THEN duerow_message.status ELSE 'done' END END,
@@ -186,7 +186,7 @@ JOIN duerow_message ON duerow_message.id = given.id AND duerow_message.token = g
 WHERE duerow_message.queue = :queue_in
 
 -- statement: next_due
--- Read when the next of each given line is due, of those due from the bound `floor` on; and the time.
+-- Read the next due time of each given line from the bound `floor` on, and the time.
 SELECT CASE WHEN given.grouped THEN (SELECT min(duerow_message.due_at) AS min_1
 FROM duerow_message
 WHERE duerow_message.queue = :queue_in AND duerow_message.priority = given.priority AND duerow_message.due_at >=
@@ -198,7 +198,7 @@ FROM (SELECT json_extract(given_rows.value, '$[0]') AS grouped, json_extract(giv
 FROM json_each(:given) AS given_rows) AS given
 
 -- statement: next_due-of_kinds
--- Read when the next of each given line is due, of those due from the bound `floor` on; and the time.
+-- Read the next due time of each given line from the bound `floor` on, and the time.
 SELECT CASE WHEN given.grouped THEN (SELECT min(duerow_message.due_at) AS min_1
 FROM duerow_message
 WHERE duerow_message.queue = :queue_in AND duerow_message.priority = given.priority AND duerow_message.kind IN
@@ -252,7 +252,7 @@ ORDER BY duerow_message.due_at, duerow_message.id
 LIMIT :limit_in OFFSET :param_1
 
 -- statement: pop
--- Take the oldest due rows of a line without groups away; each with the time, and the floor as in
+-- Delete the oldest due rows of a line without groups; each with the time, and the floor as in
 -- `reserve`.
 DELETE
 FROM duerow_message
@@ -267,7 +267,7 @@ RETURNING id, queue, payload AS payload, kind, "key", headers AS headers, "group
     last_error AS last_error, :now AS anon_1
 
 -- statement: pop-from_floor
--- Take the oldest due rows of a line without groups away; each with the time, and the floor as in
+-- Delete the oldest due rows of a line without groups; each with the time, and the floor as in
 -- `reserve`.
 DELETE
 FROM duerow_message
@@ -282,7 +282,7 @@ RETURNING id, queue, payload AS payload, kind, "key", headers AS headers, "group
     last_error AS last_error, :now AS anon_1
 
 -- statement: pop-of_kinds
--- Take the oldest due rows of a line without groups away; each with the time, and the floor as in
+-- Delete the oldest due rows of a line without groups; each with the time, and the floor as in
 -- `reserve`.
 DELETE
 FROM duerow_message
@@ -297,12 +297,13 @@ RETURNING id, queue, payload AS payload, kind, "key", headers AS headers, "group
     last_error AS last_error, :now AS anon_1
 
 -- statement: promote_next
--- Put the first of each given group into the line, if it is not; return the queues and due times.
+-- Put the first row of each given group that is not lent in line; return the queues and due times.
 UPDATE duerow_message
 SET due_at=coalesce(duerow_message.behind_at, duerow_message.due_at), behind_at=NULL
 WHERE duerow_message.id IN (SELECT (SELECT other.id
 FROM duerow_message AS other
-WHERE other.queue = given.queue AND other."group" = given."group" AND other.status IN ('new', 'error')
+WHERE other.queue = given.queue AND other."group" = given."group" AND other.status IN ('new', 'error') AND
+    other.leased_by IS NULL
 ORDER BY other.id
 LIMIT 1 OFFSET :param_1) AS id
 FROM (SELECT json_extract(given_rows.value, '$[0]') AS queue, json_extract(given_rows.value, '$[1]') AS "group"
@@ -310,7 +311,7 @@ FROM json_each(:given) AS given_rows) AS given) AND duerow_message.leased_by IS 
 RETURNING queue, due_at
 
 -- statement: put_behind
--- Take rows of groups out of the line until it is their turn; a turn whose lease ended is over.
+-- Take rows of groups out of line until it is their turn; expired turns are over.
 UPDATE duerow_message
 SET due_at=NULL, behind_at=duerow_message.due_at, token=(duerow_message.token + CASE WHEN (duerow_message.leased_until
     IS NOT NULL) THEN 1 ELSE 0 END), leased_by=NULL, leased_until=NULL, last_error=CASE WHEN
@@ -405,7 +406,7 @@ RETURNING id, payload AS payload, kind, "key", headers AS headers, status, creat
     last_error AS last_error
 
 -- statement: take
--- Take rows that were picked away, as `pop` does.
+-- Delete picked rows, as `pop` does.
 DELETE
 FROM duerow_message
 WHERE duerow_message.id IN (SELECT given.id
@@ -416,7 +417,8 @@ RETURNING id, queue, payload AS payload, kind, "key", headers AS headers, "group
     last_error AS last_error, :now AS anon_1
 
 -- statement: take_turns
--- Mark rows of groups that are to be taken away as lent, so that nobody lends others of their groups.
+-- Mark rows of groups that are about to be popped as leased, so that no other row of the group is
+-- leased.
 UPDATE duerow_message
 SET leased_by='taken away'
 FROM (SELECT given_rows.value AS id

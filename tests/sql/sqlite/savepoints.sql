@@ -1,9 +1,9 @@
 -- statement: savepoint
--- Mark the place in a transaction to which `to_savepoint` goes back.
+-- Set the savepoint to which `to_savepoint` goes back.
 SAVEPOINT duerow_row
 
 -- statement: set_aside
--- Bury rows whoever has them, and write nothing else; return their ids, keys, attempts and groups.
+-- Bury rows, leased or not, and write nothing else; return their ids, keys, attempts and groups.
 UPDATE duerow_message
 SET status='dead', due_at=NULL, behind_at=NULL, token=CASE WHEN (duerow_message.token < 9223372036854775807) THEN
     duerow_message.token + 1 ELSE 0 END, leased_by=NULL, leased_until=NULL, last_error=given.error

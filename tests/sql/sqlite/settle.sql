@@ -1,5 +1,5 @@
 -- statement: bury
--- Stop rows whose token matches for good, with an error; return their receipts.
+-- Bury rows whose token matches, with an error; return their receipts.
 UPDATE duerow_message
 SET status='dead', due_at=NULL, token=(duerow_message.token + 1), leased_by=NULL, leased_until=NULL,
     last_error=coalesce(given.error, duerow_message.last_error)
@@ -10,7 +10,7 @@ WHERE duerow_message.id = given.id AND duerow_message.token = given.token
 RETURNING id, token - 1 AS anon_1
 
 -- statement: commit
--- Take away the rows whose token matches; return their receipts.
+-- Delete the rows whose token matches; return their receipts.
 DELETE
 FROM duerow_message
 WHERE (duerow_message.id, duerow_message.token) IN (SELECT given.id, given.token
@@ -19,7 +19,7 @@ FROM json_each(:given) AS given_rows) AS given)
 RETURNING id, token
 
 -- statement: extend
--- Let leases run until now + lease; return id, token and the new end of those whose token matches.
+-- Extend leases to now + lease; return id, token and new end of those whose token matches.
 UPDATE duerow_message
 SET due_at=(:now + :lease), leased_until=(:now + :lease)
 FROM (SELECT json_extract(given_rows.value, '$[0]') AS id, json_extract(given_rows.value, '$[1]') AS token

@@ -181,7 +181,7 @@ def test_a_table_of_the_users_own_without_transactions_is_refused_as_a_queue(pla
     engine = create_engine(make_url(place.url).set(drivername="mysql+pymysql"))
     Base.metadata.create_all(engine)
     try:
-        with pytest.raises(ConfigurationError, match=r"table sms is kept by MyISAM.* ENGINE=InnoDB"):
+        with pytest.raises(ConfigurationError, match=r"table sms uses MyISAM.* ENGINE=InnoDB"):
             EntityQueue(Sms.sending, engine).check()
     finally:
         Base.metadata.drop_all(engine)

@@ -9,10 +9,10 @@ from typing import Any
 from sqlalchemy import literal_column, select
 
 from duerow.plan import Plan
-from duerow.stores.sql.plans import Step
-from duerow.stores.sql.statements import Statement
+from duerow.stores.sql.statements import Statement, Step
 from duerow.testing.conformance.fixtures import Place
 from duerow.testing.faces import Face
+from tests.stores.held_reads import *  # noqa: F403 - where a lock keeps readers waiting
 
 SHOWN = select(literal_column("@@max_statement_time"))
 

@@ -154,7 +154,7 @@ def test_a_connection_that_drops_in_mid_transaction_leaves_nothing_half_done(
         (
             "ENGINE=MyISAM",
             "ENGINE=InnoDB",
-            "part is kept by MyISAM, where no transaction can be undone.* ENGINE=InnoDB",
+            "part uses MyISAM, which cannot roll back a transaction.* ENGINE=InnoDB",
         ),
         (
             "CONVERT TO CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci",

@@ -27,7 +27,8 @@ from duerow.stores.sql.dialects.mssql.family import mssql
 from duerow.stores.sql.entities.columns import StateTable
 from duerow.stores.sql.entities.keys import Key
 from duerow.stores.sql.entities.plans import EntityStore
-from duerow.stores.sql.plans import SqlStore
+from duerow.stores.sql.plans.schema import check_database
+from duerow.stores.sql.plans.store import SqlStore
 
 MEANINGS: list[tuple[str, list[int], type[DuerowError]]] = [
     ("40001", [1205], Conflict),
@@ -93,7 +94,7 @@ def test_an_index_of_a_payload_field_is_refused_before_anything_changes() -> Non
 
     for dry_run in (True, False):
         with pytest.raises(NotSupported, match="leave indexed= out"):
-            run(store.index("mail", (Indexed(("companyId",), "integer"),), dry_run), carry_out)
+            run(store.metadata.index("mail", (Indexed(("companyId",), "integer"),), dry_run), carry_out)
     assert [step for step in steps if step is not BEGIN and step.statement.writes] == []
 
 
@@ -108,9 +109,9 @@ def test_a_table_with_a_trigger_is_refused_as_a_queue_and_duerows_own_are_not_as
         return [("audit",)] if "sys.triggers" in text and values == ("shop.[order]",) else [(15, 3, 150, True)]
 
     with pytest.raises(ConfigurationError, match="the table has the trigger audit, and SQL Server answers no rows"):
-        run(rows.check(), answer)
+        run(rows.schema.check(), answer)
     assert len(asked) == 2
-    run(SqlStore(SqlServer(), "duerow_", None, None)._check_database(), answer)
+    run(check_database(SqlStore(SqlServer(), "duerow_", None, None).context), answer)
     assert len(asked) == 3
 
 

@@ -16,7 +16,7 @@ from duerow.stores.sql.connections.compiled import Text, Texts
 from duerow.stores.sql.dialects.mssql.compiler import written
 from duerow.stores.sql.dialects.mssql.connections import SqlServerConnections, TsqlSteps
 from duerow.stores.sql.dialects.mssql.dialect import SqlServer
-from duerow.stores.sql.plans import SqlStore
+from duerow.stores.sql.plans.store import SqlStore
 from tests.sql.texts import statements
 from tests.stores.mssql.test_errors import said
 
@@ -81,7 +81,7 @@ def entry(key: str | None) -> Entry:
     return Entry("mail", key, "json", '"hello"', None, None, None)
 
 
-STATEMENTS = statements(store().statements)
+STATEMENTS = statements(store().context.statements)
 
 
 @pytest.mark.parametrize("name", STATEMENTS)
@@ -98,10 +98,17 @@ def test_each_placeholder_has_its_value(name: str) -> None:
 
 def test_what_takes_two_statements_is_one_transaction() -> None:
     connection = Connection()
-    hand = steps(connection)
+    execute = steps(connection)
     own = store()
-    run(iter_one(own._step(own.statements.put_settings(("paused",)), {"queue_in": "mail", "paused_in": True})), hand)
-    hand.commit()
+    run(
+        iter_one(
+            own.context.step(
+                own.context.statements.queues.put_settings(("paused",)), {"queue_in": "mail", "paused_in": True}
+            )
+        ),
+        execute,
+    )
+    execute.commit()
     assert [text.split()[0] for text, _ in connection.told] == ["BEGIN", "UPDATE", "INSERT", "COMMIT"]
     assert connection.told[1][1] == ("mail", True)
 
@@ -113,7 +120,9 @@ def iter_one(step: Any) -> Any:
 def test_a_callers_transaction_is_neither_begun_nor_ended() -> None:
     connection = Connection(autocommit=False)
     own = store()
-    step = own._step(own.statements.put_settings(("paused",)), {"queue_in": "a", "paused_in": True})
+    step = own.context.step(
+        own.context.statements.queues.put_settings(("paused",)), {"queue_in": "a", "paused_in": True}
+    )
     run(iter_one(step), steps(connection, "joined"))
     assert [text.split()[0] for text, _ in connection.told] == ["UPDATE", "INSERT"]
 
@@ -122,7 +131,7 @@ def test_words_come_back_as_text_and_rows_behind_counts_are_found() -> None:
     rows = [(7, "ключ ".encode("utf-16-le"), None)]
     connection = Connection(lambda text: rows)
     own = store()
-    step = own._given(own.statements.holder_ids, ("queue", "key"), [("mail", "ключ ")])
+    step = own.context.given(own.context.statements.push.holder_ids, ("queue", "key"), [("mail", "ключ ")])
     assert run(iter_one(step), steps(connection)) == [(7, "ключ ", None)]
     assert connection.told[0][1] == ("mail", "ключ ")
 
@@ -130,12 +139,19 @@ def test_words_come_back_as_text_and_rows_behind_counts_are_found() -> None:
 def test_a_deadlock_is_a_conflict_whose_transaction_is_over_and_whose_connection_is_not() -> None:
     connection = Connection(lambda text: said("40001", 1205) if text.startswith("UPDATE") else [])
     own = store()
-    hand = steps(connection)
+    execute = steps(connection)
     with pytest.raises(Conflict):
-        run(iter_one(own._step(own.statements.put_settings(("paused",)), {"queue_in": "a", "paused_in": True})), hand)
-    assert hand.rolled_back()
+        run(
+            iter_one(
+                own.context.step(
+                    own.context.statements.queues.put_settings(("paused",)), {"queue_in": "a", "paused_in": True}
+                )
+            ),
+            execute,
+        )
+    assert execute.rolled_back()
     assert connection.told[-1][0] == "IF @@TRANCOUNT > 0 ROLLBACK"
-    assert not hand.begun
+    assert not execute.begun
 
 
 def test_large_batches_are_cut_below_the_number_of_locks_that_would_lock_a_table() -> None:
@@ -145,7 +161,7 @@ def test_large_batches_are_cut_below_the_number_of_locks_that_would_lock_a_table
         return [] if "INSERT" not in text else [(number,) for number in range(1_000)]
 
     connection = Connection(answers)
-    run(store().push([entry(None)] * 2_500, "ignore"), steps(connection))
+    run(store().messages.push([entry(None)] * 2_500, "ignore"), steps(connection))
     for text, values in connection.told:
         if "INSERT" in text:
             sizes.append(next(value for value in values if str(value).startswith("[")).count("[") - 1)
@@ -156,7 +172,7 @@ def test_a_connection_that_commits_each_statement_is_refused_as_a_transaction(mo
     monkeypatch.setattr(SqlServerConnections, "_check_database", lambda self, joined, raw: None)  # there is no server
     module = SimpleNamespace(paramstyle="qmark", version="5.2.0", Cursor=Connection, Error=Exception)
     engine = create_engine("mssql+pyodbc://nobody@nowhere/none?driver=any", module=module)
-    connections = SqlServerConnections(engine, store(), own=False)
+    connections = SqlServerConnections(engine, store().context, own=False)
     with pytest.raises(ConfigurationError, match="commits each statement by itself"):
         connections.join(Connection(autocommit=True))
     joined: Any = connections.join(Connection(autocommit=False))

@@ -20,11 +20,10 @@ import duerow.aio
 from duerow import Draft, Join, Pipeline
 from duerow.errors import Conflict, StoreUnavailable
 from duerow.plan import BEGIN, Plan
-from duerow.stores.sql.plans import Step
-from duerow.stores.sql.statements import Statement
+from duerow.stores.sql.statements import Statement, Step
 from duerow.testing.clock import MovableClock, hours
 from duerow.testing.conformance.fixtures import Place
-from duerow.testing.pipeline_by_hand import carry
+from duerow.testing.pipeline_steps import carry
 
 LEVELS = [None, "AUTOCOMMIT", "READ COMMITTED", "SERIALIZABLE"]
 

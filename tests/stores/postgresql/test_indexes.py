@@ -16,8 +16,8 @@ from duerow.message import LIVE
 from duerow.store import HistoryQuery, Order, Query
 from duerow.stores.sql.connections.compiled import Texts
 from duerow.stores.sql.dialects.postgresql.dialect import BLIND_WAYS, PostgreSQL
-from duerow.stores.sql.plans import SqlStore, Step
-from duerow.stores.sql.statements import RECEIPT, STORY
+from duerow.stores.sql.plans.store import SqlStore
+from duerow.stores.sql.statements import RECEIPT, STORY, Step
 from duerow.testing.clock import MovableClock, minutes
 from duerow.testing.conformance.fixtures import Place
 from duerow.where import parse
@@ -55,13 +55,13 @@ def test_live_messages_are_looked_up_by_their_keys(
     with connect(place.url, **place.settings) as db:  # of an empty table any index is as good
         db.queue("mail").push_many([Draft(number, f"key-{number}") for number in range(1_000)])
     superuser.execute("ANALYZE")
-    found = plan(superuser, next(store.find(Query("mail", keys=("a", "b"), statuses=LIVE))))
+    found = plan(superuser, next(store.messages.find(Query("mail", keys=("a", "b"), statuses=LIVE))))
     assert "duerow_message_key" in found
     assert "Seq Scan" not in found
 
 
 def test_the_dead_are_found_among_what_rests(store: SqlStore, superuser: psycopg.Connection) -> None:
-    found = plan(superuser, next(store.find(Query("mail", statuses=("dead",), by_id=True))))
+    found = plan(superuser, next(store.messages.find(Query("mail", statuses=("dead",), by_id=True))))
     assert "duerow_message_resting" in found
     assert "Seq Scan" not in found
 
@@ -70,8 +70,8 @@ def test_the_dead_are_found_among_what_rests(store: SqlStore, superuser: psycopg
 def test_what_is_due_of_the_schedules_is_found_by_its_time(
     store: SqlStore, superuser: psycopg.Connection, which: str
 ) -> None:
-    due = Step(store.statements.schedules(("due",)), {"until": datetime.now(UTC), "limit_in": 100})
-    found = plan(superuser, Step(store.statements.next_tick, {}) if which == "the next tick" else due)
+    due = Step(store.context.statements.schedules.schedules(("due",)), {"until": datetime.now(UTC), "limit_in": 100})
+    found = plan(superuser, Step(store.context.statements.schedules.next_tick, {}) if which == "the next tick" else due)
     assert "duerow_schedule_due" in found
     assert "Seq Scan" not in found
     assert "Sort" not in found
@@ -83,16 +83,16 @@ def test_indexed_payload_fields_are_looked_up_in_their_indexes(
     queue = db.queue("orders", indexed={"companyId": int, "to.city": str, "paid": bool})
     queue.declare()
     queue.push_many([Draft({"companyId": n % 100, "to": {"city": f"c{n}"}, "paid": n % 99 == 0}) for n in range(2000)])
-    superuser.execute(f'ANALYZE "{store.tables.schema}".duerow_message')
+    superuser.execute(f'ANALYZE "{store.context.tables.schema}".duerow_message')
     for where, index in ASKED.items():
         for step in (
-            next(store.find(Query("orders", where=parse(where), order=Order(), indexed=queue.indexed))),
-            next(store.tally("orders", parse(where), None, 10, queue.indexed)),
+            next(store.messages.find(Query("orders", where=parse(where), order=Order(), indexed=queue.indexed))),
+            next(store.operations.tally("orders", parse(where), None, 10, queue.indexed)),
         ):
             for without in ((), BLIND_WAYS):  # in the caller's transaction, and on connections of ours
                 found = plan(superuser, step, without)
                 assert f"_{index}_" in found, (where, found)
-        elsewhere = next(store.find(Query("other", where=parse(where), order=Order(), indexed=queue.indexed)))
+        elsewhere = next(store.messages.find(Query("other", where=parse(where), order=Order(), indexed=queue.indexed)))
         assert f"_{index}_" not in plan(superuser, elsewhere)
 
 
@@ -115,7 +115,7 @@ def test_an_index_is_not_made_while_another_process_makes_one(
     monkeypatch.setattr("duerow.sync.definition.PATIENCE", 0.0)
     queue = db.queue("orders", indexed={"companyId": int})
     superuser.execute("SELECT pg_advisory_lock(hashtext('duerow_index'))")
-    with pytest.raises(Conflict, match="another process is making indexes"):
+    with pytest.raises(Conflict, match="another process is creating indexes"):
         queue.declare()
     superuser.execute("SELECT pg_advisory_unlock(hashtext('duerow_index'))")
     assert queue.declare().created
@@ -135,13 +135,15 @@ PAST = (datetime(2026, 1, 1, tzinfo=UTC), 7, 3)
 
 def history_steps(store: SqlStore) -> dict[str, Any]:
     """The steps about history and remembered keys, each by the index that it needs."""
-    statements, more = store.statements, {"limit_in": 100}
+    statements, more = store.context.statements, {"limit_in": 100}
     return {
-        "duerow_history_finished": next(store.history(HistoryQuery("mail", after=PAST))),
-        "duerow_history_pkey": store._given(statements.forget_turns, RECEIPT, [(1, 2), (3, 4)]),
-        "duerow_history_until": store._step(statements.expired_turns, more),
-        "duerow_remembered_until": store._step(statements.expired_keys, more),
-        "duerow_remembered_pkey": store._given(statements.remembered, ("queue", "key"), [("mail", "a"), ("mail", "b")]),
+        "duerow_history_finished": next(store.history.find(HistoryQuery("mail", after=PAST))),
+        "duerow_history_pkey": store.context.given(statements.history.forget_turns, RECEIPT, [(1, 2), (3, 4)]),
+        "duerow_history_until": store.context.step(statements.history.expired_turns, more),
+        "duerow_remembered_until": store.context.step(statements.history.expired_keys, more),
+        "duerow_remembered_pkey": store.context.given(
+            statements.history.remembered, ("queue", "key"), [("mail", "a"), ("mail", "b")]
+        ),
     }
 
 
@@ -160,18 +162,20 @@ def test_history_and_remembered_keys_are_found_by_their_indexes(
         assert index in found
         assert "Seq Scan" not in found
         assert "Sort" not in found or index.endswith("_until")  # which is up to what the planner knows of the rows
-    one = plan(superuser, next(store.history(HistoryQuery("mail", id=7, ends=True, limit=1))))
+    one = plan(superuser, next(store.history.find(HistoryQuery("mail", id=7, ends=True, limit=1))))
     assert "duerow_history_pkey" in one
-    keys = store._given(store.statements.forget_keys, ("queue", "key"), [("mail", "a"), ("mail", "b")])
+    keys = store.context.given(
+        store.context.statements.history.forget_keys, ("queue", "key"), [("mail", "a"), ("mail", "b")]
+    )
     assert "duerow_remembered_pkey" in plan(superuser, keys)
-    by_key = plan(superuser, next(store.history(HistoryQuery("mail", where=parse("key = 'k'")))))
+    by_key = plan(superuser, next(store.history.find(HistoryQuery("mail", where=parse("key = 'k'")))))
     assert "duerow_history_key" in by_key
     assert "Sort" not in by_key
 
 
 def test_what_ends_is_kept_by_way_of_its_primary_key(store: SqlStore, superuser: psycopg.Connection) -> None:
     rows = [(1, 2, "done", None, None, None, None), (3, 4, "failed", None, None, None, "{}")]
-    step = store._given(store.statements.keep_turns, (*RECEIPT, *STORY), rows, {"history": 1})
+    step = store.context.given(store.context.statements.history.keep_turns, (*RECEIPT, *STORY), rows, {"history": 1})
     found = plan(superuser, step)
     assert "duerow_message_pkey" in found
     assert "Seq Scan" not in found

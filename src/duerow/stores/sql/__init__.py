@@ -1,8 +1,9 @@
-"""The SQL databases: one set of statements and plans, a dialect for what differs."""
+"""The SQL databases: one set of statements and plans, and a dialect for the differences."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Engine
@@ -10,24 +11,27 @@ from sqlalchemy import Engine
 from duerow.errors import ConfigurationError
 from duerow.store import AsyncConnections, Connections, Settings, Store
 from duerow.stores.sql.connections.engines import Driving, own_engine
-from duerow.stores.sql.connections.sync import BlockingConnections
+from duerow.stores.sql.connections.sync.connections import BlockingConnections
+from duerow.stores.sql.diagnosis import SqlCheck
 from duerow.stores.sql.dialects.base import Dialect
-from duerow.stores.sql.plans import SqlStore
+from duerow.stores.sql.plans.store import SqlStore
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncEngine
 
     from duerow.clock import Clock
-    from duerow.stores.sql.connections.aio import AwaitedConnections
+    from duerow.stores.sql.connections.aio.connections import AwaitedConnections
     from duerow.stores.sql.entities.columns import StateTable
+    from duerow.stores.sql.entities.plans import EntityStore
 
 
 class Family:
     """Opens stores on one SQL database; see `duerow.store.Backend`.
 
     Args:
-        dialect: which database it is.
-        driving: how it is connected to by URL.
+        dialect: the database.
+        driving: how a URL becomes a connection.
+        checks: the checks of `duerow.doctor` for this family, besides those for any SQL database.
 
     Attributes:
         blocking: the class of connections of the blocking face.
@@ -35,8 +39,8 @@ class Family:
 
     blocking: type[BlockingConnections] = BlockingConnections
 
-    def __init__(self, dialect: Dialect, driving: Driving) -> None:
-        self.dialect, self.driving = dialect, driving
+    def __init__(self, dialect: Dialect, driving: Driving, checks: Mapping[str, SqlCheck] | None = None) -> None:
+        self.dialect, self.driving, self.checks = dialect, driving, checks or {}
 
     def open(self, target: Any, settings: Settings) -> tuple[Store, Connections]:
         """Open by URL or by the user's Engine."""
@@ -47,7 +51,7 @@ class Family:
         store = self._store(settings, self.dialect_for(target))
         if own and not settings.creates:
             self.driving.require(engine.url)
-        return store, self.blocking(engine, store, own, settings.read_timeout)
+        return store, self.blocking(engine, store.context, own, settings.read_timeout)
 
     def aopen(self, target: Any, settings: Settings) -> tuple[Store, AsyncConnections]:
         """Open by URL or by the user's AsyncEngine."""
@@ -60,41 +64,45 @@ class Family:
         store = self._store(settings, self.dialect_for(target))
         if own and not settings.creates:
             self.driving.require(engine.url)
-        return store, self._awaited()(engine, store, own, settings.read_timeout)
+        return store, self._awaited()(engine, store.context, own, settings.read_timeout)
 
     def open_entities(
         self, engine: Engine, state: StateTable, deletes: bool, clock: Clock | None
     ) -> tuple[Store, Connections]:
-        """Open the queue of a state in a table of the user's, by the user's Engine; see `duerow.entity`."""
+        """Open the queue of a state in the user's table, with the user's Engine; see `duerow.entity`."""
         store = self._entities(engine, state, deletes, clock)
-        return store, self.blocking(engine, store, own=False)
+        return store, self.blocking(engine, store.context, own=False)
 
     def aopen_entities(
         self, engine: AsyncEngine, state: StateTable, deletes: bool, clock: Clock | None
     ) -> tuple[Store, AsyncConnections]:
-        """As `open_entities`, by the user's AsyncEngine."""
+        """Like `open_entities`, with the user's AsyncEngine."""
         store = self._entities(engine, state, deletes, clock)
-        return store, self._awaited()(engine, store, own=False)
+        return store, self._awaited()(engine, store.context, own=False)
 
     def _entities(
         self, engine: Engine | AsyncEngine, state: StateTable, deletes: bool, clock: Clock | None
-    ) -> SqlStore:
+    ) -> EntityStore:
         from duerow.stores.sql.entities.plans import EntityStore  # few need it, and the ORM takes long to import
 
         return EntityStore(self.dialect_for(engine), engine.dialect, state, deletes, clock)
 
     def dialect_for(self, target: Any) -> Dialect:
-        """Return the dialect by a URL or an engine that may not have been connected yet."""
+        """Return the dialect for a URL or an engine, which need not be connected yet."""
         return self.dialect
 
     def _awaited(self) -> type[AwaitedConnections]:
         """Return the class of connections of the awaited face, which the other one does not load."""
-        from duerow.stores.sql.connections.aio import AwaitedConnections
+        from duerow.stores.sql.connections.aio.connections import AwaitedConnections
 
         return AwaitedConnections
 
+    def unopened(self, target: str, settings: Settings) -> SqlStore:
+        """Return the plans for a URL, without a way to a server."""
+        return self._store(settings, self.dialect_for(target))
+
     def _store(self, settings: Settings, dialect: Dialect) -> SqlStore:
-        store = SqlStore(dialect, settings.prefix, settings.schema, settings.clock)
+        store = SqlStore(dialect, settings.prefix, settings.schema, settings.clock, self.checks)
         dialect.prelude(settings.prefix, settings.schema)  # refuses a schema where there are none
         return store
 

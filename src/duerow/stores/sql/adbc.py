@@ -1,6 +1,6 @@
-"""Rows as Arrow, for whoever reads very many: the store's own statements, through a driver that makes no Python values.
+"""Rows as Arrow, for reading very many: the store's own statements, through a driver that makes no Python values.
 
-The statements, their parameters and their plans are those of every other connection; only the way back differs.
+Statements, parameters and plans are the same as on any other connection; only the results differ.
 """
 
 from __future__ import annotations
@@ -11,20 +11,21 @@ from duerow.arrow.adbc import AdbcScan
 from duerow.store import Scan
 from duerow.stores.sql.connections.compiled import Text
 from duerow.stores.sql.dialects.base import ArrowWay
-from duerow.stores.sql.plans import SqlStore
+from duerow.stores.sql.plans.context import Context
+from duerow.stores.sql.plans.scan import scan_values, scanning
 
 
-def adbc_scan(store: SqlStore, way: ArrowWay, query: Scan, shown: Sequence[str]) -> AdbcScan:
-    """Return a scan as the driver is told it: these columns, named as the fields of records or turns."""
-    text = Text(store.scanning(query, shown).statement, way.written)
-    dialect = type(store.dialect)
+def adbc_scan(context: Context, way: ArrowWay, query: Scan, shown: Sequence[str]) -> AdbcScan:
+    """Return a scan for the driver, with these columns, named after the fields of records or turns."""
+    text = Text(scanning(context, query, shown).statement, way.written)
+    dialect = type(context.dialect)
     return AdbcScan(
         driver=way.driver,
         address=way.address,
         prepare=way.prepare,
         text=text.text,
         positions=tuple(text.positions or ()),
-        values={**text.constants, **store.scan_values(query)},
+        values={**text.constants, **scan_values(context, query)},
         shown=tuple(shown),
         dialect=f"{dialect.__module__}:{dialect.__qualname__}",
     )

@@ -1,9 +1,9 @@
-"""Where claims start: behind the entries that taken rows leave at the head of the index.
+"""Where claims start: after the dead index entries that taken rows leave at the head of the index.
 
-While some other session holds an old snapshot, PostgreSQL keeps the index entries of taken rows, and every claim from
-the head would walk all of them. So a claim starts at a floor: rows due before it are looked at only every half second,
-and always before a queue is called empty. The floor never passes a row that was due and visible, lent or not, and
-stays 100 ms behind the newest due time lent, for pushes that are committed a little late.
+While another session holds an old snapshot, PostgreSQL keeps the index entries of taken rows, and every claim from the
+head would walk over all of them. So a claim starts at a floor: rows due before it are checked only every half second,
+and always before a queue is reported empty. The floor never passes a row that was due and visible, leased or not, and
+stays 100 ms behind the newest leased due time, for pushes that commit a little late.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 BEHIND: Final = timedelta(milliseconds=100)
-"""How far the floor stays behind the newest due time that was lent."""
+"""How far the floor stays behind the newest leased due time."""
 
 LOOK_BELOW: Final = 0.5
 """Seconds after which a claim looks below the floor again."""
@@ -32,17 +32,17 @@ class _Floor:
 
 @dataclass(frozen=True)
 class Start:
-    """Where one claim starts: at a due time, or at the head of the index when that is None."""
+    """Where a claim starts: at a due time, or at the head of the index if that is None."""
 
     due_at: datetime | None
     changes: int
 
 
 class ClaimFloors:
-    """The floors of one process, one for each queue.
+    """The floors of this process, one for each queue.
 
     Args:
-        kept: whether the database needs them at all; without, every claim starts at the head.
+        kept: whether the database needs them; if not, every claim starts at the head.
     """
 
     def __init__(self, kept: bool) -> None:
@@ -50,7 +50,7 @@ class ClaimFloors:
         self.begin_anew()
 
     def begin_anew(self) -> None:
-        """Know nothing; in a child process, where the lock may be that of a thread which is not there."""
+        """Start empty in a child process, where the lock may be held by a thread that does not exist there."""
         self._floors: dict[Hashable, _Floor] = {}
         self._writes = 0
         self._lock = threading.Lock()
@@ -69,10 +69,10 @@ class ClaimFloors:
         """Raise the floor after a claim.
 
         Args:
-            queue: whose messages were lent.
+            queue: the queue of the messages.
             start: where the claim started.
-            oldest: the due time of the first row that was due from there on, lent or not.
-            newest: the due time of the last row lent.
+            oldest: the due time of the first row due from there on, leased or not.
+            newest: the due time of the last leased row.
         """
         with self._lock:
             floor = self._floors[queue]
@@ -84,7 +84,7 @@ class ClaimFloors:
             floor.due_at = behind if start.due_at is None else max(start.due_at, behind)
 
     def lower(self, due_at: datetime | None) -> None:
-        """Look below soon wherever a row may have come to lie below the floor."""
+        """Look below the floor soon, in queues where a row may be below it."""
         if self.kept and due_at is not None:
             with self._lock:
                 for floor in self._floors.values():
@@ -93,20 +93,20 @@ class ClaimFloors:
                         floor.looked_below = 0.0
 
     def written(self) -> None:
-        """Note that this process is about to write rows that may be due anywhere."""
+        """Record that this process is about to write rows with any due time."""
         with self._lock:
             self._writes += 1
             for floor in self._floors.values():
                 floor.nothing_before = None
 
     def found_nothing(self, queue: Hashable, lines: Iterable[Hashable], writes: int, now: datetime | None) -> None:
-        """Note that all lines of a queue were looked at from the head, and nothing was due.
+        """Record that all lines of a queue were read from the head, and nothing was due.
 
         Args:
-            queue: whose lines.
+            queue: the queue.
             lines: its lines.
-            writes: what `nothing_before` said when the look began.
-            now: the time at the look, if it is known: a floor above it, left by a clock since set back, says nothing.
+            writes: what `nothing_before` returned when the look began.
+            now: the time of the look, if known: a floor above it is ignored, since the clock was set back.
         """
         floors = [None if (floor := self._floors.get(line)) is None else floor.due_at for line in lines]
         known = [due_at for due_at in floors if due_at is not None]
@@ -114,12 +114,12 @@ class ClaimFloors:
             self.looked(queue, min(known), writes)
 
     def nothing_before(self, queue: Hashable) -> tuple[datetime | None, int]:
-        """Return before which time no row of a queue was due when it was last looked; and the writes until now."""
+        """Return the time before which no row of a queue was due at the last look, and the writes until now."""
         floor = self._floors.get(queue)
         return (None if floor is None else floor.nothing_before), self._writes
 
     def looked(self, queue: Hashable, earliest: datetime, writes: int) -> None:
-        """Note that no row is due before this time, unless this process has written since it was looked."""
+        """Record that no row is due before this time, unless this process has written since the look."""
         if self.kept:
             with self._lock:
                 if writes == self._writes:

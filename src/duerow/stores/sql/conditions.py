@@ -1,4 +1,4 @@
-"""Conditions as SQL: each part true, false or null, with null put to rest as false wherever it would be negated."""
+"""Conditions as SQL, in three-valued logic, with null turned into false wherever it would be negated."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from typing import Any, Final, TypeVar
 
 from sqlalchemy import BigInteger, ColumnElement, Table, Text, and_, collate, false, func, literal, not_, or_
 
-from duerow.conditions.model import KINDS, Compare, Condition, Every, In, IsNull, Like, Not, Operator, Path, Some, Value
+from duerow.conditions.fields import KINDS, Path
+from duerow.conditions.model import Compare, Condition, Every, In, IsNull, Like, Not, Operator, Some, Value
 from duerow.store import Indexed, IndexKind
 from duerow.stores.sql.dialects.base import LONGEST_KEY, Dialect, Member
 
@@ -23,12 +24,12 @@ _OR_EQUAL: Final[dict[Operator, Operator]] = {"=": "=", "<": "<=", "<=": "<=", "
 
 
 class Conditions:
-    """Makes SQL of conditions on the rows of one table; every value is bound.
+    """Writes conditions on the rows of one table as SQL; every value is bound.
 
     Args:
-        dialect: whose SQL.
-        table: that of messages, or that of their turns.
-        indexed: the payload fields that have an index, each with the name of that.
+        dialect: the dialect of the SQL.
+        table: the table of messages, or of finished turns.
+        indexed: the indexed payload fields, with the names of their indexes.
     """
 
     def __init__(self, dialect: Dialect, table: Table, indexed: Mapping[str, Indexed] | None = None) -> None:
@@ -40,8 +41,8 @@ class Conditions:
     def clause(self, condition: Condition, negated: bool = False) -> ColumnElement[bool]:
         """Return a condition, or its negation, as SQL.
 
-        Negations are moved inwards to the comparisons, so that no database has to follow them into the depth, and a
-        condition without any keeps the form that indexes serve.
+        Negations are moved inwards to the comparisons, so that no database has to evaluate nested ones, and a condition
+        without negations keeps a form that indexes serve.
         """
         match condition:
             case Not(term):
@@ -59,7 +60,7 @@ class Conditions:
         return test if roughly is None else and_(roughly, test)
 
     def is_of_range(self, condition: Condition) -> bool:
-        """Return whether an index serves the condition, but only by a range, so not in the order of ids."""
+        """Return whether an index serves the condition only as a range, so not in the order of ids."""
         terms = condition.terms if isinstance(condition, Every) else (condition,)
         served = [term for term in terms if self._roughly(term) is not None]
         return bool(served) and not any(isinstance(term, Compare) and term.operator == "=" for term in served)
@@ -104,13 +105,13 @@ class Conditions:
         return self.dialect.key_of(bound) if isfinite(bound) else None
 
     def value(self, path: Path) -> ColumnElement[Any]:
-        """Return what messages are counted by: a column, or what `Dialect.read_json` understands."""
+        """Return the value to count by: a column, or text for `Dialect.read_json`."""
         return self.column(path[0]) if path[0] in KINDS else self._member(path).json
 
     def column(self, name: str) -> ColumnElement[Any]:
-        """Return the column of a field; text in the order of its code points.
+        """Return the column of a field; text sorts by code point.
 
-        One that waits behind others of its group has its due time in a column of its own.
+        A message that waits for its group has its due time in another column.
         """
         column: ColumnElement[Any] = self.table.c[name]
         if name == "due_at" and "behind_at" in self.table.c:
@@ -118,7 +119,7 @@ class Conditions:
         return collate(column, self.dialect.bytewise) if KINDS.get(name) == "text" else column
 
     def bound(self, name: str, value: Any) -> ColumnElement[Any]:
-        """Return a value of a message field, bound as its column takes it."""
+        """Return a bound value for the column of a message field."""
         match KINDS[name]:
             case "moment":
                 return literal(self.dialect.write_moment(value), self.dialect.moment)
@@ -193,7 +194,7 @@ def _is_of(kind: IndexKind, value: Value) -> bool:
 
 
 def asked_statuses(condition: Condition | None) -> frozenset[Value] | None:
-    """Return to which statuses a condition confines the messages; None if it does not say so outright."""
+    """Return the statuses to which a condition restricts messages; None if it has no such part."""
     terms = condition.terms if isinstance(condition, Every) else (condition,)
     asked: frozenset[Value] | None = None
     for term in terms:

@@ -1,4 +1,4 @@
-"""From a driver's error to duerow's: by code, never by message text."""
+"""Turns a driver's errors into duerow's: by code, never by message text."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from duerow.stores.sql.dialects.base import Dialect
 def explained(
     dialect: Dialect, error: BaseException, unsure: bool = False, in_line: bool = False
 ) -> DuerowError | None:
-    """Return duerow's error for one that a step, a commit or a connect raised; None if it is no driver's.
+    """Return duerow's error for a driver's error of a step, a commit or a connect; None for any other error.
 
     Args:
-        dialect: whose codes to read.
+        dialect: the dialect, which knows the codes.
         error: what was raised.
-        unsure: whether the step may have been carried out although its answer did not arrive.
-        in_line: whether it was a step, for which a database that lets one transaction write at a time waits its turn.
+        unsure: whether the step may have taken effect without an answer.
+        in_line: whether it was a step, which may have waited for the only writer of a database.
     """
     if isinstance(error, DuerowError):
         return error
     if isinstance(error, PoolTimeout):
-        return StoreUnavailable(f"no connection became free: {error}")
+        return StoreUnavailable(f"no connection of the pool became free: {error}")
     inner = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
     if isinstance(inner, OSError):  # a driver need not wrap what its socket says
         return StoreUnavailable(f"the database cannot be reached: {inner}", "unknown" if unsure else "none")
@@ -38,20 +38,31 @@ def explained(
 
 
 def overran(dialect: Dialect, limit: timedelta | None, step: Any, error: BaseException) -> DuerowError | None:
-    """Return the error of a read that took longer than its limit; None: what was raised is another one."""
+    """Return the error of a read that exceeded its time limit; None for any other error."""
     if limit is None or step is BEGIN or not step.statement.bounded:
         return None
     inner = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
     return QueryTimeout(limit) if dialect.ran_out_of_time(inner) else None
 
 
+def of_step(
+    dialect: Dialect, limit: timedelta | None, step: Any, error: BaseException, begun: bool
+) -> DuerowError | None:
+    """Return duerow's error for a driver's error of a step on its own connection; None for any other error.
+
+    A step that failed inside a transaction that had `begun` was not committed; a single step may have been.
+    """
+    known = overran(dialect, limit, step, error)
+    return known or explained(dialect, error, unsure=not begun, in_line=True)
+
+
 def milliseconds(limit: timedelta) -> int:
-    """Return a limit as databases are told it."""
+    """Return a time limit in milliseconds."""
     return limit // timedelta(milliseconds=1)
 
 
 def unconnected(dialect: Dialect, error: BaseException) -> DuerowError | None:
-    """Return duerow's error for one that connecting raised; what the driver refuses then is in the URL."""
+    """Return duerow's error for a failed connect; what the driver refuses then is in the URL."""
     if isinstance(error, TypeError | AttributeError | ValueError):  # how a driver that is written in Python refuses one
         return ConfigurationError(f"cannot connect as the URL says, {type(error).__name__}: {error}")
     known = explained(dialect, error)
@@ -59,7 +70,7 @@ def unconnected(dialect: Dialect, error: BaseException) -> DuerowError | None:
 
 
 def unusable(dialect: Dialect, error: Exception) -> DuerowError:
-    """Return duerow's error for one that the caller's connection raised before anything was done on it."""
+    """Return duerow's error for a caller's connection that failed before anything was done on it."""
     known = explained(dialect, error)
     if isinstance(known, ConfigurationError | StoreUnavailable):
         return known
@@ -70,5 +81,5 @@ def unusable(dialect: Dialect, error: Exception) -> DuerowError:
 
 
 def is_lost(error: BaseException | None) -> bool:
-    """Return whether the connection is of no more use."""
+    """Return whether the connection can no longer be used."""
     return isinstance(error, StoreUnavailable) and not isinstance(error, Conflict)

@@ -1,8 +1,8 @@
-"""Which lines a queue has: the priorities in use, for messages in groups and for all others.
+"""The lines of a queue: the priorities in use, separately for messages in groups and all others.
 
-A claim goes from line to line, so that it walks no row that is not due, at whatever priority. What this process pushed
-is known at once; what others pushed at a priority that was not in use is seen within half a second, and always before
-a queue is called empty.
+A claim goes from line to line, so that it never reads a row that is not due. Priorities used by pushes of this process
+are known at once; new ones used by other processes are seen within half a second, and always before a queue counts as
+empty.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from typing import Final, NamedTuple
 from duerow.message import PRIORITIES
 
 LOOK_AGAIN: Final = 0.5
-"""Seconds after which a claim looks for lines of others again."""
+"""Seconds after which a claim looks for lines of other processes again."""
 
 COMMITTED_IN: Final = 0.1
-"""Seconds after which a pause of this process is taken to be committed."""
+"""Seconds after which a pause by this process counts as committed."""
 
 MOST: Final = 32
-"""Lines that are remembered though they were found empty."""
+"""The most lines that are remembered even if they were empty."""
 
 
 class PriorityLine(NamedTuple):

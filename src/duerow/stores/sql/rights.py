@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Final, NamedTuple
 
-from sqlalchemy import Table
+from sqlalchemy import Table, delete, insert, select, update
 from sqlalchemy.schema import CreateTable
+from sqlalchemy.sql.base import Executable
 
-from duerow.errors import ConfigurationError
-from duerow.stores.sql.dialects.base import Dialect
+from duerow.errors import ConfigurationError, NotSupported
+from duerow.errors import shown as briefly
+from duerow.stores.sql.dialects.base import Dialect, const
 from duerow.stores.sql.migrations import MIGRATIONS
+from duerow.stores.sql.statements import Statement
 from duerow.stores.sql.tables import Tables
 
 _NONE: Final = ""
@@ -59,17 +63,55 @@ RIGHTS: Final[Mapping[str, Rights]] = {
 }
 """The rights on each table, by its name without the prefix. Rights are the same on every database."""
 
+WORKED_ON: Final = ("message", "waiting", "queue", "consumer", "schedule", "history", "remembered", "counter")
+"""The tables that every worker writes or reads; pipelines and batches have others."""
+
 LONGEST_ROLE: Final = 63
 """How many characters the name of a role has at the most: as many as PostgreSQL takes."""
 
 
 def grants(tables: Tables, dialect: Dialect, names: Mapping[str, str]) -> str:
-    """Return the statements that grant each role its rights; see `Store.roles_sql`."""
+    """Return the statements that grant each role its rights; see `SchemaStore.roles_sql`."""
     called = {role: _checked(role, names.get(role, f"{tables.prefix}{role}")) for role in ROLES}
     return "\n".join(
         f"-- {name}: {ROLES[role]}\n" + "".join(f"{line};\n" for line in _granted(tables, dialect, role, name))
         for role, name in called.items()
     )
+
+
+@lru_cache(maxsize=32)
+def tried(tables: Tables, dialect: Dialect) -> Mapping[str, Statement]:
+    """Return a statement that changes nothing for each right that a worker needs, which is the name of it.
+
+    Servers look at rights before they look for rows. None where there are no roles.
+    """
+    try:
+        dialect.beside_tables(tables.prefix, tables.schema, True)
+    except NotSupported:
+        return {}
+    there = {table.name for table in created(tables, dialect)}
+    statements: dict[str, Statement] = {}
+    for name in WORKED_ON:
+        table: Table = getattr(tables, name)
+        if table.name in there:
+            shown = dialect.plain().identifier_preparer.format_table(table)
+            for right in RIGHTS[name].consumer.split(", "):
+                statements[f"{right} on {shown}"] = Statement(_trial(right, table, dialect))
+    return statements
+
+
+def _trial(right: str, table: Table, dialect: Dialect) -> Executable:
+    never = const(1) == const(0)
+    columns = [column for column in table.columns if column.name not in dialect.derived]
+    match right:
+        case "INSERT":
+            return insert(table).from_select(columns, select(*columns).where(never))
+        case "UPDATE":
+            return update(table).values({columns[0]: columns[0]}).where(never)
+        case "DELETE":
+            return delete(table).where(never)
+        case _:
+            return select(columns[0]).where(never)
 
 
 def created(tables: Tables, dialect: Dialect) -> list[Table]:
@@ -93,6 +135,7 @@ def _checked(role: str, name: str) -> str:
     """Return the name of a role that can be quoted, or raise ConfigurationError."""
     if not 0 < len(name) <= LONGEST_ROLE or not name.isprintable() or "%" in name:
         raise ConfigurationError(
-            f"the {role}'s role is called {name!r:.80}; that takes 1 to {LONGEST_ROLE} printable characters without %"
+            f"the {role}'s role is called {briefly(name)}; that takes 1 to {LONGEST_ROLE} printable characters "
+            "without %"
         )
     return name

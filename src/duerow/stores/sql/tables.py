@@ -6,7 +6,7 @@ from typing import Final
 
 from sqlalchemy import BigInteger, Boolean, Column, Integer, MetaData, SmallInteger, Table, Text
 
-from duerow.errors import ConfigurationError
+from duerow.errors import ConfigurationError, shown
 from duerow.stores.sql.dialects.base import Dialect
 
 LONGEST_PREFIX: Final = 30
@@ -36,7 +36,8 @@ class Tables:
     def __init__(self, dialect: Dialect, prefix: str, schema: str | None) -> None:
         if not prefix.isidentifier() or not prefix.isascii() or len(prefix) > LONGEST_PREFIX:
             raise ConfigurationError(
-                f"prefix is {prefix!r}; table names begin with it: 1 to {LONGEST_PREFIX} ASCII letters, digits and _"
+                f"prefix is {shown(prefix)}; table names begin with it: 1 to {LONGEST_PREFIX} ASCII letters, digits "
+                "and _"
             )
         self.prefix, self.schema = prefix, schema
         metadata = MetaData(schema=schema)

@@ -47,19 +47,19 @@ class Opened:
             return run(plan, execute)
 
     def push(self, *entries: Entry, on_duplicate: Any = "ignore") -> list[Pushed]:
-        return self.do(self.store.push(entries, on_duplicate))
+        return self.do(self.store.messages.push(entries, on_duplicate))
 
     def reserve(self, limit: int = 100, attempts: int | None = None, queue: str = "mail") -> list[Record]:
-        return self.do(self.store.reserve(queue, limit, minutes(1), attempts, "host:1:w/1")).records
+        return self.do(self.store.messages.reserve(queue, limit, minutes(1), attempts, "host:1:w/1")).records
 
     def settle(self, *turns: tuple[Record, End]) -> list[type[Exception] | None]:
         """Return for each turn the kind of its refusal, None if it was settled."""
-        refused = self.do(self.store.settle([Turn(receipt(record), end) for record, end in turns]))
+        refused = self.do(self.store.messages.settle([Turn(receipt(record), end) for record, end in turns]))
         errors = {one.receipt: type(one.error) for one in refused}
         return [errors.get(receipt(record)) for record, _ in turns]
 
     def all(self, queue: str = "mail") -> list[Record]:
-        return self.do(self.store.find(Query(queue, by_id=True, limit=1_000_000)))
+        return self.do(self.store.messages.find(Query(queue, by_id=True, limit=1_000_000)))
 
 
 def entry(payload: str = '"hello"', key: str | None = None, queue: str = "mail", **more: Any) -> Entry:
@@ -100,7 +100,7 @@ def test_the_last_attempt_that_nobody_settled_buries_without_counting_towards_th
     opened.reserve(attempts=1)
     opened.clock.advance(minutes(1))
     opened.push(entry('"second"'))
-    reserved = opened.do(opened.store.reserve("mail", 1, minutes(1), 1, "host:1:w/2"))
+    reserved = opened.do(opened.store.messages.reserve("mail", 1, minutes(1), 1, "host:1:w/2"))
     assert ([record.payload for record in reserved.records], len(reserved.buried)) == (['"second"'], 1)
     buried = opened.all()[0]
     assert (buried.status, buried.due_at, buried.leased_by, buried.attempts, buried.token) == ("dead", None, None, 1, 2)
@@ -224,7 +224,7 @@ def test_a_receipt_given_twice_ends_one_turn(opened: Opened) -> None:
     opened.push(entry(key="a"), entry(queue="other", key="a"))
     (record,) = opened.reserve()
     turns = [Turn(receipt(record), moved("other", "a")), Turn(receipt(record), moved("other", "b"))]
-    refused = opened.do(opened.store.settle(turns))
+    refused = opened.do(opened.store.messages.settle(turns))
     assert [type(one.error) for one in refused] == [DuplicateKey, LeaseLost]
     assert opened.settle((record, Committed())) == [None]
 
@@ -237,9 +237,9 @@ def test_an_error_in_a_transaction_takes_back_every_step_of_it(opened: Opened) -
 
     def fails_late() -> Plan[None]:
         yield BEGIN
-        yield from opened.store.pop("mail", 1)
-        yield from opened.store.push([entry(key="k")], "ignore")
-        yield from opened.store.push([entry(), entry(key="k")], "reject")
+        yield from opened.store.messages.pop("mail", 1)
+        yield from opened.store.messages.push([entry(key="k")], "ignore")
+        yield from opened.store.messages.push([entry(), entry(key="k")], "reject")
 
     with pytest.raises(DuplicateKey):
         opened.do(fails_late())
@@ -249,9 +249,9 @@ def test_an_error_in_a_transaction_takes_back_every_step_of_it(opened: Opened) -
 def test_a_plan_that_answers_a_failing_step_keeps_the_others(opened: Opened) -> None:
     def goes_on() -> Plan[None]:
         yield BEGIN
-        yield from opened.store.push([entry(key="k")], "reject")
+        yield from opened.store.messages.push([entry(key="k")], "reject")
         with pytest.raises(DuplicateKey):
-            yield from opened.store.push([entry(), entry(key="k")], "reject")
+            yield from opened.store.messages.push([entry(), entry(key="k")], "reject")
 
     opened.do(goes_on())
     assert [record.key for record in opened.all()] == ["k"]
@@ -269,7 +269,7 @@ def test_another_thread_waits_for_the_end_of_a_transaction(opened: Opened) -> No
     with opened.connections.open() as execute:
         execute(BEGIN)
         begun.set()
-        run(opened.store.push([entry()], "ignore"), execute)
+        run(opened.store.messages.push([entry()], "ignore"), execute)
         assert answers == []
     other.join()
     assert answers == [1]
@@ -292,13 +292,13 @@ async def test_tasks_of_one_loop_wait_for_the_end_of_a_transaction() -> None:
     async def push_twice() -> None:
         async with connections.open() as execute:
             await execute(BEGIN)
-            await arun(store.push([entry()], "ignore"), execute)
+            await arun(store.messages.push([entry()], "ignore"), execute)
             await asyncio.sleep(0)
-            await arun(store.push([entry()], "ignore"), execute)
+            await arun(store.messages.push([entry()], "ignore"), execute)
 
     async def look() -> int:
         async with connections.open() as execute:
-            return len(await arun(store.find(Query("mail")), execute))
+            return len(await arun(store.messages.find(Query("mail")), execute))
 
     _, seen, _ = await asyncio.gather(push_twice(), look(), push_twice())
     assert seen in (0, 2, 4)
@@ -312,7 +312,7 @@ async def test_a_cancelled_task_takes_back_its_transaction() -> None:
     async def push_and_wait() -> None:
         async with connections.open() as execute:
             await execute(BEGIN)
-            await arun(store.push([entry()], "ignore"), execute)
+            await arun(store.messages.push([entry()], "ignore"), execute)
             pushed.set()
             await asyncio.Event().wait()
 
@@ -322,7 +322,7 @@ async def test_a_cancelled_task_takes_back_its_transaction() -> None:
     with pytest.raises(asyncio.CancelledError):
         await task
     async with connections.open() as execute:
-        assert await arun(store.find(Query("mail")), execute) == []
+        assert await arun(store.messages.find(Query("mail")), execute) == []
 
 
 # The switch.
@@ -384,7 +384,7 @@ def test_a_listener_hears_only_what_was_kept(opened: Opened) -> None:
 
     def pushes_and_fails() -> Plan[None]:
         yield BEGIN
-        yield from opened.store.push([entry()], "ignore")
+        yield from opened.store.messages.push([entry()], "ignore")
         raise LookupError
 
     with pytest.raises(LookupError):
@@ -439,7 +439,7 @@ def test_a_name_is_shared_within_its_prefix_and_no_name_with_nobody() -> None:
     assert Opened("memory://").all() == []
     store, connections = memory.open("memory://shop", Settings(prefix="other_"))
     with connections.open() as execute:
-        assert run(store.find(Query("mail")), execute) == []
+        assert run(store.messages.find(Query("mail")), execute) == []
 
 
 @pytest.mark.parametrize("target", ["memory://?transactions=maybe", "memory://?transactoins=off", object()])

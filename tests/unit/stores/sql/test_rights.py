@@ -11,7 +11,7 @@ from duerow.stores.sql.dialects.mssql.dialect import SqlServer
 from duerow.stores.sql.dialects.mysql.mariadb import MariaDB
 from duerow.stores.sql.dialects.mysql.mysql import MySQL
 from duerow.stores.sql.dialects.postgresql.dialect import PostgreSQL
-from duerow.stores.sql.plans import SqlStore
+from duerow.stores.sql.plans.store import SqlStore
 from duerow.stores.sql.rights import RIGHTS, ROLES, created
 from duerow.stores.sql.tables import Tables
 
@@ -41,7 +41,7 @@ def test_operators_may_write_and_readers_read_every_table_and_none_may_write_whi
 @pytest.mark.parametrize("name", DIALECTS)
 def test_each_role_is_granted_its_rights_table_by_table(name: str) -> None:
     dialect = DIALECTS[name]
-    lines = SqlStore(dialect, "some_", None, None).roles_sql({"reader": "select"}).splitlines()
+    lines = SqlStore(dialect, "some_", None, None).schema.roles_sql({"reader": "select"}).splitlines()
     for table in tables_of(dialect):
         for role in ROLES:
             needed = getattr(RIGHTS[table], role)
@@ -52,7 +52,7 @@ def test_each_role_is_granted_its_rights_table_by_table(name: str) -> None:
 @pytest.mark.parametrize("wrong", ["", "x" * 64, "a%b", "a\nb"])
 def test_a_role_that_cannot_be_quoted_is_refused(wrong: str) -> None:
     with pytest.raises(ConfigurationError, match="the operator's role is called"):
-        SqlStore(PostgreSQL(), "duerow_", None, None).roles_sql({"operator": wrong})
+        SqlStore(PostgreSQL(), "duerow_", None, None).schema.roles_sql({"operator": wrong})
 
 
 @pytest.mark.parametrize(
@@ -66,4 +66,4 @@ def test_a_role_that_cannot_be_quoted_is_refused(wrong: str) -> None:
 def test_a_database_without_roles_says_what_protects_it(url: str, says: str) -> None:
     store, _ = find_backend(url).open(url, Settings())
     with pytest.raises(NotSupported, match=says):
-        store.roles_sql({})
+        store.schema.roles_sql({})

@@ -1,1 +1,1 @@
-"""How steps reach a SQL database, on both faces."""
+"""Connections to SQL databases, on both faces."""

@@ -1,4 +1,4 @@
-"""What a caller may give as `within=`: which connection it is, and whether a transaction can be open on it."""
+"""Connections that a caller may pass as `within=`: their drivers, and whether a transaction can be open."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from duerow.errors import ConfigurationError
 
 @dataclass(frozen=True)
 class Caller:
-    """A driver whose own connections can be given as `within=`.
+    """A driver whose connections can be passed as `within=`.
 
     Attributes:
-        name: what SQLAlchemy calls the database and the driver, as the scheme of a URL.
-        commits_alone: whether a connection commits each statement by itself, and has no transaction open all the same.
-        awaited: whether all its connections are awaited; else those are whose class is called `Async…`.
+        name: SQLAlchemy's name of the database and the driver, as in the scheme of a URL.
+        commits_alone: whether a connection is in autocommit mode and has no transaction open either.
+        awaited: whether all its connections are awaited; otherwise only those of classes named `Async…`.
     """
 
     name: str
@@ -30,7 +30,7 @@ Callers = Mapping[str, Caller]
 
 
 def driver_of(connection: Any, callers: Callers) -> str:
-    """Return the name of the module that a connection comes from, also if its class was derived."""
+    """Return the name of the driver's module, even for a subclass of its connection."""
     for kind in type(connection).__mro__:
         module = kind.__module__.partition(".")[0]
         if module in callers:
@@ -39,7 +39,7 @@ def driver_of(connection: Any, callers: Callers) -> str:
 
 
 def caller_of(within: Any, callers: Callers, awaited: bool) -> str | None:
-    """Return the driver of a connection that can be joined on a face; None if it is no such."""
+    """Return the driver of a connection that a face can join; None if it cannot."""
     driver = driver_of(within, callers)
     if driver not in callers or not hasattr(within, "cursor"):
         return None
@@ -48,7 +48,7 @@ def caller_of(within: Any, callers: Callers, awaited: bool) -> str | None:
 
 
 def not_ours(within: Any, callers: Callers, database: str, face: str) -> ConfigurationError:
-    """Return the error for something that is no connection of this database and face."""
+    """Return the error for anything but a connection to this database on this face."""
     kind = f"{type(within).__module__}.{type(within).__qualname__}"
     drivers = " or ".join(callers)
     return ConfigurationError(
@@ -63,7 +63,7 @@ def no_transaction(why: str) -> ConfigurationError:
 
 
 def session_of(within: Any) -> Any:
-    """Return the session of this thread or task for a scoped one, as Flask-SQLAlchemy's; anything else as it is."""
+    """Return the current session of a scoped session, such as Flask-SQLAlchemy's; anything else unchanged."""
     for module, name in (("sqlalchemy.orm", "scoped_session"), ("sqlalchemy.ext.asyncio", "async_scoped_session")):
         kind = getattr(sys.modules.get(module), name, None)  # it can only be one if somebody has imported that
         if kind is not None and isinstance(within, kind):
@@ -72,7 +72,7 @@ def session_of(within: Any) -> Any:
 
 
 def no_engine() -> ConfigurationError:
-    """Return the error for a session that has an engine for each model and none for all."""
+    """Return the error for a session that has engines only for single models."""
     return ConfigurationError(
         "the session given as within= has an engine for each model and none for all, so it does not say which "
         "transaction is meant; give that: within=session.connection(bind_arguments={'mapper': YourModel})"
@@ -80,7 +80,7 @@ def no_engine() -> ConfigurationError:
 
 
 def unwrapped(within: Any) -> Any:
-    """Return the driver's connection of Django's wrapper; anything else as it is."""
+    """Return the driver's connection in Django's wrapper; anything else unchanged."""
     if hasattr(within, "ensure_connection") and hasattr(within, "in_atomic_block"):
         if not within.in_atomic_block:
             raise no_transaction("Django's connection is not inside transaction.atomic()")
@@ -90,13 +90,13 @@ def unwrapped(within: Any) -> Any:
 
 
 def check_open(raw: Any, caller: Caller) -> None:
-    """Raise ConfigurationError if a driver's connection would commit each statement by itself."""
+    """Raise ConfigurationError if a driver's connection is in autocommit mode."""
     if caller.commits_alone(raw):
         raise no_transaction("the connection commits each statement by itself")
 
 
 def check_begun(pooled: Any, callers: Callers) -> None:
-    """Raise ConfigurationError if SQLAlchemy's connection would commit each statement by itself.
+    """Raise ConfigurationError if an SQLAlchemy connection is in autocommit mode.
 
     Its own begin() is no proof: with isolation_level="AUTOCOMMIT" it begins nothing, and its rollback() undoes nothing.
 

@@ -10,8 +10,7 @@ from sqlalchemy import make_url
 
 from duerow.errors import InvalidCondition
 from duerow.stores.sql.dialects.base import Dialect
-from duerow.stores.sql.plans import Step
-from duerow.stores.sql.statements import Statement
+from duerow.stores.sql.statements import Statement, Step
 
 
 class Text:
@@ -40,7 +39,7 @@ class Texts:
     """The texts of one driver's dialect.
 
     Args:
-        dialect: which database it is.
+        dialect: the database.
         driver: SQLAlchemy's dialect of the driver, which says how placeholders and casts are written.
         raw: whether they go to the driver itself, without SQLAlchemy.
         lenient: whether SQLite's text is read by `lenient.told_text`.

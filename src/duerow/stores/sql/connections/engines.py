@@ -130,7 +130,7 @@ def _arguments(url: URL, driving: Driving) -> dict[str, Any]:
 def _no_driver(url: URL, error: ImportError, driving: Driving, extra: str) -> ConfigurationError:
     family = url.get_backend_name()
     if isinstance(error, ModuleNotFoundError):
-        return ConfigurationError(f"{family}:// needs the module {error.name}: pip install 'duerow[{extra}]'")
+        return ConfigurationError(f"{family}:// needs the module {error.name}; run pip install 'duerow[{extra}]'")
     also = f"; it needs {driving.needs}" if driving.needs else ""
     return ConfigurationError(f"the driver of {family}:// cannot be loaded: {error}{also}")
 

@@ -11,10 +11,9 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 
 class EngineOfLoop:
-    """An async engine that can be used from several event loops, each in its own thread.
+    """An async engine for several event loops, each in its own thread.
 
-    The first loop that asks has the engine itself, any other one a twin with a pool of its own, which knows the same
-    server in the same way.
+    The first loop that asks gets the engine itself, and every other loop a copy with its own pool.
 
     Args:
         engine: duerow's own, or the user's.
@@ -37,7 +36,7 @@ class EngineOfLoop:
         return self._twins[loop]
 
     def forget(self, own: bool) -> list[Pool]:
-        """Let all pools begin empty, and return those until now, unclosed; that of the engine itself only if `own`."""
+        """Replace all pools by empty ones, and return the old ones, unclosed; the engine's own pool only if `own`."""
         engines = [each.sync_engine for each in self._twins.values()]
         if own:
             engines.append(self._engine.sync_engine)
@@ -47,7 +46,7 @@ class EngineOfLoop:
         return pools
 
     async def close(self, own: bool) -> None:
-        """Close the connections at rest of the running loop; those of the engine itself only if it is `own`."""
+        """Close the idle connections of the running loop; those of the engine itself only if it is `own`."""
         engine = self.here()
         if own or engine is not self._engine:
             await engine.dispose()

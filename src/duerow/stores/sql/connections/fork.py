@@ -1,12 +1,12 @@
-"""Forks: what a process does before it and after it, so that handles work on both sides.
+"""Forks: what happens before and after one, so that handles work in both processes.
 
-SQLite keeps the locks of a file once for the whole process. A child inherits that record but not the locks: while any
-connection to the file stays open across the fork, the child believes it holds locks that only its parent has, and the
-parent may take the write-ahead log away from under it, with all that the child has written. And what another thread
-does in SQLite at that moment stays half done in the child for ever. So the forking thread closes the gate, waits until
-nobody is inside SQLite, and closes what is at rest; where a file is still open after that, the child may not use it.
+SQLite keeps one record of a file's locks per process. A child inherits this record but not the locks: if a connection
+to the file stays open across the fork, the child believes that it holds its parent's locks, and the parent may delete
+the write-ahead log together with everything that the child has written. And whatever another thread does in SQLite at
+that moment stays half done in the child. So the forking thread closes the gate, waits until no thread is inside SQLite,
+and closes idle connections; if a file is still open after that, the child may not use it.
 
-A server's connection has no such record: there the child only leaves alone what it has inherited.
+Connections to servers have no such record: the child only leaves the inherited ones alone.
 """
 
 from __future__ import annotations
@@ -32,24 +32,24 @@ PATIENCE: Final = 5.0
 """Seconds for which a fork waits for calls that run in other threads."""
 
 _SOON: Final = 0.001
-"""Seconds between two looks whether the fork, or the calls that it waits for, are over."""
+"""Seconds between two checks whether the fork, or the calls that it waits for, are over."""
 
 _abandoned: list[Any] = []
-"""What belongs to the parent process, kept so that nothing of it is closed by a child."""
+"""Objects of the parent process, referenced so that the child does not close them."""
 
 
 class Forkable(Protocol):
-    """Who has connections."""
+    """An object that has connections."""
 
     def before_fork(self) -> None:
-        """Close the connections at rest that may not be open across a fork; nobody is inside the gate."""
+        """Close idle connections that may not be open across a fork; nobody is inside the gate."""
 
     def after_fork(self) -> None:
-        """In the child: begin anew, without what is the parent's."""
+        """In the child: start again, without the parent's connections."""
 
 
 class Gate:
-    """Where threads and tasks pass on their way into SQLite; closed while the process forks."""
+    """A gate that threads and tasks pass before they call SQLite; closed while the process forks."""
 
     def __init__(self) -> None:
         self.begin_anew()
@@ -62,9 +62,9 @@ class Gate:
         self._forks: int | None = None
 
     def enter(self) -> int:
-        """Go in, after a fork that is on its way; return what `leave` wants.
+        """Go in, after any fork in progress; return the argument for `leave`.
 
-        Who comes in first says so and then looks at the gate: a fork does it the other way round.
+        A thread first registers and then checks the gate; a fork does it the other way round.
         """
         me = threading.get_ident()
         self._inside.append(me)
@@ -76,13 +76,13 @@ class Gate:
         return me
 
     async def aenter(self) -> int:
-        """As `enter`, awaited."""
+        """Like `enter`, awaited."""
         while (me := self.enter_now()) is None:  # noqa: ASYNC110 - forks are rare, and know nothing of loops
             await asyncio.sleep(_SOON)
         return me
 
     def enter_now(self) -> int | None:
-        """As `enter`, but return None rather than wait."""
+        """Like `enter`, but return None instead of waiting."""
         me = threading.get_ident()
         self._inside.append(me)
         if self._forking and not self._may_pass(me):
@@ -112,7 +112,7 @@ class Gate:
 
     @asynccontextmanager
     async def ainside(self) -> AsyncIterator[None]:
-        """As `inside`, awaited."""
+        """Like `inside`, awaited."""
         me = await self.aenter()
         try:
             yield
@@ -122,7 +122,7 @@ class Gate:
     def close(self) -> bool:
         """Let nobody in until `open`; return whether everybody has left.
 
-        What the forking thread itself has begun, or the tasks of the loop that it runs, cannot end meanwhile.
+        Calls of the forking thread itself, or of tasks on its event loop, cannot end in the meantime.
         """
         me = threading.get_ident()
         self._turn.acquire()
@@ -141,7 +141,7 @@ class Gate:
 
 
 GATE: Final = Gate()
-"""One for the process, as SQLite's record of locks is."""
+"""One per process, like SQLite's record of locks."""
 
 _known: dict[int, weakref.ref[Forkable]] = {}
 _inherited: set[tuple[int, int]] = set()
@@ -155,14 +155,14 @@ def prepare_for_forks(forkable: Forkable) -> None:
 
 
 def abandon(inherited: Any) -> None:
-    """Keep what belongs to the parent process, so that this child closes nothing of it."""
+    """Keep a reference to an object of the parent process, so that this child does not close it."""
     _abandoned.append(inherited)
 
 
 def check_not_inherited(database: str | None) -> None:
     """Raise ConfigurationError if an SQLite file cannot be used in this process, since it was open at the fork.
 
-    To close it here would not help: SQLite's record of its locks may stay.
+    Closing it here would not help: SQLite's record of its locks may remain.
     """
     if not _inherited or database is None:
         return

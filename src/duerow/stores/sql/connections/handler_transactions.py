@@ -1,4 +1,4 @@
-"""Transactions that a handler writes in and its worker ends: begun, looked at and ended on an SQLAlchemy connection."""
+"""Transactions in which a handler writes and which its worker ends, on an SQLAlchemy connection."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from sqlalchemy import Connection, Engine, RootTransaction, event
 from duerow.errors import ConfigurationError
 from duerow.store import TransactionState
 from duerow.stores.sql.errors import explained, is_lost
-from duerow.stores.sql.plans import SqlStore
+from duerow.stores.sql.plans.context import Context
 
 INSIDE: Final[ContextVar[object]] = ContextVar("duerow_transaction", default=None)
-"""What the calling handler holds, so that it is told instead of waiting for itself."""
+"""The transaction of the calling handler, so that waiting for itself raises an error."""
 
 
 def begin_postgresql(connection: Any) -> str:
-    """Return how a transaction begins on a connection of PostgreSQL's that commits each statement by itself.
+    """Return the BEGIN for a PostgreSQL connection in autocommit mode.
 
-    Sessions of duerow's own are READ COMMITTED by default. Where nothing is kept in a session, since a pooler may hand
-    it on, each transaction says so.
+    duerow's own sessions are READ COMMITTED by default. Behind a pooler, which keeps no session state, each transaction
+    says so itself.
     """
     kept = getattr(connection, "prepare_threshold", None) is not None
     return "BEGIN" if kept else "BEGIN ISOLATION LEVEL READ COMMITTED"
@@ -37,7 +37,7 @@ def waits_for_itself() -> ConfigurationError:
 
 
 def engine_for_handlers(engine: Engine) -> Engine:
-    """Return the engine under another name, with the same pool, that notes commits: to ask each connection is slow."""
+    """Return a copy of the engine, with the same pool, that records commits: asking each connection is slow."""
     twin = engine.execution_options()
     event.listen(twin, "commit", _note_commit)
     return twin
@@ -53,24 +53,24 @@ class HandlersTransaction:
     """A transaction on a connection that was just opened; the same for both faces.
 
     Args:
-        connection: a connection of `engine_for_handlers`, on which nothing was done yet.
-        store: whose database it is.
+        connection: a connection of `engine_for_handlers`, on which nothing has been done yet.
+        context: whose database it is.
         own: whether the engine is duerow's own.
 
     Attributes:
         committed: whether its handler committed it.
-        ended: whether it has ended, in whatever way.
+        ended: whether it has ended in any way.
     """
 
-    def __init__(self, connection: Connection, store: SqlStore, own: bool) -> None:
-        self.connection, self.dialect, self._own = connection, store.dialect, own
-        self._hold, self._marks = store.hold, store.marks_transactions
+    def __init__(self, connection: Connection, context: Context, own: bool) -> None:
+        self.connection, self.dialect, self._own = connection, context.dialect, own
+        self._hold, self._marks = context.hold, context.marks_transactions
         self._mark = secrets.token_hex(8) if self._marks else ""
         self._root: RootTransaction | None = None
         self.committed = self.ended = False
 
     def begin(self) -> None:
-        """Begin, so that nobody else can stand in the way later, and leave a mark that ends with the transaction."""
+        """Begin, as the only writer if the database has one, and leave a mark that ends with the transaction."""
         connection = self.connection
         try:
             if not self.dialect.writes_alone and _commits_alone(connection):
@@ -153,4 +153,4 @@ def _commits_alone(connection: Connection) -> bool:
 
 
 _OPEN: Final[dict[Connection, HandlersTransaction]] = {}
-"""The handlers' transactions that are open, by their connections."""
+"""The open transactions of handlers, by connection."""

@@ -1,8 +1,8 @@
-"""Which database a connection writes to: that of the queue, or another one.
+"""The identity of the database that a connection writes to: the queue's, or another one.
 
-A caller's transaction is joined only if the statements write to the queue's own tables there. Names and addresses do
-not tell: a socket and a host name lead to one server, and two servers may call their databases the same. So the
-connection is asked itself, once in its life, and compared with what a connection of the queue's own answers.
+A caller's transaction is joined only if its statements write to the queue's own tables. Names and addresses do not
+prove that: a socket and a host name may lead to the same server, and databases on two servers may have the same name.
+So each connection is asked once, and its answer is compared with that of one of the queue's own connections.
 """
 
 from __future__ import annotations
@@ -15,19 +15,20 @@ from sqlalchemy import Engine
 
 from duerow.errors import ConfigurationError
 from duerow.plan import Plan
-from duerow.stores.sql.plans import SqlStore, Step
+from duerow.stores.sql.plans.context import Context
+from duerow.stores.sql.statements import Step
 
 
 class Identities:
-    """What is known of the queue's database, and of the callers' connections that were compared with it.
+    """What is known of the queue's database, and of callers' connections.
 
     Args:
-        store: whose tables they are.
-        engine: what leads to them.
+        context: the context with the tables.
+        engine: the queue's engine.
     """
 
-    def __init__(self, store: SqlStore, engine: Engine) -> None:
-        self._store, self._engine = store, engine
+    def __init__(self, context: Context, engine: Engine) -> None:
+        self._context, self._engine = context, engine
         self._ours: Any = None
         self._is_asked = False
         self._mark = object()
@@ -42,7 +43,7 @@ class Identities:
 
         Args:
             connection: the connection.
-            info: what SQLAlchemy keeps for as long as that lives; None if it does not know the connection.
+            info: SQLAlchemy's `info` of the connection; None if it is not one of SQLAlchemy's.
         """
         if info is not None:
             return self._mark in info
@@ -52,7 +53,7 @@ class Identities:
             return False
 
     def note(self, connection: Any, info: MutableMapping[Any, Any] | None) -> None:
-        """Remember that it does."""
+        """Record that a connection writes to the queue's tables."""
         if self._ours is None:  # there are no tables that it could write to
             return
         if info is not None:
@@ -64,26 +65,30 @@ class Identities:
             return
 
     def ask(self) -> Plan[tuple[Hashable, ...]]:
-        """Ask a connection where it writes to; return what that may be, nothing if it does not see the tables."""
-        store = self._store
-        found: tuple[Hashable, ...] = store.dialect.identified((yield Step(store.statements.whereabouts, {})))
+        """Ask a connection where it writes; return the possible answers, none if it does not see the tables."""
+        context = self._context
+        found: tuple[Hashable, ...] = context.dialect.identified(
+            (yield Step(context.statements.queues.whereabouts, {}))
+        )
         if len(found) == 1:
             return found
         # A name that the first one has not leads to one of the others. Held first: a read would fix what is seen.
-        if found and store.hold is not None:
-            yield store.hold
-        has_first = store.statements.in_first is not None and (yield Step(store.statements.in_first, {}))
+        if found and context.hold is not None:
+            yield context.hold
+        has_first = context.statements.queues.in_first is not None and (
+            yield Step(context.statements.queues.in_first, {})
+        )
         return found[:1] if has_first else found[1:]
 
     def look(self) -> Plan[None]:
-        """Ask a connection of the queue's own; again where something differs, since a server may have been replaced."""
+        """Ask one of the queue's own connections; again after a difference, in case the server was replaced."""
         self._ours = next(iter((yield from self.ask())), None)
         self._is_asked = True
 
     def agree(self, theirs: tuple[Any, ...]) -> bool:
-        """Return whether a connection that answered so writes to the queue's tables.
+        """Return whether a connection with this answer writes to the queue's tables.
 
-        Where nobody sees them, nothing can be written elsewhere: the statement then fails for that reason.
+        If nobody sees the tables, nothing can be written elsewhere: the statement fails for that reason.
         """
         if self._ours is None:
             return self._is_asked and not theirs
@@ -92,7 +97,7 @@ class Identities:
 
     def another(self, theirs: tuple[Any, ...]) -> ConfigurationError:
         """Return the error for a transaction that would write elsewhere."""
-        table, ours = self._store.tables.message.fullname, _shown(self._ours)
+        table, ours = self._context.tables.message.fullname, _shown(self._ours)
         return ConfigurationError(
             f"within= is a transaction of another database: the table {table} of this queue is in {ours}, and the "
             f"transaction would write to {_shown(next(iter(theirs), None))}; give one of the queue's own database, or "

@@ -1,4 +1,4 @@
-"""Hearing of pushes: PostgreSQL's NOTIFY, SQLite's data version, or nothing at all."""
+"""Listeners for pushes: PostgreSQL's NOTIFY and SQLite's data version."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from duerow.errors import StoreUnavailable
+from duerow.stores.silent_listener import AsyncSilentListener
 from duerow.stores.sql.connections.fork import GATE, check_not_inherited, prepare_for_forks
 
 LOOK: Final = 0.008
@@ -22,7 +23,8 @@ class NotifyListener:
     """Waits for PostgreSQL's NOTIFY on a connection of its own.
 
     Args:
-        connection: psycopg's, in autocommit mode; closed with the listener.
+        connection: psycopg's; put into autocommit mode, since a LISTEN that is not committed hears nothing. Closed with
+            the listener.
         channel: the channel of this installation.
         queues: the queues to hear of.
     """
@@ -32,6 +34,8 @@ class NotifyListener:
         self._woken, self._wake = os.pipe()
         self._selector = selectors.DefaultSelector()
         try:
+            connection.rollback()  # what the engine's owner may do to each new connection
+            connection.autocommit = True
             connection.execute(f'LISTEN "{channel}"')
             self._selector.register(connection.fileno(), selectors.EVENT_READ)
             self._selector.register(self._woken, selectors.EVENT_READ)
@@ -75,11 +79,11 @@ class NotifyListener:
 
 
 class DataVersionListener:
-    """Looks at SQLite's data version, which changes with every commit of another connection.
+    """Polls SQLite's data version, which changes with every commit on another connection.
 
     Args:
-        connect: opens sqlite3's connection, which is closed with the listener, and before a fork. Called inside the
-            gate, as the listener is made.
+        connect: opens a connection of sqlite3, which is closed with the listener and before a fork. Called inside the
+            gate, as the listener is created.
     """
 
     def __init__(self, connect: Callable[[], sqlite3.Connection]) -> None:
@@ -126,59 +130,16 @@ class DataVersionListener:
             self._connection = None
 
     def after_fork(self) -> None:
-        """See Forkable.after_fork: the thread that listens is the parent's."""
-
-
-class SilentListener:
-    """Hears nothing: consumers poll."""
-
-    def __init__(self) -> None:
-        self._woken = threading.Event()
-
-    def wait(self, timeout: float) -> bool:
-        """Wait; see Listener.wait."""
-        woken = self._woken.wait(timeout)
-        self._woken.clear()
-        return woken
-
-    def wake(self) -> None:
-        """End a running wait."""
-        self._woken.set()
-
-    def close(self) -> None:
-        """Nothing is held."""
-
-
-class AsyncSilentListener:
-    """As SilentListener, awaited."""
-
-    def __init__(self) -> None:
-        self._woken = asyncio.Event()
-
-    async def wait(self, timeout: float) -> bool:  # noqa: ASYNC109 - the twin of Listener.wait
-        """Wait; see Listener.wait."""
-        try:
-            await asyncio.wait_for(self._woken.wait(), timeout)
-        except TimeoutError:
-            return False
-        self._woken.clear()
-        return True
-
-    def wake(self) -> None:
-        """End a running wait."""
-        self._woken.set()
-
-    async def close(self) -> None:
-        """Nothing is held."""
+        """See Forkable.after_fork: the listening thread exists only in the parent."""
 
 
 class AsyncDataVersionListener(AsyncSilentListener):
-    """As DataVersionListener, awaited; a look reads shared memory only, so it is made in the loop itself.
+    """Like DataVersionListener, awaited; a look only reads shared memory, so the event loop does it itself.
 
     Args:
-        path: the file's.
+        path: the path of the file.
 
-    Made inside the gate; its connection is closed before a fork.
+    It is created inside the gate; its connection is closed before a fork.
     """
 
     def __init__(self, path: str) -> None:
@@ -229,7 +190,7 @@ class AsyncDataVersionListener(AsyncSilentListener):
             self._connection = None
 
     def after_fork(self) -> None:
-        """See Forkable.after_fork: the loop that listens is the parent's."""
+        """See Forkable.after_fork: the listening event loop exists only in the parent."""
 
 
 def _data_version(connection: sqlite3.Connection) -> int:
@@ -238,10 +199,10 @@ def _data_version(connection: sqlite3.Connection) -> int:
 
 
 class AsyncNotifyListener(AsyncSilentListener):
-    """As NotifyListener, awaited: a task reads the notifications.
+    """Like NotifyListener, awaited: a task reads the notifications.
 
     Args:
-        connection: psycopg's async connection, in autocommit mode; closed with the listener.
+        connection: psycopg's async connection; as NotifyListener's.
         channel: the channel of this installation.
         queues: the queues to hear of.
     """
@@ -252,8 +213,10 @@ class AsyncNotifyListener(AsyncSilentListener):
         self._reading: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
-        """Begin to listen."""
+        """Start listening."""
         try:
+            await self.connection.rollback()
+            await self.connection.set_autocommit(True)
             await self.connection.execute(f'LISTEN "{self.channel}"')
         except Exception as error:
             await self.connection.close()

@@ -1,1 +1,1 @@
-"""What differs between the SQL databases, one file each; nothing else asks which database it is."""
+"""What differs between the SQL databases, one file each; nothing else asks the database."""

@@ -1,4 +1,4 @@
-"""The columns of a queue state in a table of the user's own: their names, types, defaults and index."""
+"""The columns of a queue state in the user's table: names, types, defaults and indexes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from sqlalchemy.sql.functions import FunctionElement
 from sqlalchemy.types import TypeEngine
 
 from duerow.clock import span
-from duerow.errors import ConfigurationError, InvalidMessage, NotSupported
+from duerow.errors import ConfigurationError, InvalidMessage, NotSupported, shown
 from duerow.message import check_moment
 from duerow.store.backends import backend_named, has_backend, schemes
 from duerow.stores.sql.dialects.base import Dialect as SqlDialect
@@ -54,7 +54,7 @@ PARTS: Final = (
     "last_error",
     "finished_at",
 )
-"""What a state consists of, in the order of `QueueState`; each is a column of this name behind the prefix."""
+"""The parts of a state, in the order of `QueueState`; each is a column with this name after the prefix."""
 
 _PREFIX = re.compile(r"[a-z][a-z0-9_]{0,39}")
 _UNFIT = re.compile(r"[^A-Za-z0-9_.:/-]")
@@ -62,21 +62,21 @@ _UNFIT = re.compile(r"[^A-Za-z0-9_.:/-]")
 
 @cache
 def kept_in(name: str) -> SqlDialect:
-    """Return how the stores on a database, of which SQLAlchemy's name is given, keep time and know their indexes.
+    """Return the dialect of a database, given SQLAlchemy's name for it.
 
     Raises:
         ConfigurationError: no store for it is installed (NotSupported: it has no tables).
     """
     dialect: SqlDialect | None = getattr(backend_named(name), "dialect", None)
     if dialect is None:
-        raise NotSupported(f"a queue state is kept in a table, and {name} has none")
+        raise NotSupported(f"a queue state needs a table, and {name} has none")
     return dialect
 
 
 class Moment(TypeDecorator[datetime]):
-    """An aware UTC datetime, kept as duerow keeps time on each database: on SQLite in microseconds since 1970.
+    """An aware UTC datetime, stored as duerow stores time on each database: on SQLite as microseconds since 1970.
 
-    SQLAlchemy also asks for a dialect that is of no database, to print a statement.
+    To print a statement, SQLAlchemy also asks with a dialect of no real database.
     """
 
     impl = DateTime(timezone=True)
@@ -91,29 +91,29 @@ class Moment(TypeDecorator[datetime]):
         )
 
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> Any:
-        """Return the moment as the database takes it; raise InvalidMessage for one without a time zone."""
+        """Return the value for the database; raise InvalidMessage for a datetime without a time zone."""
         if isinstance(value, DatabaseTime):
             raise InvalidMessage(
-                "the database's clock cannot be told in a bulk insert, which takes values alone: say a time, as in "
+                "a bulk insert takes only values, so it cannot use the database's clock: give a time, as in "
                 "schedule(datetime.now(UTC)), or add the rows to the session"
             )
         checked = check_moment("a moment of a queue state", value)
         return kept_in(dialect.name).write_moment(checked) if has_backend(dialect.name) else checked
 
     def process_result_value(self, value: Any, dialect: Dialect) -> datetime | None:
-        """Return what the database gave as a moment in UTC."""
+        """Return a value from the database as a datetime in UTC."""
         return kept_in(dialect.name).read_moment(value)
 
 
 class DatabaseTime(FunctionElement[datetime]):
-    """The database's own time, as part of an INSERT or UPDATE of the ORM's."""
+    """The database's own time, in an INSERT or UPDATE of the ORM."""
 
     inherit_cache = True
     type = Moment()
 
 
 class LaterTime(ColumnElement[datetime]):
-    """The database's own time and so much later."""
+    """The database's own time plus a span."""
 
     inherit_cache = False
     type = Moment()
@@ -141,13 +141,13 @@ def _later_time(element: LaterTime, compiler: Any, **named: Any) -> str:
 
 @dataclass(frozen=True)
 class StateTable:
-    """Where a queue state is kept.
+    """Where a queue state is stored.
 
     Attributes:
         name: the table.
         schema: the database schema that holds it; None: the connection's default.
         keys: the columns of its primary key.
-        prefix: what the names of the state's columns begin with, before an underscore.
+        prefix: the prefix of the state's columns, without the underscore.
     """
 
     name: str
@@ -157,7 +157,7 @@ class StateTable:
 
     @property
     def queue(self) -> str:
-        """What the queue is called: the table and the state, with _ for what queues cannot be called."""
+        """The name of the queue: table and state, with _ for characters that a name cannot have."""
         return _UNFIT.sub("_", f"{self.name}.{self.prefix}")[:100]
 
     def column(self, part: str) -> str:
@@ -166,17 +166,17 @@ class StateTable:
 
 
 def check_prefix(prefix: object) -> str:
-    """Return the prefix if columns can be called so, else raise ConfigurationError."""
+    """Return the prefix if it is valid for columns; otherwise raise ConfigurationError."""
     if not isinstance(prefix, str) or not _PREFIX.fullmatch(prefix):
         raise ConfigurationError(
-            f"a queue state cannot be called {prefix!r:.80}: its columns begin with it, so use 1 to 40 lower-case "
+            f"a queue state cannot be called {shown(prefix)}: its columns begin with it, so use 1 to 40 lower-case "
             "ASCII letters, digits and _, a letter first"
         )
     return prefix
 
 
 def state_columns(prefix: str) -> list[Column[Any]]:
-    """Return new columns for a state, in the order of PARTS; a row that says nothing of them is new and not due."""
+    """Return new columns for a state, in the order of PARTS; by default a row is new and not due."""
     kinds: dict[str, tuple[TypeEngine[Any], str | None]] = {
         "status": (String(10), "'new'"),
         "due_at": (Moment(), None),
@@ -206,7 +206,7 @@ INDEXES: Final = ("due", "dead")
 
 
 def index_name(table: str, prefix: str, kind: str) -> str:
-    """Return the name of an index of a state, whose `kind` is one of INDEXES."""
+    """Return the name of an index of a state; `kind` is one of INDEXES."""
     return f"ix_{table}_{prefix}_{kind}"
 
 
@@ -227,10 +227,10 @@ def _of_some() -> tuple[str, ...]:
 
 
 def add_indexes(table: Table, prefix: str) -> list[Index]:
-    """Add the indexes of a state to a table that has its columns; return those that it did not have yet.
+    """Add the missing indexes of a state to a table with its columns; return them.
 
-    One by which rows are claimed, without the finished ones; and one of the dead, which people look for. On MariaDB,
-    where an index is of all rows, the finished ones stand apart in both.
+    One is for claims, without the finished rows; the other is for dead rows. On MariaDB, where an index has all rows,
+    both keep the finished ones apart.
     """
     due, status, ids = table.c[f"{prefix}_due_at"], table.c[f"{prefix}_status"], list(table.primary_key.columns)
     parts: dict[str, tuple[list[Any], ColumnElement[bool]]] = {
@@ -246,9 +246,9 @@ def add_indexes(table: Table, prefix: str) -> list[Index]:
 
 
 def missing(connection: Connection, state: StateTable) -> list[str]:
-    """Return the names of the columns and indexes of a state that its table lacks; the table's own if it is not there.
+    """Return the names of missing columns and indexes of a state; the table's name if the table is missing.
 
-    An index whose making broke off, as CREATE INDEX CONCURRENTLY may, counts as one that is not there.
+    An invalid index, such as an interrupted CREATE INDEX CONCURRENTLY leaves, counts as missing.
     """
     inspector = inspect(connection)
     if not inspector.has_table(state.name, schema=state.schema):

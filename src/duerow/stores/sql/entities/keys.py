@@ -1,4 +1,4 @@
-"""The primary key of a user's table, of whatever type and number of columns: the `id` of its rows' messages."""
+"""The primary key of a user's table, of any type and number of columns: the `id` of its messages."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from uuid import UUID
 from sqlalchemy import BigInteger, Column, Dialect
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
-from duerow.errors import ConfigurationError, InvalidMessage
+from duerow.errors import ConfigurationError, InvalidMessage, shown
 from duerow.stores.sql.dialects.base import KEYS
 
 Way = Callable[[Any], Any] | None
-"""What turns a value into another; None: it stays as it is."""
+"""Converts a value; None: it stays as it is."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Key:
     """One column of a primary key.
 
     Attributes:
-        name: what it is called in the database.
+        name: its name in the database.
         kind: its type.
     """
 
@@ -32,11 +32,11 @@ class Key:
 
     @property
     def is_integer(self) -> bool:
-        """Whether its values are plain integers, which need no turning."""
+        """Whether its values are plain integers, which need no conversion."""
         return not isinstance(self.kind, TypeDecorator) and self.kind.python_type is int
 
     def is_of(self, kinds: tuple[type, ...]) -> bool:
-        """Return whether its values are of one of these types in Python, or what a type of the user's makes of them."""
+        """Return whether its values have one of these Python types, or a type of the user's converts them to one."""
         kind = self.kind
         while isinstance(kind, TypeDecorator):
             kind = kind.impl_instance
@@ -47,41 +47,41 @@ class Key:
         return issubclass(python, kinds) and python is not bool
 
     def takes(self, value: object) -> bool:
-        """Return whether it can have a value; of a type of the user's own that is only known of nothing."""
+        """Return whether it can hold a value; a type of the user's own takes all but None and tuples."""
         if isinstance(self.kind, TypeDecorator):
             return value is not None and not isinstance(value, tuple)
         return isinstance(value, self.kind.python_type) and not isinstance(value, bool)
 
 
 def keys_of(what: str, columns: Iterable[Column[Any]]) -> tuple[Key, ...]:
-    """Return the columns of a primary key; `what` says whose, in errors.
+    """Return the columns of a primary key; `what` names its owner in errors.
 
     Raises:
-        ConfigurationError: one is of a type whose values have no order, or cannot be told to every driver.
+        ConfigurationError: the type of one has no order, or is not supported by every driver.
     """
     keys = tuple(Key(column.name, column.type) for column in columns)
     for key in keys:
         if not key.is_of(KEYS):
             raise ConfigurationError(
-                f"{what}: the column {key.name} of the primary key is {key.kind!r:.80}; the columns of a primary key "
+                f"{what}: the column {key.name} of the primary key is {shown(key.kind)}; the columns of a primary key "
                 "can be integers, text, UUIDs, dates or moments"
             )
     return keys
 
 
 class Identity:
-    """How primary keys are written and read on one database.
+    """Writes and reads primary keys on one database.
 
-    A single column's value is an id as it is; those of several columns are a tuple. In statements the former is the
-    column `id`, the latter are `id_1`, `id_2` and so on, so that none of them is ever taken for the whole.
+    The id is the value of a single column, or a tuple for several columns. In statements a single column is `id`,
+    several are `id_1`, `id_2` and so on, so that none of them is mistaken for the whole.
 
     Args:
         keys: the columns.
-        dialect: SQLAlchemy's, of the driver.
+        dialect: SQLAlchemy's dialect of the driver.
 
     Attributes:
-        names: what the columns are called in statements.
-        is_plain: whether an id is one integer, as that of a message.
+        names: the names of the columns in statements.
+        is_plain: whether an id is one integer, like that of a message.
     """
 
     def __init__(self, keys: Sequence[Key], dialect: Dialect) -> None:
@@ -120,7 +120,7 @@ class Identity:
         return {**dict(zip(self.names, columns, strict=True)), **{k: v for k, v in values.items() if k != "id"}}
 
     def read(self, rows: Sequence[Sequence[Any]]) -> Sequence[Sequence[Any]]:
-        """Return rows that begin with the columns of the key, as rows that begin with the id."""
+        """Return rows that begin with the columns of the key as rows that begin with the id."""
         if self.is_plain:
             return rows
         number = len(self.keys)
@@ -145,7 +145,7 @@ def parts_of(keys: Sequence[Key], id: Any) -> tuple[Any, ...]:
     """Return the values of an id, one for each column.
 
     Raises:
-        InvalidMessage: it is none of this key.
+        InvalidMessage: it is not an id of this key.
     """
     if len(keys) == 1:
         wrong = not keys[0].takes(id)
@@ -155,5 +155,7 @@ def parts_of(keys: Sequence[Key], id: Any) -> tuple[Any, ...]:
         parts = () if wrong else id
     if wrong:
         shape = ", ".join(key.name for key in keys)
-        raise InvalidMessage(f"{id!r:.80} is no primary key here: that is {shape if len(keys) == 1 else f'({shape})'}")
+        raise InvalidMessage(
+            f"{shown(id)} is not a primary key here; that is {shape if len(keys) == 1 else f'({shape})'}"
+        )
     return parts

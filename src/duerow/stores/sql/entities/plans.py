@@ -1,45 +1,55 @@
-"""The same plans over the rows of a user's own table, which carry a queue state in some of their columns."""
+"""The plans for rows of a user's table that have a queue state in some of their columns."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from operator import attrgetter
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from sqlalchemy import Dialect as SqlDialect
 
-from duerow.clock import Clock, HostClock
-from duerow.errors import ConfigurationError, DuerowError, NotSupported
+from duerow.clock import Clock
+from duerow.errors import ConfigurationError, DuerowError, NotSupported, shown
+from duerow.message import OnDuplicate
 from duerow.plan import BEGIN, Plan
 from duerow.reservation import Receipt
 from duerow.store import (
     Buried,
     Committed,
-    Counted,
+    Entry,
     Inspection,
+    MissingPart,
     Query,
-    QueueSettings,
     Record,
     Refused,
     Released,
     Reserved,
     Retention,
     RolledBack,
-    SchedulesFound,
+    Store,
     Turn,
 )
-from duerow.stores.sql.claim_floor import ClaimFloors
+from duerow.store.writes import following
 from duerow.stores.sql.dialects.base import Dialect
 from duerow.stores.sql.entities.columns import StateTable
 from duerow.stores.sql.entities.keys import Identity
-from duerow.stores.sql.entities.statements import EntityStatements, EntityTables
-from duerow.stores.sql.plans import SqlStore, Step
-from duerow.stores.sql.priorities import DrainCache, Priorities
-from duerow.stores.sql.refused_rows import RefusedRows
-from duerow.stores.sql.statements import RECEIPT, OverRows
+from duerow.stores.sql.entities.statements import EntityStatementContext, EntityStatements, EntityTables
+from duerow.stores.sql.plans.claims import ClaimPlans
+from duerow.stores.sql.plans.context import Context
+from duerow.stores.sql.plans.history import HistoryPlans
+from duerow.stores.sql.plans.join import JoinPlans
+from duerow.stores.sql.plans.next_due import NextDuePlans
+from duerow.stores.sql.plans.priorities import PriorityPlans
+from duerow.stores.sql.plans.promote import PromotePlans
+from duerow.stores.sql.plans.push import PushPlans
+from duerow.stores.sql.plans.reserve import ReservePlans
+from duerow.stores.sql.plans.savepoints import SavepointPlans
+from duerow.stores.sql.plans.schema import check_database
+from duerow.stores.sql.plans.settle import SettlePlans
+from duerow.stores.sql.statements import RECEIPT, OverRows, Step
 
 T = TypeVar("T")
 
@@ -49,57 +59,89 @@ def _check_keys(dialect: Dialect, state: StateTable) -> None:
         if not key.is_of(dialect.keys):
             known = ", ".join(kind.__name__ for kind in dialect.keys)
             raise ConfigurationError(
-                f"{state.queue}: the column {key.name} of the primary key is {key.kind!r:.80}, of which duerow cannot "
+                f"{state.queue}: the column {key.name} of the primary key is {shown(key.kind)}, of which duerow cannot "
                 f"find the rows on this database by an index; the columns of a primary key can be {known} here"
             )
 
 
-class EntityStore(SqlStore):
-    """The queue of one state: it hands out and settles rows of the user's. duerow keeps no table of its own here.
-
-    So there is nothing in which to note consumers, counts, schedules or what is said of queues, and nowhere to push.
+class EntityContext(Context):
+    """What the plans over the rows of one state share.
 
     Args:
         dialect: which database.
-        driver: SQLAlchemy's dialect of the user's engine.
-        state: where the state is.
+        identity: writes and reads the primary keys of the rows.
+        state: where the state is stored.
         deletes: whether a row that is done is deleted.
-        clock: tells the time instead of the database.
+        clock: a clock to use instead of the database's.
     """
 
-    races_for_keys = False  # a duplicate key is one of the user's own
+    statements: EntityStatements
 
     def __init__(
-        self, dialect: Dialect, driver: SqlDialect, state: StateTable, deletes: bool, clock: Clock | None
+        self, dialect: Dialect, identity: Identity, state: StateTable, deletes: bool, clock: Clock | None
     ) -> None:
-        _check_keys(dialect, state)
-        self.identity = Identity(state.keys, driver)
-        # PostgreSQL wakes those who were noted as sleeping; on SQLite whoever sleeps sees each change of the file.
-        self.capabilities = replace(dialect.capabilities, wakes_consumers=dialect.writes_alone)
-        self.clock = clock or (None if dialect.server_clock else HostClock())
-        self._of = state, deletes
-        self.speak(dialect)
+        self.identity = identity
+
+        def install(dialect: Dialect, timed: bool) -> tuple[EntityTables, EntityStatements]:
+            tables = EntityTables(dialect, state, identity)
+            return tables, EntityStatements(EntityStatementContext(tables, dialect, timed), deletes)
+
+        super().__init__(dialect, install, clock)
         # A handler has a session that does not end its transaction: to mark it would take two more round trips a row.
         self.marks_transactions = dialect.writes_alone
-        self.lines, self.doors, self.floors = Priorities(), DrainCache(), ClaimFloors(dialect.keeps_dead_entries)
-        self.refusals = RefusedRows()
 
-    def speak(self, dialect: Dialect) -> None:
-        """Have the statements of a dialect; see `Core.speak`."""
-        state, deletes = self._of
-        self.dialect = dialect
-        self.tables = EntityTables(dialect, state, self.identity)
-        self.statements: EntityStatements = EntityStatements(self.tables, dialect, self.clock is not None, deletes)
+    def columns(
+        self, statement: OverRows, values: Mapping[str, Sequence[Any]], more: Mapping[str, Any] | None = None
+    ) -> Step:
+        """Return a step over rows, of which the ids are written as the columns of the primary key."""
+        return super().columns(statement, self.identity.written(values), more)
 
-    def _look_for_lines(self, queue: str) -> Plan[None]:
-        """All rows are in the one line that is always known, and nobody can pause it."""
-        self.lines.add(queue, ())
-        self.lines.looked(queue, False, time.monotonic())
+
+class EntityPriorities(PriorityPlans):
+    """Rows have no priorities: all are in one line, which nobody can pause."""
+
+    def look(self, queue: str) -> Plan[None]:
+        """Do nothing."""
+        self.context.priorities.add(queue, ())
+        self.context.priorities.looked(queue, False, time.monotonic())
         yield from ()
 
-    def check(self) -> Plan[None]:
-        """Ask whether the server and the table can keep the promises; of duerow's own tables none is needed."""
-        yield from self._check_database(ours=False)
+
+class EntityMessages:
+    """Reserve and settle rows; see `duerow.store.MessageStore`."""
+
+    def __init__(self, context: EntityContext) -> None:
+        self.context = context
+        history, promote, priorities = HistoryPlans(context), PromotePlans(context), EntityPriorities(context)
+        push = PushPlans(context, history, promote)
+        # A duplicate key is one of the user's own.
+        savepoints = SavepointPlans(context, promote, races_for_keys=False)
+        claims = ClaimPlans(context, priorities, savepoints, history, promote)
+        self._settle = SettlePlans(context, push, JoinPlans(context, push), history, promote)
+        self._reserve = ReservePlans(context, claims, self._settle, history, promote)
+        self.next_due = NextDuePlans(context, priorities).next_due
+
+    def push(
+        self, entries: Sequence[Entry], on_duplicate: OnDuplicate, remembered: bool = False, once: str | None = None
+    ) -> NoReturn:
+        """Raise NotSupported: a row is scheduled by its columns."""
+        raise NotSupported(
+            f"{self._queue} is the queue state of a table: nothing can be pushed there; insert a row, or "
+            "give one a due time"
+        )
+
+    def pop(
+        self,
+        queue: str,
+        limit: int,
+        keep: Retention | None = None,
+        kinds: Collection[str] | None = None,
+        apart: bool = False,
+    ) -> NoReturn:
+        """Raise NotSupported: a row stays in its table."""
+        raise NotSupported(
+            f"{self._queue} is the queue state of a table: its rows cannot be popped; reserve and commit them"
+        )
 
     def reserve(
         self,
@@ -113,18 +155,55 @@ class EntityStore(SqlStore):
         kinds: Collection[str] | None = None,
         apart: bool = False,
     ) -> Plan[Reserved]:
-        """Lend due rows, which have no kinds; see Store.reserve."""
-        return self._by_key(super().reserve(queue, limit, lease, attempts, consumer, dead_letter, keep, None, apart))
+        """Lend due rows, which have no kinds; see MessageStore.reserve."""
+        reserve = self._reserve.reserve
+        return self._by_key(reserve(queue, limit, lease, attempts, consumer, dead_letter, keep, None, apart))
 
-    def _columns(
-        self, statement: OverRows, values: Mapping[str, Sequence[Any]], more: Mapping[str, Any] | None = None
-    ) -> Step:
-        """Return a step over rows, of which the ids are written as the columns of the primary key."""
-        return super()._columns(statement, self.identity.written(values), more)
+    def settle(self, turns: Sequence[Turn], keep: Retention | None = None) -> Plan[list[Refused]]:
+        """End turns; those that would send a message elsewhere are refused. See MessageStore.settle."""
+        refused = [Refused(turn.receipt, error) for turn in turns if (error := self._cannot(turn)) is not None]
+        if refused:
+            named = {one.receipt for one in refused}
+            turns = [turn for turn in turns if turn.receipt not in named]
+        return refused + ((yield from self._by_key(self._settle.settle(turns, keep))) if turns else [])
+
+    def _cannot(self, turn: Turn) -> DuerowError | None:
+        end = turn.end
+        if isinstance(end, RolledBack | Buried | Released | Committed) and not following(end):
+            return None
+        return NotSupported(
+            f"row {turn.receipt.id} of {self._queue}: the queue state of a table's rows can be done, tried "
+            "again or given up, but a row cannot be moved to a queue, nor push messages when it is settled; push "
+            "them in the handler's own session, within=session"
+        )
+
+    def extend(self, receipts: Sequence[Receipt], lease: timedelta) -> Plan[dict[Receipt, datetime]]:
+        """Extend leases; those of locked rows stay valid, but are not extended."""
+        ends = yield from self._by_key(self._settle.extend(receipts, lease))
+        left = sorted({(one.id, one.token) for one in receipts if one not in ends})
+        return ends | (yield from self._by_key(self._kept(left)))
+
+    def _kept(self, receipts: Sequence[tuple[Any, int]]) -> Plan[dict[Receipt, datetime]]:
+        """Return when the leases end that still go on."""
+        ends: dict[Receipt, datetime] = {}
+        for chunk in self.context.chunks(receipts):
+            for id, token, until in (yield self.context.given(self.context.statements.settle.kept, RECEIPT, chunk)):
+                end = self.context.dialect.read_moment(until)
+                if end is not None:
+                    ends[Receipt(id, token)] = end
+        return ends
+
+    def find(self, query: Query) -> Plan[list[Record]]:
+        """Read rows by their ids; see MessageStore.find."""
+        found: list[Record] = []
+        for chunk in self.context.chunks(sorted(set(query.ids or ()))):
+            step = self.context.given(self.context.statements.read.named, ("id",), [(id,) for id in chunk])
+            found += [self.context.dialect.record(row) for row in self.context.identity.read((yield step))]
+        return sorted(found, key=attrgetter("id"))[: query.limit]
 
     def _by_key(self, plan: Plan[T]) -> Plan[T]:
         """Return a plan all of whose answers begin with an id, as one that is answered with the columns of the key."""
-        return plan if self.identity.is_plain else self._answered(plan)
+        return plan if self.context.identity.is_plain else self._answered(plan)
 
     def _answered(self, plan: Plan[T]) -> Plan[T]:
         try:
@@ -135,81 +214,71 @@ class EntityStore(SqlStore):
                 except Exception as error:
                     step = plan.throw(error)
                 else:
-                    step = plan.send(answer if step is BEGIN else self.identity.read(answer))
+                    step = plan.send(answer if step is BEGIN else self.context.identity.read(answer))
         except StopIteration as finished:
             result: T = finished.value
             return result
 
-    def settle(self, turns: Sequence[Turn], keep: Retention | None = None) -> Plan[list[Refused]]:
-        """End turns; those that would send a message anywhere are refused. See Store.settle."""
-        refused = [Refused(turn.receipt, error) for turn in turns if (error := self._cannot(turn)) is not None]
-        if refused:
-            named = {one.receipt for one in refused}
-            turns = [turn for turn in turns if turn.receipt not in named]
-        return refused + ((yield from self._by_key(super().settle(turns, keep))) if turns else [])
+    @property
+    def _queue(self) -> str:
+        return self.context.statements.context.queue
 
-    def _cannot(self, turn: Turn) -> DuerowError | None:
-        end = turn.end
-        if isinstance(end, RolledBack | Buried | Released) or (isinstance(end, Committed) and not end.then):
-            return None
-        return NotSupported(
-            f"row {turn.receipt.id} of {self.statements.queue}: the queue state of a table's rows can be done, tried "
-            "again or given up, but a row cannot be moved to a queue, nor push messages when it is settled; push "
-            "them in the handler's own session, within=session"
-        )
 
-    def extend(self, receipts: Sequence[Receipt], lease: timedelta) -> Plan[dict[Receipt, datetime]]:
-        """Let leases run longer; those of rows that are locked are still theirs, and end when they do."""
-        ends = yield from self._by_key(super().extend(receipts, lease))
-        left = sorted({(one.id, one.token) for one in receipts if one not in ends})
-        return ends | (yield from self._by_key(self._kept(left)))
+class EntityOperations(MissingPart):
+    """Explain why a row is not running, the only part of `duerow.store.OperationStore` that rows have."""
 
-    def _kept(self, receipts: Sequence[tuple[Any, int]]) -> Plan[dict[Receipt, datetime]]:
-        """Return when the leases end that still go on."""
-        ends: dict[Receipt, datetime] = {}
-        for chunk in self._chunks(receipts):
-            for id, token, until in (yield self._given(self.statements.kept, RECEIPT, chunk)):
-                end = self.dialect.read_moment(until)
-                if end is not None:
-                    ends[Receipt(id, token)] = end
-        return ends
-
-    def find(self, query: Query) -> Plan[list[Record]]:
-        """Read rows by their ids; see Store.find."""
-        found: list[Record] = []
-        for chunk in self._chunks(sorted(set(query.ids or ()))):
-            step = self._given(self.statements.named, ("id",), [(id,) for id in chunk])
-            found += [self.dialect.record(row) for row in self.identity.read((yield step))]
-        return sorted(found, key=attrgetter("id"))[: query.limit]
+    def __init__(self, context: EntityContext, messages: EntityMessages) -> None:
+        super().__init__("operations")
+        self._context, self._messages = context, messages
 
     def inspect(self, queue: str, id: int | None, key: str | None) -> Plan[Inspection | None]:
-        """Read a row by its id; see Store.inspect."""
-        found = yield from self.find(Query(queue, ids=(id,) if id is not None else ()))
-        ((at,),) = yield self._step(self.statements.time, {})
-        now = self.dialect.read_moment(at)
+        """Read a row by its id; see OperationStore.inspect."""
+        context = self._context
+        found = yield from self._messages.find(Query(queue, ids=(id,) if id is not None else ()))
+        ((at,),) = yield context.step(context.statements.read.time, {})
+        now = context.dialect.read_moment(at)
         if now is None:
             raise AssertionError("a database always knows the time")
         return Inspection(now, found[0], None, False, []) if found else None
 
-    def settings(self, queue: str | None = None) -> Plan[list[QueueSettings]]:
-        """Nothing is said of it."""
-        yield from ()
-        return []
 
-    def note_consumer(self, name: str, queues: Sequence[str], kinds: Sequence[str], version: str) -> Plan[None]:
-        """Note nothing."""
-        yield from ()
+class EntitySchema(MissingPart):
+    """Checks the user's table, which the user creates."""
 
-    def note_counts(self, process: str, rows: Sequence[Counted]) -> Plan[None]:
-        """Note nothing."""
-        yield from ()
+    def __init__(self, context: EntityContext) -> None:
+        super().__init__("schema")
+        self._context = context
 
-    def prune(self, limit: int) -> Plan[int]:
-        """Nothing is kept."""
-        yield from ()
-        return 0
+    def consumer_trials(self) -> Mapping[str, Callable[[], Plan[None]]]:
+        """Try nothing: the rights to the user's table are the user's business."""
+        return {}
 
-    def schedules(self, name: str | None = None, due: bool = False) -> Plan[SchedulesFound]:
-        """There are none."""
-        yield from ()
-        return SchedulesFound((self.clock or HostClock()).now(), None, [])
+    def check(self) -> Plan[None]:
+        """Check the server and the table; none of duerow's own tables is needed."""
+        return check_database(self._context, ours=False)
+
+
+class EntityStore(Store):
+    """The queue of one state, which hands out and settles the user's rows without tables of duerow's own.
+
+    So it cannot record consumers, counts, schedules or settings, and cannot push.
+
+    Args:
+        dialect: which database.
+        driver: SQLAlchemy's dialect of the user's engine.
+        state: where the state is stored.
+        deletes: whether a row that is done is deleted.
+        clock: a clock to use instead of the database's.
+    """
+
+    def __init__(
+        self, dialect: Dialect, driver: SqlDialect, state: StateTable, deletes: bool, clock: Clock | None
+    ) -> None:
+        _check_keys(dialect, state)
+        # PostgreSQL wakes those who were noted as sleeping; on SQLite whoever sleeps sees each change of the file.
+        wakes = dialect.writes_alone
+        self.capabilities = replace(dialect.capabilities, wakes_consumers=wakes, parts=frozenset(), receives=False)
+        self.context = context = EntityContext(dialect, Identity(state.keys, driver), state, deletes, clock)
+        self.messages = messages = EntityMessages(context)
+        self.operations: Any = EntityOperations(context, messages)
+        self.schema: Any = EntitySchema(context)

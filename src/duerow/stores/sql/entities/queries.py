@@ -1,4 +1,4 @@
-"""What is asked of the rows of a queue state, and changed in them, as statements of SQLAlchemy's ORM."""
+"""Queries and changes of the rows of a queue state, as statements of SQLAlchemy's ORM."""
 
 from __future__ import annotations
 
@@ -34,8 +34,9 @@ from sqlalchemy import (
 from sqlalchemy.orm import Mapper
 
 from duerow.clock import Clock
-from duerow.entity.handling import is_ours
+from duerow.entity.handler import is_ours
 from duerow.errors import ConfigurationError
+from duerow.errors import shown as briefly
 from duerow.message import LIVE, Message, check_due
 from duerow.stores.sql.dialects.base import Dialect
 from duerow.stores.sql.entities.columns import PARTS, DatabaseTime, LaterTime, Moment, StateTable
@@ -48,17 +49,17 @@ STATUSES: Final = (*LIVE, "done", "dead")
 
 
 class Standing(msgspec.Struct, frozen=True):
-    """How the queue of a state stands.
+    """The statistics of a state's queue.
 
     Attributes:
         queue: its name.
-        ready: rows that are due; those whose lease has ended among them.
-        delayed: those that are not due yet.
-        leased: those that a consumer has. Beyond the first `CAP` rows that are not due, not counted.
-        dead: those given up.
+        ready: rows that are due, including those whose lease has ended.
+        delayed: rows that are not due yet.
+        leased: rows that a consumer holds, among the first `CAP` rows that are not due.
+        dead: rows that were given up.
         oldest_due_at: the due time of the row that has been ready longest; None: none is ready.
-        next_due_at: when the next row that is not ready will be; None: none will.
-        capped: which of the numbers were not counted to their end.
+        next_due_at: when the next row becomes due; None: none will.
+        capped: the numbers whose count stopped early.
     """
 
     queue: str
@@ -71,12 +72,12 @@ class Standing(msgspec.Struct, frozen=True):
     capped: frozenset[str] = frozenset()
 
     def shown(self, name: str) -> str:
-        """Return one of the numbers as people read it: with a + where it was not counted to its end."""
+        """Return a number as text, with a + if its count stopped early."""
         return f"{getattr(self, name)}{'+' if name in self.capped else ''}"
 
 
 def id_of(entity: Any) -> Any:
-    """Return what a message of a row has as `id`: its primary key, a tuple if that is of several columns."""
+    """Return the `id` of a row's message: its primary key, a tuple if that has several columns."""
     parts = entity.__mapper__.primary_key_from_instance(entity)
     return parts[0] if len(parts) == 1 else tuple(parts)
 
@@ -85,9 +86,9 @@ class EntityQueries(Generic[E]):
     """The statements of one state.
 
     Args:
-        mapper: that of the model.
+        mapper: the mapper of the model.
         table: where the state is.
-        clock: tells the time instead of the database.
+        clock: a clock to use instead of the database's.
         dialect: the database.
     """
 
@@ -105,13 +106,13 @@ class EntityQueries(Generic[E]):
 
     @cached_property
     def one(self) -> Select[Any]:
-        """Read a row by its primary key, bound as `of_id` says; kept, so that it is not made anew for each row."""
+        """Read a row by its primary key, with the values of `of_id`; built once."""
         names = (bindparam(f"key_{place}", type_=column.type) for place, column in enumerate(self._ids))
         return select(self._model).where(*(column == name for column, name in zip(self._ids, names, strict=True)))
 
     @cached_property
     def one_locked(self) -> Select[Any]:
-        """As `one`; nobody else can write the row until the transaction ends, but others may refer to it."""
+        """Like `one`, but lock the row against writes; others may still reference it."""
         return self._dialect.locked(self.one, self._rows)
 
     def of_id(self, id: Any) -> dict[str, Any]:
@@ -119,7 +120,7 @@ class EntityQueries(Generic[E]):
         return {f"key_{place}": value for place, value in enumerate(parts_of(self._keys, id))}
 
     def by_ids(self, ids: Sequence[Any], dialect: str) -> Select[Any]:
-        """Read rows by their primary keys; to PostgreSQL all of them are one value where they are integers."""
+        """Read rows by primary key; on PostgreSQL, integer keys are bound as one array."""
         return select(self._model).where(self._is_among(ids, dialect))
 
     def _is_among(self, ids: Sequence[Any], dialect: str) -> ColumnElement[bool]:
@@ -135,19 +136,19 @@ class EntityQueries(Generic[E]):
         return self._ids[0].in_(ids)
 
     def in_line(self, found: Iterable[E], messages: Sequence[Message], key: str) -> dict[Any, E]:
-        """Return the rows of messages, in their order, that are still those of their turns; by id."""
+        """Return the rows of messages whose turns are still theirs, in the order of the messages, by id."""
         by_id = {id_of(entity): entity for entity in found}
         ours = [message.id for message in messages if is_ours(by_id.get(message.id), key, message)]
         return {id: by_id[id] for id in ours}
 
     def find(self, where: Sequence[Any], status: str | None, order_by: Any, limit: int, after: Any) -> Select[Any]:
-        """Read rows of which conditions hold, a page at a time.
+        """Read a page of the rows that match conditions.
 
         Raises:
-            ConfigurationError: there is no such status, or `after` is given beside another order.
+            ConfigurationError: the status does not exist, or `after` is combined with another order.
         """
         if after is not None and order_by is not None:
-            raise ConfigurationError("after= goes on behind an id, in the order of ids; leave order_by= or after= out")
+            raise ConfigurationError("after= continues after an id, in the order of ids; leave order_by= or after= out")
         behind = () if after is None else (self._is_behind(after),)
         order = self._ids if order_by is None else order_by
         found = select(self._model).where(*where, *self._of_status(status), *behind)
@@ -167,14 +168,14 @@ class EntityQueries(Generic[E]):
         return behind
 
     def count(self, where: Sequence[Any], status: str | None, by: Any, limit: int | None) -> Select[Any]:
-        """Count rows by a value, of the first so many and one more."""
+        """Count rows by a value, up to a limit plus one."""
         value: Any = literal_column("0") if by is None else by
         found = select(value.label("value")).select_from(self._model).where(*where, *self._of_status(status))
         some = found.limit(None if limit is None else limit + 1).subquery("found")
         return select(some.c.value, func.count()).group_by(some.c.value)
 
     def standing(self, cap: int | None) -> Select[Any]:
-        """Count what is due, what is not yet, what is lent of that, and what is dead; each by its own index."""
+        """Count due, delayed, leased and dead rows, each by its index."""
         due, limit = self._of["due_at"], None if cap is None else cap + 1
         ready = select(due.label("due")).where(due <= self._now).order_by(due).limit(limit).subquery("ready")
         lent = case((due == self._of["leased_until"], 1)).label("lent")
@@ -195,7 +196,7 @@ class EntityQueries(Generic[E]):
         )
 
     def stands(self, row: Any, cap: int | None) -> Standing:
-        """Return the answer to `standing`."""
+        """Return the statistics from the answer to `standing`."""
         *numbers, oldest, following = row
         capped = frozenset(
             name for name, number in zip(NUMBERS, numbers, strict=True) if cap is not None and number > cap
@@ -205,7 +206,7 @@ class EntityQueries(Generic[E]):
 
     def _of_status(self, status: str | None) -> tuple[ColumnElement[bool], ...]:
         if status not in (None, *STATUSES):
-            raise ConfigurationError(f"a status is one of {STATUSES}, not {status!r:.80}")
+            raise ConfigurationError(f"a status is one of {STATUSES}, not {briefly(status)}")
         return () if status is None else (self._of["status"] == literal_column(f"'{status}'"),)
 
     @property
@@ -215,14 +216,14 @@ class EntityQueries(Generic[E]):
     # Change.
 
     def rescheduled(self, due: Any, delay: timedelta | None) -> dict[str, Any]:
-        """Return what becomes of the parts of rows that get another due time, or None, which stops them.
+        """Return the new values of rows that get another due time; None stops them.
 
         Raises:
             ConfigurationError: not exactly one of due and delay was given.
             InvalidMessage: it is out of range.
         """
         if (due is UNSET) == (delay is None):
-            raise ConfigurationError("reschedule takes due or delay, one of them; due=None stops a row")
+            raise ConfigurationError("reschedule takes either due or delay; due=None stops a row")
         if due is None:
             return {"due_at": null()}
         at, later = check_due(None if due is UNSET else due, delay)
@@ -231,30 +232,30 @@ class EntityQueries(Generic[E]):
         return {"due_at": literal(at, Moment()) if later is None else self._later(later), "status": alive}
 
     def requeued(self) -> dict[str, Any]:
-        """Return what becomes of the parts of rows that begin anew."""
+        """Return the new values of rows that are requeued."""
         anew: dict[str, Any] = {"status": literal_column("'new'"), "attempts": literal_column("0")}
         return {"due_at": self._now, **anew, "last_attempt_at": null(), "last_error": null()}
 
     def meant(self, where: Sequence[Any], id: Any, stops: bool) -> tuple[ColumnElement[bool], ...]:
-        """Return which rows are meant: one by its id, or those of which conditions hold; none that are done.
+        """Return the condition for rows that are not done: one by its id, or those that match conditions.
 
         Raises:
-            ConfigurationError: not exactly one of both was given.
+            ConfigurationError: both were given, or neither.
         """
         if (id is None) == (not where):
-            raise ConfigurationError("say which rows: by id=, or by conditions on their columns, one of them")
+            raise ConfigurationError("give either id= or conditions on the columns of the rows")
         statuses = LIVE if stops else (*LIVE, "dead")
         parts = () if id is None else parts_of(self._keys, id)
         which = where if id is None else [column == part for column, part in zip(self._ids, parts, strict=True)]
         return (*which, self._of["status"].in_([literal_column(f"'{one}'") for one in statuses]))
 
     def numbers(self, meant: Sequence[Any]) -> Select[Any]:
-        """Count the rows that are free, and those on which a lease runs, of those that are meant; and who has one."""
+        """Count free and leased rows among the chosen ones, and return a holder."""
         free: ColumnElement[Any] = func.count(case((self._free, 1)))
         return select(free, func.count() - free, func.max(self._of["leased_by"])).select_from(self._model).where(*meant)
 
     def change(self, meant: Sequence[Any], values: Mapping[str, Any], even_if_leased: bool) -> Update:
-        """Change rows; whoever has one of them is refused from now on."""
+        """Change rows; a consumer that holds one of them can no longer settle it."""
         turned = {"place_at": null(), "leased_by": null(), "leased_until": null(), "finished_at": null()}
         after = {self._of[part]: value for part, value in {**turned, **values}.items()}
         after[self._of["token"]] = self._of["token"] + 1

@@ -1,4 +1,4 @@
-"""Numbered changes of the tables, forward only; each is frozen once it was released."""
+"""Numbered migrations of the tables, forward only; each is frozen once it is released."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from sqlalchemy.sql.base import Executable
 
 from duerow.errors import HOW_TO_MIGRATE, ConfigurationError, SchemaNewer, SchemaOutdated
 from duerow.plan import BEGIN, Plan
+from duerow.store.compatibility import is_beyond
 from duerow.stores.sql.dialects.base import Dialect
 from duerow.stores.sql.migrations import (
     m0001_messages,
@@ -33,7 +34,10 @@ MIGRATIONS: Final = (
     ("0006 pipelines", m0006_pipelines.statements),
     ("0007 batches", m0007_batches.statements),
 )
-"""Every migration, oldest first: its name, and what it runs for given tables on a given database."""
+"""Every migration, oldest first: its name, and what it runs for given tables on a given database.
+
+A name may end with the oldest version that can work beside it; see `duerow.store.compatibility`.
+"""
 
 Stepping = Callable[[Statement, Mapping[str, Any]], Any]
 
@@ -45,12 +49,12 @@ class Migrations:
         self.tables, self.dialect = tables, dialect
 
     def check(self, step: Stepping) -> Plan[None]:
-        """Raise unless the tables are those of this version."""
+        """Raise unless this version can work with the tables: its own, or newer ones that say that it can."""
         made = yield from self._made(step)
         missing = [name for number, name in enumerate(self._names, 1) if number not in made]
         newest = max(made, default=0)
         where = f"tables {self.tables.prefix}…" + (f" in schema {self.tables.schema}" if self.tables.schema else "")
-        if newest > len(MIGRATIONS):
+        if is_beyond(made, len(MIGRATIONS)):
             raise SchemaNewer(
                 f"the {where} are of version {newest}, this duerow knows {len(MIGRATIONS)}: upgrade duerow"
             )
@@ -61,9 +65,9 @@ class Migrations:
             )
 
     def migrate(self, step: Stepping) -> Plan[list[str]]:
-        """Make the missing migrations, one process at a time; return their names.
+        """Run the missing migrations, one process at a time; return their names.
 
-        All in one transaction, where a change of the schema does not end it.
+        They share a transaction, unless schema changes end transactions on this database.
         """
         made = yield from self._made(step)
         if len(made) >= len(MIGRATIONS):
@@ -97,7 +101,7 @@ class Migrations:
         return done
 
     def sql(self) -> str:
-        """Return what an empty database needs, as text."""
+        """Return the SQL for an empty database."""
         lines: list[Executable | ExecutableDDLElement] = [*self._before()]
         for number, (name, statements) in enumerate(MIGRATIONS, 1):
             lines += [*self._of(statements), self._note(number, name)]
@@ -125,7 +129,8 @@ class Migrations:
     def _note(self, number: int, name: str) -> Executable:
         return insert(self.tables.version).values(version=literal(number), name=literal(name))
 
-    def _made(self, step: Stepping) -> Plan[set[int]]:
+    def _made(self, step: Stepping) -> Plan[Mapping[int, str | None]]:
         if not (yield step(Statement(self.dialect.table_exists(self.tables.version), kept=False), {})):
-            return set()
-        return {row[0] for row in (yield step(Statement(select(self.tables.version.c.version), kept=False), {}))}
+            return {}
+        noted = select(self.tables.version.c.version, self.tables.version.c.name)
+        return {row[0]: row[1] for row in (yield step(Statement(noted, kept=False), {}))}

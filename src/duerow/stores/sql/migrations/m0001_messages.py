@@ -1,4 +1,4 @@
-"""The table of messages, and the notes of sleeping consumers."""
+"""The tables of messages and of sleeping consumers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from duerow.stores.sql.tables import Tables
 
 
 def statements(tables: Tables, dialect: Dialect) -> list[Executable | ExecutableDDLElement]:
-    """Return what creates them, each with its indexes."""
+    """Return the statements that create them, with their indexes."""
     metadata = MetaData(schema=tables.schema)
     bytewise = dialect.word
     message = Table(

@@ -1,4 +1,4 @@
-"""The tables of what is said of queues, and of the consumers that were seen."""
+"""The tables of queue settings and of consumers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from duerow.stores.sql.tables import Tables
 
 
 def statements(tables: Tables, dialect: Dialect) -> list[Executable | ExecutableDDLElement]:
-    """Return what creates them."""
+    """Return the statements that create them."""
     metadata = MetaData(schema=tables.schema)
     bytewise = dialect.word
     queue = Table(

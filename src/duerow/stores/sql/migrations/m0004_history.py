@@ -1,4 +1,4 @@
-"""The tables of turns that are over, and of keys that are remembered."""
+"""The tables of finished turns and of remembered keys."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from duerow.stores.sql.tables import Tables
 
 
 def statements(tables: Tables, dialect: Dialect) -> list[Executable | ExecutableDDLElement]:
-    """Return what creates them, each with its indexes."""
+    """Return the statements that create them, with their indexes."""
     metadata = MetaData(schema=tables.schema)
     bytewise = dialect.word
     history = Table(

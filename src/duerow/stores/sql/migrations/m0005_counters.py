@@ -1,4 +1,4 @@
-"""The table of what processes count of their own work on queues."""
+"""The table of counters."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TIMES = ("waiting", "handling")
 
 
 def statements(tables: Tables, dialect: Dialect) -> list[Executable | ExecutableDDLElement]:
-    """Return what creates it, with the index by which rows of long ago are found."""
+    """Return the statements that create it, with the index for old rows."""
     bytewise = dialect.word
     counter = Table(
         f"{tables.prefix}counter",

@@ -1,4 +1,4 @@
-"""The tables of joins, and of the pipelines that were declared."""
+"""The tables of joins and of declared pipelines."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from duerow.stores.sql.tables import Tables
 
 
 def statements(tables: Tables, dialect: Dialect) -> list[Executable | ExecutableDDLElement]:
-    """Return what creates them, with an index of the sets that are to be forgotten."""
+    """Return the statements that create them, with an index of expired sets."""
     metadata = MetaData(schema=tables.schema)
     bytewise = dialect.word
     sets = Table(

@@ -1,4 +1,4 @@
-"""The tables of batches: what is staged until it is published, and the names of what happened once."""
+"""The tables of batches: staged entries, and the names of what happened once."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from duerow.stores.sql.tables import Tables
 
 
 def statements(tables: Tables, dialect: Dialect) -> list[Executable | ExecutableDDLElement]:
-    """Return what creates them, each with its indexes."""
+    """Return the statements that create them, with their indexes."""
     metadata = MetaData(schema=tables.schema)
     bytewise = dialect.word
     staging = Table(

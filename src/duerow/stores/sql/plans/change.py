@@ -1,4 +1,4 @@
-"""Change messages that nobody was handed: what an operator does, fenced by the token with which each was read."""
+"""Change and remove messages, as operators do."""
 
 from __future__ import annotations
 
@@ -7,20 +7,38 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from duerow.errors import DuerowError, DuplicateKey, LeaseLost, MessageLeased
+from duerow.message import LIVE
 from duerow.plan import BEGIN, Plan
 from duerow.reservation import Receipt
-from duerow.store import Change, Entry, Query, Refused
+from duerow.store import Change, Entry, Query, Record, Refused, Removal, Retention
+from duerow.stores.sql.plans.context import Context, Plans
+from duerow.stores.sql.plans.history import HistoryPlans
+from duerow.stores.sql.plans.promote import PromotePlans
 from duerow.stores.sql.plans.push import Item, PushPlans
 from duerow.stores.sql.plans.read import ReadPlans
 from duerow.stores.sql.priorities import PriorityLine
 from duerow.stores.sql.statements import CHANGED, RECEIPT
 
 
-class ChangePlans(PushPlans, ReadPlans):
-    """Plans that change messages."""
+class ChangePlans(Plans):
+    """Plans that change messages.
+
+    Args:
+        context: what all plans of the store share.
+        push: adds messages, and finds the holders of keys.
+        read: reads messages.
+        history: writes the history, and remembers keys.
+        promote: puts the next message of a group in line, and wakes consumers.
+    """
+
+    def __init__(
+        self, context: Context, push: PushPlans, read: ReadPlans, history: HistoryPlans, promote: PromotePlans
+    ) -> None:
+        super().__init__(context)
+        self._push, self._read, self._history, self._promote = push, read, history, promote
 
     def change(self, queue: str, changes: Sequence[Change], even_if_leased: bool, dry_run: bool) -> Plan[list[Refused]]:
-        """Change messages; see Store.change."""
+        """Change messages; see OperationStore.change."""
         yield BEGIN
         reviving = sorted((change for change in changes if change.revives), key=_id)
         if dry_run:
@@ -28,7 +46,7 @@ class ChangePlans(PushPlans, ReadPlans):
             possible = [change for change in changes if change.receipt not in taken]
             changed = yield from self._changeable(queue, possible, even_if_leased)
         else:
-            self.floors.written()
+            self.context.floors.written()
             taken = yield from self._hold_keys_again(queue, reviving)
             possible = [change for change in changes if change.receipt not in taken]
             changed = yield from self._change_all(queue, possible, even_if_leased)
@@ -37,11 +55,14 @@ class ChangePlans(PushPlans, ReadPlans):
 
     def _changeable(self, queue: str, changes: Sequence[Change], even_if_leased: bool) -> Plan[set[int]]:
         """Return the ids of the messages that would be changed."""
+        context = self.context
         found: set[int] = set()
         more = {"queue_in": queue, "even_if_leased": even_if_leased}
-        for chunk in self._chunks(sorted(changes, key=_id)):
+        for chunk in context.chunks(sorted(changes, key=_id)):
             rows = [(change.record.id, change.record.token) for change in chunk]
-            found.update(row[0] for row in (yield self._given(self.statements.changeable, RECEIPT, rows, more)))
+            found.update(
+                row[0] for row in (yield context.given(context.statements.change.changeable, RECEIPT, rows, more))
+            )
         return found
 
     def _change_all(self, queue: str, changes: Sequence[Change], even_if_leased: bool) -> Plan[set[int]]:
@@ -52,11 +73,11 @@ class ChangePlans(PushPlans, ReadPlans):
             by_parts.setdefault(_parts(change), []).append(change)
         changed: set[int] = set()
         for parts, alike in by_parts.items():
-            for chunk in self._chunks(sorted(alike, key=_id), _size):
+            for chunk in self.context.chunks(sorted(alike, key=_id), _size):
                 changed |= yield from self._change(queue, parts, chunk, even_if_leased)
         groups = {change.record.group for change in changes if change.record.id in changed}
-        yield from self._promote_next((queue, group) for group in groups if group is not None)
-        yield from self._wake([queue] if changed else [])
+        yield from self._promote.promote_next((queue, group) for group in groups if group is not None)
+        yield from self._promote.wake([queue] if changed else [])
         return changed
 
     def _change(
@@ -69,15 +90,20 @@ class ChangePlans(PushPlans, ReadPlans):
             for change in changes
         ]
         more = {"queue_in": queue, "even_if_leased": even_if_leased}
-        return {row[0] for row in (yield self._given(self.statements.change(parts), (*RECEIPT, *names), rows, more))}
+        return {
+            row[0]
+            for row in (
+                yield self.context.given(self.context.statements.change.change(parts), (*RECEIPT, *names), rows, more)
+            )
+        }
 
     def _value(self, change: Change, name: str) -> Any:
         value = getattr(change, name)
         match name:
             case "due":
-                return self.dialect.write_moment(value) if isinstance(value, datetime) else None
+                return self.context.dialect.write_moment(value) if isinstance(value, datetime) else None
             case "delay":
-                return self.dialect.write_span(value) if value else None
+                return self.context.dialect.write_span(value) if value else None
         return value
 
     def _note_place(self, change: Change) -> None:
@@ -85,13 +111,13 @@ class ChangePlans(PushPlans, ReadPlans):
         record = change.record
         priority = change.priority if isinstance(change.priority, int) else record.priority
         if priority or record.group is not None:
-            self.lines.add(record.queue, [PriorityLine(priority, record.group is not None)])
-        self.floors.lower(change.due if isinstance(change.due, datetime) else record.due_at)
+            self.context.priorities.add(record.queue, [PriorityLine(priority, record.group is not None)])
+        self.context.floors.lower(change.due if isinstance(change.due, datetime) else record.due_at)
 
     def _taken(self, queue: str, reviving: Sequence[Change]) -> Plan[dict[Receipt, DuerowError]]:
         """Return those dead messages that cannot live again since their key is taken; of equals the first may."""
         first, taken = _first_of_keys(queue, reviving)
-        held = yield from self._holder_ids(_wish(queue, key) for key in first)
+        held = yield from self._push.holder_ids(_wish(queue, key) for key in first)
         return taken | {first[key].receipt: DuplicateKey(queue, [key]) for key in first if (queue, key) in held}
 
     def _hold_keys_again(self, queue: str, reviving: Sequence[Change]) -> Plan[dict[Receipt, DuerowError]]:
@@ -99,24 +125,25 @@ class ChangePlans(PushPlans, ReadPlans):
 
         As for a move, a free key is held by adding a row and taking it away again in this transaction.
         """
-        if self.dialect.writes_alone:
+        context = self.context
+        if context.dialect.writes_alone:
             return (yield from self._taken(queue, reviving))
         first, taken = _first_of_keys(queue, reviving)
         if not first:
             return taken
-        ids = [row[0] for row in (yield self._step(self.statements.next_ids, {"count": len(first)}))]
+        ids = [row[0] for row in (yield context.step(context.statements.push.next_ids, {"count": len(first)}))]
         items = [Item(0, id, _wish(queue, key)) for id, key in zip(ids, sorted(first), strict=True)]
-        held = yield from self._insert(items)
-        yield from self._take_back(list(held))
+        held = yield from self._push.insert(items)
+        yield from self._push.take_back(list(held))
         free = {item.entry.key for item in items if item.id in held}
         return taken | {first[key].receipt: DuplicateKey(queue, [key]) for key in first if key not in free}
 
     def _refused(self, queue: str, changes: Sequence[Change], taken: dict[Receipt, DuerowError]) -> Plan[list[Refused]]:
         """Say of each message that was not changed why: another token by now, its key, or somebody's lease."""
         holders: dict[Receipt, str | None] = {}
-        for chunk in self._chunks(changes):
+        for chunk in self.context.chunks(changes):
             query = Query(queue, ids=tuple(map(_id, chunk)), by_id=True, limit=len(chunk))
-            for record in (yield from self.find(query)):
+            for record in (yield from self._read.find(query)):
                 holders[Receipt(record.id, record.token)] = record.leased_by
         refused: list[Refused] = []
         for change in changes:
@@ -126,6 +153,37 @@ class ChangePlans(PushPlans, ReadPlans):
                 error = taken.get(receipt) or MessageLeased(receipt.id, holders[receipt])
             refused.append(Refused(receipt, error))
         return refused
+
+    def remove(
+        self, queue: str, ids: Sequence[int], keys: Sequence[str], even_if_leased: bool, keep: Retention | None = None
+    ) -> Plan[Removal]:
+        """Take messages away; see OperationStore.remove."""
+        context = self.context
+        yield BEGIN
+        found: dict[int, Record] = {}
+        queries = [Query(queue, ids=tuple(chunk), by_id=True, limit=len(chunk)) for chunk in context.chunks(ids)]
+        queries += [Query(queue, keys=tuple(chunk), statuses=LIVE, limit=len(chunk)) for chunk in context.chunks(keys)]
+        for query in queries:
+            for record in (yield from self._read.find(query)):
+                found[record.id] = record
+        removed: set[int] = set()
+        for chunk in context.chunks(sorted(found)):
+            more = {"queue_in": queue, "even_if_leased": even_if_leased}
+            rows = yield context.given(context.statements.change.remove, ("id",), [(id,) for id in chunk], more)
+            removed.update(row[0] for row in rows)
+        yield from self._promote.promote_next(
+            (queue, group) for id in removed if (group := found[id].group) is not None and found[id].status in LIVE
+        )
+        if any(found[id].leased_by is not None for id in removed):
+            yield from self._promote.tell_cancelled(queue)
+        yield from self._history.remember([(queue, found[id].key, id) for id in sorted(removed)], keep)
+        left = [(id, found[id].leased_by or "a consumer") for id in sorted(found) if id not in removed]
+        return Removal(sorted(removed), left)
+
+    def purge(self, queue: str, limit: int, last: int) -> Plan[int]:
+        """Delete messages in any state; see OperationStore.purge."""
+        bound = {"queue_in": queue, "limit_in": limit, "last_in": last}
+        return len((yield self.context.step(self.context.statements.change.purge, bound)))
 
 
 def _first_of_keys(queue: str, reviving: Sequence[Change]) -> tuple[dict[str, Change], dict[Receipt, DuerowError]]:

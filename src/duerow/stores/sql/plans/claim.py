@@ -1,4 +1,4 @@
-"""One claim of due rows: what it asks for, and what it has so far."""
+"""A claim of due rows: its parameters and its progress."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Rows = Sequence[Sequence[Any]]
 
 
 class Used(NamedTuple):
-    """A message that was buried, since its attempts were used up."""
+    """A message that was buried because its attempts were used up."""
 
     id: int
     token: int
@@ -33,27 +33,27 @@ class Used(NamedTuple):
 
 
 class Claim:
-    """One call that takes due rows, and what it has so far.
+    """A call that takes due rows, and its progress.
 
     Args:
-        queue: whose rows.
-        limit: how many at most.
-        at_once: the statement that picks and takes, given whether from a floor, and for how many kinds.
-        picked: the statement that takes what was picked.
-        read: makes records of the rows that either of them answers, given their line.
-        gone: the groups of those rows that have left the queue.
-        values: what both statements are given.
+        queue: the queue.
+        limit: the most rows.
+        at_once: a function of (from a floor, number of kinds) that returns the statement that picks and takes.
+        picked: the statement that takes picked rows.
+        read: turns the rows of either statement into records, given their line.
+        gone: the groups of rows that have left the queue.
+        values: the bound values of both statements.
         kinds: the kinds of messages that are taken; None: all.
 
     Attributes:
-        source: what the floors are of: the queue, or what it has of these kinds.
-        history: how long turns are kept that are found to be over; None: they are not.
-        over: notes the turns that are over of what was picked, given the ids, before it is taken; None: none are.
-        ends: whether what is taken is gone, rather than lent.
-        apart: whether the database refused something, so that each row is tried by itself.
-        leave: sees off those whose attempts were used up.
-        passed: rows that were refused, or are passed over.
-        given: what the claim is to tell of those that it buried.
+        source: the key of the floors: the queue, or its messages of these kinds.
+        history: how long to keep turns of expired leases; None: not at all.
+        over: writes the expired turns of picked rows, given the ids, before they are taken; None: none.
+        ends: whether rows are popped instead of leased.
+        apart: whether the database refused a row, so that each one is tried by itself.
+        leave: handles those whose attempts were used up.
+        passed: rows that were refused or skipped.
+        given: what to report of the buried messages.
     """
 
     def __init__(
@@ -90,16 +90,16 @@ class Claim:
         return self.over is not None or self.apart
 
     def mark(self) -> tuple[int, int, int, set[str | None]]:
-        """Return a place to which `back` goes."""
+        """Return a mark for `back`."""
         return len(self.records), self.rows, len(self.buried), set(self.served)
 
     def back(self, mark: tuple[int, int, int, set[str | None]]) -> None:
-        """Forget what was taken since then: it was undone."""
+        """Forget what was taken since a mark: it was rolled back."""
         records, self.rows, buried, self.served = mark
         del self.records[records:], self.buried[buried:]
 
     def after_bury(self) -> Plan[None]:
-        """Let those go whose attempts were used up so far."""
+        """Handle the messages whose attempts were used up so far."""
         used, self.buried = self.buried, []
         if self.leave is not None:
             yield from self.leave(used)
@@ -110,7 +110,7 @@ class Claim:
         return self.limit - len(self.records)
 
     def add(self, records: Sequence[Any], rows: Rows, line: PriorityLine) -> None:
-        """Count in what a statement took; of rows that are no records the attempts were used up."""
+        """Add the rows that a statement took; rows that are no records were buried."""
         self.records += records
         self.rows += len(rows)
         if len(records) < len(rows):

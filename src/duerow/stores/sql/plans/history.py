@@ -1,4 +1,4 @@
-"""Keep turns that are over, remember keys, read both, and take them away when their time is over."""
+"""Write, read and delete finished turns and remembered keys."""
 
 from __future__ import annotations
 
@@ -10,130 +10,149 @@ from duerow.clock import EPOCH
 from duerow.plan import BEGIN, Plan
 from duerow.store import Buried, Committed, End, HistoryQuery, HistoryRow, Moved, Released, Retention, RolledBack, Turn
 from duerow.store.retention import NOTED_FOR, STAGED_FOR
-from duerow.stores.sql.plans.core import CorePlans
+from duerow.stores.sql.plans.context import Plans
 from duerow.stores.sql.statements import RECEIPT, STORY
 
 Place = tuple[str, str | None]
 """A queue and a key in it."""
 
 
-class HistoryPlans(CorePlans):
-    """Plans about history and remembered keys, and the parts of others that keep them."""
+class HistoryPlans(Plans):
+    """Plans for history and remembered keys, and the parts of other plans that write them."""
 
-    def history(self, query: HistoryQuery) -> Plan[list[HistoryRow]]:
-        """Read turns that are over; see Store.history."""
-        rows = yield self._step(self.statements.history_rows(query), {"queue_in": query.queue, "limit_in": query.limit})
-        return [self._past(row) for row in rows]
+    def find(self, query: HistoryQuery) -> Plan[list[HistoryRow]]:
+        """Read finished turns; see History.find."""
+        rows = yield self.context.step(
+            self.context.statements.history.history_rows(query), {"queue_in": query.queue, "limit_in": query.limit}
+        )
+        return [self.past(row) for row in rows]
 
     def prune(self, limit: int) -> Plan[int]:
-        """Take away what was kept long enough; see Store.prune. To find nothing takes four looks at an index."""
+        """Delete what was kept long enough; see HistoryStore.prune. Finding nothing takes four looks at an index."""
+        context = self.context
         yield BEGIN
-        statements, gone = self.statements, 0
+        statements, gone = context.statements, 0
         for expired, forget, columns in (
-            (statements.expired_turns, statements.forget_turns, RECEIPT),
-            (statements.expired_keys, statements.forget_keys, ("queue", "key")),
+            (statements.history.expired_turns, statements.history.forget_turns, RECEIPT),
+            (statements.history.expired_keys, statements.history.forget_keys, ("queue", "key")),
         ):
-            for chunk in self._chunks((yield self._step(expired, {"limit_in": limit}))):
-                gone += len((yield self._given(forget, columns, sorted(map(tuple, chunk)))))
+            for chunk in context.chunks((yield context.step(expired, {"limit_in": limit}))):
+                gone += len((yield context.given(forget, columns, sorted(map(tuple, chunk)))))
         return gone + (yield from self._prune_batches(limit))
 
     def _prune_batches(self, limit: int) -> Plan[int]:
         """Take away what was staged but never published, and names of what happened once long ago."""
-        statements = self.statements
-        span = {"span": self.dialect.write_span(-STAGED_FOR)}
+        context = self.context
+        statements = context.statements
+        span = {"span": context.dialect.write_span(-STAGED_FOR)}
         old, gone = [], 0
-        for id, entries in (yield self._step(statements.old_stagings, {"limit_in": limit, **span})):
+        for id, entries in (yield context.step(statements.stage.old_stagings, {"limit_in": limit, **span})):
             if gone < limit:  # each may be of many entries
                 old.append(id)
                 gone += entries
-        yield from self._forget_stagings(old)
-        span = {"span": self.dialect.write_span(-NOTED_FOR)}
-        for chunk in self._chunks((yield self._step(statements.old_notes, {"limit_in": limit, **span}))):
-            gone += len((yield self._given(statements.forget_notes, ("name",), sorted(map(tuple, chunk)))))
+        yield from self.forget_stagings(old)
+        span = {"span": context.dialect.write_span(-NOTED_FOR)}
+        for chunk in context.chunks((yield context.step(statements.stage.old_notes, {"limit_in": limit, **span}))):
+            gone += len((yield context.given(statements.stage.forget_notes, ("name",), sorted(map(tuple, chunk)))))
         return gone
 
-    def _forget_stagings(self, ids: Sequence[int]) -> Plan[None]:
-        """Take away what was staged under these numbers."""
-        for chunk in self._chunks(sorted(ids)):
-            yield self._given(self.statements.forget_staged, ("staging_id",), [(id,) for id in chunk])
-            yield self._given(self.statements.forget_stagings, ("id",), [(id,) for id in chunk])
+    def forget_stagings(self, ids: Sequence[int]) -> Plan[None]:
+        """Delete what was staged under these numbers."""
+        context = self.context
+        for chunk in context.chunks(sorted(ids)):
+            yield context.given(context.statements.stage.forget_staged, ("staging_id",), [(id,) for id in chunk])
+            yield context.given(context.statements.stage.forget_stagings, ("id",), [(id,) for id in chunk])
 
     # What is written with the end of a turn.
 
-    def _keep(self, turns: Sequence[Turn], keep: Retention) -> Plan[None]:
-        """Keep turns that are about to end, and remember the keys of the messages that leave or are given up."""
+    def keep(self, turns: Sequence[Turn], keep: Retention) -> Plan[None]:
+        """Write turns that are about to end, and remember the keys of messages that leave or are given up."""
+        context = self.context
+        statements = context.statements
         turns = [turn for turn in turns if not isinstance(turn.end, Released)]
         if keep.history is not None and turns:
             told = [(turn.receipt.id, turn.receipt.token, *_story(turn.end)) for turn in turns]
             headers = [_headers(turn.end) for turn in turns]
             parts = [(*row, text) for row, text in zip(told, headers, strict=True) if text is not None]
             others = [row for row, text in zip(told, headers, strict=True) if text is None]
-            more = {"history": self.dialect.write_span(keep.history)}
+            more = {"history": context.dialect.write_span(keep.history)}
             if others:
-                yield self._given(self.statements.keep_turns, (*RECEIPT, *STORY), others, more)
+                yield context.given(statements.history.keep_turns, (*RECEIPT, *STORY), others, more)
             if parts:
-                yield self._given(self.statements.keep_parts, (*RECEIPT, *STORY, "headers"), parts, more)
+                yield context.given(statements.history.keep_parts, (*RECEIPT, *STORY, "headers"), parts, more)
         ended = [
             (turn.receipt.id, turn.receipt.token) for turn in turns if not isinstance(turn.end, RolledBack | Released)
         ]
         if keep.keys is not None and ended:
-            yield self._given(self.statements.remember_ended, RECEIPT, ended, self._keys(keep.keys))
+            yield context.given(statements.history.remember_ended, RECEIPT, ended, self._keys(keep.keys))
 
-    def _keep_lapsed(
+    def keep_lapsed(
         self, ids: Sequence[int], history: timedelta, attempts: int | None, buries: bool = False, to: str | None = None
     ) -> Plan[None]:
-        """Keep the turns of picked rows whose lease ended unsettled."""
-        more = {"history": self.dialect.write_span(history), "attempts_in": attempts}
+        """Write the turns of picked rows whose lease expired."""
+        context = self.context
+        more = {"history": context.dialect.write_span(history), "attempts_in": attempts}
         if buries:
             more["to_in"] = to
-        yield self._given(self.statements.keep_lapsed(buries), ("id",), [(id,) for id in ids], more)
+        yield context.given(context.statements.history.keep_lapsed(buries), ("id",), [(id,) for id in ids], more)
 
-    def _keep_popped(self, ids: Sequence[int], history: timedelta) -> Plan[None]:
-        """Keep the turns of picked rows that are popped, and of those whose lease had ended unsettled."""
-        yield from self._keep_lapsed(ids, history, None)
-        more = {"history": self.dialect.write_span(history)}
-        yield self._given(self.statements.keep_popped, ("id",), [(id,) for id in ids], more)
+    def keep_popped(self, ids: Sequence[int], history: timedelta) -> Plan[None]:
+        """Write the turns of picked rows that are popped, and of their expired leases."""
+        context = self.context
+        yield from self.keep_lapsed(ids, history, None)
+        more = {"history": context.dialect.write_span(history)}
+        yield context.given(context.statements.history.keep_popped, ("id",), [(id,) for id in ids], more)
 
-    def _remember(self, left: Sequence[tuple[str, str | None, int]], keep: Retention | None) -> Plan[None]:
-        """Remember the keys of messages that have left; of equal keys that of the highest id."""
+    def remember(self, left: Sequence[tuple[str, str | None, int]], keep: Retention | None) -> Plan[None]:
+        """Remember the keys of messages that have left; of equal keys, the one with the highest id."""
+        context = self.context
         if keep is None or keep.keys is None:
             return
         ids = {(queue, key): id for queue, key, id in sorted(left, key=_id) if key is not None}
-        for chunk in self._chunks(sorted(ids)):
+        for chunk in context.chunks(sorted(ids)):
             rows = [(*place, ids[place]) for place in chunk]
-            yield self._given(self.statements.remember, ("queue", "key", "id"), rows, self._keys(keep.keys))
+            yield context.given(
+                context.statements.history.remember, ("queue", "key", "id"), rows, self._keys(keep.keys)
+            )
 
     # What pushes ask.
 
-    def _remembered_since(self, new: Sequence[tuple[str, str | None, int]]) -> Plan[dict[Place, int]]:
-        """Return who held the keys of new messages, of those that are remembered; the others are held."""
+    def remembered_since(self, new: Sequence[tuple[str, str | None, int]]) -> Plan[dict[Place, int]]:
+        """Return the former holders of the keys of new messages, if remembered; hold the other keys."""
+        context = self.context
         found: dict[Place, int] = {}
-        over = {"over": self.dialect.write_moment(EPOCH)}
-        for rows in self._chunks(sorted(new, key=_place)):
+        over = {"over": context.dialect.write_moment(EPOCH)}
+        for rows in context.chunks(sorted(new, key=_place)):
             free = {
-                (row[0], row[1]) for row in (yield self._given(self.statements.hold_remembered, _KEYED, rows, over))
+                (row[0], row[1])
+                for row in (yield context.given(context.statements.history.hold_remembered, _KEYED, rows, over))
             }
             known = [row[:2] for row in rows if row[:2] not in free]
             if known:  # and locked, since they would have been changed
-                for queue, key, id, _ in (yield self._given(self.statements.remembered, _KEYED[:2], known)):
+                for queue, key, id, _ in (
+                    yield context.given(context.statements.history.remembered, _KEYED[:2], known)
+                ):
                     found[queue, key] = id
         return found
 
-    def _remembered(self, places: Sequence[Place]) -> Plan[dict[Place, int]]:
-        """Return who held keys, of those that are remembered now."""
+    def remembered(self, places: Sequence[Place]) -> Plan[dict[Place, int]]:
+        """Return the former holders of keys that are remembered now."""
+        context = self.context
         found: dict[Place, int] = {}
-        for chunk in self._chunks(places):
-            for queue, key, id, is_so in (yield self._given(self.statements.remembered, _KEYED[:2], chunk)):
+        for chunk in context.chunks(places):
+            for queue, key, id, is_so in (
+                yield context.given(context.statements.history.remembered, _KEYED[:2], chunk)
+            ):
                 if is_so:
                     found[queue, key] = id
         return found
 
     def _keys(self, keys: timedelta) -> dict[str, Any]:
-        return {"keys": self.dialect.write_span(keys)}
+        return {"keys": self.context.dialect.write_span(keys)}
 
-    def _past(self, row: Sequence[Any]) -> HistoryRow:
+    def past(self, row: Sequence[Any]) -> HistoryRow:
         """Return a row of PAST as a turn."""
-        read: Any = self.dialect.read_moment
+        read: Any = self.context.dialect.read_moment
         before, moments, after = row[:12], row[12:17], row[17:]
         return HistoryRow(*before, *map(read, moments), *after)
 

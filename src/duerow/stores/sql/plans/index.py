@@ -1,4 +1,4 @@
-"""Have indexes for the payload fields that a queue declares: made, and taken away, while others go on writing."""
+"""Indexes for the payload fields that a queue declares, created and dropped while others keep writing."""
 
 from __future__ import annotations
 
@@ -9,23 +9,26 @@ from duerow.errors import ConfigurationError, Conflict
 from duerow.plan import BEGIN, Plan
 from duerow.store import Indexed, Indexing
 from duerow.stores.sql.payload_indexes import index_name, names_begin
-from duerow.stores.sql.plans.core import CorePlans
+from duerow.stores.sql.plans.context import Plans
 from duerow.stores.sql.statements import Statement
 
 
-class IndexPlans(CorePlans):
-    """Plans about the indexes of payload fields."""
+class IndexPlans(Plans):
+    """Plans for the indexes of payload fields."""
 
     def index(self, queue: str, fields: Sequence[Indexed], dry_run: bool) -> Plan[Indexing]:
-        """Have indexes for these fields and no others; see Store.index."""
+        """Have indexes for these fields and no others; see MetadataStore.index."""
+        context = self.context
         apart = False if dry_run else (yield from self._is_apart())
         if not apart:
             yield BEGIN
             return (yield from self._reconcile(queue, fields, apart, dry_run))
-        take, give_back = self.dialect.index_lock(self.tables.prefix)
+        take, give_back = context.dialect.index_lock(context.tables.prefix)
         # Nobody waits for this lock inside the database: whoever makes an index waits for all who wait there.
         if not (yield self._ddl(take))[0][0]:
-            raise Conflict(f"another process is making indexes for the tables {self.tables.prefix}…; try again later")
+            raise Conflict(
+                f"another process is creating indexes for the tables {context.tables.prefix}…; try again later"
+            )
         try:
             return (yield from self._reconcile(queue, fields, apart, dry_run))
         finally:
@@ -33,17 +36,18 @@ class IndexPlans(CorePlans):
 
     def _is_apart(self) -> Plan[bool]:
         """Return whether an index can be made while others write: each statement must be its own transaction."""
-        if self.dialect.apart is None:
+        if self.context.dialect.apart is None:
             return False
-        mark, is_gone = self.dialect.apart
+        mark, is_gone = self.context.dialect.apart
         yield self._ddl(mark)
         return bool((yield self._ddl(is_gone))[0][0])
 
     def _reconcile(self, queue: str, fields: Sequence[Indexed], apart: bool, dry_run: bool) -> Plan[Indexing]:
-        found: list[tuple[str, Any]] = yield self._ddl(self.dialect.indexes(self.tables.message))
-        begin = names_begin(self.tables.prefix, queue)
+        context = self.context
+        found: list[tuple[str, Any]] = yield self._ddl(context.dialect.indexes(context.tables.message))
+        begin = names_begin(context.tables.prefix, queue)
         ours = {name: bool(usable) for name, usable in found if name.startswith(begin)}
-        wanted = {index_name(self.tables.prefix, queue, field): field for field in fields}
+        wanted = {index_name(context.tables.prefix, queue, field): field for field in fields}
         # One that cannot be used is what somebody left whose work broke off.
         created = tuple(name for name in wanted if not ours.get(name, False))
         dropped = tuple(sorted(name for name in ours if name not in wanted or not ours[name]))
@@ -63,17 +67,18 @@ class IndexPlans(CorePlans):
             ) from error
 
     def _sql(self, statements: Sequence[Any]) -> str:
-        plain = self.dialect.plain()
+        plain = self.context.dialect.plain()
         return "".join(f"{str(statement.compile(dialect=plain)).strip()};\n" for statement in statements)
 
     def _ddl(self, statement: Any) -> Any:
-        return self._step(Statement(statement, kept=False), {})
+        return self.context.step(Statement(statement, kept=False), {})
 
     def _create(self, name: str, queue: str, field: Indexed, apart: bool) -> Sequence[Any]:
         """Return what makes an index in the order of values and then of ids, in which pages are read."""
-        message = self.tables.message
-        which = self.statements.of_queue(queue)
-        return self.dialect.create_index(name, message, field.path, field.kind, which, apart)
+        context = self.context
+        message = context.tables.message
+        which = context.statements.context.of_queue(queue)
+        return context.dialect.create_index(name, message, field.path, field.kind, which, apart)
 
     def _drop(self, name: str, apart: bool) -> Sequence[Any]:
-        return self.dialect.drop_index(name, self.tables.message, apart)
+        return self.context.dialect.drop_index(name, self.context.tables.message, apart)

@@ -1,4 +1,4 @@
-"""Gather parts to sets, and make messages of whole sets: what goes where is decided here, under the sets' locks."""
+"""Gather parts into sets, and turn complete sets into messages, under the locks of the sets."""
 
 from __future__ import annotations
 
@@ -11,20 +11,21 @@ from duerow.payload import codec
 from duerow.plan import Plan
 from duerow.reservation import Receipt
 from duerow.store import Closed, Committed, Entry, Joined, Moved, Record, Retention, Turn
-from duerow.store.join_sets import open_text, part_headers, part_text, whole_text
+from duerow.store.join_sets import is_complete, open_text, part_headers, part_text, whole_text
+from duerow.stores.sql.plans.context import Context, Plans
 from duerow.stores.sql.plans.push import PushPlans
 from duerow.stores.sql.statements import RECEIPT
 
 Placed = tuple[int, Turn]
-"""A turn and its place in the call; NOWHERE for one that nobody asked for."""
+"""A turn and its place in the call; NOWHERE for one that the caller did not ask for."""
 
 SetPlace = tuple[str, str]
-"""The queue where a set stands, and its correlation."""
+"""The queue of a set, and its correlation."""
 
 NOWHERE: Final = -1
 
 PRUNED_AT_ONCE: Final = 20
-"""How many sets are forgotten, beyond those that were completed, whenever some are."""
+"""How many more sets than were completed are forgotten whenever some are."""
 
 _CONSUMED: Final = Committed()
 
@@ -57,7 +58,7 @@ class _Set:
 
     @property
     def size(self) -> int:
-        """How many parts it has."""
+        """The number of its parts."""
         return self.count + len(self.new)
 
     def take(self, record: Record, join: Joined) -> int:
@@ -69,11 +70,11 @@ class _Set:
             DuerowError: the predicate did; the part was not added.
         """
         text, place = part_text(record), len(self.whole)
-        complete = join.complete is not None and join.complete(self._texts_with(record.id, text))
+        complete = is_complete(join, self.size + 1, lambda: self._texts_with(record.id, text))
         if not self.size:
             self.within, self.closed = join.within, False
         self.new[record.id] = text
-        if complete or (join.count is not None and self.size >= join.count):
+        if complete:
             texts = self._texts_with(record.id, text)
             self.whole.append((None if self.id is None else Receipt(self.id, self.token), texts))
             self.close(None if join.late is None else join.remember)
@@ -90,19 +91,28 @@ class _Set:
         return [parts[id] for id in sorted(parts)]
 
 
-class JoinPlans(PushPlans):
-    """Plans for the turns of parts, and of sets that are due."""
+class JoinPlans(Plans):
+    """Plans for the turns of parts and of due sets.
 
-    def _join(
+    Args:
+        context: what all plans of the store share.
+        push: adds messages, and finds the holders of keys.
+    """
+
+    def __init__(self, context: Context, push: PushPlans) -> None:
+        super().__init__(context)
+        self._push = push
+
+    def join(
         self,
         closed: Sequence[Placed],
         joined: Sequence[Placed],
         refused: dict[int, DuerowError | None],
         keep: Retention | None,
     ) -> Plan[tuple[list[Placed], list[Placed]]]:
-        """Let sets be whole whose time has come, and messages become parts of sets.
+        """Complete the sets whose time is over, and add messages to sets.
 
-        Return how the turns of parts end, and the turns that make the messages of sets messages of their parts.
+        Return how the turns of parts end, and the turns that complete the messages of sets.
         """
         ended: list[Placed] = []
         whole: list[Placed] = []
@@ -171,19 +181,21 @@ class JoinPlans(PushPlans):
 
     def _lock_sets(self, places: Iterable[SetPlace]) -> Plan[dict[SetPlace, _Set]]:
         """Lock the rows of sets, in an order that is the same for all, and read how they stand."""
+        context = self.context
         sets: dict[SetPlace, _Set] = {}
-        for chunk in self._chunks(sorted(set(places))):
-            rows = yield self._given(self.statements.lock_sets, ("queue", "correlation"), chunk)
+        for chunk in context.chunks(sorted(set(places))):
+            rows = yield context.given(context.statements.join.lock_sets, ("queue", "correlation"), chunk)
             for queue, correlation, id, count, closed in rows:
                 sets[queue, correlation] = _Set((queue, correlation), id, count, bool(closed))
         return sets
 
     def _look_for_messages(self, sets: Iterable[_Set]) -> Plan[list[int]]:
         """Read the tokens of the sets' messages; where somebody took one away, its set begins anew: return its id."""
+        context = self.context
         by_id = {one.id: one for one in sets if one.id is not None}
         found: set[int] = set()
-        for chunk in self._chunks(sorted((id, one.place[0]) for id, one in by_id.items())):
-            for id, token in (yield self._given(self.statements.standing_sets, ("id", "queue"), chunk)):
+        for chunk in context.chunks(sorted((id, one.place[0]) for id, one in by_id.items())):
+            for id, token in (yield context.given(context.statements.join.standing_sets, ("id", "queue"), chunk)):
                 by_id[id].token = token
                 found.add(id)
         gone = [id for id in by_id if id not in found]
@@ -193,61 +205,67 @@ class JoinPlans(PushPlans):
 
     def _owned(self, receipts: Sequence[Receipt]) -> Plan[dict[Receipt, Record]]:
         """Lock the messages whose token still is that of their receipt, and read them."""
+        context = self.context
         owned: dict[Receipt, Record] = {}
-        for chunk in self._chunks(sorted((receipt.id, receipt.token) for receipt in receipts)):
-            for row in (yield self._given(self.statements.owned, RECEIPT, chunk)):
-                record = self.dialect.record(row)
+        for chunk in context.chunks(sorted((receipt.id, receipt.token) for receipt in receipts)):
+            for row in (yield context.given(context.statements.settle.owned, RECEIPT, chunk)):
+                record = context.dialect.record(row)
                 owned[Receipt(record.id, record.token)] = record
         return owned
 
     def _parts(self, ids: Sequence[int]) -> Plan[dict[int, dict[int, str]]]:
         """Read the parts of sets: their texts by their ids, by the id of the set's message."""
+        context = self.context
         parts: dict[int, dict[int, str]] = {}
-        for chunk in self._chunks(sorted(ids)):
+        for chunk in context.chunks(sorted(ids)):
             for set_id, part_id, content in (
-                yield self._given(self.statements.parts, ("id",), [(id,) for id in chunk])
+                yield context.given(context.statements.join.parts, ("id",), [(id,) for id in chunk])
             ):
                 parts.setdefault(set_id, {})[part_id] = content
         return parts
 
     def _delete_parts(self, ids: Sequence[int]) -> Plan[None]:
-        for chunk in self._chunks(sorted(ids)):
-            yield self._given(self.statements.delete_parts, ("set_id",), [(id,) for id in chunk])
+        context = self.context
+        for chunk in context.chunks(sorted(ids)):
+            yield context.given(context.statements.join.delete_parts, ("set_id",), [(id,) for id in chunk])
 
     def _write_sets(self, sets: Sequence[_Set]) -> Plan[None]:
         """Write what has become of sets: their messages, where they have none yet, their parts and their rows."""
+        context = self.context
         begun = [one for one in sets if one.id is None and one.new]
         whole = [_pushed_whole(one.place, texts) for one in sets for receipt, texts in one.whole if receipt is None]
         if begun or whole:
-            pushed = yield from self._add([*map(_standing, begun), *whole], "ignore")
+            pushed = yield from self._push.add([*map(_standing, begun), *whole], "ignore")
             ids = iter([message.id for message in pushed])
             for one in begun:
                 one.id = next(ids)
             for one in sets:
                 one.pushed = [next(ids) for receipt, _ in one.whole if receipt is None]
         rows = [(one.id, id, text) for one in sets for id, text in one.new.items()]
-        for chunk in self._chunks(rows, lambda row: len(row[2])):
-            yield self._given(self.statements.insert_parts, ("set_id", "part_id", "content"), chunk)
+        for chunk in context.chunks(rows, lambda row: len(row[2])):
+            yield context.given(context.statements.join.insert_parts, ("set_id", "part_id", "content"), chunk)
         for one in sets:
             one.count = one.size
         yield from self._note(sets)
 
     def _note(self, sets: Sequence[_Set]) -> Plan[None]:
         """Write the rows of sets; one with neither parts nor anything to be remembered is forgotten."""
+        context = self.context
+        statements = context.statements
         forgotten = [one.place for one in sets if one.id is None and not one.closed]
-        for chunk in self._chunks(sorted(forgotten)):
-            yield self._given(self.statements.forget_sets, ("queue", "correlation"), chunk)
+        for chunk in context.chunks(sorted(forgotten)):
+            yield context.given(statements.join.forget_sets, ("queue", "correlation"), chunk)
         # One that was complete before this call keeps its row as it is.
         kept = [one for one in sets if one.id is not None or (one.closed and one.remember)]
         names = ("queue", "correlation", "set_id", "parts", "remember")
         rows = [(*one.place, one.id, one.count, self._remembered_for(one)) for one in kept]
-        for noted in self._chunks(sorted(rows, key=lambda row: row[:2])):
-            yield self._given(self.statements.note_sets, names, noted)
+        for noted in context.chunks(sorted(rows, key=lambda row: row[:2])):
+            yield context.given(statements.join.note_sets, names, noted)
         if closed := sum(one.id is None for one in kept):
-            yield self._step(self.statements.prune_sets, {"limit_in": closed + PRUNED_AT_ONCE})
+            yield context.step(statements.join.prune_sets, {"limit_in": closed + PRUNED_AT_ONCE})
 
     def _remembered_for(self, one: _Set) -> object:
-        return self.dialect.write_span(one.remember) if one.id is None else None
+        return self.context.dialect.write_span(one.remember) if one.id is None else None
 
 
 def _to_be_read(sets: dict[SetPlace, _Set], joins: Sequence[Joined]) -> list[_Set]:

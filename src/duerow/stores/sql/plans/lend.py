@@ -1,4 +1,4 @@
-"""Lend due messages without reading them, and read what a claim holds by its ids."""
+"""Lend due messages without reading them, and read the messages of a claim by id."""
 
 from __future__ import annotations
 
@@ -12,6 +12,9 @@ from duerow.plan import BEGIN, Plan
 from duerow.reservation import Receipt
 from duerow.store import Lease, MessageHeader, Record, Retention
 from duerow.stores.sql.plans.claim import Claim, Rows, Used
+from duerow.stores.sql.plans.claims import ClaimPlans
+from duerow.stores.sql.plans.context import Context, Plans
+from duerow.stores.sql.plans.history import HistoryPlans
 from duerow.stores.sql.plans.reserve import ReservePlans, given_up
 from duerow.stores.sql.priorities import PriorityLine
 from duerow.stores.sql.statements import RECEIPT
@@ -19,8 +22,19 @@ from duerow.stores.sql.statements import RECEIPT
 _STATUS: Final = 2
 
 
-class LendPlans(ReservePlans):
-    """Plans for batches that are lent to many readers."""
+class LendPlans(Plans):
+    """Plans for batches that are lent to many readers.
+
+    Args:
+        context: what all plans of the store share.
+        reserve: handles buried messages.
+        claims: takes due rows.
+        history: writes the history, and remembers keys.
+    """
+
+    def __init__(self, context: Context, reserve: ReservePlans, claims: ClaimPlans, history: HistoryPlans) -> None:
+        super().__init__(context)
+        self._reserve, self._claims, self._history = reserve, claims, history
 
     def lend(
         self,
@@ -34,16 +48,17 @@ class LendPlans(ReservePlans):
         kinds: Collection[str] | None = None,
         apart: bool = False,
     ) -> Plan[Lease]:
-        """Lend due messages; see Store.lend."""
-        statements = self.statements
-        values = {"attempts_in": attempts, "lease": self.dialect.write_span(lease), "consumer": consumer}
-        if self.dialect.writes_alone or dead_letter is not None or keep is not None:
+        """Lend due messages; see BulkStore.lend."""
+        context = self.context
+        statements = context.statements
+        values = {"attempts_in": attempts, "lease": context.dialect.write_span(lease), "consumer": consumer}
+        if context.dialect.writes_alone or dead_letter is not None or keep is not None:
             yield BEGIN  # as in `reserve`
         taking = _Unread(
             queue,
             limit,
-            statements.lend_unread,
-            statements.lend_picked_unread,
+            statements.reserve.lend_unread,
+            statements.reserve.lend_picked_unread,
             self._unread,
             _groups_of_dead,
             values,
@@ -54,14 +69,14 @@ class LendPlans(ReservePlans):
         def leave(used: Sequence[tuple[int, int]]) -> Plan[None]:
             if used:
                 buried = yield from self._used(used)
-                yield from self._after_bury(queue, buried, dead_letter, keep)
+                yield from self._reserve.after_bury(queue, buried, dead_letter, keep)
                 taking.given += given_up(buried)
 
         taking.leave = leave
         if keep is not None and (history := keep.history) is not None:
             taking.history = history
-            taking.over = lambda ids: self._keep_lapsed(ids, history, attempts, buries=True, to=dead_letter)
-        yield from self._take(taking)
+            taking.over = lambda ids: self._history.keep_lapsed(ids, history, attempts, buries=True, to=dead_letter)
+        yield from self._claims.carry_out(taking)
         yield from taking.after_bury()
         lent: list[_Lent] = sorted(taking.records, key=_id)
         groups = {one.id: one.group for one in lent if one.group is not None}
@@ -69,7 +84,7 @@ class LendPlans(ReservePlans):
 
     def _unread(self, rows: Rows, line: PriorityLine) -> list[_Lent]:
         """Return the rows of what was lent, not buried."""
-        read: Callable[[Any], Any] = self.dialect.read_moment
+        read: Callable[[Any], Any] = self.context.dialect.read_moment
         priority = line.priority
         return [
             _Lent(id, token, read(place), priority, more[0] if line.grouped else None)
@@ -79,26 +94,29 @@ class LendPlans(ReservePlans):
 
     def _used(self, dead: Sequence[tuple[int, int]]) -> Plan[list[Used]]:
         """Read messages that were just buried."""
+        context = self.context
         used: list[Used] = []
-        for chunk in self._chunks(sorted(dead)):
-            for row in (yield self._given(self.statements.owned, RECEIPT, chunk)):
-                one = self.dialect.record(row)
+        for chunk in context.chunks(sorted(dead)):
+            for row in (yield context.given(context.statements.settle.owned, RECEIPT, chunk)):
+                one = context.dialect.record(row)
                 used.append(
                     Used(one.id, one.token, one.key, one.headers, one.attempts, one.last_error, one.priority, one.group)
                 )
         return used
 
     def leased_range(self, queue: str, consumer: str, first: int, last: int, limit: int) -> Plan[list[Record]]:
-        """Read what a claim holds; see Store.leased_range."""
+        """Read what a claim holds; see BulkStore.leased_range."""
+        context = self.context
         values = {"queue_in": queue, "consumer": consumer, "first_in": first, "last_in": last, "limit_in": limit}
-        rows = yield self._step(self.statements.leased_range, values)
-        return [self.dialect.record(row) for row in rows]
+        rows = yield context.step(context.statements.reserve.leased_range, values)
+        return [context.dialect.record(row) for row in rows]
 
     def message_headers(self, queue: str, receipts: Sequence[Receipt]) -> Plan[list[MessageHeader]]:
-        """Read what messages are but for their payloads; see Store.message_headers."""
+        """Read messages without their payloads; see BulkStore.message_headers."""
+        context = self.context
         found: list[MessageHeader] = []
-        for chunk in self._chunks(sorted({(receipt.id, receipt.token) for receipt in receipts})):
-            rows = yield self._given(self.statements.message_headers, RECEIPT, chunk, {"queue_in": queue})
+        for chunk in context.chunks(sorted({(receipt.id, receipt.token) for receipt in receipts})):
+            rows = yield context.given(context.statements.reserve.message_headers, RECEIPT, chunk, {"queue_in": queue})
             found += [MessageHeader(*row) for row in rows]
         return found
 
@@ -117,7 +135,7 @@ class _Unread(Claim):
     """A call that lends without reading: of what is buried only the receipts are known."""
 
     def add(self, records: Sequence[Any], rows: Rows, line: PriorityLine) -> None:
-        """Count in what a statement lent or buried."""
+        """Add the rows that a statement lent or buried."""
         self.records += records
         self.rows += len(rows)
         if len(records) < len(rows):

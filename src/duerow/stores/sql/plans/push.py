@@ -1,4 +1,4 @@
-"""Add messages: one, many without keys, many with keys in any mode."""
+"""Add messages: one, many without keys, or many with keys in any mode."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from duerow.errors import DuplicateKey, QueueDraining
 from duerow.message import OnDuplicate, Pushed
 from duerow.plan import BEGIN, Plan
 from duerow.store import Entry, Record
-from duerow.stores.sql.plans.core import Group, T
+from duerow.stores.sql.plans.context import Context, Group, Plans, T
 from duerow.stores.sql.plans.history import HistoryPlans
+from duerow.stores.sql.plans.promote import PromotePlans
 from duerow.stores.sql.priorities import PriorityLine
 from duerow.stores.sql.statements import ENTRY, ONE, RECEIPT
 
@@ -29,48 +30,54 @@ class Item(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def at(self) -> Place:
-        """The queue and the key that it asks for."""
+        """Its queue and key."""
         return (self.entry.queue, self.entry.key)
 
 
-class PushPlans(HistoryPlans):
-    """Plans that add messages, and look up who holds a key."""
+class PushPlans(Plans):
+    """Plans that add messages, and look up who holds a key.
+
+    Args:
+        context: what all plans of the store share.
+        history: writes the history, and remembers keys.
+        promote: puts the next message of a group in line, and wakes consumers.
+    """
+
+    def __init__(self, context: Context, history: HistoryPlans, promote: PromotePlans) -> None:
+        super().__init__(context)
+        self._history, self._promote = history, promote
 
     def push(
-        self,
-        entries: Sequence[Entry],
-        on_duplicate: OnDuplicate,
-        remembered: bool = False,
-        once: str | None = None,
+        self, entries: Sequence[Entry], on_duplicate: OnDuplicate, remembered: bool = False, once: str | None = None
     ) -> Plan[list[Pushed]]:
-        """Add messages; see Store.push."""
+        """Add messages; see MessageStore.push."""
         if once is not None:
             return (yield from self._push_once(entries, on_duplicate, remembered, once))
         if len(entries) == 1 and (entries[0].key is None or (on_duplicate == "ignore" and not remembered)):
             self._note_places(entries)
-            return [(yield from self._push_one(entries[0], self.doors.unsure(entries[0].queue)))]
-        if unsure := sorted({entry.queue for entry in entries if self.doors.unsure(entry.queue)}):
+            return [(yield from self._push_one(entries[0], self.context.drain_cache.unsure(entries[0].queue)))]
+        if unsure := sorted({entry.queue for entry in entries if self.context.drain_cache.unsure(entry.queue)}):
             yield BEGIN
-            yield from self._ask(unsure)
-        return (yield from self._add(entries, on_duplicate, remembered))
+            yield from self.ask(unsure)
+        return (yield from self.add(entries, on_duplicate, remembered))
 
     def _push_once(
         self, entries: Sequence[Entry], on_duplicate: OnDuplicate, remembered: bool, once: str
     ) -> Plan[list[Pushed]]:
         yield BEGIN
-        if not (yield from self._note_once(once)):
+        if not (yield from self.note_once(once)):
             return []
         if not entries:
             return []
-        yield from self._ask(sorted({entry.queue for entry in entries}))
-        return (yield from self._add(entries, on_duplicate, remembered))
+        yield from self.ask(sorted({entry.queue for entry in entries}))
+        return (yield from self.add(entries, on_duplicate, remembered))
 
-    def _note_once(self, name: str) -> Plan[bool]:
-        """Note the name of what is to happen once; return whether it was not noted before."""
-        return bool((yield self._step(self.statements.note, {"name_in": name})))
+    def note_once(self, name: str) -> Plan[bool]:
+        """Record the name of what is to happen once; return whether it is new."""
+        return bool((yield self.context.step(self.context.statements.stage.note, {"name_in": name})))
 
-    def _add(self, entries: Sequence[Entry], on_duplicate: OnDuplicate, remembered: bool = False) -> Plan[list[Pushed]]:
-        """Add messages, also to a queue that is being drained: what comes of messages under way is not lost."""
+    def add(self, entries: Sequence[Entry], on_duplicate: OnDuplicate, remembered: bool = False) -> Plan[list[Pushed]]:
+        """Add messages, even to a draining queue: outputs of messages in progress are not lost."""
         self._note_places(entries)
         keyless = all(entry.key is None for entry in entries)
         if len(entries) == 1 and (keyless or (on_duplicate == "ignore" and not remembered)):
@@ -80,83 +87,88 @@ class PushPlans(HistoryPlans):
             pushed = yield from self._push_keyless(entries)
         else:
             pushed = yield from self._push_keyed(entries, on_duplicate, remembered)
-        yield from self._wake(entry.queue for entry in entries)
+        yield from self._promote.wake(entry.queue for entry in entries)
         return pushed
 
-    def _ask(self, queues: Sequence[str]) -> Plan[None]:
-        """Raise QueueDraining if one of the queues takes no messages."""
-        closed = yield self._given(self.statements.draining, ("queue",), [(queue,) for queue in queues])
+    def ask(self, queues: Sequence[str]) -> Plan[None]:
+        """Raise QueueDraining if one of the queues accepts no messages."""
+        context = self.context
+        closed = yield context.given(context.statements.queues.draining, ("queue",), [(queue,) for queue in queues])
         for (queue,) in closed:
             raise QueueDraining(queue)
         for queue in queues:
-            self.doors.found_open(queue)
+            context.drain_cache.found_open(queue)
 
     def _found_open(self, queue: str, surely: bool) -> Plan[None]:
         if surely:
-            self.doors.found_open(queue)
+            self.context.drain_cache.found_open(queue)
         else:
-            yield from self._ask([queue])
+            yield from self.ask([queue])
 
     def _note_places(self, entries: Sequence[Entry]) -> None:
         """Let claims of this process know where the messages will stand."""
-        self.floors.written()
+        context = self.context
+        context.floors.written()
         for entry in entries:
-            self.floors.lower(entry.due)
+            context.floors.lower(entry.due)
             if entry.priority or entry.group is not None:
-                self.lines.add(entry.queue, [PriorityLine(entry.priority, entry.group is not None)])
+                context.priorities.add(entry.queue, [PriorityLine(entry.priority, entry.group is not None)])
 
     def _push_one(self, entry: Entry, asking: bool) -> Plan[Pushed]:
-        row = dict(zip(ENTRY[1:], self._row(entry), strict=True))
+        context = self.context
+        row = dict(zip(ENTRY[1:], context.row(entry), strict=True))
         if not entry.priority:
             row["priority"] = None
         values = {f"{name}_in": value for name, value in row.items() if value is not None}
-        statement = self.statements.insert_one(
+        statement = context.statements.push.insert_one(
             frozenset(name for name, value in row.items() if value is not None and name not in ONE), asking
         )
         while True:
-            rows = yield self._step(statement, values)
+            rows = yield context.step(statement, values)
             if asking:
                 # A row says that the queue takes messages; none, that it does not, or that the key is held.
                 yield from self._found_open(entry.queue, bool(rows))
             if rows:
                 return Pushed(rows[0][0], "created")
-            held = yield from self._holder_ids([entry])
+            held = yield from self.holder_ids([entry])
             if held:  # else the holder has gone since, and the key with it
                 return Pushed(held[entry.queue, entry.key], "ignored")
 
     def _push_keyless(self, entries: Sequence[Entry]) -> Plan[list[Pushed]]:
+        context = self.context
         pushed: list[Pushed] = []
         seen: set[Group] | None = set() if any(entry.group is not None for entry in entries) else None
-        for chunk in self._chunks(entries, entry_size):
-            given = [self._row(entry) for entry in chunk]
+        for chunk in context.chunks(entries, entry_size):
+            given = [context.row(entry) for entry in chunk]
             if seen is None:
-                rows = yield self._given(self.statements.insert_keyless, ENTRY[1:], given)
+                rows = yield context.given(context.statements.push.insert_keyless, ENTRY[1:], given)
             else:
                 behind = [(*row, _is_behind(entry, seen)) for row, entry in zip(given, chunk, strict=True)]
-                rows = yield self._given(self.statements.insert_grouped, (*ENTRY[1:], "behind"), behind)
+                rows = yield context.given(context.statements.push.insert_grouped, (*ENTRY[1:], "behind"), behind)
             pushed += [Pushed(id, "created") for id in sorted(row[0] for row in rows)]
         return pushed
 
     def _push_keyed(self, entries: Sequence[Entry], mode: OnDuplicate, remembered: bool) -> Plan[list[Pushed]]:
+        context = self.context
         if mode == "reject":
             yield from self._refuse_taken(entries, remembered)
-        ids = [row[0] for row in (yield self._step(self.statements.next_ids, {"count": len(entries)}))]
+        ids = [row[0] for row in (yield context.step(context.statements.push.next_ids, {"count": len(entries)}))]
         items = [Item(place, id, entry) for place, (id, entry) in enumerate(zip(sorted(ids), entries, strict=True))]
         pushed: dict[int, Pushed] = {}
         for wave in _waves(items, lambda item: item.at):
-            for chunk in self._chunks(wave, lambda item: entry_size(item.entry)):
-                yield from self._push_wave(chunk, mode, pushed, remembered)
+            for chunk in context.chunks(wave, lambda item: entry_size(item.entry)):
+                yield from self.push_wave(chunk, mode, pushed, remembered)
         return [pushed[place] for place in range(len(entries))]
 
-    def _push_wave(
+    def push_wave(
         self, wave: Sequence[Item], mode: OnDuplicate, pushed: dict[int, Pushed], remembered: bool = False
     ) -> Plan[None]:
-        """Push entries no two of which share a key; again for those whose key changed hands meanwhile."""
+        """Push entries with distinct keys; repeat those whose key changed hands in the meantime."""
         left = list(wave)
         while left:
             if mode in ("replace", "earliest"):
                 left = yield from self._change_held(left, mode, pushed)
-            created = yield from self._insert(left)
+            created = yield from self.insert(left)
             if remembered:
                 left = yield from self._ignore_remembered(left, created, mode, pushed)
             for item in left:
@@ -164,10 +176,10 @@ class PushPlans(HistoryPlans):
                     pushed[item.place] = Pushed(item.id, "created")
             left = [item for item in left if item.id not in created]
             if left and mode == "reject":
-                yield from self._take_back([id for id in created] + [done.id for done in pushed.values()])
+                yield from self.take_back([id for id in created] + [done.id for done in pushed.values()])
                 raise DuplicateKey(left[0].entry.queue, [str(item.entry.key) for item in left], remembered)
             if left and mode == "ignore":
-                held = yield from self._holder_ids([item.entry for item in left])
+                held = yield from self.holder_ids([item.entry for item in left])
                 for item in left:
                     if item.at in held:
                         pushed[item.place] = Pushed(held[item.at], "ignored")
@@ -181,9 +193,9 @@ class PushPlans(HistoryPlans):
         In this order, since a message may leave at this moment: its key is free only when it is remembered.
         """
         places = {item.at: item.id for item in items if item.id in created and item.entry.key is not None}
-        former = yield from self._remembered_since([(*at, id) for at, id in places.items()])
+        former = yield from self._history.remembered_since([(*at, id) for at, id in places.items()])
         back = {places[at] for at in former}
-        yield from self._take_back(list(back))
+        yield from self.take_back(list(back))
         created -= back
         if mode == "reject":
             return list(items)
@@ -192,22 +204,25 @@ class PushPlans(HistoryPlans):
                 pushed[item.place] = Pushed(former[item.at], "ignored")
         return [item for item in items if item.id not in back]
 
-    def _insert(self, items: Sequence[Item]) -> Plan[set[int]]:
-        """Add those whose key is free, and return their ids."""
+    def insert(self, items: Sequence[Item]) -> Plan[set[int]]:
+        """Add the entries whose keys are free; return their ids."""
+        context = self.context
         if not items:
             return set()
-        rows = [(item.id, *self._row(item.entry)) for item in items]
-        answered = {row[0] for row in (yield self._given(self.statements.insert_many, ENTRY, rows))}
-        return answered.intersection([item.id for item in items]) if self.dialect.answers_held else answered
+        rows = [(item.id, *context.row(item.entry)) for item in items]
+        answered = {row[0] for row in (yield context.given(context.statements.push.insert_many, ENTRY, rows))}
+        return answered.intersection([item.id for item in items]) if context.dialect.answers_held else answered
 
-    def _take_back(self, ids: Sequence[int]) -> Plan[None]:
-        """Undo what this push wrote, also inside the caller's transaction: another writer took a key meanwhile."""
+    def take_back(self, ids: Sequence[int]) -> Plan[None]:
+        """Undo what this push wrote, even inside the caller's transaction: another writer took a key."""
         if ids:
-            yield self._given(self.statements.commit, RECEIPT, [(id, 0) for id in sorted(set(ids))])
+            yield self.context.given(
+                self.context.statements.settle.commit, RECEIPT, [(id, 0) for id in sorted(set(ids))]
+            )
 
     def _change_held(self, items: Sequence[Item], mode: OnDuplicate, pushed: dict[int, Pushed]) -> Plan[list[Item]]:
         """Replace or hasten the messages that hold a key already; return the items whose key is free."""
-        holders = yield from self._holders(item.entry for item in items)
+        holders = yield from self.holders(item.entry for item in items)
         held = [(item, holders[item.at]) for item in items if item.at in holders]
         if held and mode == "earliest":
             changed = yield from self._hasten(held)
@@ -218,27 +233,29 @@ class PushPlans(HistoryPlans):
         return [item for item in items if item.at not in holders]
 
     def _hasten(self, held: Sequence[tuple[Item, Record]]) -> Plan[set[int]]:
-        rows = [(holder.id, *self._row(item.entry)[-2:]) for item, holder in held]
-        return {row[0] for row in (yield self._given(self.statements.hasten, ("id", *ENTRY[-2:]), rows))}
+        context = self.context
+        rows = [(holder.id, *context.row(item.entry)[-2:]) for item, holder in held]
+        return {row[0] for row in (yield context.given(context.statements.push.hasten, ("id", *ENTRY[-2:]), rows))}
 
     def _replace(self, held: Sequence[tuple[Item, Record]]) -> Plan[set[int]]:
+        context = self.context
         now = None
         if any(item.entry.delay is not None for item, _ in held):
-            now = self.dialect.read_moment((yield self._step(self.statements.time, {}))[0][0])
+            now = context.dialect.read_moment((yield context.step(context.statements.read.time, {}))[0][0])
         changes = [(item, holder) for item, holder in held if not _same_content(holder, item.entry, now)]
         if changes:
-            rows = [(holder.id, *self._row(item.entry)[2:]) for item, holder in changes]
-            yield self._given(self.statements.replace, ("id", *ENTRY[3:]), rows)
-            yield from self._promote_next(
+            rows = [(holder.id, *context.row(item.entry)[2:]) for item, holder in changes]
+            yield context.given(context.statements.push.replace, ("id", *ENTRY[3:]), rows)
+            yield from self._promote.promote_next(
                 (holder.queue, holder.group) for _, holder in changes if holder.group is not None
             )
         return {holder.id for _, holder in changes}
 
     def _refuse_taken(self, entries: Sequence[Entry], remembered: bool) -> Plan[None]:
         """Raise DuplicateKey, before anything is written, if keys are taken or asked for twice."""
-        held = yield from self._holder_ids(entries)
+        held = yield from self.holder_ids(entries)
         if remembered:
-            held |= yield from self._remembered(_places(entries))
+            held |= yield from self._history.remembered(_places(entries))
         asked: set[Place] = set()
         taken: dict[str, dict[str, None]] = {}
         for entry in entries:
@@ -249,18 +266,22 @@ class PushPlans(HistoryPlans):
         for queue, keys in taken.items():
             raise DuplicateKey(queue, list(keys), remembered)
 
-    def _holder_ids(self, entries: Iterable[Entry]) -> Plan[dict[Place, int]]:
+    def holder_ids(self, entries: Iterable[Entry]) -> Plan[dict[Place, int]]:
+        """Read the ids of the live messages that hold the keys of entries."""
+        context = self.context
         found: dict[Place, int] = {}
-        for chunk in self._chunks(_places(entries)):
-            for queue, key, id in (yield self._given(self.statements.holder_ids, ("queue", "key"), chunk)):
+        for chunk in context.chunks(_places(entries)):
+            for queue, key, id in (yield context.given(context.statements.push.holder_ids, ("queue", "key"), chunk)):
                 found[queue, key] = id
         return found
 
-    def _holders(self, entries: Iterable[Entry]) -> Plan[dict[Place, Record]]:
+    def holders(self, entries: Iterable[Entry]) -> Plan[dict[Place, Record]]:
+        """Read the live messages that hold the keys of entries, and lock them if the database can."""
+        context = self.context
         found: dict[Place, Record] = {}
-        for chunk in self._chunks(_places(entries)):
-            for row in (yield self._given(self.statements.holders, ("queue", "key"), chunk)):
-                record = self.dialect.record(row)
+        for chunk in context.chunks(_places(entries)):
+            for row in (yield context.given(context.statements.push.holders, ("queue", "key"), chunk)):
+                record = context.dialect.record(row)
                 found[record.queue, record.key] = record
         return found
 

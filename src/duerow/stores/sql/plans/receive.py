@@ -1,4 +1,4 @@
-"""Take in what comes from another database: messages and turns that are over, each once."""
+"""Imports from another database: messages and finished turns, each exactly once."""
 
 from __future__ import annotations
 
@@ -8,21 +8,33 @@ from typing import Any, Final
 
 from duerow.plan import BEGIN, Plan
 from duerow.store import Arrival, Entry, HistoryRow, Reception, Record
+from duerow.stores.sql.plans.context import Context, Plans
+from duerow.stores.sql.plans.promote import PromotePlans
 from duerow.stores.sql.plans.push import Item, PushPlans
 from duerow.stores.sql.priorities import PriorityLine
 from duerow.stores.sql.statements import ARRIVED, PAST, TOLD
 
 REFUSED: Final = "/refused"
-"""What follows the name of an arrival in the note that it was refused."""
+"""The suffix of an import's name in the record of its refusal."""
 
 
-class ReceivePlans(PushPlans):
-    """Plans that take in what comes from another database."""
+class ReceivePlans(Plans):
+    """Plans that import from another database.
+
+    Args:
+        context: what all plans of the store share.
+        push: adds messages, and finds the holders of keys.
+        promote: puts the next message of a group in line, and wakes consumers.
+    """
+
+    def __init__(self, context: Context, push: PushPlans, promote: PromotePlans) -> None:
+        super().__init__(context)
+        self._push, self._promote = push, promote
 
     def receive(
         self, arrivals: Sequence[Arrival], history: timedelta = timedelta(0), final: bool = False
     ) -> Plan[list[Reception]]:
-        """Take in messages and turns; see Store.receive."""
+        """Import messages and finished turns; see BulkStore.receive."""
         yield BEGIN
         lone = [one for one in arrivals if not isinstance(one.what, HistoryRow)]
         fresh = yield from self._note_all(one.name for one in lone)
@@ -42,14 +54,15 @@ class ReceivePlans(PushPlans):
         """Note names; return those that were not noted before."""
         fresh: set[str] = set()
         for name in sorted(set(names)):
-            if (yield self._step(self.statements.note, {"name_in": name})):
+            if (yield self.context.step(self.context.statements.stage.note, {"name_in": name})):
                 fresh.add(name)
         return fresh
 
     def _noted(self, names: Iterable[str]) -> Plan[set[str]]:
+        context = self.context
         found: set[str] = set()
-        for chunk in self._chunks(sorted(set(names))):
-            rows = yield self._given(self.statements.noted_of, ("name",), [(name,) for name in chunk])
+        for chunk in context.chunks(sorted(set(names))):
+            rows = yield context.given(context.statements.receive.noted_of, ("name",), [(name,) for name in chunk])
             found |= {row[0] for row in rows}
         return found
 
@@ -62,49 +75,54 @@ class ReceivePlans(PushPlans):
         old = sorted({what.id for what in those})
         if not old:
             return {}
-        rows = yield self._step(self.statements.next_ids, {"count": len(old)})
+        rows = yield self.context.step(self.context.statements.push.next_ids, {"count": len(old)})
         new = sorted(row[0] for row in rows)
-        yield from self._insert([Item(0, new[-1], Entry(those[0].queue, None, "json", "null", None, None, None))])
-        yield from self._take_back([new[-1]])
+        yield from self._push.insert([Item(0, new[-1], Entry(those[0].queue, None, "json", "null", None, None, None))])
+        yield from self._push.take_back([new[-1]])
         return dict(zip(old, new, strict=True))
 
     def _receive_messages(self, arrivals: Sequence[Arrival], ids: dict[int, int], final: bool) -> Plan[set[str]]:
         """Add messages; return what those are noted under, or would be, whose key is taken."""
+        context = self.context
         records = {one.name: one.what for one in arrivals if isinstance(one.what, Record)}
         created: set[int] = set()
         self._note_arrivals(records.values())
-        for chunk in self._chunks([*records.values()], _size):
+        for chunk in context.chunks([*records.values()], _size):
             rows = [self._arrived(record, ids[record.id]) for record in chunk]
-            created |= {row[0] for row in (yield self._given(self.statements.insert_arrived, ARRIVED, rows))}
-        yield from self._wake(record.queue for record in records.values())
+            created |= {
+                row[0] for row in (yield context.given(context.statements.receive.insert_arrived, ARRIVED, rows))
+            }
+        yield from self._promote.wake(record.queue for record in records.values())
         refused = sorted(name for name, record in records.items() if ids[record.id] not in created)
         if final:
             yield from self._note_all(name + REFUSED for name in refused)
         else:
-            for names in self._chunks(refused):
-                yield self._given(self.statements.forget_notes, ("name",), [(name,) for name in names])
+            for names in context.chunks(refused):
+                yield context.given(context.statements.stage.forget_notes, ("name",), [(name,) for name in names])
         return {name + REFUSED for name in refused}
 
     def _receive_turns(self, arrivals: Sequence[Arrival], ids: dict[int, int], history: timedelta) -> Plan[set[str]]:
         """Keep those turns that did not come before; return their names."""
+        context = self.context
         fresh = yield from self._note_all(one.name for one in arrivals)
         turns = [one.what for one in arrivals if isinstance(one.what, HistoryRow) and one.name in fresh]
-        for chunk in self._chunks(turns, _size):
+        for chunk in context.chunks(turns, _size):
             rows = [self._told(past, ids[past.id], history) for past in chunk]
-            yield self._given(self.statements.insert_turns, TOLD, rows)
+            yield context.given(context.statements.receive.insert_turns, TOLD, rows)
         return fresh
 
     def _note_arrivals(self, records: Iterable[Record]) -> None:
         """Let claims of this process know where the messages will stand."""
-        self.floors.written()
+        context = self.context
+        context.floors.written()
         for record in records:
-            self.floors.lower(record.due_at)
+            context.floors.lower(record.due_at)
             if record.priority or record.group is not None:
-                self.lines.add(record.queue, [PriorityLine(record.priority, record.group is not None)])
+                context.priorities.add(record.queue, [PriorityLine(record.priority, record.group is not None)])
 
     def _arrived(self, record: Record, id: int) -> tuple[Any, ...]:
         """Return a message's values for ARRIVED."""
-        moment = self.dialect.write_moment
+        moment = self.context.dialect.write_moment
         return (
             id,
             record.queue,
@@ -128,7 +146,7 @@ class ReceivePlans(PushPlans):
         """Return a turn's values for TOLD."""
         values = {name: getattr(past, name) for name in PAST} | {"id": id, "until": past.finished_at + history}
         for name in ("created_at", "first_due_at", "due_at", "started_at", "finished_at", "until"):
-            values[name] = self.dialect.write_moment(values[name])
+            values[name] = self.context.dialect.write_moment(values[name])
         return tuple(values[name] for name in TOLD)
 
 

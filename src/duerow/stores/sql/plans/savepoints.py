@@ -1,4 +1,4 @@
-"""Take rows one by one where the database refuses to have one of them changed, and set that one aside."""
+"""If the database refuses to change a row, take rows one by one, and set that row aside."""
 
 from __future__ import annotations
 
@@ -12,58 +12,71 @@ from duerow.payload.codec import encode_failure
 from duerow.plan import Plan
 from duerow.store import GivenUp
 from duerow.stores.sql.plans.claim import Claim
-from duerow.stores.sql.plans.settle import SettlePlans
+from duerow.stores.sql.plans.context import Context, Plans
+from duerow.stores.sql.plans.promote import PromotePlans
 from duerow.stores.sql.refused_rows import PASSED_OVER_FOR
 from duerow.stores.sql.statements import Step
 
 LOG: Final = logging.getLogger("duerow.store")
 
 
-class SavepointPlans(SettlePlans):
-    """Plans that go on without a row that the database lets nobody change."""
+class SavepointPlans(Plans):
+    """Plans that continue without a row that the database refuses to change.
 
-    races_for_keys = True
-    """Whether a duplicate key may come of a race: of a group two consumers may try to lend one at the same time."""
+    Args:
+        context: what all plans of the store share.
+        promote: puts the next message of a group in line, and wakes consumers.
+        races_for_keys: whether a duplicate key may result from a race: two consumers may try to lease a message of the
+            same group.
+    """
 
-    def _apart(self, taking: Claim, ids: Sequence[Any], act: Callable[[Sequence[Any]], Plan[None]]) -> Plan[None]:
-        """Do something with rows of a claim; if the claim is apart, what is refused is found, and set aside."""
+    def __init__(self, context: Context, promote: PromotePlans, races_for_keys: bool = True) -> None:
+        super().__init__(context)
+        self._promote, self._races_for_keys = promote, races_for_keys
+
+    def apart(self, taking: Claim, ids: Sequence[Any], act: Callable[[Sequence[Any]], Plan[None]]) -> Plan[None]:
+        """Do something with rows of a claim; if the claim is apart, find and set aside refused rows."""
+        statements = self.context.statements
         if not taking.apart:
             yield from act(ids)
             return
         mark = taking.mark()
-        yield Step(self.statements.savepoint, {})
+        yield Step(statements.savepoints.savepoint, {})
         try:
             yield from act(ids)
-            if self.statements.check_constraints is not None:
-                yield Step(self.statements.check_constraints, {})
+            if statements.savepoints.check_constraints is not None:
+                yield Step(statements.savepoints.check_constraints, {})
         except DuerowError as error:
             if not error.of_row:
                 raise
             taking.back(mark)
-            yield Step(self.statements.to_savepoint, {})
+            yield Step(statements.savepoints.to_savepoint, {})
             if len(ids) == 1:
                 yield from self._set_aside(taking, ids[0], error)
                 return
             middle = len(ids) // 2
-            yield from self._apart(taking, ids[:middle], act)
-            yield from self._apart(taking, ids[middle:], act)
+            yield from self.apart(taking, ids[:middle], act)
+            yield from self.apart(taking, ids[middle:], act)
 
     def _set_aside(self, taking: Claim, id: Any, refused: DuerowError) -> Plan[None]:
         """Bury a row with the reason, without history and dead-letter queue; or pass it over, if not even that goes."""
+        context = self.context
+        statements = context.statements
         taking.passed.add(id)
-        if isinstance(refused, Conflict) and self.races_for_keys:
+        if isinstance(refused, Conflict) and self._races_for_keys:
             return  # another consumer was faster; nothing is amiss with the row
         error = encode_failure(Failure("StoreRefused", f"it could not be handed out: {refused}"))
-        yield Step(self.statements.savepoint, {})
+        yield Step(statements.savepoints.savepoint, {})
         try:
-            rows = yield self._given(self.statements.set_aside, ("id", "error"), [(id, error)])
+            rows = yield context.given(statements.savepoints.set_aside, ("id", "error"), [(id, error)])
         except DuerowError as again:
             if not again.of_row:
                 raise
-            yield Step(self.statements.to_savepoint, {})
-            self.refusals.add(taking.queue, id)
-            text = "message %s of %s can neither be handed out nor be buried, and is passed over for %d seconds: %s"
-            LOG.error(text, id, taking.queue, PASSED_OVER_FOR, again)
+            yield Step(statements.savepoints.to_savepoint, {})
+            context.refusals.add(taking.queue, id)
+            text = "message %s of %s can be neither handed out nor buried; skipping it for %d seconds: %s"
+            named = {"event": "skipped", "queue": taking.queue, "message_id": id}
+            LOG.error(text, id, taking.queue, PASSED_OVER_FOR, again, extra=named)
             return
         taking.given += [GivenUp(row[0], row[-3], row[-2], error) for row in rows]
-        yield from self._promote_next((taking.queue, row[-1]) for row in rows if row[-1] is not None)
+        yield from self._promote.promote_next((taking.queue, row[-1]) for row in rows if row[-1] is not None)

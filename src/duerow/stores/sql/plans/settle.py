@@ -1,4 +1,4 @@
-"""End turns, all of a call in one transaction: joins first, then commits, other ends, moves, and pushes."""
+"""End turns, all of a call in one transaction: joins, commits, other ends, moves, then pushes."""
 
 from __future__ import annotations
 
@@ -27,8 +27,12 @@ from duerow.store import (
     Turn,
 )
 from duerow.store.retention import stood_for
+from duerow.store.writes import following
+from duerow.stores.sql.plans.context import Context, Plans
+from duerow.stores.sql.plans.history import HistoryPlans
 from duerow.stores.sql.plans.join import JoinPlans
-from duerow.stores.sql.plans.push import Item, Place
+from duerow.stores.sql.plans.promote import PromotePlans
+from duerow.stores.sql.plans.push import Item, Place, PushPlans
 from duerow.stores.sql.priorities import PriorityLine
 from duerow.stores.sql.statements import ENTRY, RECEIPT, OverRows
 
@@ -36,58 +40,75 @@ _ID: Final = attrgetter("id")
 _TURN_ID: Final = attrgetter("receipt.id")
 
 
-class SettlePlans(JoinPlans):
-    """Plans that end turns, and let leases run longer."""
+class SettlePlans(Plans):
+    """Plans that end turns and extend leases.
+
+    Args:
+        context: what all plans of the store share.
+        push: adds messages, and finds the holders of keys.
+        join: gathers parts into sets.
+        history: writes the history, and remembers keys.
+        promote: puts the next message of a group in line, and wakes consumers.
+    """
+
+    def __init__(
+        self, context: Context, push: PushPlans, join: JoinPlans, history: HistoryPlans, promote: PromotePlans
+    ) -> None:
+        super().__init__(context)
+        self._push, self._join, self._history, self._promote = push, join, history, promote
 
     def extend(self, receipts: Sequence[Receipt], lease: timedelta) -> Plan[dict[Receipt, datetime]]:
-        """Let leases run longer; see Store.extend."""
-        chunks = list(self._chunks(sorted({(receipt.id, receipt.token) for receipt in receipts})))
-        if len(chunks) > 1 or self.dialect.writes_alone:
+        """Let leases run longer; see MessageStore.extend."""
+        context = self.context
+        dialect = context.dialect
+        chunks = list(context.chunks(sorted({(receipt.id, receipt.token) for receipt in receipts})))
+        if len(chunks) > 1 or dialect.writes_alone:
             yield BEGIN
-        self.floors.written()
+        context.floors.written()
         extended: dict[Receipt, datetime] = {}
         for chunk in chunks:
-            more = {"lease": self.dialect.write_span(lease)}
-            for id, token, until in (yield self._given(self.statements.extend, RECEIPT, chunk, more)):
-                end = self.dialect.read_moment(until)
+            more = {"lease": dialect.write_span(lease)}
+            for id, token, until in (yield context.given(context.statements.settle.extend, RECEIPT, chunk, more)):
+                end = dialect.read_moment(until)
                 if end is not None:
                     extended[Receipt(id, token)] = end
         return extended
 
     def settle(self, turns: Sequence[Turn], keep: Retention | None = None) -> Plan[list[Refused]]:
-        """End turns; see Store.settle. Commits take effect first, then other ends, then moves, then pushes."""
+        """End turns; see MessageStore.settle. Commits take effect first, then other ends, then moves, then pushes."""
         if keep is None and all(
             type(turn.end) is Committed and turn.group is None and not turn.end.then for turn in turns
         ):
-            if len(turns) <= self.dialect.chunk:
+            if len(turns) <= self.context.dialect.chunk:
                 return (yield from self._commit(turns))
             return (yield from self._commit_many(turns))
-        self.floors.written()
+        self.context.floors.written()
         by_kind = _by_kind(turns)
         if keep is not None or self._takes_several(turns, len(by_kind)):
             yield BEGIN
         refused: dict[int, DuerowError | None] = dict.fromkeys(range(len(turns)))
         if Joined in by_kind or Closed in by_kind:
-            ended, whole = yield from self._join(by_kind.pop(Closed, []), by_kind.pop(Joined, []), refused, keep)
+            ended, whole = yield from self._join.join(by_kind.pop(Closed, []), by_kind.pop(Joined, []), refused, keep)
             for item in ended:
                 by_kind.setdefault(type(item[1].end), []).append(item)
             if whole:  # no turn of theirs is over: their message goes on as another one
                 yield from self._move(whole, Moved, refused, None)
         for kind in ORDER_OF_EFFECT:
             if items := by_kind.get(kind):
-                yield from (self._move if kind is Moved else self._end)(items, kind, refused, keep)
+                yield from (self._move if kind is Moved else self.end)(items, kind, refused, keep)
         then = [
             entry
-            for place, turn in by_kind.get(Committed, ())
-            if place not in refused and isinstance(turn.end, Committed)
-            for entry in turn.end.then
+            for items in by_kind.values()
+            for place, turn in items
+            if place not in refused
+            for entry in following(turn.end)
         ]
         if then:
-            yield from self._add(then, "ignore")
-        yield from self._promote_next(
+            yield from self._push.add(then, "ignore")
+        yield from self._promote.promote_next(
             turn.group for place, turn in enumerate(turns) if turn.group is not None and place not in refused
         )
-        yield from self._wake(turn.end.to for _, turn in by_kind.get(Moved, ()) if isinstance(turn.end, Moved))
+        yield from self._promote.wake(turn.end.to for _, turn in by_kind.get(Moved, ()) if isinstance(turn.end, Moved))
         return [
             Refused(turns[place].receipt, error or LeaseLost(turns[place].receipt.id))
             for place, error in sorted(refused.items())
@@ -98,7 +119,7 @@ class SettlePlans(JoinPlans):
         receipts = [turn.receipt for turn in turns]
         receipts.sort(key=_ID)
         columns = {"id": [one.id for one in receipts], "token": [one.token for one in receipts]}
-        rows = yield self._columns(self.statements.commit, columns)
+        rows = yield self.context.columns(self.context.statements.settle.commit, columns)
         if len(rows) == len(turns):  # each row that is gone comes once
             return []
         ended = {(id, token) for id, token in rows}
@@ -115,7 +136,7 @@ class SettlePlans(JoinPlans):
         """As `_commit`, of more than one statement takes: in one transaction, in the order of id."""
         yield BEGIN
         refused: list[Refused] = []
-        for chunk in self._chunks(sorted(turns, key=_TURN_ID)):
+        for chunk in self.context.chunks(sorted(turns, key=_TURN_ID)):
             refused += yield from self._commit(chunk)
         if refused:  # in the order given
             places = {turn.receipt: place for place, turn in enumerate(turns)}
@@ -124,34 +145,34 @@ class SettlePlans(JoinPlans):
 
     def _takes_several(self, turns: Sequence[Turn], kinds: int) -> bool:
         """Return whether to settle these takes more than one write."""
-        if kinds > 1 or len(turns) > self.dialect.chunk or any(turn.group is not None for turn in turns):
+        if kinds > 1 or len(turns) > self.context.dialect.chunk or any(turn.group is not None for turn in turns):
             return True
         if isinstance(turns[0].end, Joined | Closed):
             return True
         ends = [turn.end for turn in turns if type(turn.end) is not Committed or turn.end.then]
         return (
             any(isinstance(end, Moved) and end.key is not None for end in ends)
-            or any(isinstance(end, Committed) and end.then for end in ends)
-            or sum(_end_size(end) for end in ends) > self.dialect.chunk_bytes
+            or any(following(end) for end in ends)
+            or sum(_end_size(end) for end in ends) > self.context.dialect.chunk_bytes
         )
 
-    def _end(
+    def end(
         self,
         items: Sequence[tuple[int, Turn]],
         kind: type[End],
         refused: dict[int, DuerowError | None],
         keep: Retention | None = None,
     ) -> Plan[None]:
-        """End turns of one kind, in the order of id; what was ended is no longer refused."""
+        """End turns of one kind, ordered by id; remove them from the refused ones."""
         statement, names = self._endings[kind]
         size = None if kind is Released or (kind is Committed and keep is None) else _turn_size
-        for chunk in self._chunks(sorted(items, key=_by_id), size):
+        for chunk in self.context.chunks(sorted(items, key=_by_id), size):
             if keep is not None:
-                yield from self._keep([turn for _, turn in chunk], keep)
+                yield from self._history.keep([turn for _, turn in chunk], keep)
             rows = [
                 (turn.receipt.id, turn.receipt.token, *(self._ended(turn.end) if names else ())) for _, turn in chunk
             ]
-            ended = {(id, token) for id, token in (yield self._given(statement, (*RECEIPT, *names), rows))}
+            ended = {(id, token) for id, token in (yield self.context.given(statement, (*RECEIPT, *names), rows))}
             for place, turn in chunk:
                 if (turn.receipt.id, turn.receipt.token) in ended:
                     refused.pop(place, None)
@@ -159,31 +180,33 @@ class SettlePlans(JoinPlans):
     @property
     def _endings(self) -> dict[type[End], tuple[OverRows, tuple[str, ...]]]:
         """The statement for each end, and the columns that it takes besides the receipt."""
-        statements = self.statements
+        statements = self.context.statements
         return {
-            Committed: (statements.commit, ()),
-            RolledBack: (statements.roll_back, ("delay", "error")),
-            Buried: (statements.bury, ("error",)),
-            Released: (statements.release, ("due",)),
-            Moved: (statements.move, ENTRY[1:]),
+            Committed: (statements.settle.commit, ()),
+            RolledBack: (statements.settle.roll_back, ("delay", "error")),
+            Buried: (statements.settle.bury, ("error",)),
+            Released: (statements.settle.release, ("due",)),
+            Moved: (statements.settle.move, ENTRY[1:]),
         }
 
     def _ended(self, end: End) -> tuple[Any, ...]:
         """Return the values of an end, for the columns named in `_endings`."""
+        context = self.context
+        dialect = context.dialect
         match end:
             case Moved():
-                self.floors.lower(end.due)
+                context.floors.lower(end.due)
                 if end.priority or end.group is not None:
-                    self.lines.add(end.to, [PriorityLine(end.priority, end.group is not None)])
-                due, delay = self.dialect.write_moment(end.due), self.dialect.write_span(end.delay)
+                    context.priorities.add(end.to, [PriorityLine(end.priority, end.group is not None)])
+                due, delay = dialect.write_moment(end.due), dialect.write_span(end.delay)
                 return (end.to, end.key, end.kind, end.payload, end.headers, end.group, end.priority, due, delay)
             case RolledBack():
-                return (self.dialect.write_span(end.delay), end.error)
+                return (dialect.write_span(end.delay), end.error)
             case Buried():
                 return (end.error,)
             case Released():
-                self.floors.lower(EPOCH if end.due_at is None else end.due_at)
-                return (self.dialect.write_moment(end.due_at),)
+                context.floors.lower(EPOCH if end.due_at is None else end.due_at)
+                return (dialect.write_moment(end.due_at),)
         return ()
 
     def _move(
@@ -200,13 +223,13 @@ class SettlePlans(JoinPlans):
         nobody else can add one before the move, and no statement fails. Where none has a key, none needs another.
         """
         if all(_target(turn).key is None for _, turn in items):
-            yield from self._end(items, kind, refused, keep)
+            yield from self.end(items, kind, refused, keep)
             return
         pending = sorted(items, key=_by_id)
         while pending:
             now, later = _first_at_each_place(pending)
             holders = {
-                at: record.id for at, record in (yield from self._holders(_wish(turn) for _, turn in now)).items()
+                at: record.id for at, record in (yield from self._push.holders(_wish(turn) for _, turn in now)).items()
             }
             # A move onto a message that moves away later in this call meets it where it still is.
             awaited = {
@@ -226,35 +249,39 @@ class SettlePlans(JoinPlans):
                     (free if holder in (None, id) else met).append(item)
             got = yield from self._hold_keys(unheld)
             if free or got:
-                yield from self._end([*free, *got], kind, refused, keep)
+                yield from self.end([*free, *got], kind, refused, keep)
             for place, turn in met:
                 yield from self._merge_into_holder(place, turn, refused, keep)
             pending = sorted([*later, *(item for item in unheld if item not in got)], key=_by_id)
 
     def _hold_keys(self, items: Sequence[tuple[int, Turn]]) -> Plan[list[tuple[int, Turn]]]:
         """Hold the keys of moves until the end of the transaction; return those whose key nobody took meanwhile."""
-        if not items or self.dialect.writes_alone:
+        context = self.context
+        if not items or context.dialect.writes_alone:
             return list(items)
-        ids = [row[0] for row in (yield self._step(self.statements.next_ids, {"count": len(items)}))]
-        held = yield from self._insert([Item(0, id, _wish(turn)) for id, (_, turn) in zip(ids, items, strict=True)])
-        yield from self._take_back(list(held))
+        ids = [row[0] for row in (yield context.step(context.statements.push.next_ids, {"count": len(items)}))]
+        held = yield from self._push.insert(
+            [Item(0, id, _wish(turn)) for id, (_, turn) in zip(ids, items, strict=True)]
+        )
+        yield from self._push.take_back(list(held))
         return [item for id, item in zip(ids, items, strict=True) if id in held]
 
     def _merge_into_holder(
         self, place: int, turn: Turn, refused: dict[int, DuerowError | None], keep: Retention | None
     ) -> Plan[None]:
         """End a move that met another live message with its key: refuse it, or end it as done and change the other."""
+        context = self.context
         receipt, target = turn.receipt, _target(turn)
-        owned = yield self._given(self.statements.owned, RECEIPT, [(receipt.id, receipt.token)])
+        owned = yield context.given(context.statements.settle.owned, RECEIPT, [(receipt.id, receipt.token)])
         if not owned:
             return
         if target.on_duplicate == "reject":
             refused[place] = DuplicateKey(target.to, [str(target.key)])
             return
         done = Turn(receipt, Committed(why=stood_for(target.to, str(target.key))))
-        yield from self._end([(place, done)], Committed, refused, keep)
+        yield from self.end([(place, done)], Committed, refused, keep)
         if target.on_duplicate != "ignore":
-            record = self.dialect.record(owned[0])
+            record = context.dialect.record(owned[0])
             payload = record.payload if target.payload is None else target.payload
             entry = Entry(
                 target.to,
@@ -267,7 +294,7 @@ class SettlePlans(JoinPlans):
                 target.group,
                 target.priority,
             )
-            yield from self._push_wave([Item(0, 0, entry)], target.on_duplicate, {})
+            yield from self._push.push_wave([Item(0, 0, entry)], target.on_duplicate, {})
 
 
 def _by_kind(turns: Sequence[Turn]) -> dict[type[End], list[tuple[int, Turn]]]:
@@ -300,9 +327,7 @@ def _place(turn: Turn) -> Place:
     return (_target(turn).to, _target(turn).key)
 
 
-def _first_at_each_place(
-    items: Sequence[tuple[int, Turn]],
-) -> tuple[list[tuple[int, Turn]], list[tuple[int, Turn]]]:
+def _first_at_each_place(items: Sequence[tuple[int, Turn]]) -> tuple[list[tuple[int, Turn]], list[tuple[int, Turn]]]:
     """Part moves into the first to each key, with all that have none, and the others."""
     first: list[tuple[int, Turn]] = []
     others: list[tuple[int, Turn]] = []

@@ -1,4 +1,4 @@
-"""Stage entries that nobody sees, and publish them together with the end of the turns that they came from."""
+"""Stage entries, and publish them in the transaction that ends the turns they came from."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from duerow.errors import BatchRefused, StagedLost
 from duerow.message import OnDuplicate
 from duerow.plan import BEGIN, Plan
 from duerow.store import Entry, Published, Retention, Turn
-from duerow.stores.sql.plans.push import entry_size
+from duerow.stores.sql.plans.context import Context, Plans
+from duerow.stores.sql.plans.history import HistoryPlans
+from duerow.stores.sql.plans.promote import PromotePlans
+from duerow.stores.sql.plans.push import PushPlans, entry_size
 from duerow.stores.sql.plans.settle import SettlePlans
 from duerow.stores.sql.priorities import PriorityLine
 from duerow.stores.sql.statements import STAGED
@@ -32,19 +35,34 @@ class _Staging(msgspec.Struct, frozen=True, gc=False):
     due: datetime | None
 
 
-class StagePlans(SettlePlans):
-    """Plans about batches."""
+class StagePlans(Plans):
+    """Plans for batches.
+
+    Args:
+        context: what all plans of the store share.
+        push: adds messages, and finds the holders of keys.
+        settle: ends turns.
+        history: writes the history, and remembers keys.
+        promote: puts the next message of a group in line, and wakes consumers.
+    """
+
+    def __init__(
+        self, context: Context, push: PushPlans, settle: SettlePlans, history: HistoryPlans, promote: PromotePlans
+    ) -> None:
+        super().__init__(context)
+        self._push, self._settle, self._history, self._promote = push, settle, history, promote
 
     def stage(self, batch: str, part: str, entries: Sequence[Entry]) -> Plan[None]:
-        """Keep entries that nobody sees; see Store.stage."""
+        """Stage entries, which nobody sees yet; see BulkStore.stage."""
+        context = self.context
         if not entries:
             return
         yield BEGIN
-        ((id,),) = yield self._step(self.statements.note_staging, self._about(batch, part, entries))
+        ((id,),) = yield context.step(context.statements.stage.note_staging, self._about(batch, part, entries))
         place = 0
-        for chunk in self._chunks(entries, entry_size):
-            rows = [(id, place + number, *self._row(entry)) for number, entry in enumerate(chunk)]
-            yield self._given(self.statements.stage, STAGED, rows)
+        for chunk in context.chunks(entries, entry_size):
+            rows = [(id, place + number, *context.row(entry)) for number, entry in enumerate(chunk)]
+            yield context.given(context.statements.stage.stage, STAGED, rows)
             place += len(chunk)
 
     def publish(
@@ -56,29 +74,29 @@ class StagePlans(SettlePlans):
         once: str | None = None,
         keep: Retention | None = None,
     ) -> Plan[Published]:
-        """Publish a batch; see Store.publish."""
+        """Publish a batch; see BulkStore.publish."""
         yield BEGIN
-        if once is not None and not (yield from self._note_once(once)):
+        if once is not None and not (yield from self._push.note_once(once)):
             return Published(True, 0)
         # Whoever publishes the same batch waits here, and finds nothing any more.
         stagings = yield from self._stagings(batch)
         chosen = _chosen(batch, parts, stagings)
         queues = sorted({queue for one in chosen for queue, _, _ in one.lines})
         if queues:
-            yield from self._ask(queues)
-        if turns and (refused := (yield from self.settle(turns, keep))):
+            yield from self._push.ask(queues)
+        if turns and (refused := (yield from self._settle.settle(turns, keep))):
             raise BatchRefused(batch, refused)
         for one in chosen:
             yield from self._publish(one, on_duplicate)
-        yield from self._forget_stagings([one.id for one in stagings])
-        yield from self._wake(queues)
+        yield from self._history.forget_stagings([one.id for one in stagings])
+        yield from self._promote.wake(queues)
         return Published(False, sum(one.entries for one in chosen))
 
     def discard(self, batch: str) -> Plan[None]:
-        """Forget what a batch staged; see Store.discard."""
+        """Discard what a batch staged; see BulkStore.discard."""
         yield BEGIN
         stagings = yield from self._stagings(batch)
-        yield from self._forget_stagings([one.id for one in stagings])
+        yield from self._history.forget_stagings([one.id for one in stagings])
 
     def _about(self, batch: str, part: str, entries: Sequence[Entry]) -> dict[str, Any]:
         """Return what is noted of entries, so that nobody has to look at them when they are published."""
@@ -91,12 +109,13 @@ class StagePlans(SettlePlans):
             "keyed_in": any(entry.key is not None for entry in entries),
             "grouped_in": any(grouped for _, _, grouped in lines),
             "lines_in": _encode(lines).decode(),
-            "due_in": self.dialect.write_moment(due),
+            "due_in": self.context.dialect.write_moment(due),
         }
 
     def _stagings(self, batch: str) -> Plan[list[_Staging]]:
-        rows = yield self._step(self.statements.stagings, {"batch_in": batch})
-        read, decode = self.dialect.read_moment, msgspec.json.decode
+        context = self.context
+        rows = yield context.step(context.statements.stage.stagings, {"batch_in": batch})
+        read, decode = context.dialect.read_moment, msgspec.json.decode
         return [
             _Staging(
                 id,
@@ -112,27 +131,28 @@ class StagePlans(SettlePlans):
 
     def _publish(self, staging: _Staging, on_duplicate: OnDuplicate) -> Plan[None]:
         """Push what was staged at one time, within the database; by reading it if keys may change who holds them."""
-        self.floors.written()
-        self.floors.lower(staging.due)
+        context = self.context
+        context.floors.written()
+        context.floors.lower(staging.due)
         for queue, priority, grouped in staging.lines:
             if priority or grouped:
-                self.lines.add(queue, [PriorityLine(priority, grouped)])
+                context.priorities.add(queue, [PriorityLine(priority, grouped)])
         if not staging.keyed or on_duplicate == "ignore":
             # The first of a group may be left out for its key; then nobody may be put behind it.
             grouped = staging.grouped and not staging.keyed
-            yield self._step(self.statements.publish(staging.keyed, grouped), {"staging_in": staging.id})
+            yield context.step(context.statements.stage.publish(staging.keyed, grouped), {"staging_in": staging.id})
             return
-        limit = self.dialect.chunk
+        limit = context.dialect.chunk
         for place in range(0, staging.entries, limit):
             values = {"staging_in": staging.id, "place_in": place, "limit_in": limit}
-            rows = yield self._step(self.statements.staged, values)
-            yield from self._add([self._entry(row) for row in rows], on_duplicate)
+            rows = yield context.step(context.statements.stage.staged, values)
+            yield from self._push.add([self._entry(row) for row in rows], on_duplicate)
 
     def _entry(self, row: Sequence[Any]) -> Entry:
         """Return a row of entries without ids as an entry."""
         queue, key, kind, payload, headers, group, priority, due, delay = row
         span = None if delay is None else timedelta(microseconds=delay)
-        return Entry(queue, key, kind, payload, headers, self.dialect.read_moment(due), span, group, priority)
+        return Entry(queue, key, kind, payload, headers, self.context.dialect.read_moment(due), span, group, priority)
 
 
 def _chosen(batch: str, parts: Mapping[str, int], stagings: Sequence[_Staging]) -> list[_Staging]:

@@ -7,18 +7,21 @@ is kept as text beside the tests and reviewed like code.
 from __future__ import annotations
 
 from duerow.stores.sql.statements.change import CHANGED, ChangeStatements
-from duerow.stores.sql.statements.core import ENTRY, LENT, ONE, RECEIPT, RECORD, OverRows, Statement, Step
+from duerow.stores.sql.statements.context import StatementContext
+from duerow.stores.sql.statements.core import ENTRY, LENT, ONE, RECEIPT, RECORD, OverRows, Statement, Step, all_bounded
 from duerow.stores.sql.statements.counters import CounterStatements
-from duerow.stores.sql.statements.history import PAST, STORY
+from duerow.stores.sql.statements.history import PAST, STORY, HistoryStatements
 from duerow.stores.sql.statements.join import JoinStatements
 from duerow.stores.sql.statements.pipelines import PipelineStatements
+from duerow.stores.sql.statements.push import PushStatements
 from duerow.stores.sql.statements.queues import QueueStatements
 from duerow.stores.sql.statements.read import ReadStatements
 from duerow.stores.sql.statements.receive import ARRIVED, TOLD, ReceiveStatements
 from duerow.stores.sql.statements.reserve import ReserveStatements
 from duerow.stores.sql.statements.savepoints import SavepointStatements
 from duerow.stores.sql.statements.schedules import ScheduleStatements
-from duerow.stores.sql.statements.stage import STAGED
+from duerow.stores.sql.statements.settle import SettleStatements
+from duerow.stores.sql.statements.stage import STAGED, StageStatements
 
 __all__ = [
     "ARRIVED",
@@ -34,27 +37,33 @@ __all__ = [
     "TOLD",
     "OverRows",
     "Statement",
+    "StatementContext",
     "Statements",
     "Step",
+    "all_bounded",
 ]
 
 
-class Statements(
-    ReceiveStatements,
-    ReserveStatements,
-    ChangeStatements,
-    SavepointStatements,
-    ReadStatements,
-    QueueStatements,
-    CounterStatements,
-    ScheduleStatements,
-    JoinStatements,
-    PipelineStatements,
-):
-    """The statements of one installation.
+class Statements:
+    """The statements of one installation, by subject.
 
     Args:
-        tables: its tables.
-        dialect: its database.
-        timed: whether each statement is given the time as the bound value `now`.
+        context: its tables, its database, and what the statements share.
     """
+
+    def __init__(self, context: StatementContext) -> None:
+        self.context = context
+        self.push = PushStatements(context)
+        self.reserve = ReserveStatements(context)
+        self.settle = SettleStatements(context)
+        self.savepoints = SavepointStatements(context)
+        self.change = ChangeStatements(context, self.settle)
+        self.read = ReadStatements(context)
+        self.history = HistoryStatements(context)
+        self.queues = QueueStatements(context)
+        self.schedules = ScheduleStatements(context)
+        self.pipelines = PipelineStatements(context)
+        self.counters = CounterStatements(context)
+        self.join = JoinStatements(context)
+        self.stage = StageStatements(context, self.push, self.history)
+        self.receive = ReceiveStatements(context, self.push)

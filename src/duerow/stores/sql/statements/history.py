@@ -1,4 +1,4 @@
-"""The statements of the SQL stores: what keeps turns that are over, remembers keys, and takes both away in time."""
+"""Statements for finished turns and remembered keys."""
 
 from __future__ import annotations
 
@@ -27,10 +27,11 @@ from duerow.conditions.model import Condition
 from duerow.store import HistoryQuery, PlaceInHistory
 from duerow.stores.sql.conditions import Conditions
 from duerow.stores.sql.dialects.base import const
-from duerow.stores.sql.statements.core import RECEIPT, CoreStatements, OverRows, Statement, unserved
+from duerow.stores.sql.statements.context import StatementGroup, unserved
+from duerow.stores.sql.statements.core import RECEIPT, OverRows, Statement
 
 STORY: Final = ("outcome", "moved_to", "kind", "payload", "error")
-"""What is told of a turn that ends, besides its receipt; a kind and a payload of null: those of the message."""
+"""The columns of a turn that ends, besides its receipt; null kind and payload mean those of the message."""
 
 PAST: Final = (
     "id",
@@ -56,34 +57,34 @@ PAST: Final = (
 """The columns of a turn, in the order of the fields of `Past`."""
 
 
-class HistoryStatements(CoreStatements):
-    """What is about history, and about remembered keys."""
+class HistoryStatements(StatementGroup):
+    """Statements for history and remembered keys."""
 
     # History.
 
     @cached_property
     def keep_turns(self) -> OverRows:
-        """Keep turns that are about to end: of the rows whose token matches, which are locked until they have."""
-        return self._over((*RECEIPT, *STORY), lambda given: self._kept(self._told(given), given, self._owned_by(given)))
+        """Write turns that are about to end, of rows whose token matches, and lock the rows."""
+        return self.over((*RECEIPT, *STORY), lambda given: self._kept(self._told(given), given, self._owned_by(given)))
 
     @cached_property
     def keep_parts(self) -> OverRows:
-        """Keep turns of messages that become parts of sets: with headers of their own."""
+        """Write turns of messages that become parts of sets, with their own headers."""
 
         def build(given: Any) -> Executable:
-            told = self._told(given) | {"headers": self._json(given.c.headers)}
+            told = self._told(given) | {"headers": self.json(given.c.headers)}
             return self._kept(told, given, self._owned_by(given))
 
-        return self._over((*RECEIPT, *STORY, "headers"), build)
+        return self.over((*RECEIPT, *STORY, "headers"), build)
 
     @lru_cache(maxsize=2)  # noqa: B019 - lives as long as the store
     def keep_lapsed(self, buries: bool) -> OverRows:
-        """Keep the turns of rows that were picked whose lease ended unsettled: as failed, or dead if used up.
+        """Write the turns of picked rows whose lease expired: as failed, or as dead if attempts are used up.
 
-        With `buries` those whose attempts are used up are about to be buried.
+        With `buries`, those whose attempts are used up are about to be buried.
         """
         columns = self.message.c
-        attempts = self._bound("attempts_in", Integer())
+        attempts = self.bound("attempts_in", Integer())
         told: dict[str, Any] = {
             "outcome": const("failed"),
             "finished_at": columns.leased_until,
@@ -92,17 +93,17 @@ class HistoryStatements(CoreStatements):
         if buries:
             used_up = columns.attempts >= attempts
             told["outcome"] = case((used_up, const("dead")), else_=const("failed"))
-            told["moved_to"] = case((used_up, self._bound("to_in", Text())))
+            told["moved_to"] = case((used_up, self.bound("to_in", Text())))
 
         def build(given: Any) -> Executable:
             lapsed = and_(columns.id == given.c.id, columns.leased_until.is_not(None))
             return self._kept(told, given, lapsed)
 
-        return self._over(("id",), build)
+        return self.over(("id",), build)
 
     @cached_property
     def keep_popped(self) -> OverRows:
-        """Keep the turns of rows that were picked and are about to be popped."""
+        """Write the turns of picked rows that are about to be popped."""
         columns = self.message.c
         told = {
             "token": columns.token + const(1),
@@ -112,13 +113,13 @@ class HistoryStatements(CoreStatements):
             "started_at": self.now,
             "worker": null(),
         }
-        return self._over(("id",), lambda given: self._kept(told, given, columns.id == given.c.id))
+        return self.over(("id",), lambda given: self._kept(told, given, columns.id == given.c.id))
 
     def history_rows(self, query: HistoryQuery) -> Statement:
-        """Read turns of a queue's history; made for one use, with the condition's values."""
+        """Read turns of a queue's history; built for one use, with the condition's values."""
         history = self.tables.history
         columns = history.c
-        found = select(*self._shown(PAST)).where(columns.queue == self._bound("queue_in", Text()))
+        found = select(*self._shown(PAST)).where(columns.queue == self.bound("queue_in", Text()))
         if query.id is not None:
             found = found.where(columns.id == literal(query.id, BigInteger()))
         if query.ends:
@@ -134,23 +135,23 @@ class HistoryStatements(CoreStatements):
         # Turns of one message finish in the order of their tokens, which the primary key has.
         columns_in_line = place if query.id is None else (columns.token,)
         line = columns_in_line if query.oldest_first else [column.desc() for column in columns_in_line]
-        found = found.order_by(*line).limit(self._bound("limit_in", Integer()))
+        found = found.order_by(*line).limit(self.bound("limit_in", Integer()))
         return Statement(found, kept=False, bounded=query.id is None)
 
     def scan_past(self, by: tuple[str, ...], where: Condition | None, shown: Sequence[str] = PAST) -> Statement:
         """Read turns of many queues in the order of their ids and tokens: `queues`; with `descending` downwards."""
         history = self.tables.history
         place = (history.c.id, history.c.token)
-        found = select(*self._shown(shown)).where(history.c.id <= self._bound("last", BigInteger()))
+        found = select(*self._shown(shown)).where(history.c.id <= self.bound("last", BigInteger()))
         if "queues" in by:
             found = found.where(self.dialect.among(unserved(history.c.queue), "queues"))
         if where is not None:
             found = found.where(Conditions(self.dialect, history).clause(where))
         if "descending" not in by:
-            mark = (self._bound("after", BigInteger()), self._bound("after_token", BigInteger()))
+            mark = (self.bound("after", BigInteger()), self.bound("after_token", BigInteger()))
             found = found.where(tuple_(*place) > tuple_(*mark))
         line = [column.desc() for column in place] if "descending" in by else place
-        return Statement(found.order_by(*line).limit(self._bound("limit_in", Integer())), kept=False)
+        return Statement(found.order_by(*line).limit(self.bound("limit_in", Integer())), kept=False)
 
     def _shown(self, names: Sequence[str]) -> list[ColumnElement[Any]]:
         """Return columns of history, JSON as its text."""
@@ -162,25 +163,25 @@ class HistoryStatements(CoreStatements):
 
     @cached_property
     def expired_turns(self) -> Statement:
-        """Lock turns whose time to be kept is over, and read their receipts."""
+        """Lock expired turns, and read their receipts."""
         columns = self.tables.history.c
-        return Statement(self._expired(select(columns.id, columns.token), columns.until))
+        return Statement(self.expired(select(columns.id, columns.token), columns.until))
 
     @cached_property
     def forget_turns(self) -> OverRows:
-        """Take turns away; return their ids."""
+        """Delete turns; return their ids."""
         history = self.tables.history
 
         def build(given: Any) -> Executable:
             return self.dialect.remove(history, given, RECEIPT, returning=[history.c.id])
 
-        return self._over(RECEIPT, build)
+        return self.over(RECEIPT, build)
 
     # Remembered keys.
 
     @cached_property
     def remember_ended(self) -> OverRows:
-        """Remember the keys of messages whose turn is about to end: of the rows whose token matches, locked."""
+        """Remember the keys of messages whose turn is about to end, of rows whose token matches, and lock them."""
         columns = self.message.c
 
         def build(given: Any) -> Executable:
@@ -189,7 +190,7 @@ class HistoryStatements(CoreStatements):
             owned = owned.where(columns.key.is_not(None))
             return self._remembering(owned.order_by(columns.queue, columns.key).with_for_update(of=self.message))
 
-        return self._over(RECEIPT, build)
+        return self.over(RECEIPT, build)
 
     @cached_property
     def remember(self) -> OverRows:
@@ -199,49 +200,49 @@ class HistoryStatements(CoreStatements):
             rows = select(given.c.queue, given.c.key, given.c.id, self._keys_until).where(const(1) == const(1))
             return self._remembering(rows.order_by(given.c.queue, given.c.key))
 
-        return self._over(("queue", "key", "id"), build)
+        return self.over(("queue", "key", "id"), build)
 
     @cached_property
     def hold_remembered(self) -> OverRows:
-        """Hold the given keys unless they are remembered, also by who commits at this moment; return those held.
+        """Hold the given keys unless they are remembered, even by a concurrent commit; return those held.
 
-        What holds a key is a row whose time is over already: the bound `over` is before all times.
+        A held key is a row that has already expired: the bound `over` is before all times.
         """
         columns = self.tables.remembered.c
 
         def build(given: Any) -> Executable:
-            before_all = self._bound("over", self.dialect.moment)
+            before_all = self.bound("over", self.dialect.moment)
             rows = select(given.c.queue, given.c.key, given.c.id, before_all).where(const(1) == const(1))
             over = columns.until <= self.now
             put = self._remembering(rows.order_by(given.c.queue, given.c.key), over)
             return self.dialect.answer_put(put, (columns.queue, columns.key), columns.until == before_all)
 
-        return self._over(("queue", "key", "id"), build)
+        return self.over(("queue", "key", "id"), build)
 
     @cached_property
     def remembered(self) -> OverRows:
-        """Read who held the given keys, and whether they are still remembered."""
+        """Read the former holders of the given keys, and whether they are still remembered."""
         columns = self.tables.remembered.c
         shown = [columns.queue, columns.key, columns.id, (columns.until > self.now).label("still")]
         place = {"queue": columns.queue, "key": columns.key}
-        return self._over(("queue", "key"), lambda given: self.dialect.look_up(shown, given, (), place, locked=False))
+        return self.over(("queue", "key"), lambda given: self.dialect.look_up(shown, given, (), place, locked=False))
 
     @cached_property
     def expired_keys(self) -> Statement:
-        """Lock keys whose time to be remembered is over, and read them."""
+        """Lock expired keys, and read them."""
         columns = self.tables.remembered.c
-        return Statement(self._expired(select(columns.queue, columns.key), columns.until))
+        return Statement(self.expired(select(columns.queue, columns.key), columns.until))
 
     @cached_property
     def forget_keys(self) -> OverRows:
-        """Take remembered keys away; return the ids of those who held them."""
+        """Delete remembered keys; return the ids of their former holders."""
         remembered = self.tables.remembered
         columns = remembered.c
 
         def build(given: Any) -> Executable:
             return self.dialect.remove(remembered, given, ("queue", "key"), returning=[columns.id])
 
-        return self._over(("queue", "key"), build)
+        return self.over(("queue", "key"), build)
 
     # What they are made of.
 
@@ -252,8 +253,8 @@ class HistoryStatements(CoreStatements):
             "outcome": given.c.outcome,
             "moved_to": given.c.moved_to,
             "kind": func.coalesce(given.c.kind, columns.kind),
-            "payload": func.coalesce(self._json(given.c.payload), columns.payload),
-            "error": self._json(given.c.error),
+            "payload": func.coalesce(self.json(given.c.payload), columns.payload),
+            "error": self.json(given.c.error),
         }
 
     def _kept(self, told: Mapping[str, Any], given: Any, which: ColumnElement[bool]) -> Insert:
@@ -270,7 +271,7 @@ class HistoryStatements(CoreStatements):
             "worker": columns.leased_by,
             "error": null(),
             **told,
-            "until": self.dialect.later(self.now, self._bound("history", self.dialect.span)),
+            "until": self.dialect.later(self.now, self.bound("history", self.dialect.span)),
         }
         rows = self.dialect.joined(select(*kept.values()), given, self.message, which)
         rows = rows.with_for_update(of=self.message)
@@ -285,7 +286,7 @@ class HistoryStatements(CoreStatements):
 
     @property
     def _keys_until(self) -> ColumnElement[Any]:
-        return self.dialect.later(self.now, self._bound("keys", self.dialect.span))
+        return self.dialect.later(self.now, self.bound("keys", self.dialect.span))
 
     def _remembering(self, rows: Select[Any], only: ColumnElement[bool] | None = None) -> Insert:
         columns = self.tables.remembered.c
@@ -295,11 +296,12 @@ class HistoryStatements(CoreStatements):
         )
         return remembering
 
-    def _expired(
+    def expired(
         self, found: Select[Any], until: ColumnElement[Any], than: ColumnElement[Any] | None = None
     ) -> Select[Any]:
+        """Lock the first expired rows."""
         over = found.where(until <= (self.now if than is None else than)).order_by(until)
-        return over.limit(self._bound("limit_in", Integer())).with_for_update(skip_locked=True)
+        return over.limit(self.bound("limit_in", Integer())).with_for_update(skip_locked=True)
 
     def _place(self, place: PlaceInHistory) -> ColumnElement[Any]:
         finished_at, id, token = place

@@ -1,7 +1,7 @@
-"""Statements that a database carries out as several, where writes do not answer the rows that they wrote.
+"""Statements that take several on databases whose writes do not return rows.
 
-Each is a small plan in a transaction: rows are locked first, and then written by their primary keys, whatever led to
-them; so what a condition said of them when they were locked still holds.
+Each is a small plan in a transaction: rows are locked first and then written by primary key, so the conditions that
+held when they were locked still hold.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Answer = Generator[Step, Any, list[Any]]
 
 
 class InParts(Executable):
-    """A write in several parts; it takes the place of an SQL statement.
+    """A write in several parts, in place of an SQL statement.
 
     Attributes:
         statements: the parts.
@@ -46,7 +46,7 @@ class InParts(Executable):
         self.statements = [Statement(element) for element in elements]
 
     def parts(self, values: Mapping[str, Any]) -> Answer:
-        """Carry the parts out."""
+        """Run the parts."""
         raise NotImplementedError
 
     def compile(self, dialect: SqlDialect) -> str:
@@ -55,11 +55,11 @@ class InParts(Executable):
 
 
 class Locked(InParts):
-    """Locks rows and reads what to answer of them, their primary keys and the time; and then writes them.
+    """Locks rows, reads the answer, the primary keys and the time, and then writes the rows.
 
     Args:
-        lock: what locks and reads; the time is the last column.
-        write: what writes the rows with the primary keys FOUND, as of the time TOLD.
+        lock: the query that locks and reads; the time is the last column.
+        write: the statement that writes the rows with the primary keys FOUND, at the time TOLD.
         keys: how many columns the primary key has.
         pack: makes the bound value FOUND of these columns.
     """
@@ -69,7 +69,7 @@ class Locked(InParts):
         self.keys, self.pack = keys, pack
 
     def parts(self, values: Mapping[str, Any]) -> Answer:
-        """Answer what was read."""
+        """Return what was read."""
         lock, write = self.statements
         rows = yield Step(lock, values)
         if not rows:
@@ -82,10 +82,10 @@ class Locked(InParts):
 
 
 class Adding(InParts):
-    """Looks whether there is a row, and adds one if there is none; whoever does so at the same time loses."""
+    """Adds a row if there is none; a concurrent attempt loses."""
 
     def parts(self, values: Mapping[str, Any]) -> Answer:
-        """Answer the row that was added."""
+        """Return the row that was added."""
         look, add = self.statements
         if (yield Step(look, values)):
             return []
@@ -94,11 +94,10 @@ class Adding(InParts):
 
 
 class Then(InParts):
-    """Writes, and then reads what to answer.
+    """Writes, and then reads the answer.
 
     Args:
-        write: what writes.
-        read: what reads.
+        write: the write. read: the read.
         alone: whether it needs no transaction around it.
     """
 
@@ -107,19 +106,19 @@ class Then(InParts):
         self.alone = alone
 
     def parts(self, values: Mapping[str, Any]) -> Answer:
-        """Answer what was read."""
+        """Return what was read."""
         write, read = self.statements
         yield Step(write, values)
         return list((yield Step(read, values)))
 
 
 class Checked(InParts):
-    """Carries a statement out if a query answers a row, or if it answers none.
+    """Runs a statement if a query returns a row, or if it returns none.
 
     Args:
         look: the query.
         write: the statement.
-        there: which of both.
+        there: whether a row must be there.
     """
 
     def __init__(self, look: Any, write: Any, there: bool) -> None:
@@ -127,7 +126,7 @@ class Checked(InParts):
         self.there = there
 
     def parts(self, values: Mapping[str, Any]) -> Answer:
-        """Answer nothing."""
+        """Return nothing."""
         look, write = self.statements
         if bool((yield Step(look, values))) == self.there:
             yield Step(write, values)
@@ -139,23 +138,23 @@ class Checked(InParts):
 
 
 class Kept(InParts):
-    """Answers only the rows whose last column is true, and leaves that out."""
+    """Returns only the rows whose last column is true, without that column."""
 
     alone = True
 
     def parts(self, values: Mapping[str, Any]) -> Answer:
-        """Answer them."""
+        """Return them."""
         (write,) = self.statements
         return [row[:-1] for row in (yield Step(write, values)) if row[-1]]
 
 
 class ForEach(OverRows):
-    """A query for each given row, all of them as one statement in which the values of rows are constants.
+    """A query for each given row, all in one statement with the values of the rows as constants.
 
     Args:
         dialect: whose rows.
-        names: the columns of the rows, which hold numbers.
-        ask: makes the query of one row, given its values by these names.
+        names: the columns of the rows, all numbers.
+        ask: builds the query of one row, given its values by name.
     """
 
     def __init__(self, dialect: Dialect, names: Sequence[str], ask: Callable[[Any], Select[Any]]) -> None:
@@ -163,13 +162,13 @@ class ForEach(OverRows):
         self._of: dict[int, Statement] = {}
 
     def alike(self, alike: frozenset[str]) -> Statement:
-        """Return the statement for rows that are alike in these columns."""
+        """Return the statement for rows with equal values in these columns."""
         if alike not in self._statements:
             self._statements[alike] = Statement(_Each(self, alike))
         return self._statements[alike]
 
     def of(self, count: int) -> Statement:
-        """Return the statement for so many rows."""
+        """Return the statement for this many rows."""
         if count not in self._of:
             asked: list[Any] = []
             for row in range(count):
@@ -190,7 +189,7 @@ class _Each(InParts):
         self.same = sorted(alike)
 
     def parts(self, values: Mapping[str, Any]) -> Answer:
-        """Answer all rows."""
+        """Return all rows."""
         rows = _decode(values["given"]) if self.differing else [[]]
         bound = dict(values)
         for place, row in enumerate(rows):

@@ -1,4 +1,4 @@
-"""The statements of the SQL stores: what keeps the sets of joins and their parts."""
+"""Statements for the sets of joins and their parts."""
 
 from __future__ import annotations
 
@@ -9,17 +9,18 @@ from sqlalchemy import Integer, and_, select, true, tuple_
 from sqlalchemy.sql.base import Executable
 
 from duerow.stores.sql.dialects.base import const
-from duerow.stores.sql.statements.core import CoreStatements, OverRows, Statement
+from duerow.stores.sql.statements.context import StatementGroup
+from duerow.stores.sql.statements.core import OverRows, Statement
 
 
-class JoinStatements(CoreStatements):
-    """What keeps the sets of joins and their parts."""
+class JoinStatements(StatementGroup):
+    """Statements for the sets of joins and their parts."""
 
     @cached_property
     def lock_sets(self) -> OverRows:
         """Lock the rows of sets, and add those that are missing; return them, and whether each was complete before.
 
-        Each row is written, so that at any isolation level whoever comes second sees what the first one did.
+        Each row is written, so that at any isolation level the second transaction sees what the first one did.
         """
         sets = self.tables.set
         columns = sets.c
@@ -34,11 +35,11 @@ class JoinStatements(CoreStatements):
             shown = (columns.queue, columns.correlation, columns.set_id, columns.parts, closed)
             return self.dialect.answer_put(locked, shown, true())
 
-        return self._over(("queue", "correlation"), build)
+        return self.over(("queue", "correlation"), build)
 
     @cached_property
     def standing_sets(self) -> OverRows:
-        """Read the ids and tokens of the messages of sets that are still there, locked where rows can be."""
+        """Read the ids and tokens of existing messages of sets, and lock them if the database can."""
         columns = self.message.c
 
         def build(given: Any) -> Executable:
@@ -46,11 +47,11 @@ class JoinStatements(CoreStatements):
             found = self.dialect.joined(select(columns.id, columns.token), given, self.message, match)
             return found.with_for_update(of=self.message)
 
-        return self._over(("id", "queue"), build)
+        return self.over(("id", "queue"), build)
 
     @cached_property
     def parts(self) -> OverRows:
-        """Read the parts of sets, in no order: to ask for one can make a database read the parts of all sets."""
+        """Read the parts of sets, unordered: sorting can make a database read the parts of all sets."""
         columns = self.tables.part.c
         content = self.dialect.as_text(columns.content)
 
@@ -58,7 +59,7 @@ class JoinStatements(CoreStatements):
             found = select(columns.set_id, columns.part_id, content)
             return self.dialect.joined(found, given, self.tables.part, columns.set_id == given.c.id)
 
-        return self._over(("id",), build)
+        return self.over(("id",), build)
 
     @cached_property
     def insert_parts(self) -> OverRows:
@@ -66,26 +67,26 @@ class JoinStatements(CoreStatements):
         names = ("set_id", "part_id", "content")
 
         def build(given: Any) -> Executable:
-            values = (given.c.set_id, given.c.part_id, self._json(given.c.content))
+            values = (given.c.set_id, given.c.part_id, self.json(given.c.content))
             rows = select(*values).select_from(given)
             return self.dialect.insert(self.tables.part).from_select(list(names), rows)
 
-        return self._over(names, build)
+        return self.over(names, build)
 
     @cached_property
     def delete_parts(self) -> OverRows:
-        """Take the parts of sets away."""
+        """Delete the parts of sets."""
 
         def build(given: Any) -> Executable:
             return self.dialect.remove(self.tables.part, given, ("set_id",))
 
-        return self._over(("set_id",), build)
+        return self.over(("set_id",), build)
 
     @cached_property
     def note_sets(self) -> OverRows:
-        """Note the messages of sets, the numbers of their parts, and for how long it is known that one was complete.
+        """Write the messages of sets, the numbers of their parts, and how long completion is remembered.
 
-        Their rows are locked, so they are there; an upsert finds each by its key on every database.
+        Their rows are locked, so they exist; an upsert finds each by its key on every database.
         """
         sets = self.tables.set
 
@@ -104,24 +105,24 @@ class JoinStatements(CoreStatements):
                 noted, list(sets.primary_key), lambda new: {name: new[name] for name in changed}
             )
 
-        return self._over(("queue", "correlation", "set_id", "parts", "remember"), build)
+        return self.over(("queue", "correlation", "set_id", "parts", "remember"), build)
 
     @cached_property
     def forget_sets(self) -> OverRows:
-        """Take the rows of sets away."""
+        """Delete the rows of sets."""
         sets = self.tables.set
 
         def build(given: Any) -> Executable:
             return self.dialect.remove(sets, given, ("queue", "correlation"))
 
-        return self._over(("queue", "correlation"), build)
+        return self.over(("queue", "correlation"), build)
 
     @cached_property
     def prune_sets(self) -> Statement:
-        """Take rows of sets away that were complete so long ago that it need not be known any more."""
+        """Delete rows of sets whose completion has expired."""
         sets = self.tables.set
         past = sets.c.closed_until <= self.now
         oldest = select(sets.c.queue, sets.c.correlation).where(past).order_by(sets.c.closed_until)
-        oldest = oldest.limit(self._bound("limit_in", Integer())).with_for_update(skip_locked=True)
+        oldest = oldest.limit(self.bound("limit_in", Integer())).with_for_update(skip_locked=True)
         these = tuple_(sets.c.queue, sets.c.correlation).in_(oldest)
         return Statement(self.dialect.remove_picked(sets, oldest, [these, past]))

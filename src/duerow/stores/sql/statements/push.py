@@ -1,4 +1,4 @@
-"""The statements of the SQL stores: what adds messages or gives held ones new content."""
+"""Statements that add messages, or give held ones new content."""
 
 from __future__ import annotations
 
@@ -6,42 +6,27 @@ from collections.abc import Sequence
 from functools import cached_property, lru_cache
 from typing import Any
 
-from sqlalchemy import (
-    ColumnElement,
-    Null,
-    Select,
-    and_,
-    case,
-    cast,
-    func,
-    null,
-    select,
-)
+from sqlalchemy import ColumnElement, Null, Select, and_, case, cast, func, null, select
 from sqlalchemy.sql.base import Executable
 
 from duerow.stores.sql.dialects.base import const
-from duerow.stores.sql.statements.core import (
-    ENTRY,
-    ONE,
-    CoreStatements,
-    OverRows,
-    Statement,
-)
+from duerow.stores.sql.statements.context import StatementGroup
+from duerow.stores.sql.statements.core import ENTRY, ONE, OverRows, Statement
 
 
-class PushStatements(CoreStatements):
-    """What adds messages or gives held ones new content."""
+class PushStatements(StatementGroup):
+    """Statements that add messages, or give held ones new content."""
 
     @lru_cache(maxsize=64)  # noqa: B019 - lives as long as the store
     def insert_one(self, given: frozenset[str], asking: bool = False) -> Statement:
-        """Add one message and return its id; nothing if a live message holds the key. Wakes who sleeps.
+        """Add one message and return its id, or nothing if its key is held; wake sleeping consumers.
 
-        `given` names the columns that have a value besides the queue, the kind and the payload. `asking`: nothing is
-        added to a queue that is being drained.
+        `given` names the columns that have a value besides queue, kind and payload. With `asking`, nothing is added to
+        a queue that is being drained.
         """
         bound: dict[str, Any] = {
-            name: self._bound(f"{name}_in", kind) if name in given or name in ONE else null()
-            for name, kind in self._entry_types.items()
+            name: self.bound(f"{name}_in", kind) if name in given or name in ONE else null()
+            for name, kind in self.context.entry_types.items()
             if name != "id"
         }
         insert = self.dialect.insert(self.message)
@@ -49,65 +34,65 @@ class PushStatements(CoreStatements):
             typed = {
                 name: value if isinstance(value, Null) else cast(value, value.type) for name, value in bound.items()
             }
-            fresh = self._fresh(typed)
-            added: Any = insert.from_select(list(fresh), select(*fresh.values()).where(self._takes_messages))
+            fresh = self.fresh(typed)
+            added: Any = insert.from_select(list(fresh), select(*fresh.values()).where(self.context.takes_messages))
         else:
-            added = insert.values(self._fresh(bound))
-        woken = self._woken(self.tables.waiting.c.queue == bound["queue"])
+            added = insert.values(self.fresh(bound))
+        woken = self.context.woken(self.tables.waiting.c.queue == bound["queue"])
         answer = [self.message.c.id, *([] if woken is None else [woken.scalar_subquery()])]
-        return Statement(self._if_free(added, answer) if "key" in given else added.returning(*answer))
+        return Statement(self.if_free(added, answer) if "key" in given else added.returning(*answer))
 
     @cached_property
     def insert_many(self) -> OverRows:
-        """Add messages with ids handed out before; return the ids of those whose key was free. Locks in key order."""
+        """Add messages with given ids; return the ids of those whose key was free. Locks in key order."""
 
         def build(given: Any) -> Executable:
-            fresh = self._fresh({name: given.c[name] for name in ENTRY})
+            fresh = self.fresh({name: given.c[name] for name in ENTRY})
             rows = select(*fresh.values()).select_from(given).where(const(1) == const(1))
             rows = rows.order_by(given.c.queue, given.c.key, given.c.id)
             added = self.dialect.insert(self.message).from_select(list(fresh), rows)
-            return self._if_free(added, [self.message.c.id], told_ids=True)
+            return self.if_free(added, [self.message.c.id], told_ids=True)
 
-        return self._over(ENTRY, build)
+        return self.over(ENTRY, build)
 
     @cached_property
     def insert_keyless(self) -> OverRows:
         """Add messages without keys; return their ids, which follow the order given."""
 
         def build(given: Any) -> Executable:
-            fresh = self._fresh({name: given.c[name] for name in ENTRY[1:]})
+            fresh = self.fresh({name: given.c[name] for name in ENTRY[1:]})
             rows = select(*fresh.values()).select_from(given)
             return self.dialect.insert(self.message).from_select(list(fresh), rows).returning(self.message.c.id)
 
-        return self._over(ENTRY[1:], build)
+        return self.over(ENTRY[1:], build)
 
     @cached_property
     def insert_grouped(self) -> OverRows:
-        """As insert_keyless, for rows of which some are in groups; `behind`: another of its group goes before it."""
+        """Like insert_keyless, if some rows are in groups; `behind`: another message of the group goes first."""
 
         def build(given: Any) -> Executable:
-            fresh = self._fresh({name: given.c[name] for name in ENTRY[1:]})
+            fresh = self.fresh({name: given.c[name] for name in ENTRY[1:]})
             due = fresh["due_at"]
             fresh["due_at"] = case((given.c.behind, null()), else_=due)
             fresh["behind_at"] = case((given.c.behind, due), else_=null())
             rows = select(*fresh.values()).select_from(given)
             return self.dialect.insert(self.message).from_select(list(fresh), rows).returning(self.message.c.id)
 
-        return self._over((*ENTRY[1:], "behind"), build)
+        return self.over((*ENTRY[1:], "behind"), build)
 
     @cached_property
     def next_ids(self) -> Statement:
-        """Hand out `count` ids, ascending."""
+        """Return `count` new ids, ascending."""
         return Statement(self.dialect.next_ids(self.message, self.tables.prefix, self.tables.schema))
 
     @cached_property
     def holders(self) -> OverRows:
-        """Read the live messages that hold the given keys, locked in their order against changes where rows can be."""
+        """Read the live messages that hold the given keys, and lock them in order if the database can."""
 
         def build(given: Any) -> Executable:
-            return self._held(self._record, given, locked=True)
+            return self._held(self.context.record, given, locked=True)
 
-        return self._over(("queue", "key"), build)
+        return self.over(("queue", "key"), build)
 
     @cached_property
     def holder_ids(self) -> OverRows:
@@ -117,11 +102,11 @@ class PushStatements(CoreStatements):
         def build(given: Any) -> Executable:
             return self._held([columns.queue, columns.key, columns.id], given, locked=False)
 
-        return self._over(("queue", "key"), build)
+        return self.over(("queue", "key"), build)
 
     def _held(self, shown: Sequence[ColumnElement[Any]], given: Any, locked: bool) -> Select[Any]:
         columns = self.message.c
-        key, live = self.dialect.live_key(self.message, self._live)
+        key, live = self.dialect.live_key(self.message, self.context.live)
         return self.dialect.look_up(shown, given, live, {"queue": columns.queue, "key": key}, locked)
 
     @cached_property
@@ -129,11 +114,11 @@ class PushStatements(CoreStatements):
         """Give held messages the content of a new push; a lease on them ends."""
 
         def build(given: Any) -> Executable:
-            due = self._due(given.c.due, given.c.delay)
+            due = self.context.due(given.c.due, given.c.delay)
             values = {
                 "kind": given.c.kind,
-                "payload": self._json(given.c.payload),
-                "headers": self._json(given.c.headers),
+                "payload": self.json(given.c.payload),
+                "headers": self.json(given.c.headers),
                 "group": given.c.group,
                 "priority": given.c.priority,
                 "status": const("new"),
@@ -143,37 +128,37 @@ class PushStatements(CoreStatements):
                 "attempts": const(0),
                 "last_attempt_at": null(),
                 "last_error": null(),
-                **self._turned,
+                **self.context.turned,
             }
             return self.dialect.change(self.message, [self.message.c.id == given.c.id], values, given=given)
 
-        return self._over(("id", *ENTRY[3:]), build)
+        return self.over(("id", *ENTRY[3:]), build)
 
     @cached_property
     def hasten(self) -> OverRows:
-        """Make held messages that nobody has due earlier, if the given time is; return whose time changed."""
+        """Move the due time of unleased held messages forward to a given time; return the changed ones."""
         columns = self.message.c
 
         def build(given: Any) -> Executable:
-            due = self._due(given.c.due, given.c.delay)
+            due = self.context.due(given.c.due, given.c.delay)
             stands = func.coalesce(columns.due_at, columns.behind_at, type_=self.dialect.moment)
             earlier = and_(columns.id == given.c.id, columns.leased_by.is_(None), stands > due)
             values = {"due_at": due, "behind_at": null()}
             return self.dialect.change(self.message, [earlier], values, [columns.id], given)
 
-        return self._over(("id", "due", "delay"), build)
+        return self.over(("id", "due", "delay"), build)
 
-    def _fresh(self, given: dict[str, Any]) -> dict[str, Any]:
+    def fresh(self, given: dict[str, Any]) -> dict[str, Any]:
         """Return all columns of a new message."""
-        due = self._due(given["due"], given["delay"])
+        due = self.context.due(given["due"], given["delay"])
         ids = {"id": given["id"]} if "id" in given else {}
         return {
             **ids,
             "queue": given["queue"],
             "key": given["key"],
             "kind": given["kind"],
-            "payload": self._json(given["payload"]),
-            "headers": self._json(given["headers"]),
+            "payload": self.json(given["payload"]),
+            "headers": self.json(given["headers"]),
             "group": given["group"],
             "priority": const(0) if isinstance(given["priority"], Null) else given["priority"],
             "status": const("new"),
@@ -184,7 +169,8 @@ class PushStatements(CoreStatements):
             "created_at": self.now,
         }
 
-    def _if_free(self, added: Any, answer: Sequence[ColumnElement[Any]], told_ids: bool = False) -> Executable:
+    def if_free(self, added: Any, answer: Sequence[ColumnElement[Any]], told_ids: bool = False) -> Executable:
+        """Add rows whose key no live message holds; return those that were added."""
         columns = self.message.c
-        held = and_(columns.key.is_not(None), self._live)
+        held = and_(columns.key.is_not(None), self.context.live)
         return self.dialect.add_free(added, (columns.queue, columns.key), held, answer, told_ids)

@@ -1,4 +1,4 @@
-"""The statements of the SQL stores: what looks at messages and changes none."""
+"""Statements that read messages."""
 
 from __future__ import annotations
 
@@ -24,17 +24,14 @@ from sqlalchemy import (
 )
 
 from duerow.clock import FIRST, LAST
-from duerow.conditions.model import Condition, Path
+from duerow.conditions.fields import Path
+from duerow.conditions.model import Condition
 from duerow.store import Indexed, Order
 from duerow.stores.sql.conditions import Conditions
 from duerow.stores.sql.dialects.base import const
 from duerow.stores.sql.payload_indexes import index_name
-from duerow.stores.sql.statements.core import (
-    RECORD,
-    CoreStatements,
-    Statement,
-    unserved,
-)
+from duerow.stores.sql.statements.context import StatementGroup, unserved
+from duerow.stores.sql.statements.core import RECORD, Statement
 
 
 class _Asked(NamedTuple):
@@ -44,8 +41,8 @@ class _Asked(NamedTuple):
     group: ColumnElement[Any]
 
 
-class ReadStatements(CoreStatements):
-    """What looks at messages and changes none."""
+class ReadStatements(StatementGroup):
+    """Statements that read messages."""
 
     @lru_cache(maxsize=64)  # noqa: B019 - lives as long as the store
     def find(self, by: tuple[str, ...]) -> Statement:
@@ -56,7 +53,7 @@ class ReadStatements(CoreStatements):
         columns = self.message.c
         in_line = [columns.priority, *self.dialect.nulls_last(self._stands), columns.id]
         line = [columns.id] if "by_id" in by else in_line
-        found = self._found(by).order_by(*line).limit(self._bound("limit_in", Integer()))
+        found = self._found(by).order_by(*line).limit(self.bound("limit_in", Integer()))
         return Statement(found, bounded=not {"ids", "keys"} & set(by))
 
     def search(
@@ -67,22 +64,22 @@ class ReadStatements(CoreStatements):
         locked: bool,
         indexed_of: tuple[str, Sequence[Indexed]] | None = None,
     ) -> Statement:
-        """As `find`, of which a condition holds and in any order; made for one use, with the condition's values.
+        """Like `find`, with a condition and in any order; built for one use, with the condition's values.
 
-        `indexed_of`: the queue, and the fields of its payloads that have an index.
+        `indexed_of`: the queue, and its indexed payload fields.
         """
         columns = self.message.c
         found = self._found(by)
         if where is not None:
             found = self._holds(found, where, indexed_of)
-        column = self.conditions.column(order.field)
+        column = self.context.conditions.column(order.field)
         if order.after is not None:
             found = found.where(self._behind(column, order, *order.after))
         by_value = self.dialect.nulls_last(column, order.descending)
         ends = [*by_value, columns.id.desc() if order.descending else columns.id]
         if order.field == "id":
             ends = ends[-1:] if indexed_of is None or where is None else [self._by_id(order, where, *indexed_of)]
-        found = found.order_by(*ends).limit(self._bound("limit_in", Integer()))
+        found = found.order_by(*ends).limit(self.bound("limit_in", Integer()))
         bounded = where is not None or not {"ids", "keys"} & set(by)
         return Statement(found.with_for_update(of=self.message) if locked else found, kept=False, bounded=bounded)
 
@@ -105,7 +102,7 @@ class ReadStatements(CoreStatements):
             return later_id
         if value is None:
             return and_(column.is_(None), later_id)
-        bound = self.conditions.bound(order.field, value)
+        bound = self.context.conditions.bound(order.field, value)
         later, tied = column < bound if order.descending else column > bound, column == bound
         if value in (FIRST, LAST):  # stands for whatever is beyond it
             tied = column <= bound if value == FIRST else column >= bound
@@ -114,24 +111,24 @@ class ReadStatements(CoreStatements):
         return or_(and_(later, ids != mark), and_(tied, later_id), column.is_(None))
 
     def scan(self, by: tuple[str, ...], where: Condition | None, shown: Sequence[str] = RECORD) -> Statement:
-        """Read messages of many queues in the order of their ids, which alone serves it: `queues`, `statuses`.
+        """Read messages of many queues by the index of ids: `queues`, `statuses`.
 
         With `descending` from the highest id down.
         """
         columns = self.message.c
-        by_name = dict(zip(RECORD, self._record, strict=True))
+        by_name = dict(zip(RECORD, self.context.record, strict=True))
         found = select(*(by_name[name] for name in shown))
         for name, column in (("queues", columns.queue), ("statuses", columns.status)):
             if name in by:
                 found = found.where(self.dialect.among(unserved(column), name))
         if where is not None:
-            found = found.where(self.conditions.clause(where))
+            found = found.where(self.context.conditions.clause(where))
         id_ = columns.id
-        found = found.where(id_ <= self._bound("last", BigInteger()))
+        found = found.where(id_ <= self.bound("last", BigInteger()))
         if "descending" not in by:
-            found = found.where(id_ > self._bound("after", BigInteger()))
+            found = found.where(id_ > self.bound("after", BigInteger()))
         found = found.order_by(id_.desc() if "descending" in by else id_)
-        return Statement(found.limit(self._bound("limit_in", Integer())), kept=False)
+        return Statement(found.limit(self.bound("limit_in", Integer())), kept=False)
 
     def tally(
         self,
@@ -141,18 +138,18 @@ class ReadStatements(CoreStatements):
         resting: bool,
         indexed_of: tuple[str, Sequence[Indexed]] | None = None,
     ) -> Statement:
-        """Count rows of a queue of which a condition holds by a value of theirs, the first `limit_in` of them.
+        """Count the first `limit_in` rows of a queue that match a condition, by a value.
 
-        `resting`: only those that are neither in line nor behind others, by their own index. `indexed_of`: as above.
+        `resting`: only rows neither in line nor behind others, by their own index. `indexed_of`: as above.
         """
-        value = const(0) if by is None else self.conditions.value(by)
-        found = select(value.label("value")).where(self._of_queue)
+        value = const(0) if by is None else self.context.conditions.value(by)
+        found = select(value.label("value")).where(self.context.in_queue)
         if resting:
-            found = found.where(*self._resting)
+            found = found.where(*self.context.resting)
         if where is not None:
             found = self._holds(found, where, indexed_of)
         if limited:
-            found = found.limit(self._bound("limit_in", Integer()))
+            found = found.limit(self.bound("limit_in", Integer()))
         rows = found.subquery("found")
         return Statement(select(rows.c.value, func.count()).group_by(rows.c.value), kept=False, bounded=True)
 
@@ -164,9 +161,9 @@ class ReadStatements(CoreStatements):
         These are of one queue alone, which the statement has to name as they do.
         """
         if indexed_of is None:
-            return found.where(self.conditions.clause(where))
+            return found.where(self.context.conditions.clause(where))
         queue, indexed = indexed_of
-        return found.where(self.of_queue(queue), self._conditions(queue, indexed).clause(where))
+        return found.where(self.context.of_queue(queue), self._conditions(queue, indexed).clause(where))
 
     def _conditions(self, queue: str, indexed: Sequence[Indexed]) -> Conditions:
         named = {index_name(self.tables.prefix, queue, field): field for field in indexed}
@@ -174,19 +171,19 @@ class ReadStatements(CoreStatements):
 
     def _found(self, by: tuple[str, ...]) -> Select[Any]:
         columns = self.message.c
-        found = select(*self._record).where(columns.queue == self._bound("queue_in", Text()))
+        found = select(*self.context.record).where(columns.queue == self.bound("queue_in", Text()))
         if "live" in by:
-            key, live = self.dialect.live_key(self.message, self._live)
+            key, live = self.dialect.live_key(self.message, self.context.live)
             found = found.where(*live)
         else:
             key = columns.key
         if "resting" in by:
-            found = found.where(*self._resting)
+            found = found.where(*self.context.resting)
         for name, column in (("ids", columns.id), ("keys", key), ("statuses", columns.status)):
             if name in by:
                 found = found.where(self.dialect.among(column, name))
         if "after_id" in by:
-            found = found.where(columns.id > self._bound("after_id", BigInteger()))
+            found = found.where(columns.id > self.bound("after_id", BigInteger()))
         return found
 
     @property
@@ -197,48 +194,54 @@ class ReadStatements(CoreStatements):
 
     @lru_cache(maxsize=2)  # noqa: B019 - lives as long as the store
     def peek(self, grouped: bool) -> Statement:
-        """Read the oldest due rows of a line; of groups only those whose turn it is."""
+        """Read the oldest due rows of a line; of groups only those that may be handed out."""
         columns = self.message.c
         free: list[ColumnElement[bool]] = []
         if grouped:
             other = self.message.alias("other")
-            leased = exists().where(*self._lent_of_group(other, columns), other.c.id != columns.id)
-            group = select(other.c.id).where(*self._of_group(other, columns)).correlate(self.message)
+            leased = exists().where(*self.context.lent_of_group(other, columns), other.c.id != columns.id)
+            group = select(other.c.id).where(*self.context.of_group(other, columns)).correlate(self.message)
             free = [self.dialect.none_below(group, other.c.id, columns.id), ~leased]
-        due = select(*self._record).where(*self._due_rows(grouped, False), *free)
-        return Statement(due.order_by(columns.due_at, columns.id).limit(self._bound("limit_in", Integer())))
+        due = select(*self.context.record).where(*self.context.due_rows(grouped, False), *free)
+        return Statement(due.order_by(columns.due_at, columns.id).limit(self.bound("limit_in", Integer())))
 
     @cached_property
     def count(self) -> Statement:
         """Count a queue's rows by status: those in line, those behind others, those at rest, each by its own index."""
         columns = self.message.c
         in_line = columns.due_at.is_not(None)
-        behind = (columns.due_at.is_(None), columns.behind_at.is_not(None), *self._in_live_group)
+        behind = (columns.due_at.is_(None), columns.behind_at.is_not(None), *self.context.in_live_group)
         kinds: list[tuple[ColumnElement[bool], ...]] = [
-            (in_line, self._in_group(False)),
-            (in_line, self._in_group(True)),
+            (in_line, self.context.in_group(False)),
+            (in_line, self.context.in_group(True)),
             behind,
-            self._resting,
+            self.context.resting,
         ]
         parts = [
-            select(columns.status, func.count().label("number")).where(self._of_queue, *kind).group_by(columns.status)
+            select(columns.status, func.count().label("number"))
+            .where(self.context.in_queue, *kind)
+            .group_by(columns.status)
             for kind in kinds
         ]
         return Statement(union_all(*parts), bounded=True)
 
     @lru_cache(maxsize=4)  # noqa: B019 - lives as long as the store
     def in_line(self, grouped: bool, due: bool) -> Statement:
-        """Count the rows of a line that are due, or those that are not yet, by whether they are lent, up to a number.
+        """Count the due or the delayed rows of a line, by whether they are leased, up to a number.
 
-        Each with the first due time among them.
+        Each count comes with the first due time.
         """
         columns = self.message.c
-        line = (self._of_queue, columns.priority == self._bound("priority_in", SmallInteger()), self._in_group(grouped))
+        line = (
+            self.context.in_queue,
+            columns.priority == self.bound("priority_in", SmallInteger()),
+            self.context.in_group(grouped),
+        )
         when = columns.due_at <= self.now if due else columns.due_at > self.now
         lent = (const(1) == const(0)) if due else columns.leased_by.is_not(None)
         shown = [columns.due_at] if due else [lent.label("lent"), columns.due_at]
         some = select(*shown).where(*line, when).order_by(columns.due_at)
-        first = some.limit(self._bound("limit_in", Integer())).subquery("first")
+        first = some.limit(self.bound("limit_in", Integer())).subquery("first")
         numbers = (func.count(), func.min(first.c.due_at, type_=self.dialect.moment))
         if due:  # from the index alone, and nothing to be grouped
             return Statement(select(lent, *numbers).select_from(first))
@@ -248,31 +251,31 @@ class ReadStatements(CoreStatements):
     def out_of_line(self) -> Statement:
         """Count the rows of a queue that are in no line, by what they wait for, each up to a number."""
         columns = self.message.c
-        limit = self._bound("limit_in", Integer())
-        behind = (*self._in_live_group, columns.due_at.is_(None), columns.behind_at.is_not(None))
+        limit = self.bound("limit_in", Integer())
+        behind = (*self.context.in_live_group, columns.due_at.is_(None), columns.behind_at.is_not(None))
         kinds = {
-            "dead": (*self._resting, ~self._live),
+            "dead": (*self.context.resting, ~self.context.live),
             "stopped": self.dialect.stopped(self.message),
             "waiting": behind,
         }
         parts = []
         for name, which in kinds.items():
-            some = select(columns.id).where(self._of_queue, *which).limit(limit)
+            some = select(columns.id).where(self.context.in_queue, *which).limit(limit)
             some = self.dialect.by_group(some, self.message) if which is behind else some
             parts.append(select(func.count()).select_from(some.subquery(name)).scalar_subquery())
-        return Statement(select(*parts, self._paused, self.now))
+        return Statement(select(*parts, self.context.paused, self.now))
 
     @cached_property
     def blocker(self) -> Statement:
-        """Read the message that has to leave a group before the given one: the one that is lent, else the first."""
+        """Read the message of a group that keeps the given one back: the leased one, or else the first."""
         other = self.message.alias("other")
-        columns, id = other.c, self._bound("id_in", BigInteger())
-        asked = _Asked(self._bound("queue_in", Text()), self._bound("group_in", Text()))
-        lent = select(columns.id).where(*self._lent_of_group(other, asked), columns.id != id).limit(const(1))
-        before = select(columns.id).where(*self._of_group(other, asked), columns.id < id)
+        columns, id = other.c, self.bound("id_in", BigInteger())
+        asked = _Asked(self.bound("queue_in", Text()), self.bound("group_in", Text()))
+        lent = select(columns.id).where(*self.context.lent_of_group(other, asked), columns.id != id).limit(const(1))
+        before = select(columns.id).where(*self.context.of_group(other, asked), columns.id < id)
         before = before.order_by(columns.id).limit(const(1))
         found = func.coalesce(lent.scalar_subquery(), before.scalar_subquery())
-        return Statement(select(*self._record).where(self.message.c.id == found), bounded=True)
+        return Statement(select(*self.context.record).where(self.message.c.id == found), bounded=True)
 
     @cached_property
     def time(self) -> Statement:

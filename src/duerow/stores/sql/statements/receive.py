@@ -1,4 +1,4 @@
-"""The statements of the SQL stores: what comes from another database, once."""
+"""Statements for imports from another database."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from sqlalchemy import select
 from sqlalchemy.sql.base import Executable
 
 from duerow.stores.sql.dialects.base import const
+from duerow.stores.sql.statements.context import StatementContext, StatementGroup
 from duerow.stores.sql.statements.core import OverRows
 from duerow.stores.sql.statements.history import PAST
-from duerow.stores.sql.statements.stage import StageStatements
+from duerow.stores.sql.statements.push import PushStatements
 
 ARRIVED: Final = (
     "id",
@@ -31,45 +32,52 @@ ARRIVED: Final = (
     "last_attempt_at",
     "last_error",
 )
-"""The columns of a message that arrives; the others are as in a new one."""
+"""The columns of an imported message; the others are as in a new one."""
 
 TOLD: Final = (*PAST, "until")
-"""The columns of a turn that arrives."""
+"""The columns of an imported turn."""
 
 
-class ReceiveStatements(StageStatements):
-    """What comes from another database."""
+class ReceiveStatements(StatementGroup):
+    """Statements for imports from another database.
+
+    Args:
+        context: what all statements share.
+        push: adds messages whose key is free.
+    """
+
+    def __init__(self, context: StatementContext, push: PushStatements) -> None:
+        super().__init__(context)
+        self._push = push
 
     @cached_property
     def noted_of(self) -> OverRows:
-        """Read which of the given names are noted."""
+        """Read which of the given names are recorded."""
         name = self.tables.noted.c.name
-        return self._over(
-            ("name",), lambda given: self.dialect.look_up([name], given, (), {"name": name}, locked=False)
-        )
+        return self.over(("name",), lambda given: self.dialect.look_up([name], given, (), {"name": name}, locked=False))
 
     @cached_property
     def insert_arrived(self) -> OverRows:
-        """Add messages as they were, with ids handed out before; return the ids of those whose key was free."""
+        """Add messages as they were, with given ids; return the ids of those whose key was free."""
 
         def build(given: Any) -> Executable:
             values: dict[str, Any] = {name: given.c[name] for name in ARRIVED}
-            values |= {name: self._json(values[name]) for name in ("payload", "headers", "last_error")}
+            values |= {name: self.json(values[name]) for name in ("payload", "headers", "last_error")}
             rows = select(*values.values()).select_from(given).where(const(1) == const(1))
             rows = rows.order_by(given.c.queue, given.c.key, given.c.id)
             added = self.dialect.insert(self.message).from_select(list(values), rows)
-            return self._if_free(added, [self.message.c.id], told_ids=True)
+            return self._push.if_free(added, [self.message.c.id], told_ids=True)
 
-        return self._over(ARRIVED, build)
+        return self.over(ARRIVED, build)
 
     @cached_property
     def insert_turns(self) -> OverRows:
-        """Keep turns that are over as they were."""
+        """Add finished turns as they were."""
 
         def build(given: Any) -> Executable:
             values: dict[str, Any] = {name: given.c[name] for name in TOLD}
-            values |= {name: self._json(values[name]) for name in ("payload", "headers", "error")}
+            values |= {name: self.json(values[name]) for name in ("payload", "headers", "error")}
             rows = select(*values.values()).select_from(given)
             return self.dialect.insert(self.tables.history).from_select(list(values), rows)
 
-        return self._over(TOLD, build)
+        return self.over(TOLD, build)

@@ -1,4 +1,4 @@
-"""The statements of the SQL stores: what ends or extends leases."""
+"""Statements that end or extend leases."""
 
 from __future__ import annotations
 
@@ -6,48 +6,39 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
-from sqlalchemy import (
-    ColumnElement,
-    and_,
-    func,
-    null,
-    select,
-)
+from sqlalchemy import ColumnElement, and_, func, null, select
 from sqlalchemy.sql.base import Executable
 
 from duerow.stores.sql.dialects.base import const
-from duerow.stores.sql.statements.core import (
-    ENTRY,
-    RECEIPT,
-    CoreStatements,
-    OverRows,
-)
+from duerow.stores.sql.statements.context import StatementGroup
+from duerow.stores.sql.statements.core import ENTRY, RECEIPT, OverRows
 
 
-class SettleStatements(CoreStatements):
-    """What ends or extends leases."""
+class SettleStatements(StatementGroup):
+    """Statements that end or extend leases."""
 
     @cached_property
     def extend(self) -> OverRows:
-        """Let leases run until now + lease; return id, token and the new end of those whose token matches."""
-        until = self.lease_end
+        """Extend leases to now + lease; return id, token and new end of those whose token matches."""
+        until = self.context.lease_end
         columns = self.message.c
 
         def build(given: Any) -> Executable:
-            values, answer = {"due_at": until, "leased_until": until}, [*self._ids, columns.token, columns.leased_until]
-            return self._change(given, values, answer)
+            values = {"due_at": until, "leased_until": until}
+            answer = [*self.context.ids, columns.token, columns.leased_until]
+            return self.change_owned(given, values, answer)
 
-        return self._over(RECEIPT, build)
+        return self.over(RECEIPT, build)
 
     @cached_property
     def commit(self) -> OverRows:
-        """Take away the rows whose token matches; return their receipts."""
+        """Delete the rows whose token matches; return their receipts."""
 
         def build(given: Any) -> Executable:
             answer = [self.message.c.id, self.message.c.token]
             return self.dialect.remove(self.message, given, RECEIPT, returning=answer)
 
-        return self._over(RECEIPT, build)
+        return self.over(RECEIPT, build)
 
     @cached_property
     def roll_back(self) -> OverRows:
@@ -57,17 +48,19 @@ class SettleStatements(CoreStatements):
             due = self.dialect.later(self.now, given.c.delay)
             return self._turn(given, status=const("error"), due_at=due, last_error=self._kept_error(given))
 
-        return self._over((*RECEIPT, "delay", "error"), build)
+        return self.over((*RECEIPT, "delay", "error"), build)
 
     @cached_property
     def bury(self) -> OverRows:
-        """Stop rows whose token matches for good, with an error; return their receipts."""
+        """Bury rows whose token matches, with an error; return their receipts."""
 
         def build(given: Any) -> Executable:
             error = self._kept_error(given)
-            return self._turn(given, status=const("dead"), due_at=null(), last_error=error, **self._finished(self.now))
+            return self._turn(
+                given, status=const("dead"), due_at=null(), last_error=error, **self.context.finished(self.now)
+            )
 
-        return self._over((*RECEIPT, "error"), build)
+        return self.over((*RECEIPT, "error"), build)
 
     @cached_property
     def release(self) -> OverRows:
@@ -78,7 +71,7 @@ class SettleStatements(CoreStatements):
             due = func.coalesce(given.c.due, columns.place_at, columns.first_due_at, type_=self.dialect.moment)
             return self._turn(given, due_at=due, attempts=columns.attempts - const(1))
 
-        return self._over((*RECEIPT, "due"), build)
+        return self.over((*RECEIPT, "due"), build)
 
     @cached_property
     def move(self) -> OverRows:
@@ -86,14 +79,14 @@ class SettleStatements(CoreStatements):
         columns = self.message.c
 
         def build(given: Any) -> Executable:
-            due = self._due(given.c.due, given.c.delay)
+            due = self.context.due(given.c.due, given.c.delay)
             return self._turn(
                 given,
                 queue=given.c.queue,
                 key=given.c.key,
                 kind=func.coalesce(given.c.kind, columns.kind),
-                payload=func.coalesce(self._json(given.c.payload), columns.payload),
-                headers=self._json(given.c.headers),
+                payload=func.coalesce(self.json(given.c.payload), columns.payload),
+                headers=self.json(given.c.headers),
                 group=given.c.group,
                 priority=given.c.priority,
                 status=const("new"),
@@ -104,28 +97,30 @@ class SettleStatements(CoreStatements):
                 last_error=null(),
             )
 
-        return self._over((*RECEIPT, *ENTRY[1:]), build)
+        return self.over((*RECEIPT, *ENTRY[1:]), build)
 
     @cached_property
     def owned(self) -> OverRows:
         """Read the rows whose token matches, locked against changes where rows can be."""
 
         def build(given: Any) -> Executable:
-            match = and_(self.message.c.id == given.c.id, self._same_token(given))
-            found = self.dialect.joined(select(*self._record), given, self.message, match)
+            match = and_(self.message.c.id == given.c.id, self.context.same_token(given))
+            found = self.dialect.joined(select(*self.context.record), given, self.message, match)
             return found.with_for_update(of=self.message)
 
-        return self._over(RECEIPT, build)
+        return self.over(RECEIPT, build)
 
     def _turn(self, given: Any, **values: Any) -> Executable:
         """End turns: set these values, end the lease, raise the token; return the receipts that matched."""
         columns = self.message.c
-        return self._change(given, {**values, **self._turned}, [*self._ids, columns.token - const(1)])
+        return self.change_owned(
+            given, {**values, **self.context.turned}, [*self.context.ids, columns.token - const(1)]
+        )
 
     def _kept_error(self, given: Any) -> ColumnElement[Any]:
-        return func.coalesce(self._json(given.c.error), self.message.c.last_error)
+        return func.coalesce(self.json(given.c.error), self.message.c.last_error)
 
-    def _change(
+    def change_owned(
         self,
         given: Any,
         values: dict[str, Any],
@@ -133,17 +128,5 @@ class SettleStatements(CoreStatements):
         which: Sequence[ColumnElement[bool]] = (),
     ) -> Executable:
         """Change the rows whose token matches, and answer them."""
-        match = [*self._same_row(given), self._same_token(given), *self._untouched, *which]
+        match = [*self.context.same_row(given), self.context.same_token(given), *self.context.untouched, *which]
         return self.dialect.change(self.message, match, values, answer, given)
-
-    @property
-    def _untouched(self) -> tuple[ColumnElement[bool], ...]:
-        """What must hold of a row besides its token, so that a turn is still its holder's: nothing."""
-        return ()
-
-    def _same_row(self, given: Any) -> tuple[ColumnElement[bool], ...]:
-        """Return that a row is the given one, whatever its token is."""
-        return (self.message.c.id == given.c.id,)
-
-    def _same_token(self, given: Any) -> ColumnElement[bool]:
-        return self.dialect.same(self.message.c.token, given.c.token)

@@ -5,20 +5,11 @@ from __future__ import annotations
 from functools import cached_property, lru_cache
 from typing import Any, Final
 
-from sqlalchemy import (
-    BigInteger,
-    Boolean,
-    Integer,
-    Text,
-    and_,
-    case,
-    func,
-    null,
-    select,
-)
+from sqlalchemy import BigInteger, Boolean, Integer, Text, and_, case, func, null, select
 from sqlalchemy.sql.base import Executable
 
 from duerow.stores.sql.dialects.base import const
+from duerow.stores.sql.statements.context import StatementContext, StatementGroup
 from duerow.stores.sql.statements.core import ENTRY, OverRows, Statement
 from duerow.stores.sql.statements.history import HistoryStatements
 from duerow.stores.sql.statements.push import PushStatements
@@ -27,21 +18,31 @@ STAGED: Final = ("staging_id", "place", *ENTRY[1:])
 """The columns of an entry that is staged."""
 
 
-class StageStatements(PushStatements, HistoryStatements):
-    """What is staged, and published."""
+class StageStatements(StatementGroup):
+    """What is staged, and published.
+
+    Args:
+        context: what all statements share.
+        push: adds messages.
+        history: finds what was kept long enough.
+    """
+
+    def __init__(self, context: StatementContext, push: PushStatements, history: HistoryStatements) -> None:
+        super().__init__(context)
+        self._push, self._history = push, history
 
     @cached_property
     def note_staging(self) -> Statement:
         """Note that a part of a batch stages entries; return the number under which they are kept."""
         staging = self.tables.staging
         values = {
-            "batch": self._bound("batch_in", Text()),
-            "part": self._bound("part_in", Text()),
-            "entries": self._bound("entries_in", Integer()),
-            "keyed": self._bound("keyed_in", Boolean()),
-            "grouped": self._bound("grouped_in", Boolean()),
-            "lines": self._json(self._bound("lines_in", Text())),
-            "due": self._bound("due_in", self.dialect.moment),
+            "batch": self.bound("batch_in", Text()),
+            "part": self.bound("part_in", Text()),
+            "entries": self.bound("entries_in", Integer()),
+            "keyed": self.bound("keyed_in", Boolean()),
+            "grouped": self.bound("grouped_in", Boolean()),
+            "lines": self.json(self.bound("lines_in", Text())),
+            "due": self.bound("due_in", self.dialect.moment),
             "staged_at": self.now,
         }
         return Statement(self.dialect.insert(staging).values(values).returning(staging.c.id))
@@ -52,11 +53,11 @@ class StageStatements(PushStatements, HistoryStatements):
 
         def build(given: Any) -> Executable:
             values = {name: given.c[name] for name in STAGED}
-            values |= {name: self._json(values[name]) for name in ("payload", "headers")}
+            values |= {name: self.json(values[name]) for name in ("payload", "headers")}
             rows = select(*values.values()).select_from(given)
             return self.dialect.insert(self.tables.staged).from_select(list(values), rows)
 
-        return self._over(STAGED, build)
+        return self.over(STAGED, build)
 
     @cached_property
     def stagings(self) -> Statement:
@@ -64,7 +65,7 @@ class StageStatements(PushStatements, HistoryStatements):
         columns = self.tables.staging.c
         lines = self.dialect.as_text(columns.lines).label("lines")
         shown = (columns.id, columns.part, columns.entries, columns.keyed, columns.grouped, lines, columns.due)
-        found = select(*shown).where(columns.batch == self._bound("batch_in", Text()))
+        found = select(*shown).where(columns.batch == self.bound("batch_in", Text()))
         return Statement(found.order_by(columns.id).with_for_update())
 
     @lru_cache(maxsize=4)  # noqa: B019 - lives as long as the store
@@ -74,15 +75,15 @@ class StageStatements(PushStatements, HistoryStatements):
         With `grouped` all of a group but its first are put behind it.
         """
         staged = self.tables.staged.c
-        fresh = self._fresh({name: staged[name] for name in ENTRY[1:]})
+        fresh = self._push.fresh({name: staged[name] for name in ENTRY[1:]})
         if grouped:
             number = func.row_number().over(partition_by=(staged.queue, staged.group), order_by=staged.place)
             behind, due = and_(staged.group.is_not(None), number > const(1)), fresh["due_at"]
             fresh["due_at"] = case((behind, null()), else_=due)
             fresh["behind_at"] = case((behind, due), else_=null())
-        rows = select(*fresh.values()).where(staged.staging_id == self._bound("staging_in", BigInteger()))
+        rows = select(*fresh.values()).where(staged.staging_id == self.bound("staging_in", BigInteger()))
         added = self.dialect.insert(self.message).from_select(list(fresh), rows.order_by(staged.place))
-        return Statement(self._if_free(added, ()) if keyed else added)
+        return Statement(self._push.if_free(added, ()) if keyed else added)
 
     @cached_property
     def staged(self) -> Statement:
@@ -95,28 +96,28 @@ class StageStatements(PushStatements, HistoryStatements):
             for name in ENTRY[1:]
         ]
         these = (
-            columns.staging_id == self._bound("staging_in", BigInteger()),
-            columns.place >= self._bound("place_in", Integer()),
+            columns.staging_id == self.bound("staging_in", BigInteger()),
+            columns.place >= self.bound("place_in", Integer()),
         )
-        return Statement(select(*shown).where(*these).order_by(columns.place).limit(self._bound("limit_in", Integer())))
+        return Statement(select(*shown).where(*these).order_by(columns.place).limit(self.bound("limit_in", Integer())))
 
     @cached_property
     def forget_staged(self) -> OverRows:
         """Take away the entries that were staged under the given numbers."""
         staged = self.tables.staged
-        return self._over(("staging_id",), lambda given: self.dialect.remove(staged, given, ("staging_id",)))
+        return self.over(("staging_id",), lambda given: self.dialect.remove(staged, given, ("staging_id",)))
 
     @cached_property
     def forget_stagings(self) -> OverRows:
         """Take away the notes of what was staged under the given numbers."""
         staging = self.tables.staging
-        return self._over(("id",), lambda given: self.dialect.remove(staging, given, ("id",)))
+        return self.over(("id",), lambda given: self.dialect.remove(staging, given, ("id",)))
 
     @cached_property
     def old_stagings(self) -> Statement:
         """Lock the oldest notes of what was staged too long ago, and read their numbers and how many entries it is."""
         columns = self.tables.staging.c
-        return Statement(self._expired(select(columns.id, columns.entries), columns.staged_at, self._long_ago))
+        return Statement(self._history.expired(select(columns.id, columns.entries), columns.staged_at, self._long_ago))
 
     # What happens once.
 
@@ -124,14 +125,14 @@ class StageStatements(PushStatements, HistoryStatements):
     def note(self) -> Statement:
         """Note a name, and return it; nothing if it is noted already, also by who commits at this moment."""
         noted = self.tables.noted
-        values = {"name": self._bound("name_in", Text()), "noted_at": self.now}
+        values = {"name": self.bound("name_in", Text()), "noted_at": self.now}
         return Statement(self.dialect.add_new(noted, values, noted.c.name))
 
     @cached_property
     def old_notes(self) -> Statement:
         """Lock the oldest names that were noted long ago, and read them."""
         columns = self.tables.noted.c
-        return Statement(self._expired(select(columns.name), columns.noted_at, self._long_ago))
+        return Statement(self._history.expired(select(columns.name), columns.noted_at, self._long_ago))
 
     @cached_property
     def forget_notes(self) -> OverRows:
@@ -141,9 +142,9 @@ class StageStatements(PushStatements, HistoryStatements):
         def build(given: Any) -> Executable:
             return self.dialect.remove(noted, given, ("name",), returning=[noted.c.name])
 
-        return self._over(("name",), build)
+        return self.over(("name",), build)
 
     @property
     def _long_ago(self) -> Any:
         """A time in the past: the bound `span` is negative."""
-        return self.dialect.later(self.now, self._bound("span", self.dialect.span))
+        return self.dialect.later(self.now, self.bound("span", self.dialect.span))

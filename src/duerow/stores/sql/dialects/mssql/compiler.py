@@ -1,7 +1,7 @@
-"""How statements are written in T-SQL: what SQLAlchemy's own compiler leaves to whoever knows the tables.
+"""How statements are written in T-SQL: the parts for which SQLAlchemy's own compiler would need to know the tables.
 
-T-SQL has no values that are true or false, no rows of values, no FOR UPDATE and no time that is surely the same twice
-in a statement. Each is written here in the words that it has.
+T-SQL has no boolean values, no rows of values, no FOR UPDATE, and no clock that is certain to return the same time
+twice in a statement. Each of them is replaced here by what T-SQL has.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ from sqlalchemy.types import UserDefinedType
 from duerow.stores.sql.dialects.base import LINE, JsonText
 
 CODE_POINTS: Final = "code points"
-"""Stands for a collation by which text is compared by code point, trailing spaces included: see `Points`."""
+"""Marks text to be compared by code point, trailing spaces included: see `Points`."""
 
 BYTEWISE: Final = "Latin1_General_100_BIN2"
 UTF8: Final = "Latin1_General_100_BIN2_UTF8"
@@ -64,7 +64,7 @@ LONGEST_WORD: Final = 350
 """Code units of UTF-16: 512 bytes of UTF-8 in at most 255 characters never take more."""
 
 WORD_BYTES: Final = "utf-16-le"
-"""What the bytes of a `Word` are."""
+"""The encoding of a `Word`."""
 
 NTH: Final = "nth"
 """The column of given rows that tells their order."""
@@ -80,14 +80,14 @@ _STRICTLY: Final[dict[Any, Any]] = {
     **{operators.lt: operators.lt, operators.le: operators.lt},
     **{operators.gt: operators.gt, operators.ge: operators.gt},
 }
-"""The comparison of the first values of two rows that tells how they compare, unless these are equal."""
+"""The comparison of the first values of two rows that decides unless they are equal."""
 
 _Compiling: Final[Any] = MSSQLCompiler
 MOMENT: Final[Any] = DATETIME2(precision=6)  # type: ignore[no-untyped-call]
 
 
 class Word(UserDefinedType[str]):
-    """Text that is kept as the bytes of its UTF-16, so that it is compared byte for byte.
+    """Text that is stored as its bytes in UTF-16, so that it is compared byte for byte.
 
     SQL Server turns NVARCHAR into these bytes and back without a loss, whatever the database's collation is.
     """
@@ -127,7 +127,7 @@ class TextOf(FunctionElement[Any]):
 
 
 class NextId(FunctionElement[int]):
-    """The next of the numbers that a sequence hands out, in the order of a column or in none."""
+    """The next number of a sequence, in the order of a column or in none."""
 
     type = BigInteger()
     inherit_cache = False
@@ -150,14 +150,14 @@ class Compiler(MSSQLCompiler):
     # What is true or false.
 
     def condition(self, element: Any, **kw: Any) -> str:
-        """Return an element where T-SQL wants a condition."""
+        """Return an element in a place where T-SQL wants a condition."""
         if isinstance(element, True_ | False_):
             return "1 = 1" if isinstance(element, True_) else "1 = 0"
         written: str = self.process(element, **kw)
         return written if is_predicate(element) else f"{written} = 1"
 
     def value(self, element: Any, **kw: Any) -> str:
-        """Return an element where T-SQL wants a value: a condition as 1 or 0, what is unknown as 0."""
+        """Return an element in a place where T-SQL wants a value: a condition as 1 or 0, unknown as 0."""
         written: str = self.process(element, **kw)
         return f"CASE WHEN {written} THEN 1 ELSE 0 END" if is_predicate(element) else written
 
@@ -168,7 +168,7 @@ class Compiler(MSSQLCompiler):
         return f"CASE {whens}{otherwise}END"
 
     def visit_clauselist(self, clauselist: Any, **kw: Any) -> str:
-        """Write a list; what AND and OR join are conditions."""
+        """Write a list; the members of AND and OR are conditions."""
         if not isinstance(clauselist, BooleanClauseList):
             return str(_Compiling.visit_clauselist(self, clauselist, **kw))
         word = " AND " if clauselist.operator is operators.and_ else " OR "
@@ -185,9 +185,9 @@ class Compiler(MSSQLCompiler):
         return "(" + ", ".join(self.value(each) for each in func.clauses) + ")"
 
     def visit_coalesce_func(self, fn: Any, **kw: Any) -> str:
-        """Write COALESCE, of words if one of its values is a word; of JSON beside a column of the user's as it is kept.
+        """Write COALESCE, of words if one of its values is a word; JSON beside a user's column stays as it is stored.
 
-        Of text under two collations neither would win, unless one of them is said here.
+        Text under two collations is in conflict unless one of them is given here.
         """
         values = list(fn.clauses)
         if any(_is_users_json(each) for each in values):
@@ -213,12 +213,12 @@ class Compiler(MSSQLCompiler):
         return str(_Compiling.visit_binary(self, binary, *args, **kw))
 
     def visit_bindparam(self, bindparam: Any, *args: Any, **kw: Any) -> str:
-        """Write a placeholder with the type that it has, which drivers tell by the value alone."""
+        """Write a placeholder with its type, which drivers would guess from the value."""
         written = str(_Compiling.visit_bindparam(self, bindparam, *args, **kw))
         return _cast(written, bindparam.type)
 
     def visit_cast(self, cast: Any, **kw: Any) -> str:
-        """Write CAST, but of a word, which a cast would cut."""
+        """Write CAST, except of a word, which a cast would truncate."""
         if isinstance(cast.clause.type, Word) and isinstance(cast.type, Word):
             return str(self.process(cast.clause, **kw))
         return str(_Compiling.visit_cast(self, cast, **kw))
@@ -244,7 +244,7 @@ class Compiler(MSSQLCompiler):
 
     @contextmanager
     def within(self, *froms: Any) -> Iterator[None]:
-        """Let subqueries speak of the rows of these."""
+        """Let subqueries refer to the rows of these tables."""
         known = set(froms)
         self.stack.append({"correlate_froms": known, "asfrom_froms": known, "selectable": froms[0]})
         try:
@@ -253,14 +253,14 @@ class Compiler(MSSQLCompiler):
             self.stack.pop()
 
     def output(self, table: Any, columns: Sequence[Any], which: str) -> str:
-        """Write OUTPUT: rows as they are `inserted`, or were `deleted`."""
+        """Write OUTPUT: the `inserted` rows after a change, or the `deleted` ones before it."""
         if not columns:
             return ""
         adapter = ClauseAdapter(table.alias(which))
         return " OUTPUT " + ", ".join(self.value(adapter.traverse(each)) for each in columns)
 
 
-class Types(MSTypeCompiler):
+class TsqlTypes(MSTypeCompiler):
     """Writes types: text is Unicode."""
 
     def visit_text(self, type_: Any, **kw: Any) -> str:
@@ -269,16 +269,16 @@ class Types(MSTypeCompiler):
 
 
 class TsqlNames(MSIdentifierPreparer):
-    """Writes names: those in brackets, too, that only some readers take for T-SQL's own words."""
+    """Writes names: in brackets also those that only some parsers take for keywords."""
 
     reserved_words = MSIdentifierPreparer.reserved_words | {"definition"}
 
 
 class TSql(MSDialect):
-    """SQLAlchemy's dialect of SQL Server, with the compiler above and placeholders as ODBC takes them."""
+    """SQLAlchemy's dialect of SQL Server, with the compiler above and ODBC's placeholders."""
 
     statement_compiler = Compiler
-    type_compiler_cls = Types
+    type_compiler_cls = TsqlTypes
     preparer = TsqlNames
     supports_statement_cache = False
     supports_native_boolean = False
@@ -291,7 +291,7 @@ def written(paramstyle: Any = "qmark") -> TSql:
 
 
 def is_predicate(element: Any) -> bool:
-    """Return whether an element is a condition in T-SQL, and no value."""
+    """Return whether an element is a condition in T-SQL, not a value."""
     element = bare(element)
     if isinstance(element, BooleanClauseList | AsBoolean):
         return True
@@ -329,7 +329,7 @@ def _is_collated(element: Any) -> bool:
 
 
 def plain_text(element: Any) -> Any:
-    """Return text without the way in which it is compared; a word as text."""
+    """Return text without its collation; a word as text."""
     element = bare(element).left if _is_collated(element) else element
     return TextOf(element) if isinstance(element.type, Word) else element
 
@@ -343,7 +343,7 @@ def _is_word(element: Any) -> bool:
 
 
 def _alike(left: Any, right: Any) -> tuple[Any, Any] | None:
-    """Return both sides of a comparison as what can be compared; None if they are so already."""
+    """Return both sides of a comparison in a form that can be compared; None if they already are."""
     if getattr(bare(right), "is_select", False) or isinstance(bare(right), True_ | False_):
         return None
     if isinstance(bare(right), ClauseList):  # IN
@@ -395,7 +395,7 @@ def _cast(placeholder: str, kind: Any) -> str:
 
 
 def _selectable(select: Any) -> Any:
-    """Return a query whose columns are values, and whose rows are locked by hints."""
+    """Return a query whose columns are values, and which locks rows by hints."""
     columns = list(select._raw_columns)
     shown = [_shown(each) for each in columns]
     if any(new is not old for new, old in zip(shown, columns, strict=True)):
@@ -414,7 +414,7 @@ def _selectable(select: Any) -> Any:
 
 
 def tables_of(query: Select[Any]) -> list[Any]:
-    """Return the tables that a query itself reads, under whatever names."""
+    """Return the tables that a query itself reads, also under aliases."""
     found: list[Any] = []
     for source in query.get_final_froms():
         ends = [source.left, source.right] if isinstance(source, Join) else [source]
@@ -423,7 +423,7 @@ def tables_of(query: Select[Any]) -> list[Any]:
 
 
 def _locks(asked: Any) -> list[str]:
-    """Return how rows are locked: against changes, or against who locks them as well; a lock is kept to the end."""
+    """Return the hints that lock rows: against changes, or against other locks too; until the transaction ends."""
     locks = ["ROWLOCK", "REPEATABLEREAD" if asked.read else "UPDLOCK"]
     return [*locks, "READPAST"] if asked.skip_locked else locks
 

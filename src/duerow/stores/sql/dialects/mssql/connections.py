@@ -1,4 +1,4 @@
-"""Connections to SQL Server: transactions are begun by its own words, and words come back as bytes."""
+"""Connections to SQL Server: T-SQL statements begin transactions, and a `Word` comes back as bytes."""
 
 from __future__ import annotations
 
@@ -9,11 +9,15 @@ from sqlalchemy import Connection
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from duerow.plan import BEGIN, arun, run
-from duerow.stores.sql.connections.aio import AwaitedConnections
-from duerow.stores.sql.connections.aio import ThroughSqlalchemy as AwaitedThroughSqlalchemy
+from duerow.stores.sql.connections.aio.connections import AwaitedConnections
+from duerow.stores.sql.connections.aio.through_sqlalchemy import ThroughSqlalchemy as AwaitedThroughSqlalchemy
 from duerow.stores.sql.connections.callers import no_transaction
 from duerow.stores.sql.connections.compiled import Texts
-from duerow.stores.sql.connections.sync import BlockingConnections, Raw, RawInParts, ThroughSqlalchemy, Whose
+from duerow.stores.sql.connections.ownership import Whose
+from duerow.stores.sql.connections.sync.connections import BlockingConnections
+from duerow.stores.sql.connections.sync.in_parts import RawInParts
+from duerow.stores.sql.connections.sync.raw import Raw
+from duerow.stores.sql.connections.sync.through_sqlalchemy import ThroughSqlalchemy
 from duerow.stores.sql.dialects.mssql.compiler import WORD_BYTES
 from duerow.stores.sql.errors import milliseconds
 
@@ -22,19 +26,19 @@ if TYPE_CHECKING:
 
 _BEGIN = "BEGIN TRANSACTION"
 _ROLLBACK = "IF @@TRANCOUNT > 0 ROLLBACK"
-"""A deadlock has ended the victim's transaction already."""
+"""The code of a deadlock, which has already ended the victim's transaction."""
 
 
 def plain_rows(rows: Iterable[Any]) -> list[tuple[Any, ...]]:
-    """Return rows as tuples, words in them as text."""
+    """Return rows as tuples, with each `Word` as text."""
     return [tuple(value.decode(WORD_BYTES) if type(value) is bytes else value for value in row) for row in rows]
 
 
 class TsqlSteps(RawInParts):
-    """Hands steps to pyodbc's connection."""
+    """Executes steps on pyodbc's connection."""
 
     def _read(self, step: Any, text: str, values: Any) -> list[Any]:
-        """Carry a statement out; a cursor has the limit that the connection had when it was made."""
+        """Execute a statement; a cursor has the time limit that the connection had when it was created."""
         if self.limit is None or not step.statement.bounded:
             return super()._read(step, text, values)
         usual = self._cursor
@@ -63,7 +67,7 @@ class TsqlSteps(RawInParts):
             self._by_hand = True
 
     def rolled_back(self) -> bool:
-        """Undo what is open; return whether that worked and the connection is still there."""
+        """Roll back what is open; return whether that worked and the connection still exists."""
         if self._by_hand:
             try:
                 self._cursor.execute(_ROLLBACK)
@@ -75,10 +79,10 @@ class TsqlSteps(RawInParts):
 
 
 class StepsThrough(ThroughSqlalchemy):
-    """Hands steps to the caller's SQLAlchemy connection, some as several statements."""
+    """Executes steps on the caller's SQLAlchemy connection, some of them as several statements."""
 
     def __call__(self, step: Any) -> Any:
-        """Carry out one step, all of its parts."""
+        """Execute one step with all of its parts."""
         if step.statement.parts is None:
             return plain_rows(super().__call__(step))
         return run(step.statement.parts(step.values), self)
@@ -88,7 +92,7 @@ class AwaitedStepsThrough(AwaitedThroughSqlalchemy):
     """As `StepsThrough`, awaited; also on connections of duerow's own, where it begins and ends transactions."""
 
     async def __call__(self, step: Any) -> Any:
-        """Carry out one step, all of its parts."""
+        """Execute one step with all of its parts."""
         if step is BEGIN:
             return await super().__call__(step)
         if step.statement.parts is None:
@@ -103,7 +107,7 @@ class AwaitedStepsThrough(AwaitedThroughSqlalchemy):
             await self.connection.exec_driver_sql(_BEGIN)
 
     async def rolled_back(self) -> bool:
-        """Undo what is open; return whether that worked."""
+        """Roll back what is open; return whether that worked."""
         try:
             if self.begun:
                 await self.connection.exec_driver_sql(_ROLLBACK)
@@ -117,11 +121,11 @@ class SqlServerConnections(BlockingConnections):
     """Connections of one engine on pyodbc; as `BlockingConnections`."""
 
     def steps_in_parts(self, raw: Any, texts: Texts, whose: Whose) -> Raw:
-        """Return what hands steps to pyodbc's connection."""
+        """Return the object that executes steps on pyodbc's connection."""
         return TsqlSteps(raw, self.dialect, texts, whose)
 
     def steps_through(self, connection: Connection, texts: Texts) -> ThroughSqlalchemy:
-        """Return what hands steps to an SQLAlchemy connection, in whose transaction they are."""
+        """Return the object that executes steps on an SQLAlchemy connection, in its transaction."""
         if getattr(connection.connection.dbapi_connection, "autocommit", False) is True:
             raise no_transaction("the SQLAlchemy connection commits each statement by itself")
         return StepsThrough(connection, self.dialect, texts)
@@ -131,7 +135,7 @@ class AwaitedSqlServerConnections(AwaitedConnections):
     """Connections of one async engine on aioodbc; as `AwaitedConnections`."""
 
     def steps_through(self, connection: AsyncConnection, texts: Texts, alone: bool = False) -> AwaitedThroughSqlalchemy:
-        """Return what hands steps to an SQLAlchemy connection; the caller's must not commit each statement."""
+        """Return the object that executes steps on an SQLAlchemy connection that does not commit each statement."""
         own = connection.sync_connection
         if not alone and own is not None and getattr(own.connection.dbapi_connection, "autocommit", False) is True:
             raise no_transaction("the SQLAlchemy connection commits each statement by itself")

@@ -5,17 +5,10 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from duerow.errors import (
-    ConfigurationError,
-    Conflict,
-    DuerowError,
-    SchemaOutdated,
-    StoreRefused,
-    StoreUnavailable,
-)
+from duerow.errors import ConfigurationError, Conflict, DuerowError, SchemaOutdated, StoreRefused, StoreUnavailable
 
 CONFLICTS: Final = {1205, 1222, 2601, 2627, 3960, 3961, 51222}
-"""Deadlock victim, lock timeout, a duplicate key, which only a race can bring about, a row changed since a snapshot."""
+"""Deadlock victim, lock timeout, a duplicate key (only possible in a race), a row changed since a snapshot."""
 
 OF_ROW: Final = {2601, 2627, 515, 547, 550, 220, 8115, 8152, 2628, 245, 241, 242, 8114, 511, 1946, 50000, 3609}
 """What a row would hold is refused: a duplicate, NULL, a constraint, a view's check, a value out of range, too long or
@@ -27,7 +20,7 @@ UNAVAILABLE: Final = {
     *(4221, 10928, 10929, 10936, 40143, 40166, 40197, 40501, 40540, 40544, 40549, 40550, 40551, 40552, 40553, 40613),
     *(49918, 49919, 49920),
 }
-"""No connection, or lost; a killed session; the server stops, only reads, or is out of memory or room; Azure's."""
+"""No connection or a lost one; a killed session; the server stops, is read-only or out of space; Azure's."""
 
 _NO_TABLES: Final = {207, 208, 2812}
 _FORBIDDEN: Final = {229, 230, 262, 297, 300, 911, 916, 1088, 2760, 4060, 15151, 15247, 18452, 18456, 18470, 18488}
@@ -35,7 +28,7 @@ _SKIPS_AT_A_LEVEL: Final = 650
 _HAS_TRIGGERS: Final = 334
 
 _NUMBER = re.compile(r"\((-?\d+)\)(?: \(SQL\w+\))?\s*(?:;.*)?$", re.DOTALL)
-"""The server's number at the end of what ODBC says; pyodbc hands it on nowhere else."""
+"""The server's number at the end of ODBC's message, the only place where pyodbc passes it on."""
 
 _DUPLICATES: Final = {2601, 2627}
 _NAMES_ONLY: Final = {
@@ -45,20 +38,20 @@ _NAMES_ONLY: Final = {
     *_FORBIDDEN,
     *(_SKIPS_AT_A_LEVEL, _HAS_TRIGGERS, 515, 547, 8152),
 }
-"""Errors whose text names what they speak of, and repeats no value of a row."""
+"""Errors whose text names things, but quotes no value of a row."""
 
 _QUOTED: Final = re.compile(r"'([^']*)'")
 
 _DROPPED: Final = ("08", "HYT")
 
 OUT_OF_TIME: Final = "HYT00"
-"""The driver waited for an answer as long as it was told to."""
+"""The driver waited for an answer until its time limit."""
 
 _REFUSED: Final = ("28", "IM", "01000")
 
 
 def explained(error: BaseException) -> DuerowError | None:
-    """Return duerow's error for one of pyodbc's, by the server's number, else by SQLSTATE; None: it is no such."""
+    """Return duerow's error for one of pyodbc's, by the server's number, else by SQLSTATE; None for any other."""
     module = type(error).__module__.partition(".")[0]
     if module not in ("pyodbc", "aioodbc", "sqlalchemy"):
         return None
@@ -94,7 +87,7 @@ def explained(error: BaseException) -> DuerowError | None:
 
 
 def _told(error: BaseException, state: str, number: int | None) -> str:
-    """Return what is said of an error as far as it holds names alone: of a duplicate key, of which constraint."""
+    """Return the part of a message that holds only names: for a duplicate key, which constraint it is."""
     text = str(error.args[-1]) if error.args else ""
     if number in _DUPLICATES:
         names = _QUOTED.findall(text.partition("The duplicate key value")[0])
@@ -111,7 +104,7 @@ def state_of(error: BaseException) -> str:
 
 
 def _number(error: BaseException) -> int | None:
-    """Return the server's number of an error; None: the driver itself speaks, or it is 0."""
+    """Return the server's number of an error; None: the error is the driver's own, or the number is 0."""
     said = str(error.args[1]) if len(error.args) > 1 else ""
     found = _NUMBER.search(said)
     return int(found[1]) or None if found else None

@@ -7,14 +7,14 @@ from typing import Any
 from sqlalchemy import Engine, event
 
 from duerow.stores.sql import Family
-from duerow.stores.sql.connections.aio import AwaitedConnections
+from duerow.stores.sql.connections.aio.connections import AwaitedConnections
 from duerow.stores.sql.connections.engines import Driving, Settings
 from duerow.stores.sql.dialects.mssql.connections import AwaitedSqlServerConnections, SqlServerConnections
 from duerow.stores.sql.dialects.mssql.dialect import LOCK_WAIT, SqlServer
 
 
 def _prepare(engine: Engine, settings: Settings) -> None:
-    """Have each connection wait for locks for a while only, and end its transaction with any error."""
+    """Make each connection wait for locks for a limited time, and end its transaction at any error."""
 
     @event.listens_for(engine, "connect")
     def _prepare(connection: Any, _: Any) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import msgspec
 from sqlalchemy import (
     BigInteger,
     ColumnElement,
@@ -25,16 +24,15 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.mssql import NVARCHAR
 
-from duerow.stores.sql.dialects.base import Member, const, decode_json
+from duerow.stores.sql.dialects.base import Member, const
+from duerow.stores.sql.dialects.base.json_values import decode_json, encode_json
 from duerow.stores.sql.dialects.mssql.compiler import CODE_POINTS
-
-_encode = msgspec.json.Encoder().encode
 
 
 def member(document: ColumnElement[Any], names: Sequence[str]) -> Member:
-    """Look the path up with OPENJSON, which tells kinds apart and cuts no text; what is not JSON has no members.
+    """Look up the path with OPENJSON, which tells kinds apart and truncates nothing; invalid JSON has no members.
 
-    JSON_VALUE would give null for a text of more than 4,000 characters, and takes "5" for 5.
+    JSON_VALUE would return null for text of more than 4,000 characters, and the same for "5" and 5.
     """
     kind, value = _looked_up(document, names, "type"), _looked_up(document, names, "value")
     is_number = kind == const(2)
@@ -51,7 +49,7 @@ def member(document: ColumnElement[Any], names: Sequence[str]) -> Member:
 
 
 def read_json(value: Any) -> Any:
-    """Return what stands behind its kind and before a dot, without which trailing spaces were no matter."""
+    """Return the value between its kind and a dot; without the dot, comparisons would ignore trailing spaces."""
     if value is None:
         return None
     kind, _, rest = str(value).partition(":")
@@ -59,10 +57,13 @@ def read_json(value: Any) -> Any:
 
 
 def _looked_up(document: ColumnElement[Any], names: Sequence[str], what: str) -> Any:
-    """Return the `type` or the `value` of what names lead to; in an array a document may be anything."""
+    """Return the `type` or the `value` at a path; in an array a document may be anything."""
     wrapped = func.concat(literal_column("N'['"), document, literal_column("N']'"), type_=Text())
     readable = case((func.isjson(wrapped, type_=Integer()) == const(1), wrapped), else_=literal_column("N'[]'"))
-    steps = ["$", *("[0]" if not place else f".{_encode(name).decode()}" for place, name in enumerate(("", *names)))]
+    steps = [
+        "$",
+        *("[0]" if not place else f".{encode_json(name).decode()}" for place, name in enumerate(("", *names))),
+    ]
     path, last = ("$", "0") if not names else ("".join(steps[:-1]), names[-1])
     rows = func.openjson(readable, literal(path, Text())).table_valued(
         column("key", Text()), column("value", Text()), column("type", Integer()), name="member"

@@ -1,4 +1,4 @@
-"""The columns of the primary key of a user's table, as statements are given their values."""
+"""The primary key columns of a user's table, and how statements receive their values."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ _TYPES: Final[Any] = written()
 _TYPES.server_version_info = (15,)  # before there is a connection SQLAlchemy takes a server for one without DATE
 
 _DATABASES: Final = "DATABASE_DEFAULT"
-"""The collation of a column that says nothing of one."""
+"""The collation of a column that names none."""
 
 
 def is_users(label: str, kind: TypeEngine[Any]) -> bool:
-    """Return whether a given column is part of such a key, but for integers, which are given as those of messages."""
+    """Return whether a given column is part of such a key and no integer: integers are given like those of messages."""
     return (label == "id" or label.startswith("id_")) and not isinstance(kind, Integer)
 
 
 def typed(value: str, kind: TypeEngine[Any]) -> str:
-    """Return a value that is given as text in the very type of its column, as which the key's index looks it up.
+    """Return a value that is given as text in the exact type of its column, so that the key's index serves.
 
-    Of another type, or under another collation, each row of the table would be turned into it first.
+    With another type or collation, the server would convert each row of the table first.
     """
     spec, _, collation = kind.compile(dialect=_TYPES).partition(" COLLATE ")
     if spec in ("DATETIME", "SMALLDATETIME"):  # which take no text with microseconds

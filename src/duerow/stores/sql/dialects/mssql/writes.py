@@ -1,316 +1,124 @@
-"""Writes in T-SQL: from the rows that lead to others, with OUTPUT; rows for which there is none yet; and tables."""
+"""Writes in T-SQL: UPDATE … OUTPUT of rows found by other rows, and an upsert of two statements."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
-from sqlalchemy import (
-    BindParameter,
-    Case,
-    Column,
-    ColumnElement,
-    FromClause,
-    Integer,
-    Select,
-    Table,
-    and_,
-    case,
-    func,
-    literal_column,
-    select,
-)
-from sqlalchemy.dialects.mssql import DATETIME2
-from sqlalchemy.ext.compiler import compiles
-from sqlalchemy.schema import CreateTable, ExecutableDDLElement
+from sqlalchemy import ColumnElement, FromClause, Select, Table, and_, case, select
 from sqlalchemy.sql.base import Executable
-from sqlalchemy.sql.dml import Insert
-from sqlalchemy.sql.elements import ClauseElement, Null
-from sqlalchemy.sql.util import ClauseAdapter
-from sqlalchemy.sql.visitors import replacement_traverse
 
-from duerow.stores.sql.dialects.base import LINE
-from duerow.stores.sql.dialects.mssql.compiler import NTH, NextId, Word, bare
-from duerow.stores.sql.statements.core import Step
-from duerow.stores.sql.statements.in_parts import Answer, InParts
+from duerow.stores.sql.dialects.base import LINE, const
+from duerow.stores.sql.dialects.base.writes import Writes
+from duerow.stores.sql.dialects.mssql.compiler import bare, tables_of
+from duerow.stores.sql.dialects.mssql.elements import Add, NumberedInsert, Put, TsqlChange, rows_of
+from duerow.stores.sql.dialects.mssql.schema import ids_of
 
+_FOUND: Final = "ROWLOCK, UPDLOCK, FORCESEEK"
+"""Rows are looked up by their keys, one after the other: even a small table is never read or locked as a whole."""
 
-class TsqlWriting(Executable, ClauseElement):
-    """A statement that writes, and answers rows if it is asked to."""
-
-    inherit_cache = False
-    is_dml = True
-    is_select = False
-
-    def __init__(self, returning: Sequence[Any]) -> None:
-        self.returning_columns = tuple(returning)
-
-    @property
-    def returning_column_descriptions(self) -> tuple[Any, ...]:
-        """Return what is answered."""
-        return self.returning_columns
+_FREE: Final = "ROWLOCK, UPDLOCK, READPAST, FORCESEEK"
+"""As before, skipping rows that others hold."""
 
 
-class TsqlChange(TsqlWriting):
-    """An UPDATE or a DELETE of rows that others lead to.
+class TsqlWrites(Writes):
+    """Writes in T-SQL: UPDATE … OUTPUT of rows found by other rows, and an upsert of two statements."""
 
-    Args:
-        table: whose rows.
-        source: the rows that lead to them; None: nothing but the condition does.
-        which: which rows of the table.
-        values: the new values by the names of columns, told by the old ones; None: the rows are taken away.
-        returning: what to answer.
-        hints: how the rows are read.
-    """
+    def insert(self, table: Table) -> Any:
+        """Return an INSERT that numbers messages in the order given."""
+        added = NumberedInsert(table)
+        if "due_at" in table.c and "place_at" in table.c:
+            added.sequence = ids_of(table.name, table.schema)
+        return added
 
-    def __init__(
+    def change(
         self,
         table: Table,
-        source: FromClause | None,
-        which: ColumnElement[bool],
-        values: Mapping[str, Any] | None,
-        returning: Sequence[Any],
-        hints: str,
-    ) -> None:
-        super().__init__(returning)
-        self.table, self.source, self.which, self.values, self.hints = table, source, which, values, hints
+        which: Sequence[ColumnElement[bool]],
+        values: Mapping[str, Any],
+        returning: Sequence[ColumnElement[Any]] = (),
+        given: FromClause | None = None,
+    ) -> Executable:
+        """Return UPDATE … OUTPUT."""
+        return TsqlChange(table, given, and_(*which), values, returning, _FOUND)
 
-
-@compiles(TsqlChange)
-def _write_change(element: TsqlChange, compiler: Any, **kw: Any) -> str:
-    name = compiler.process(element.table, asfrom=True)
-    with compiler.within(element.table, *([] if element.source is None else [element.source])):
-        verb = f"DELETE {name}"
-        if element.values is not None:
-            sets = ", ".join(
-                f"{compiler.preparer.format_column(element.table.c[label])} = {compiler.value(value)}"
-                for label, value in element.values.items()
-            )
-            verb = f"UPDATE {name} SET {sets}"  # noqa: S608 - made of what SQLAlchemy wrote
-        which = "deleted" if element.values is None else "inserted"
-        answer = compiler.output(element.table, element.returning_columns, which)
-        ours = LINE not in element.table.info  # how the rows of a user's table lie is not known
-        numbered = ours and all(isinstance(key.type, Integer) for key in element.table.primary_key)
-        index = "INDEX(1), " if numbered else ""  # the rows themselves, in the order of the key
-        read = f"{name} WITH ({index}{element.hints})"
-        where = compiler.condition(element.which)
-        if element.source is None:
-            return f"{verb}{answer} FROM {read} WHERE {where}"
-        source = compiler.process(element.source, asfrom=True)
-        return f"{verb}{answer} FROM {source} JOIN {read} ON {where}"
-
-
-class Add(TsqlWriting):
-    """An INSERT of rows for which there is none yet; of several that are alike only the first.
-
-    Args:
-        table: whose rows.
-        rows: the columns' values by their names, in order.
-        keys: the columns that tell rows apart.
-        only: of which rows of the table they do; None: of all.
-        returning: what to answer.
-        index: the name of the index of the keys, None for the primary key.
-        once: whether several of the new rows may be alike.
-        order: the order of the rows, if not that of the query.
-        sequence: where their ids come from, if they have none.
-        mixed: whether the new rows come with ids, and some that are alike need no place of their own.
-    """
-
-    def __init__(
+    def change_picked(
         self,
         table: Table,
-        rows: Select[Any],
+        picked: Select[Any],
+        which: Sequence[ColumnElement[bool]],
+        values: Mapping[str, Any],
+        returning: Sequence[ColumnElement[Any]],
+    ) -> Executable:
+        """Return UPDATE … OUTPUT of the picked rows, testing the query's conditions again."""
+        source, match = self._picked(table, picked)
+        return TsqlChange(table, source, match, values, returning, _read(picked))
+
+    def remove(
+        self,
+        table: Table,
+        given: FromClause,
         names: Sequence[str],
+        which: Sequence[ColumnElement[bool]] = (),
+        returning: Sequence[ColumnElement[Any]] = (),
+    ) -> Executable:
+        """Return DELETE … OUTPUT."""
+        match = and_(*(table.c[name] == given.c[name] for name in names), *which)
+        return TsqlChange(table, given, match, None, returning, _FOUND)
+
+    def remove_picked(
+        self,
+        table: Table,
+        picked: Select[Any],
+        which: Sequence[ColumnElement[bool]],
+        returning: Sequence[ColumnElement[Any]] = (),
+    ) -> Executable:
+        """Return DELETE … OUTPUT of the picked rows, as `change_picked` does."""
+        source, match = self._picked(table, picked)
+        return TsqlChange(table, source, match, None, returning, _read(picked))
+
+    def _picked(self, table: Table, picked: Select[Any]) -> tuple[FromClause, ColumnElement[bool]]:
+        again = picked.whereclause
+        source = picked.subquery("picked")
+        keys = [key == source.c[key.key] for key in table.primary_key]
+        if again is None or table not in tables_of(picked):
+            return source, and_(*keys)
+        if LINE in table.info:  # in a form that no index serves: the rows are looked up by their keys alone
+            again = case((again, const(1)), else_=const(0)) == const(1)
+        return source, and_(*keys, again)
+
+    def add_free(
+        self,
+        added: Any,
         keys: Sequence[ColumnElement[Any]],
-        only: ColumnElement[bool] | None,
-        returning: Sequence[Any],
-        index: str | None = None,
-        once: bool = False,
-        order: Sequence[Any] = (),
-        sequence: str | None = None,
-        mixed: bool = False,
-    ) -> None:
-        super().__init__(returning)
-        self.table, self.names, self.keys, self.only = table, tuple(names), tuple(keys), only
-        self.index, self.sequence = index, sequence
-        order = list(order or rows._order_by_clauses)
-        rows = rows.order_by(None)
-        if once or mixed:
-            place = {name: bare(each) for name, each in zip(names, rows.selected_columns, strict=True)}
-            by = order or [select(literal_column("1")).scalar_subquery()]
-            alike = [place[key.name] for key in keys]
-            if mixed:  # whoever is outside of the index is alike to nobody
-                alike.append(case((_as_of(only, table, place), literal_column("0")), else_=place["id"]))
-            number = func.row_number().over(partition_by=alike, order_by=by)
-            rows = rows.add_columns(number.label("copy_number"))
-        if order:
-            rows = rows.add_columns(func.row_number().over(order_by=order).label("line_number"))
-        self.once, self.mixed, self.ordered = once, mixed, bool(order)
-        self.rows = rows.subquery("fresh")
+        only: ColumnElement[bool],
+        returning: Sequence[ColumnElement[Any]],
+        told_ids: bool,
+    ) -> Executable:
+        """Look for each key with a lock that keeps others from inserting it, and add the rows whose key is free."""
+        names, rows = rows_of(added)
+        index, once = f"{added.table.name}_key", added.told is not None and not told_ids
+        sequence = None if told_ids else added.sequence
+        mixed = told_ids and not getattr(bare(rows.selected_columns["status"]), "is_literal", False)
+        return Add(added.table, rows, names, keys, only, returning, index, once, added.order, sequence, mixed)
 
+    def add_new(self, table: Table, values: Mapping[str, ColumnElement[Any]], key: ColumnElement[Any]) -> Executable:
+        """Look for the row with such a lock, and add it if it is missing."""
+        rows = select(*(value.label(name) for name, value in values.items()))
+        return Add(table, rows, list(values), [key], None, [key])
 
-@compiles(Add)
-def _write_add(element: Add, compiler: Any, **kw: Any) -> str:
-    name = compiler.process(element.table, asfrom=True)
-    held = element.table.alias("held")
-    with compiler.within(element.table):
-        source = compiler.process(element.rows, asfrom=True)
-    columns = [compiler.preparer.quote(each) for each in element.names]
-    keyed = [compiler.preparer.quote(key.name) for key in element.keys]
-    same = " AND ".join(f"held.{key} = fresh.{key}" for key in keyed)
-    if element.only is not None:
-        only = compiler.condition(ClauseAdapter(held).traverse(element.only))
-        # A row of which this does not hold, such as one that is dead on arrival, is in nobody's way.
-        same += f" AND {only} AND {only.replace('held.', 'fresh.')}"
-    index = "" if element.index is None else f", INDEX({element.index})"
-    taken = f"EXISTS (SELECT 1 FROM {name} AS held WITH (ROWLOCK, UPDLOCK, HOLDLOCK, FORCESEEK{index}) WHERE {same})"  # noqa: S608 - made of what SQLAlchemy wrote
-    free = f"NOT {taken}"
-    if element.mixed:
-        free = f"fresh.copy_number = 1 AND {free}"
-    elif element.once:
-        free = f"(fresh.{keyed[-1]} IS NULL OR fresh.copy_number = 1 AND {free})"
-    answer = compiler.output(element.table, element.returning_columns, "inserted")
-    shown = ", ".join(f"fresh.{each}" for each in columns)
-    order = " ORDER BY fresh.line_number" if element.ordered else ""
-    if element.sequence is not None:
-        over = f" OVER ({order.strip()})" if order else ""
-        columns, shown, order = ["id", *columns], f"NEXT VALUE FOR {element.sequence}{over}, {shown}", ""
-    return f"INSERT INTO {name} ({', '.join(columns)}){answer} SELECT {shown} FROM {source} WHERE {free}{order}"  # noqa: S608 - made of what SQLAlchemy wrote
-
-
-def _as_of(condition: Any, table: Table, place: Mapping[str, Any]) -> Any:
-    """Return a condition on a table's columns as one on the values that they will have."""
-
-    def replace(element: Any, **_: Any) -> Any:
-        return place[element.name] if isinstance(element, Column) and element.table is table else None
-
-    return replacement_traverse(condition, {}, replace)
-
-
-class NumberedInsert(Insert):
-    """An INSERT whose rows get their ids in the order in which they are given.
-
-    Attributes:
-        sequence: where the ids of its table come from; None if they number themselves.
-        told: the columns and the query that it was given; None: values.
-        order: the order of its rows, where they have one and no ids.
-    """
-
-    inherit_cache = False
-    sequence: str | None = None
-    told: tuple[list[str], Select[Any]] | None = None
-    order: Sequence[Any] = ()
-
-    def from_select(self, names: Any, rows: Any, include_defaults: bool = True) -> Any:
-        """Insert what a query reads; with ids in its order, or in that of given rows."""
-        self.told = list(names), rows
-        if self.sequence is None or "id" in names:
-            return super().from_select(names, rows, include_defaults)
-        self.order = list(rows._order_by_clauses)
-        if not self.order:
-            self.order = [each.c[NTH] for each in rows.get_final_froms() if NTH in each.c]
-        number = func.row_number().over(order_by=self.order).label("line_number")
-        fresh = labelled(rows.order_by(None), names, self.table).add_columns(number).subquery("fresh")
-        # A sequence gives its numbers in an order only to the outermost query.
-        numbered = select(NextId(self.sequence, [fresh.c.line_number]), *(fresh.c[name] for name in names))
-        return super().from_select(["id", *names], numbered, include_defaults)
-
-
-def rows_of(added: Any) -> tuple[list[str], Select[Any]]:
-    """Return the columns of an INSERT, and the query for what it would insert."""
-    if added.told is None:
-        values = {getattr(column, "name", column): value for column, value in added._values.items()}
-        names, rows = list(values), select(*(_labelled(value, name) for name, value in values.items()))
-    else:
-        names, rows = added.told
-    return names, labelled(rows, names, added.table)
-
-
-def _labelled(value: Any, name: str) -> Any:
-    found = value if isinstance(value, ColumnElement | BindParameter | Case) else literal_column(str(value))
-    return found.label(name)
-
-
-def labelled(rows: Select[Any], names: Sequence[str], table: Any) -> Select[Any]:
-    """Return a query whose columns have the names of a table's, and its types also where they are null."""
-    columns = []
-    for each, name in zip(rows.selected_columns, names, strict=True):
-        value, kind = bare(each), table.c[name].type
-        typed = value
-        if isinstance(value, Null) and isinstance(kind, Word | DATETIME2):
-            typed = literal_column(f"CAST(NULL AS {kind.get_col_spec() if isinstance(kind, Word) else 'DATETIME2(6)'})")
-        columns.append(typed.label(name))
-    return rows.with_only_columns(*columns, maintain_column_froms=True)
-
-
-class Put(InParts):
-    """Changes the rows that are there, holding the places of those that are not, and then adds these.
-
-    Args:
-        added: the INSERT of all.
-        keys: the columns of the primary key.
-        new: makes the new values of a row that is there.
-        only: which of those to change.
-        returning: what to answer of each row that was written.
-    """
-
-    def __init__(
+    def put(
         self,
         added: Any,
         keys: Sequence[ColumnElement[Any]],
         new: Callable[[Any], Mapping[str, Any]],
-        only: ColumnElement[bool] | None,
-        returning: Sequence[ColumnElement[Any]],
-    ) -> None:
-        names, rows = rows_of(added)
-        fresh = rows.order_by(None).subquery("fresh")
-        match = and_(*(key == fresh.c[key.name] for key in keys), *([] if only is None else [only]))
-        hints = "ROWLOCK, UPDLOCK, HOLDLOCK, FORCESEEK"
-        change = TsqlChange(added.table, fresh, match, dict(new(fresh.c)), returning, hints)
-        super().__init__(change, Add(added.table, rows, names, keys, None, returning))
-        self._made = (added, keys, new, only)
-        self.returning_column_descriptions: Any = tuple(returning)
-
-    def returning(self, *columns: ColumnElement[Any]) -> Put:
-        """Return the same, answering these."""
-        return Put(*self._made, columns)
-
-    def parts(self, values: Mapping[str, Any]) -> Answer:
-        """Answer the rows that either part wrote."""
-        rows: list[Any] = []
-        for statement in self.statements:
-            rows += yield Step(statement, values)
-        return rows
+        only: ColumnElement[bool] | None = None,
+    ) -> Any:
+        """Return an UPDATE of the existing rows and an INSERT of the others, in one transaction."""
+        return Put(added, keys, new, only, ())
 
 
-class IfMissing(ExecutableDDLElement):
-    """CREATE TABLE, unless there is such a table."""
-
-    def __init__(self, table: Table) -> None:
-        self.element = table
-
-
-@compiles(IfMissing)
-def _write_if_missing(element: IfMissing, compiler: Any, **kw: Any) -> str:
-    name = compiler.preparer.format_table(element.element)
-    create = compiler.process(CreateTable(element.element)).strip()
-    return f"IF OBJECT_ID(N'{escaped(name)}', N'U') IS NULL {create}"
-
-
-class NeverLocked(ExecutableDDLElement):
-    """CREATE TABLE of one that is never locked as a whole, however many of its rows are."""
-
-    def __init__(self, table: Table) -> None:
-        self.element = table
-
-
-@compiles(NeverLocked)
-def _write_never_locked(element: NeverLocked, compiler: Any, **kw: Any) -> str:
-    name = compiler.preparer.format_table(element.element)
-    create = compiler.process(CreateTable(element.element)).strip()
-    return f"{create};\n\nALTER TABLE {name} SET (LOCK_ESCALATION = DISABLE)"
-
-
-def escaped(name: str) -> str:
-    """Return a name as it stands in a literal."""
-    return name.replace("'", "''")
+def _read(picked: Select[Any]) -> str:
+    """Return the hints for reading picked rows again: skipping what others hold, if the query does."""
+    asked = picked._for_update_arg
+    return _FREE if asked is not None and asked.skip_locked else _FOUND

@@ -1,4 +1,4 @@
-"""How a MySQL or MariaDB server is handed statements by asyncmy; as `mysql_connections`."""
+"""How statements reach a MySQL or MariaDB server through asyncmy; the twin of `sync`."""
 
 from __future__ import annotations
 
@@ -7,24 +7,27 @@ from typing import Any
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from duerow.stores.sql.connections.aio import AwaitedConnections, Raw, RawInParts, ThroughSqlalchemy
+from duerow.stores.sql.connections.aio.connections import AwaitedConnections
+from duerow.stores.sql.connections.aio.in_parts import RawInParts
+from duerow.stores.sql.connections.aio.raw import Raw
+from duerow.stores.sql.connections.aio.through_sqlalchemy import ThroughSqlalchemy
 from duerow.stores.sql.connections.compiled import Texts
-from duerow.stores.sql.connections.sync import Whose
+from duerow.stores.sql.connections.ownership import Whose
 from duerow.stores.sql.dialects.base import Dialect
 from duerow.stores.sql.dialects.mysql.server import check_charset
 from duerow.stores.sql.dialects.mysql.sync import READ_COMMITTED
-from duerow.stores.sql.dialects.mysql.versions import met
+from duerow.stores.sql.dialects.mysql.versions import adopt
 
 
 class RawSteps(RawInParts):
-    """Hands steps to asyncmy's connection."""
+    """Executes steps on asyncmy's connection."""
 
     def __init__(self, raw: Any, dialect: Dialect, texts: Texts, whose: Whose) -> None:
         super().__init__(raw, dialect, texts, whose)
         self._told_level = False
 
     async def __call__(self, step: Any) -> Any:
-        """Carry out one step, all of its parts."""
+        """Execute one step with all of its parts."""
         if self.whose == "lent" and not self._told_level and not self.raw.get_autocommit():
             await self._read_committed()  # the first statement begins the transaction
         return await super().__call__(step)
@@ -50,12 +53,12 @@ class RawSteps(RawInParts):
         return await cursor.fetchall() if cursor.description else []
 
     async def commit(self) -> None:
-        """Make it last. Who was cancelled until now commits nothing: once COMMIT was sent it cannot be taken back."""
+        """Commit. A task that was cancelled before this commits nothing: once sent, COMMIT cannot be taken back."""
         await asyncio.sleep(0)
         await super().commit()
 
     async def rolled_back(self) -> bool:
-        """Undo what is open; return whether that worked and the connection is still there."""
+        """Roll back what is open; return whether that worked and the connection still exists."""
         return await super().rolled_back() and bool(self.raw.connected)
 
     def _open(self) -> bool:
@@ -68,20 +71,16 @@ class AwaitedMySQLConnections(AwaitedConnections):
     raw_drivers = frozenset(("asyncmy",))
 
     def detect_server(self, raw: Any) -> None:
-        """Have the statements of the server that a connection leads to."""
-        dialect = met(self.engine.dialect, raw)
-        if dialect is not self.dialect:
-            self.store.speak(dialect)
-            self.dialect = dialect
-            self.begin_texts()
+        """Use the statements for the server that a connection leads to."""
+        adopt(self, raw)
 
     def steps_in_parts(self, raw: Any, texts: Texts, whose: Whose) -> Raw:
-        """Return what hands steps to asyncmy's connection."""
+        """Return the object that executes steps on asyncmy's connection."""
         check_charset(raw)
         return RawSteps(raw, self.dialect, texts, whose)
 
     def steps_through(self, connection: AsyncConnection, texts: Texts, alone: bool = False) -> ThroughSqlalchemy:
-        """Return what hands steps to an SQLAlchemy connection."""
+        """Return the object that executes steps on an SQLAlchemy connection."""
         if connection.sync_connection is not None:
             check_charset(connection.sync_connection.connection.driver_connection)
         return super().steps_through(connection, texts, alone)

@@ -9,11 +9,12 @@ from sqlalchemy import Engine, event
 from duerow.stores.sql import Family
 from duerow.stores.sql.connections.engines import Driving, Settings
 from duerow.stores.sql.dialects.base import Dialect
+from duerow.stores.sql.dialects.mysql import diagnosis
 from duerow.stores.sql.dialects.mysql.sync import MySQLConnections
 from duerow.stores.sql.dialects.mysql.versions import MARIADB, presumed
 
 if TYPE_CHECKING:
-    from duerow.stores.sql.connections.aio import AwaitedConnections
+    from duerow.stores.sql.connections.aio.connections import AwaitedConnections
 
 
 def _prepare(engine: Engine, settings: Settings) -> None:
@@ -33,7 +34,7 @@ class MySQLFamily(Family):
     blocking = MySQLConnections
 
     def dialect_for(self, target: Any) -> Dialect:
-        """Return the one that it is called after; `meet` tells better."""
+        """Return the dialect for the URL's name; `detect_server` finds the right one."""
         return presumed(target)
 
     def _awaited(self) -> type[AwaitedConnections]:
@@ -43,5 +44,7 @@ class MySQLFamily(Family):
 
 
 mysql = MySQLFamily(
-    MARIADB, Driving(blocking="mysql+pymysql", awaited="mysql+asyncmy", extra=("mysql", "mysql"), prepare=_prepare)
+    MARIADB,
+    Driving(blocking="mysql+pymysql", awaited="mysql+asyncmy", extra=("mysql", "mysql"), prepare=_prepare),
+    diagnosis.CHECKS,
 )

@@ -1,4 +1,4 @@
-"""MySQL 8.0.19 and later: as MariaDB, but for what it lacks (sequences, RETURNING, SET STATEMENT) or says otherwise."""
+"""MySQL 8.0.19 and later: as MariaDB, without sequences, RETURNING and SET STATEMENT, and with its own syntax."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from sqlalchemy import (
 from sqlalchemy import Dialect as SqlDialect
 from sqlalchemy.dialects import mysql
 from sqlalchemy.dialects.mysql import CHAR
-from sqlalchemy.schema import CreateIndex, CreateSchema, CreateTable
+from sqlalchemy.schema import CreateIndex, CreateTable
 from sqlalchemy.sql.base import Executable
 from sqlalchemy.sql.elements import BinaryExpression
 from sqlalchemy.sql.visitors import replacement_traverse
@@ -71,7 +71,7 @@ _MOST_INTEGER: Final[ColumnElement[Any]] = literal_column("9223372036854775807")
 
 
 def written(paramstyle: str) -> SqlDialect:
-    """Return SQLAlchemy's dialect as it is once it has met MySQL 8.
+    """Return SQLAlchemy's dialect as it is after connecting to MySQL 8.
 
     Args:
         paramstyle: how placeholders are written.
@@ -85,11 +85,11 @@ _IDENTIFIED_BY: Final = (
     "COALESCE((SELECT NULLIF(variable_value, '') FROM performance_schema.global_variables"
     " WHERE variable_name = 'group_replication_group_name'), @@server_uuid)"
 )
-"""A group's servers are one; another has a name of its own."""
+"""The servers of a group count as one; any other server has a name of its own."""
 
 
 class MySQL(MariaDB):
-    """What MySQL does otherwise."""
+    """What MySQL does differently from MariaDB."""
 
     product = "MySQL"
     bytewise = "utf8mb4_0900_bin"
@@ -106,7 +106,7 @@ class MySQL(MariaDB):
         return written("format")
 
     def limited(self, text: str, milliseconds: int) -> tuple[str, str, str]:
-        """Give the read's own statement another max_execution_time, which is a hint of its first SELECT."""
+        """Set max_execution_time for the read's statement alone, as a hint in its first SELECT."""
         return "", text.replace("SELECT", f"SELECT /*+ MAX_EXECUTION_TIME({milliseconds}) */", 1), ""
 
     def check_version(self, version: str) -> None:
@@ -115,7 +115,7 @@ class MySQL(MariaDB):
             raise ConfigurationError(f"this server is MySQL {version}; duerow needs 8.0.19 or later")
 
     def server(self) -> Executable:
-        """Ask for the same; what READ COMMITTED needs will be no variable for ever."""
+        """Query the same; the variable that READ COMMITTED depends on will be removed some day."""
         names = ("variable_name", "variable_value")
         known = TableClause("session_variables", *(column(name) for name in names), schema="performance_schema")
         logged = select(known.c.variable_value).where(known.c.variable_name == const("binlog_format"))
@@ -131,7 +131,7 @@ class MySQL(MariaDB):
     # JSON.
 
     def member(self, document: ColumnElement[Any], names: Sequence[str]) -> Member:
-        """Look the path up with JSON_EXTRACT; its value is JSON of MySQL's own, of which JSON_TYPE tells the kind."""
+        """Look up the path with JSON_EXTRACT; its value is MySQL's own JSON, whose kind JSON_TYPE tells."""
         value = self._extract(document, names)
         kind = func.json_type(value, type_=Text())
         plain = func.json_unquote(value, type_=Text())
@@ -155,31 +155,31 @@ class MySQL(MariaDB):
         return case((func.json_type(value, type_=Text()).in_(numbers), AsFloat(value)))
 
     def _extract(self, document: ColumnElement[Any], names: Sequence[str]) -> ColumnElement[Any]:
-        """Return what a path leads to; null if the text is no JSON, or has a number that none can hold."""
+        """Return what a path leads to; null if the text is not JSON, or has a number that no type can hold."""
         path = literal("$" + "".join(map(step, names)), Text())
         readable = case((func.json_valid(document), document))
         return func.json_extract(readable, path, type_=Text())
 
     def moment_reader(self, value: Any) -> Callable[[Any], Any] | None:
-        """Return what says that it is in UTC, also of text: servers of 8.0 make that of a moment in NULLIF."""
+        """Return a moment marked as UTC, even if it is text: MySQL 8.0 turns a moment in NULLIF into text."""
         return _in_utc
 
     # Reads.
 
     def first(self, column: ColumnElement[Any], *which: ColumnElement[bool]) -> Select[Any]:
-        """Return the first in the index, in an order that names what it begins with: else it is sorted for each row."""
+        """Return the first in the index, ordered by the index's first columns too: MySQL would sort for each row."""
         begin = [each.left for each in which if isinstance(each, BinaryExpression) and each.operator is eq]
         return select(column).where(*which).order_by(*begin, column).limit(const(1))
 
     def by_group(self, found: Select[Any], table: Table) -> Select[Any]:
-        """Name the index: another one that begins with the queue would do as well, and has all of its rows."""
+        """Name the index: the planner may prefer another one that begins with the queue, and has all of its rows."""
         index = self.plain().identifier_preparer.quote(f"{table.name}_group")
         return found.with_hint(table, f"FORCE INDEX ({index})")
 
     # Writes.
 
     def insert(self, table: Table) -> Any:
-        """Return an INSERT; of messages, one that gives them their ids."""
+        """Return an INSERT; for messages, one that gives them their ids."""
         is_messages = "due_at" in table.c and "place_at" in table.c
         return AddMessages(table, self._numbers(table.name, table.schema)) if is_messages else AddRows(table)
 
@@ -189,11 +189,11 @@ class MySQL(MariaDB):
         return Numbers(ids, RemoveSafely(ids, found, ids.c.id == found.c.id))
 
     def next_ids(self, message: Table, prefix: str, schema: str | None) -> Executable:
-        """Return what hands out numbers."""
+        """Return the table that generates numbers."""
         return self._numbers(message.name, schema)
 
     def _kept(self, table: Table, values: Mapping[str, Any]) -> list[Column[Any]]:
-        """Return the columns that must be told for assignments to have an order, numbers first."""
+        """Return the columns whose old values must be passed in so that assignments can be ordered, numbers first."""
         read, kept = reads(table, values), []
         while len(order := in_order(read)) < len(read):
             circle = [name for name in values if name not in order]
@@ -221,7 +221,7 @@ class MySQL(MariaDB):
     def remove_where(
         self, table: Table, which: Sequence[ColumnElement[bool]], returning: Sequence[ColumnElement[Any]]
     ) -> Executable:
-        """Lock the rows, reading what they are, and take them away."""
+        """Lock the rows, reading them, and delete them."""
         picked = select(*table.primary_key).where(*which).with_for_update()
         return self.remove_picked(table, picked, which, returning)
 
@@ -233,13 +233,13 @@ class MySQL(MariaDB):
         returning: Sequence[ColumnElement[Any]],
         told_ids: bool,
     ) -> Executable:
-        """Let a row whose key is held lock its holder; which of the ids are there then tells which rows were added."""
+        """Make a row whose key is taken lock its holder; the ids that exist afterwards show which rows were added."""
         if isinstance(added, Numbered):
             return single(added) if returning else added.passing()
         return Told(passing(added))
 
     def add_new(self, table: Table, values: Mapping[str, ColumnElement[Any]], key: ColumnElement[Any]) -> Executable:
-        """Look for the row, add it if there is none, and look again."""
+        """Look for the row, add it if it is missing, and look again."""
         look = select(key).where(key == values[key.name]).with_for_update()
         return Adding(look, AddRows(table).values(dict(values)))
 
@@ -250,32 +250,31 @@ class MySQL(MariaDB):
         new: Callable[[Any], Mapping[str, Any]],
         only: ColumnElement[bool] | None = None,
     ) -> Any:
-        """Return it with ON DUPLICATE KEY UPDATE; what would be inserted is told by what it is read from."""
+        """Return it with ON DUPLICATE KEY UPDATE; new values come from the query that it inserts."""
         values = dict(new(_Told(**added.told)))
         if only is not None:
             values = {name: case((only, value), else_=added.table.c[name]) for name, value in values.items()}
         return added.on_duplicate_key_update(list(ordered(added.table, values).items()))
 
     def answer_put(self, put: Any, returning: Sequence[ColumnElement[Any]], written: ColumnElement[bool]) -> Executable:
-        """Read the rows that it met, and were written."""
+        """Read the rows that existed and were written."""
         match = and_(*(key == put.given.c[key.name] for key in put.table.primary_key), written)
         return Then(put, self.joined(select(*returning), put.given, put.table, match).with_for_update(of=put.table))
 
     # The tables.
 
     def id_column(self, prefix: str, schema: str | None) -> Column[int]:
-        """Return a column that is always given: the numbers come from a table of their own."""
+        """Return a column without a default: the numbers come from a table of their own."""
         return Column("id", BigInteger, primary_key=True, autoincrement=False)
 
-    def prelude(self, prefix: str, schema: str | None) -> Sequence[Any]:
-        """Return the database, and the table that hands out ids."""
-        ids = CreateTable(ids_table(f"{prefix}message", schema))
-        return [*([CreateSchema(schema, if_not_exists=True)] if schema else []), self.ddl(ids)]
+    def _made_ids(self, message: str, schema: str | None) -> Any:
+        """Return the statement that creates the table that generates ids."""
+        return self.ddl(CreateTable(ids_table(message, schema)))
 
     def ddl(self, statement: Any) -> Any:
-        """Let it run again, for which an index is looked for first.
+        """Make it repeatable, by looking for an index first.
 
-        JSON_VALID fails, instead of saying no, for what is nested deeper than 100 levels; so no column takes that.
+        JSON_VALID fails, instead of returning 0, for JSON nested deeper than 100 levels, so no column accepts that.
         """
         if isinstance(statement, CreateIndex):
             index: Any = statement.element
@@ -287,7 +286,7 @@ class MySQL(MariaDB):
         return super().ddl(statement)
 
     def _lock(self, prefix: str, what: str) -> ColumnElement[Any]:
-        """Return a name of the length that MySQL takes."""
+        """Return a name shortened to the length that MySQL allows."""
         return func.sha2(super()._lock(prefix, what), const(224))
 
 

@@ -1,4 +1,4 @@
-"""How MySQL writes what MariaDB has more for: assignments one after the other, and rows without RETURNING."""
+"""How MySQL writes without MariaDB's extensions: assignments take effect one by one, and there is no RETURNING."""
 
 from __future__ import annotations
 
@@ -28,20 +28,21 @@ from sqlalchemy.sql.elements import ClauseElement
 from sqlalchemy.sql.visitors import iterate
 
 from duerow.stores.sql.dialects.base import const
-from duerow.stores.sql.dialects.mysql.values import NTH, encode, in_list
+from duerow.stores.sql.dialects.base.json_values import encode_json
+from duerow.stores.sql.dialects.mysql.values import NTH, in_list
 from duerow.stores.sql.dialects.mysql.writes import MySqlChange, Remove
 from duerow.stores.sql.statements.core import Statement, Step
 from duerow.stores.sql.statements.in_parts import FOUND, Answer, InParts, Then
 
 FIRST: Final = "first_id"
-"""The bound value that is the first of the ids that were handed out."""
+"""The bound value for the first of the generated ids."""
 
 STRIDE: Final = "id_stride"
-"""The bound value that is how far apart they are."""
+"""The bound value for the distance between them."""
 
 _STRICT = "STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO"
 _SAFE = "SET_VAR(sql_safe_updates = 0)"
-"""A session may refuse writes whose condition has no constants; ours are joined to what they write."""
+"""A session may refuse writes whose condition has no constants (sql_safe_updates); duerow's conditions are joins."""
 
 _decode = msgspec.json.Decoder().decode
 _rows_of = msgspec.json.Decoder(list[msgspec.Raw]).decode
@@ -51,13 +52,13 @@ _rows_of = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 
 def reads(table: Table, values: Mapping[str, Any]) -> dict[str, set[str]]:
-    """Return which of the columns that are assigned to are read for the new value of each."""
+    """Return which of the assigned columns are read for the new value of each."""
     parts = {name: set(_parts(value)) for name, value in values.items()}
     return {name: {other for other in values if table.c[other] in parts[name]} for name in values}
 
 
 def in_order(read: Mapping[str, set[str]]) -> list[str]:
-    """Return columns so that none is read after it was assigned to; those of which none can be next are left out.
+    """Return columns ordered so that none is read after its assignment; columns that form a cycle are left out.
 
     Args:
         read: which columns are read for each.
@@ -79,9 +80,9 @@ def ordered(table: Table, values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class ChangeInOrder(MySqlChange):
-    """As Change, where an UPDATE may see the new values of what it has assigned to: ordered so that none is read.
+    """As MySqlChange, where an UPDATE may see values that it has just assigned: ordered so that it reads none of them.
 
-    So it is all the same whether the server assigns one after the other, or knows the old values of all.
+    So it does not matter whether the server assigns one column after the other, or keeps all old values.
     """
 
     inherit_cache = False
@@ -125,17 +126,17 @@ def _write_remove(element: RemoveSafely, compiler: Any, **kw: Any) -> str:
 
 
 def ids_table(message: str, schema: str | None) -> Table:
-    """Return the table whose rows, gone again at once, number the messages of a table."""
+    """Return the table whose short-lived rows number the messages of a table."""
     return Table(
         f"{message}_id", MetaData(schema=schema), Column("id", BigInteger, primary_key=True, autoincrement=True)
     )
 
 
 class Numbers(InParts):
-    """Hands out `count` ids: rows of a table that numbers them are added, and removed again.
+    """Generates `count` ids by adding rows to a table with AUTO_INCREMENT and removing them again.
 
-    Nobody waits for it, since no two meet in a row. They are removed in the same transaction and not rolled back, so
-    that servers that follow learn how far it is; each by its key, so that no gap is locked.
+    Nobody waits for it, since no two transactions touch the same row. The rows are removed, not rolled back, so
+    that replicas learn the highest number; each is removed by its key, so that no gap is locked.
 
     Args:
         ids: the table.
@@ -150,7 +151,7 @@ class Numbers(InParts):
         super().__init__(_empty_rows(ids, 1), read, one, remove)
 
     def parts(self, values: Mapping[str, Any]) -> Answer:
-        """Answer them, ascending."""
+        """Return the ids, ascending."""
         count = values["count"]
         if count < 1:
             return []
@@ -161,7 +162,7 @@ class Numbers(InParts):
         if count == 1:
             yield Step(remove_one, {FIRST: first})
         else:
-            yield Step(remove, {FOUND: encode(list(numbers)).decode()})
+            yield Step(remove, {FOUND: encode_json(list(numbers)).decode()})
         return [(number,) for number in numbers]
 
 
@@ -171,19 +172,19 @@ def _adding(ids: Table, count: int) -> Statement:
 
 
 def _empty_rows(ids: Table, count: int) -> Any:
-    """Return an INSERT that says how many rows it is: these get numbers that follow each other."""
+    """Return an INSERT whose number of rows is known beforehand, so that they get consecutive numbers."""
     schema = "" if ids.schema is None else "`" + ids.schema.replace("`", "``") + "`."
     return text(f"INSERT INTO {schema}`{ids.name}` VALUES {', '.join(['()'] * count)}")  # noqa: S608 - of names that were checked
 
 
 class Numbered(InParts):
-    """Adds rows of messages with ids that are handed out first, in the order of the rows.
+    """Adds messages with ids that are generated first, in the order of the rows.
 
     Args:
         added: the INSERT, which is given FIRST and STRIDE.
-        numbers: hands the ids out.
-        count: counts the rows; None: they are given, or it is one.
-        read: reads the id of a single row that may not have been added; None: they all are.
+        numbers: generates the ids.
+        count: counts the rows; None: the rows are given, or there is only one.
+        read: reads the id of a single row that may not have been added; None: all rows are added.
     """
 
     def __init__(self, added: Any, numbers: Numbers, count: Select[Any] | None = None, read: Any = None) -> None:
@@ -191,15 +192,15 @@ class Numbered(InParts):
         self.added, self.numbers, self.count, self.read = added, numbers, count, read
 
     def passing(self) -> Numbered:
-        """Return the same, passing over rows whose key is held."""
+        """Return the same, skipping rows whose key is taken."""
         return Numbered(passing(self.added), self.numbers, self.count, self.read)
 
     def returning(self, *_: Any) -> Numbered:
-        """Return the same: it answers ids."""
+        """Return it unchanged: it returns ids anyway."""
         return self
 
     def parts(self, values: Mapping[str, Any]) -> Answer:
-        """Answer the ids of the rows that were added; where keys may be held, only of a single row."""
+        """Return the ids of the added rows; where keys may be taken, only of a single row."""
         steps = iter(self.statements)
         if self.count is None:
             count = len(_rows_of(values["given"])) if "given" in values else 1
@@ -216,7 +217,7 @@ class Numbered(InParts):
 
 
 def numbered(numbers: Numbers, table: Any, names: Sequence[str], rows: Select[Any]) -> Numbered:
-    """Return what adds the rows of a query, each with an id: given ones in their order, others in that of the query."""
+    """Return a statement that adds the rows of a query with ids, in the order of the given rows or of the query."""
     first: ColumnElement[Any] = bindparam(FIRST, type_=BigInteger(), required=True)
     stride: ColumnElement[Any] = bindparam(STRIDE, type_=BigInteger(), required=True)
 
@@ -241,10 +242,10 @@ def _created(table: Table) -> Select[Any]:
 
 
 class Told(InParts):
-    """Adds rows of messages that come with their ids, and reads which of them are there then.
+    """Adds messages that already have ids, and reads which of them exist afterwards.
 
     Args:
-        added: the INSERT, which passes over rows whose key is held.
+        added: the INSERT, which skips rows whose key is taken.
     """
 
     def __init__(self, added: Any) -> None:
@@ -253,7 +254,7 @@ class Told(InParts):
         super().__init__(added, read)
 
     def parts(self, values: Mapping[str, Any]) -> Answer:
-        """Answer their ids."""
+        """Return their ids."""
         add, read = self.statements
         yield Step(add, values)
         if "given_id" in values:
@@ -264,11 +265,11 @@ class Told(InParts):
 
 
 class AddRows(Insert):
-    """An INSERT that knows what it adds.
+    """An INSERT that keeps what it adds.
 
     Attributes:
-        told: what is added to each column.
-        rows: the query that reads it; None: it is values.
+        told: the value for each column.
+        rows: the query for the rows; None: the values are given.
     """
 
     inherit_cache = False
@@ -286,7 +287,7 @@ class AddRows(Insert):
         return super().from_select(names, rows, include_defaults)
 
     def returning(self, *_: Any, **__: Any) -> Any:
-        """Answer the number that the row got by itself."""
+        """Return the number that the server gave the row."""
         return Then(self, select(func.last_insert_id()), alone=True)
 
     @property
@@ -297,11 +298,11 @@ class AddRows(Insert):
 
 
 class AddMessages(AddRows):
-    """An INSERT of messages, which have their ids or get them first.
+    """An INSERT of messages, which already have ids or get them first.
 
     Args:
         table: the table of messages.
-        numbers: hands ids out.
+        numbers: generates ids.
     """
 
     inherit_cache = False
@@ -324,12 +325,12 @@ class AddMessages(AddRows):
 
 
 def passing(added: Any) -> Any:
-    """Return an INSERT that locks the holder of a key, and leaves it as it is."""
+    """Return an INSERT that locks the holder of a taken key, and leaves it unchanged."""
     return added.on_duplicate_key_update(id=added.table.c.id)
 
 
 def single(added: Numbered) -> Numbered:
-    """Return what adds one message unless its key is held, and answers its id if it did."""
+    """Return a statement that adds one message unless its key is taken, and returns its id if it did."""
     read = added.read if added.read is not None else _created(added.added.table)
     return Numbered(added.added, added.numbers, added.count, read).passing()
 

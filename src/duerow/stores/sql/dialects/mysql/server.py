@@ -10,10 +10,8 @@ from sqlalchemy import (
     ColumnElement,
     Table,
     TableClause,
-    Text,
     column,
     func,
-    literal,
     literal_column,
     null,
     select,
@@ -21,16 +19,10 @@ from sqlalchemy import (
 )
 from sqlalchemy.sql.base import Executable
 
-from duerow.errors import (
-    ConfigurationError,
-    Conflict,
-    DuerowError,
-    SchemaOutdated,
-    StoreRefused,
-    StoreUnavailable,
-)
+from duerow.errors import ConfigurationError, Conflict, DuerowError, SchemaOutdated, StoreRefused, StoreUnavailable
 from duerow.stores.sql.dialects.base import const
-from duerow.stores.sql.dialects.identities import OneDatabase, asked
+from duerow.stores.sql.dialects.base.schema import Schema
+from duerow.stores.sql.dialects.base.server import Server, asked
 
 BYTEWISE: Final = "utf8mb4_nopad_bin"
 """Compares text byte for byte, trailing spaces included, and orders it by code points."""
@@ -39,7 +31,7 @@ OLDEST: Final = (10, 6)
 """The first version of MariaDB with SKIP LOCKED and JSON_TABLE."""
 
 CONFLICTS: Final = {1205, 1213, 1062, 1020, 3572, 3101}
-"""Lock timeout, deadlock, a duplicate key, which only a race can bring about, a row changed since it was read, and a
+"""Lock timeout, deadlock, a duplicate key (only possible in a race), a row changed since it was read, and a
 transaction that another member of a group of servers has overtaken."""
 
 OF_ROW: Final = {
@@ -53,10 +45,10 @@ UNAVAILABLE: Final = {
     *(2002, 2003, 2006, 2013, 2014, 2055, 1927, 1152, 1156, 1157, 1158, 1159, 1160, 1161, 1184),
     *(1040, 1041, 1053, 1203, 1226, 1290, 1836, 1021, 1114, 1317, 1969, 3024, 1028, 1030, 4031),
 }
-"""No connection, or lost; too many of them; the server stops, only reads, is out of memory or disk, or cancels."""
+"""No connection, a lost one, or too many; the server stops, is read-only, is out of memory or disk, or cancels."""
 
 OUT_OF_TIME: Final = {1969, 3024}
-"""A statement took longer than it may: on MariaDB, and on MySQL."""
+"""A statement exceeded its time limit, on MariaDB and on MySQL."""
 
 _NO_TABLES: Final = {1146, 1054, 1176, 4091}
 _FORBIDDEN: Final = {1044, 1045, 1142, 1143, 1227, 1370, 1698, 1251, 1130}
@@ -73,7 +65,7 @@ _ALL_TEXT: Final = "utf8mb4"
 
 _DUPLICATE: Final = 1062
 _KEY: Final = re.compile(r"for key '([^']*)'$")
-"""The end of what is said of a duplicate key; the value stands before it."""
+"""The end of the message about a duplicate key; the value comes before it."""
 
 _NAMES_ONLY: Final = {
     *(CONFLICTS - {_DUPLICATE}),
@@ -83,7 +75,7 @@ _NAMES_ONLY: Final = {
     _NO_DATABASE,
     *(1048, 1118, 1153, 1180, 1264, 1364, 1406, 1451, 1452, 1792, 3819, 4025),
 }
-"""Errors whose text names what they speak of, and repeats no value of a row."""
+"""Errors whose text names things, but quotes no value of a row."""
 
 _CLOSED: Final = 0
 _TOO_LARGE: Final = 1153
@@ -94,16 +86,16 @@ _IDENTIFIED_BY: Final = (
     " FROM information_schema.global_status WHERE variable_name = 'WSREP_CLUSTER_STATE_UUID'),"
     " CONCAT_WS(' ', @@hostname, @@port, @@datadir, @@server_id, @@pid_file))"
 )
-"""A cluster's servers are one; another has no name of its own, but runs on a host, at a port, in a folder."""
+"""The servers of a cluster count as one; any other is identified by its host, port and folder."""
 
 
-class Server(OneDatabase):
-    """The half of the dialect that is about the server rather than about statements.
+class MySqlInstance(Server, Schema):
+    """What a server and its tables must be, and what its errors mean.
 
     Attributes:
         product: what people call the server.
         bytewise: the collation that compares text byte for byte.
-        identified_by: what tells the server from others, in SQL.
+        identified_by: what identifies the server, in SQL.
     """
 
     product = "MariaDB"
@@ -111,12 +103,12 @@ class Server(OneDatabase):
     identified_by = _IDENTIFIED_BY
 
     def server(self) -> Executable:
-        """Ask for the version, for what READ COMMITTED needs, and for the room in a packet."""
+        """Query the version, the settings that READ COMMITTED depends on, and the size of a packet."""
         asked = ("VERSION()", "@@log_bin", "@@binlog_format", "@@max_allowed_packet")
         return select(*(literal_column(each).label(f"asked_{number}") for number, each in enumerate(asked)))
 
     def check_server(self, row: Sequence[Any]) -> None:
-        """Raise unless the server is recent enough, logs rows, and takes statements as large as ours."""
+        """Raise unless the server is recent enough, logs rows, and accepts statements of duerow's size."""
         version, logs, log_format, packet = str(row[0]), row[1], str(row[2]), int(row[3])
         self.check_version(version)
         if logs and log_format.upper() == "STATEMENT":
@@ -126,9 +118,9 @@ class Server(OneDatabase):
             )
         if packet < LEAST_PACKET:
             raise ConfigurationError(
-                f"this server takes packets of {packet} bytes at the most, and hangs up on whoever sends more; a batch "
-                f"or a large payload may need {LEAST_PACKET}: SET GLOBAL max_allowed_packet = {LEAST_PACKET}, and "
-                "connect anew"
+                f"this server takes packets of at most {packet} bytes, and disconnects clients that send more; a "
+                f"batch or a large payload may need {LEAST_PACKET}: SET GLOBAL max_allowed_packet = "
+                f"{LEAST_PACKET}, and connect again"
             )
 
     def check_version(self, version: str) -> None:
@@ -136,13 +128,17 @@ class Server(OneDatabase):
         if numbers_of(version.removeprefix("5.5.5-"))[:2] < OLDEST:
             raise ConfigurationError(f"this server is MariaDB {version}; duerow needs 10.6 or later, for SKIP LOCKED")
 
+    def current_schema(self) -> ColumnElement[Any]:
+        """Return the name of the database."""
+        return func.database()
+
     def identity(self, table: Table) -> Executable:
         """Ask for the database and the server."""
-        return asked(schema_of(table), schema_of(table), literal_column(self.identified_by))
+        return asked(self.schema_of(table), self.schema_of(table), literal_column(self.identified_by))
 
     def unfit(self, tables: Sequence[Table], ours: bool) -> Executable:
-        """Ask for the engine of each table that is none with transactions, and for columns that compare otherwise."""
-        here, names = schema_of(tables[0]), [table.name for table in tables]
+        """Query tables whose engine has no transactions, and columns that compare text differently."""
+        here, names = self.schema_of(tables[0]), [table.name for table in tables]
         columns = {column.name for table in tables for column in table.columns}
         kept = _catalogue("tables", "table_type", "engine")
         typed = _catalogue("columns", "column_name", "collation_name")
@@ -161,11 +157,11 @@ class Server(OneDatabase):
         return union_all(engines, collations) if ours else engines
 
     def check_tables(self, rows: Sequence[Sequence[Any]]) -> None:
-        """Raise if there is any such; say what to do about the first."""
+        """Raise if there are any; say what to do about the first."""
         for table, name, kind in rows:
             if name is None:
                 raise ConfigurationError(
-                    f"table {table} is kept by {kind}, where no transaction can be undone: have it kept by InnoDB, "
+                    f"table {table} uses {kind}, which cannot roll back a transaction: convert it to InnoDB, "
                     f"ALTER TABLE {table} ENGINE=InnoDB"
                 )
             raise ConfigurationError(
@@ -202,7 +198,7 @@ class Server(OneDatabase):
             )
         if code == _NO_DATABASE:
             return ConfigurationError(
-                f"{self.product} has no such database {said}; name one that is there, or make this one: CREATE DATABASE"
+                f"{self.product} has no such database {said}; name an existing one, or create this one: CREATE DATABASE"
             )
         if code == _NONE_NAMED:
             return StoreRefused(
@@ -216,27 +212,22 @@ class Server(OneDatabase):
         return StoreRefused(f"{self.product} refused a statement {said}", of_row=code in OF_ROW)
 
 
-def schema_of(table: Table) -> ColumnElement[Any]:
-    """Return the name of the database that holds a table."""
-    return func.database() if table.schema is None else literal(table.schema, Text())
-
-
 def numbers_of(version: str) -> tuple[int, ...]:
-    """Return the numbers of a version, without what follows them."""
+    """Return the numbers of a version, without any suffix."""
     return tuple(map(int, re.findall(r"\d+", version)[:3]))
 
 
 def commits_alone(raw: Any) -> bool:
-    """Return whether a driver's connection is in autocommit mode, without a transaction that is open all the same."""
+    """Return whether a driver's connection is in autocommit mode, with no transaction open."""
     return bool(raw.get_autocommit()) and not raw.server_status & _IN_TRANSACTION
 
 
 def check_charset(raw: Any) -> None:
-    """Raise ConfigurationError unless a driver's connection takes all text; the rest comes as question marks."""
+    """Raise ConfigurationError unless a driver's connection can send any text; others send question marks instead."""
     charset = raw.character_set_name()
     if charset != _ALL_TEXT:
         raise ConfigurationError(
-            f"this connection speaks {charset}, which has not every character: others would be read, and kept, as "
+            f"this connection speaks {charset}, which lacks many characters: they would be read, and stored, as "
             f"question marks; connect with charset={_ALL_TEXT}"
         )
 
@@ -248,7 +239,7 @@ def code_of(error: BaseException | None) -> int | None:
 
 
 def _told(error: BaseException, code: int) -> str:
-    """Return what the server says of an error as far as it holds names alone: of a duplicate key, which key it is."""
+    """Return the part of the server's message that holds only names: for a duplicate key, which key it is."""
     text = str(error.args[1]) if len(error.args) > 1 else ""
     if code in _NAMES_ONLY:
         return f": {text}"
@@ -257,6 +248,6 @@ def _told(error: BaseException, code: int) -> str:
 
 
 def _catalogue(name: str, *columns: str) -> TableClause:
-    """Return a table that tells of tables."""
+    """Return a table of the information schema."""
     names = ("table_schema", "table_name", *columns)
     return TableClause(name, *(column(each) for each in names), schema="information_schema")

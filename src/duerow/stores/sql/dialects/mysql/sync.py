@@ -1,4 +1,4 @@
-"""How a MySQL or MariaDB server is handed statements by PyMySQL, some steps as several, and told at which level."""
+"""How statements reach a MySQL or MariaDB server through PyMySQL, and at which isolation level."""
 
 from __future__ import annotations
 
@@ -9,17 +9,21 @@ from sqlalchemy import Connection
 from duerow.errors import ConfigurationError
 from duerow.stores.sql.connections.callers import driver_of
 from duerow.stores.sql.connections.compiled import Texts
-from duerow.stores.sql.connections.sync import BlockingConnections, Raw, RawInParts, ThroughSqlalchemy, Whose
+from duerow.stores.sql.connections.ownership import Whose
+from duerow.stores.sql.connections.sync.connections import BlockingConnections
+from duerow.stores.sql.connections.sync.in_parts import RawInParts
+from duerow.stores.sql.connections.sync.raw import Raw
+from duerow.stores.sql.connections.sync.through_sqlalchemy import ThroughSqlalchemy
 from duerow.stores.sql.dialects.base import Dialect
 from duerow.stores.sql.dialects.mysql.server import check_charset
-from duerow.stores.sql.dialects.mysql.versions import met
+from duerow.stores.sql.dialects.mysql.versions import adopt
 
 READ_COMMITTED = "SET TRANSACTION ISOLATION LEVEL READ COMMITTED"
 """Lets the next transaction lock no gaps, whatever the user's connections do."""
 
 
 class RawSteps(RawInParts):
-    """Hands steps to PyMySQL's connection."""
+    """Executes steps on PyMySQL's connection."""
 
     def __init__(self, raw: Any, dialect: Dialect, texts: Texts, whose: Whose) -> None:
         super().__init__(raw, dialect, texts, whose)
@@ -32,7 +36,7 @@ class RawSteps(RawInParts):
         return raw.cursor(Cursor)
 
     def __call__(self, step: Any) -> Any:
-        """Carry out one step, all of its parts."""
+        """Execute one step with all of its parts."""
         if self.whose == "lent" and not self._told_level and not self.raw.get_autocommit():
             self._read_committed()  # the first statement begins the transaction
         return super().__call__(step)
@@ -51,7 +55,7 @@ class RawSteps(RawInParts):
         self._cursor.execute(READ_COMMITTED)
 
     def rolled_back(self) -> bool:
-        """Undo what is open; return whether that worked and the connection is still there."""
+        """Roll back what is open; return whether that worked and the connection still exists."""
         return super().rolled_back() and bool(self.raw.open)
 
     def _open(self) -> bool:
@@ -66,24 +70,20 @@ class MySQLConnections(BlockingConnections):
     """Connections of one engine on PyMySQL; as `BlockingConnections`."""
 
     def detect_server(self, raw: Any) -> None:
-        """Have the statements of the server that a connection leads to."""
+        """Use the statements for the server that a connection leads to."""
         driver = driver_of(raw, self.dialect.callers)
         if driver != "pymysql":
             raise ConfigurationError(
                 f"this engine connects by {driver}; queues on MySQL and MariaDB need mysql+pymysql://"
             )
-        dialect = met(self.engine.dialect, raw)
-        if dialect is not self.dialect:
-            self.store.speak(dialect)
-            self.dialect = dialect
-            self.begin_texts()
+        adopt(self, raw)
 
     def steps_in_parts(self, raw: Any, texts: Texts, whose: Whose) -> Raw:
-        """Return what hands steps to PyMySQL's connection."""
+        """Return the object that executes steps on PyMySQL's connection."""
         check_charset(raw)
         return RawSteps(raw, self.dialect, texts, whose)
 
     def steps_through(self, connection: Connection, texts: Texts) -> ThroughSqlalchemy:
-        """Return what hands steps to an SQLAlchemy connection."""
+        """Return the object that executes steps on an SQLAlchemy connection."""
         check_charset(connection.connection.driver_connection)
         return super().steps_through(connection, texts)

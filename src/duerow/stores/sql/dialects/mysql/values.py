@@ -1,13 +1,12 @@
-"""How MySQL and MariaDB are given values: time, text, JSON and rows of bound values."""
+"""How values are passed to MySQL and MariaDB: time, text, JSON and rows of bound values."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any, Final
 
-import msgspec
 from sqlalchemy import (
     BigInteger,
     ColumnElement,
@@ -17,7 +16,6 @@ from sqlalchemy import (
     FromClause,
     Numeric,
     Select,
-    Table,
     Text,
     Uuid,
     and_,
@@ -32,7 +30,6 @@ from sqlalchemy import (
     literal_column,
     null,
     or_,
-    select,
     text,
     tuple_,
 )
@@ -41,18 +38,15 @@ from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 from sqlalchemy.types import NullType, TypeDecorator, TypeEngine
 
-from duerow.clock import FIRST, span
-from duerow.store import IndexKind, Record, examined
-from duerow.stores.sql.dialects.base import LONGEST_KEY, Member, const, decode_json
+from duerow.clock import FIRST
+from duerow.store import IndexKind
+from duerow.stores.sql.dialects.base import LONGEST_KEY, Member, const
+from duerow.stores.sql.dialects.base.given_rows import GivenRows
+from duerow.stores.sql.dialects.base.json_values import encode_json
+from duerow.stores.sql.dialects.base.payload_indexes import PayloadIndexes
 from duerow.stores.sql.dialects.mysql.server import BYTEWISE
 
 LONGEST_WORD: Final = 255
-
-_MOMENTS: Final = (9, 10, 14, 15, 16)
-
-
-encode = msgspec.json.Encoder().encode
-
 
 _INTEGER = "^-?[0-9]{1,19}$"
 _LEAST_INTEGER, _MOST_INTEGER = "-9223372036854775808", "9223372036854775807"
@@ -95,18 +89,14 @@ def _write_float(element: AsFloat, compiler: Any, **kw: Any) -> str:
     return f"CAST({compiler.process(element.clauses, **kw)} AS DOUBLE)"
 
 
-class Values:
-    """The half of the dialect that is about single values.
+class MySqlValues(GivenRows, PayloadIndexes):
+    """How values are passed to both databases: time, text, JSON and rows of bound values.
 
     Attributes:
-        bytewise: the collation that compares text byte for byte.
-        numbers_given: whether given rows have their place in NTH.
+        numbers_given: whether given rows have their position in NTH.
     """
 
-    bytewise = BYTEWISE
     numbers_given = False
-    compares_rows = True
-    dropping: Mapping[str, Any] = {}
 
     # Time, text and JSON.
 
@@ -114,32 +104,20 @@ class Values:
         """Return the time at which the statement began, in UTC whatever the session's time zone is."""
         return MySqlNow()
 
-    def clock(self) -> ColumnElement[Any]:
-        """Return the same."""
-        return self.now()
-
     def told(self, moment: ColumnElement[Any]) -> ColumnElement[Any]:
-        """Return it cast: drivers bind a moment as text."""
+        """Return it with a cast: drivers bind a moment as text."""
         return cast(moment, MOMENT)
 
     def later(self, moment: ColumnElement[Any], span: ColumnElement[Any]) -> ColumnElement[Any]:
-        """Return a moment so much later."""
+        """Return a moment that is later by this span."""
         return func.timestampadd(literal_column("MICROSECOND"), span, moment, type_=MOMENT)
 
     def microseconds(self, moment: ColumnElement[Any]) -> ColumnElement[Any]:
         """Return how long it is since 1970."""
         return func.timestampdiff(literal_column("MICROSECOND"), const("1970-01-01"), moment, type_=BigInteger())
 
-    def from_text(self, text: ColumnElement[Any]) -> ColumnElement[Any]:
-        """Return the text as it is."""
-        return text
-
-    def as_text(self, json: ColumnElement[Any]) -> ColumnElement[Any]:
-        """Return the column as it is: JSON is kept as text."""
-        return json
-
     def member(self, document: ColumnElement[Any], names: Sequence[str]) -> Member:
-        """Look the path up with JSON_EXTRACT; what is not JSON, or is nested too deep for it, has no members."""
+        """Look up the path with JSON_EXTRACT; text that is not JSON, or is nested too deep for it, has no members."""
         value = _at(document, names)
         kind = func.json_type(value, type_=Text())
         is_number = kind.in_([const("INTEGER"), const("DOUBLE")])
@@ -167,56 +145,29 @@ class Values:
         is_number = func.json_type(found.json, type_=Text()).in_([const("INTEGER"), const("DOUBLE")])
         return case((is_number, AsFloat(found.json)))
 
-    def key_of(self, number: int | float) -> ColumnElement[Any]:
-        """Return the float next to it."""
-        return self.real(float(number))
-
     def real(self, value: float) -> ColumnElement[Any]:
         """Return a bound DOUBLE."""
         return AsFloat(literal(value, Double()))
 
     def like(self, text: ColumnElement[Any], pattern: str) -> ColumnElement[bool]:
-        """Return LIKE with an escape character that no mode of a session takes away."""
+        """Return LIKE with an escape character that works in every session mode."""
         escaped = re.sub(r"\\(.)|\|", lambda found: f"|{found[1] or '|'}", pattern, flags=re.DOTALL)
         return text.like(literal(escaped, Text()), escape="|")
 
-    def read_json(self, value: Any) -> Any:
-        """Return the text decoded."""
-        return None if value is None else decode_json(value)
-
     def write_moment(self, moment: datetime | None) -> str | None:
-        """Return the moment in UTC as text: a driver binds it so, and so does JSON."""
+        """Return the moment in UTC as text, the form in which drivers and JSON pass it."""
         return None if moment is None else moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S.%f")
 
-    def write_span(self, length: timedelta | None) -> int | None:
-        """Return microseconds."""
-        return None if length is None else span(length)
-
     def read_moment(self, value: Any) -> datetime | None:
-        """Return the moment in UTC, as it is kept; a day that no calendar has, as `0000-00-00`, comes as text."""
+        """Return the moment in UTC, as it is stored; an impossible date such as `0000-00-00` arrives as text."""
         if value is None:
             return None
         return value.replace(tzinfo=UTC) if isinstance(value, datetime) else FIRST
 
-    def sound(self, rows: Sequence[Sequence[Any]]) -> bool:
-        """Return that they are: a column holds what its type says."""
-        return True
-
-    def moment_reader(self, value: Any) -> Callable[[Any], Any] | None:
-        """Return what says that it is in UTC."""
-        return _in_utc
-
-    def record(self, row: Sequence[Any]) -> Record:
-        """Return the row as a record, its moments in UTC."""
-        values = list(row)
-        for place in _MOMENTS:
-            values[place] = self.read_moment(values[place])
-        return examined(values)
-
     # Given rows.
 
     def given(self, name: str, columns: Mapping[str, TypeEngine[Any]], alike: frozenset[str]) -> Any:
-        """Return JSON_TABLE of one JSON array, each member an array of what differs, beside what is alike."""
+        """Return JSON_TABLE of one JSON array, with an array of differing values for each row, and shared values."""
         differing = [label for label in columns if label not in alike]
         shown = [f"{name}_rows.`{label}`" for label in differing]
         shown += [
@@ -243,7 +194,7 @@ class Values:
         return f"JSON_TABLE(:{name}, '$[*]' COLUMNS ({', '.join(typed)})) AS {name}_rows"
 
     def _type(self, label: str, kind: TypeEngine[Any]) -> str:
-        """Return a type for a column of JSON_TABLE, which would cut a text that is longer."""
+        """Return a type for a column of JSON_TABLE, which would truncate longer text."""
         kind = _plain(kind)
         if isinstance(kind, Uuid):
             return "VARCHAR(36) CHARACTER SET ascii"  # gives way to whatever the column is that it is compared with
@@ -268,26 +219,10 @@ class Values:
         return f"CAST({bound} AS {'DATETIME(6)' if isinstance(kind, DateTime) else 'SIGNED'})"
 
     def pack(self, name: str, columns: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
-        """Return the columns that differ as JSON text; a single list of values for `among` as it is."""
+        """Return a single list of values for `among` unchanged, and everything else as JSON."""
         if list(columns) == ["value"]:
             return {f"{name}_value": tuple(columns["value"]) or (None,)}
-        if not columns:
-            return {}
-        if len(columns) == 1:
-            return {name: encode(next(iter(columns.values()))).decode()}
-        return {name: encode(list(zip(*columns.values(), strict=True))).decode()}
-
-    def one_of(self, column: ColumnElement[Any], ids: Select[Any]) -> ColumnElement[bool]:
-        """Return a condition that nobody executes: see `change_picked`."""
-        return column.in_(ids)
-
-    def one_of_rows(self, columns: Sequence[ColumnElement[Any]], found: Select[Any]) -> list[ColumnElement[bool]]:
-        """Return a condition that nobody executes: see `change_picked`."""
-        return [tuple_(*columns).in_(found)]
-
-    def locked(self, query: Select[Any], table: Table) -> Select[Any]:
-        """Return it with FOR UPDATE."""
-        return query.with_for_update(key_share=True, of=table)
+        return super().pack(name, columns)
 
     def among(self, column: ColumnElement[Any], name: str) -> ColumnElement[bool]:
         """Return `IN` of a list that the driver writes out."""
@@ -301,10 +236,8 @@ class Values:
         names: Mapping[str, ColumnElement[Any]],
         locked: bool,
     ) -> Select[Any]:
-        """Return a join that begins with the given rows, and reads what is there now at any isolation level."""
-        table = next(iter(names.values())).table
-        equal = and_(*(column == given.c[name] for name, column in names.items()), *which)
-        return self.joined(select(*shown), given, table, equal).with_for_update(read=not locked)
+        """Return a join that begins with the given rows, and reads the latest state at any isolation level."""
+        return super().look_up(shown, given, which, names, False).with_for_update(read=not locked)
 
     def joined(
         self, found: Select[Any], given: FromClause, table: FromClause, match: ColumnElement[bool]
@@ -312,24 +245,16 @@ class Values:
         """Return a join that begins with the given rows."""
         return found.prefix_with("STRAIGHT_JOIN").join_from(given, table, match)
 
-    def same(self, ours: ColumnElement[Any], theirs: ColumnElement[Any]) -> ColumnElement[bool]:
-        """Return that they are equal."""
-        return ours == theirs
-
 
 def _is_finite(value: ColumnElement[Any]) -> ColumnElement[bool]:
-    """Return whether a float can hold a JSON number: of one that is too large MariaDB makes the largest float."""
+    """Return whether a float can hold a JSON number: MariaDB turns larger ones into the largest float."""
     largest: ColumnElement[Any] = literal_column(_LARGEST)
     written = [const(sign + _LARGEST) for sign in ("", "-")]
     return or_(func.abs(AsFloat(value)) < largest, value.in_(written))
 
 
-def _in_utc(value: datetime) -> datetime:
-    return value.replace(tzinfo=UTC)
-
-
 def in_list(columns: Sequence[ColumnElement[Any]], name: str) -> ColumnElement[bool]:
-    """Return that columns are one of a tuple of values, or of rows, which the driver writes out with parentheses."""
+    """Return the condition that columns equal one of a tuple of values, or of rows, which the driver writes out."""
     whole: ColumnElement[Any] = columns[0] if len(columns) == 1 else tuple_(*columns)
     return whole.op("IN", is_comparison=True)(bindparam(name, type_=NullType(), required=True))
 
@@ -350,7 +275,7 @@ def _extracted(document: ColumnElement[Any], path: str) -> ColumnElement[Any]:
 
 
 def _by_place(document: ColumnElement[Any], name: str) -> ColumnElement[Any]:
-    """Return a member by the place of its name: MariaDB takes a name that begins with - for a mistake in the path."""
+    """Return a member by the position of its name: MariaDB rejects paths with a name that begins with a minus."""
     names = collate(func.json_keys(document, type_=Text()), BYTEWISE)
     sought = re.sub("[!%_]", r"!\g<0>", name)
     place = func.json_unquote(func.json_search(names, const("one"), literal(sought, Text()), const("!")))
@@ -358,17 +283,17 @@ def _by_place(document: ColumnElement[Any], name: str) -> ColumnElement[Any]:
 
 
 def step(name: str) -> str:
-    """Return a name as a step of a JSON path, in which it is written as in JSON."""
-    return f".{encode(name).decode()}"
+    """Return a name as a step of a JSON path, quoted as in JSON."""
+    return f".{encode_json(name).decode()}"
 
 
 def _plain(kind: TypeEngine[Any]) -> TypeEngine[Any]:
-    """Return what a type of the user's, of a column of a primary key, is kept as."""
+    """Return the type in which a primary key column of the user's type is stored."""
     while isinstance(kind, TypeDecorator):
         kind = kind.impl_instance
     return kind
 
 
 def _of_bound(kind: TypeEngine[Any]) -> TypeEngine[Any]:
-    """Return the type of a value that is as the database takes it already."""
+    """Return the type of a value that is already in the database's form."""
     return Text() if isinstance(kind, TypeDecorator | Uuid) else kind

@@ -1,20 +1,22 @@
-"""Which of the two a server is, MySQL or MariaDB: an address may lead to either, so only a connection tells."""
+"""Whether a server is MySQL or MariaDB: an address may lead to either, so only a connection can tell."""
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from sqlalchemy import Dialect as SqlDialect
 
+from duerow.stores.sql.dialects.base import Dialect
 from duerow.stores.sql.dialects.mysql.mariadb import MariaDB
 from duerow.stores.sql.dialects.mysql.mysql import MySQL
+from duerow.stores.sql.plans.context import Context
 
 MARIADB: Final = MariaDB()
 MYSQL: Final = MySQL()
 
 
 def presumed(target: Any) -> MariaDB:
-    """Return which one it is by a URL or an engine alone: what it is called there."""
+    """Return which one a URL or an engine names, before there is a connection."""
     name = (
         target.partition("://")[0] if isinstance(target, str) else "mariadb" if target.dialect.is_mariadb else "mysql"
     )
@@ -25,10 +27,30 @@ def met(driver: SqlDialect, raw: Any) -> MariaDB:
     """Return which one a connection leads to.
 
     Args:
-        driver: SQLAlchemy's dialect of an engine, which has asked the server itself once it was connected.
-        raw: the driver's connection, which was greeted with a version, by a proxy if there is one between.
+        driver: SQLAlchemy's dialect of an engine, which queries the server itself when it connects.
+        raw: the driver's connection, which received a version on connecting, perhaps from a proxy.
     """
     asked: Any = driver
     if asked.server_version_info is not None:
         return MARIADB if asked.is_mariadb else MYSQL
     return MARIADB if "mariadb" in str(raw.get_server_info()).lower() else MYSQL
+
+
+class Speaking(Protocol):
+    """Connections whose statements are written for either server."""
+
+    engine: Any
+    context: Context
+    dialect: Dialect
+
+    def begin_texts(self) -> None:
+        """Write the statements in the store's current dialect."""
+
+
+def adopt(connections: Speaking, raw: Any) -> None:
+    """Make connections use the dialect of the server that a driver's connection leads to."""
+    dialect = met(connections.engine.dialect, raw)
+    if dialect is not connections.dialect:
+        connections.context.speak(dialect)
+        connections.dialect = dialect
+        connections.begin_texts()

@@ -1,4 +1,4 @@
-"""How MySQL and MariaDB write rows whose answer matters: they lock them first, and write them by their primary keys."""
+"""How MySQL and MariaDB write rows and return them: they lock the rows first, and write them by primary key."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from sqlalchemy import (
     bindparam,
     case,
     cast,
-    delete,
     func,
     literal_column,
     select,
@@ -28,20 +27,22 @@ from sqlalchemy.sql.base import Executable
 from sqlalchemy.sql.elements import ClauseElement, True_
 from sqlalchemy.sql.visitors import iterate, replacement_traverse
 
-from duerow.stores.sql.dialects.mysql.values import MOMENT, MySqlNow, Values, encode, in_list
+from duerow.stores.sql.dialects.base.json_values import encode_json
+from duerow.stores.sql.dialects.base.writes import Writes
+from duerow.stores.sql.dialects.mysql.values import MOMENT, MySqlNow, MySqlValues, in_list
 from duerow.stores.sql.statements.in_parts import FOUND, TOLD, Adding, Kept, Locked
 
 _SAFE = "sql_safe_updates = 0"
-"""A session may refuse writes whose condition has no constants; ours are joined to what they write."""
+"""A session may refuse writes whose condition has no constants (sql_safe_updates); duerow's conditions are joins."""
 
 _AT_ONCE = "sql_mode = CONCAT(@@sql_mode, ',SIMULTANEOUS_ASSIGNMENT,STRICT_ALL_TABLES')"
-"""The session's modes stay: with each answer the server tells the driver of one, by which that escapes all it sends."""
+"""The session's modes stay as they are: the server reports one in each answer, and the driver escapes values by it."""
 
 
 class MySqlChange(Executable, ClauseElement):
-    """An UPDATE of rows that are looked up by given ones, or by their primary keys: none is read that is not written.
+    """An UPDATE of rows looked up by given rows or by primary key: it reads only rows that it writes.
 
-    All its values are told by what the rows were before, as everywhere else.
+    All its values are in terms of the old rows, as everywhere else.
 
     Args:
         table: whose rows.
@@ -77,7 +78,7 @@ def _write_change(element: MySqlChange, compiler: Any, **kw: Any) -> str:
 
 
 class Remove(Executable, ClauseElement):
-    """A DELETE of rows that are looked up by given ones."""
+    """A DELETE of rows that are looked up by given rows."""
 
     inherit_cache = False
     is_dml = True
@@ -96,12 +97,12 @@ def _write_remove(element: Remove, compiler: Any, **kw: Any) -> str:
     return f"SET STATEMENT {_SAFE} FOR DELETE {table} FROM {given} STRAIGHT_JOIN {table} ON {where}"
 
 
-class Writes(Values):
-    """The half of the dialect that writes.
+class MySqlWrites(MySqlValues, Writes):
+    """Writes that return rows: the rows are locked first, then written by primary key.
 
     Attributes:
         changes: how rows are changed.
-        removes: how rows are taken away.
+        removes: how rows are deleted.
     """
 
     changes: type[MySqlChange] = MySqlChange
@@ -121,7 +122,7 @@ class Writes(Values):
         returning: Sequence[ColumnElement[Any]] = (),
         given: FromClause | None = None,
     ) -> Executable:
-        """Lock the rows, reading what they will be, and write them."""
+        """Lock the rows, reading their new values, and write them."""
         if not returning:
             return self.changes(table, given, and_(*which), values)
         kept = self._kept(table, values)
@@ -142,7 +143,7 @@ class Writes(Values):
         values: Mapping[str, Any],
         returning: Sequence[ColumnElement[Any]],
     ) -> Executable:
-        """Lock the rows that the query reads, reading what they will be, and write them."""
+        """Lock the rows that the query reads, reading their new values, and write them."""
         kept = self._kept(table, values)
         shown = [*self._changed(table, values, returning), *table.primary_key, *kept, self.now()]
         return self._locked(table, picked.with_only_columns(*shown), self._write(table, values, None, []), len(kept))
@@ -155,7 +156,7 @@ class Writes(Values):
         which: Sequence[ColumnElement[bool]] = (),
         returning: Sequence[ColumnElement[Any]] = (),
     ) -> Executable:
-        """Lock the rows, reading what they are, and take them away."""
+        """Lock the rows, reading them, and delete them."""
         match = and_(*(table.c[name] == given.c[name] for name in names), *which)
         if not returning:
             return self.removes(table, given, match)
@@ -170,7 +171,7 @@ class Writes(Values):
         which: Sequence[ColumnElement[bool]],
         returning: Sequence[ColumnElement[Any]] = (),
     ) -> Executable:
-        """Lock the rows that the query reads, reading what they are, and take them away."""
+        """Lock the rows that the query reads, reading them, and delete them."""
         shown = [*returning, *table.primary_key, self.now()]
         if table in picked.get_final_froms():
             return self._locked(table, picked.with_only_columns(*shown), self._taken_away(table))
@@ -183,7 +184,7 @@ class Writes(Values):
     def _changed(
         self, table: Table, values: Mapping[str, Any], returning: Sequence[ColumnElement[Any]]
     ) -> list[ColumnElement[Any]]:
-        """Return what is to be answered of rows, told by the values before they are changed."""
+        """Return what to return of rows, in terms of their values before the change."""
         new = {table.c[name]: value for name, value in values.items()}
 
         def replace(element: Any, **_: Any) -> Any:
@@ -193,7 +194,7 @@ class Writes(Values):
         return [replacement_traverse(each, {}, replace) for each in returning]
 
     def _kept(self, table: Table, values: Mapping[str, Any]) -> list[Column[Any]]:
-        """Return the columns whose old values the write must be told: none, where it sees all of them."""
+        """Return the columns whose old values must be passed to the write: none, where it sees them all."""
         return []
 
     def _write(
@@ -224,12 +225,6 @@ class Writes(Values):
         is_joined = isinstance(write, Remove) or (isinstance(write.given, Subquery) and write.given.name == FOUND)
         return Locked(lock, write, len(table.primary_key) + kept, packed if is_joined else _listed)
 
-    def remove_where(
-        self, table: Table, which: Sequence[ColumnElement[bool]], returning: Sequence[ColumnElement[Any]]
-    ) -> Executable:
-        """Return a DELETE."""
-        return delete(table).where(*which).returning(*returning)
-
     def add_free(
         self,
         added: Any,
@@ -238,7 +233,7 @@ class Writes(Values):
         returning: Sequence[ColumnElement[Any]],
         told_ids: bool,
     ) -> Executable:
-        """Let a row whose key is held lock its holder, and leave that as it is."""
+        """Make a row whose key is taken lock the holder, and leave the holder unchanged."""
         id = added.table.c.id
         passing = added.on_duplicate_key_update(id=id)
         if told_ids or not returning:
@@ -248,7 +243,7 @@ class Writes(Values):
         return Kept(passing.returning(*returning, id == fresh))
 
     def add_new(self, table: Table, values: Mapping[str, ColumnElement[Any]], key: ColumnElement[Any]) -> Executable:
-        """Look for the row, and add it if there is none: two at once end in a conflict, and the second looks again."""
+        """Look for the row, and add it if it is missing: of two at once, one fails with a conflict and looks again."""
         look = select(key).where(key == values[key.name]).with_for_update()
         return Adding(look, insert(table).values(dict(values)).returning(key))
 
@@ -266,13 +261,13 @@ class Writes(Values):
         return added.on_duplicate_key_update(**values)
 
     def answer_put(self, put: Any, returning: Sequence[ColumnElement[Any]], written: ColumnElement[bool]) -> Executable:
-        """Leave out the rows that were met but not written."""
+        """Leave out the rows that existed but were not written."""
         answered: Executable = put.returning(*returning)
         return answered if isinstance(written, True_) else Kept(put.returning(*returning, written))
 
 
 def bound(value: Any) -> Any:
-    """Return an expression in which the time is the one that was told."""
+    """Return an expression with the time replaced by the one that was read."""
 
     def replace(element: Any, **_: Any) -> Any:
         return _told() if isinstance(element, MySqlNow) else None
@@ -290,13 +285,13 @@ def _refers_to(values: Sequence[Any], given: FromClause) -> bool:
 
 
 def _listed(keys: Sequence[Sequence[Any]]) -> tuple[Any, ...]:
-    """Return keys as the driver writes them out: IN of a list is read by the index that is named."""
+    """Return keys as a list that the driver writes out: for IN of a list the server uses the named index."""
     return tuple(key[0] if len(key) == 1 else tuple(key) for key in keys)
 
 
 def packed(keys: Sequence[Sequence[Any]]) -> str:
-    """Return keys as JSON: a DELETE takes no hint, and would rather read a small table, and lock all of it."""
-    return encode([key[0] if len(key) == 1 else key for key in keys]).decode()
+    """Return keys as JSON: a DELETE takes no index hint, and would otherwise scan and lock all of a small table."""
+    return encode_json([key[0] if len(key) == 1 else key for key in keys]).decode()
 
 
 def ids_of(table: str, schema: str | None) -> str:

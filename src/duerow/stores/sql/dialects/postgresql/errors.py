@@ -1,20 +1,13 @@
-"""What PostgreSQL's errors mean, by SQLSTATE, and what may be told of them: names, never the values of a row."""
+"""What PostgreSQL's errors mean, by SQLSTATE, and what may be shown of them: names, never values of a row."""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
-from duerow.errors import (
-    ConfigurationError,
-    Conflict,
-    DuerowError,
-    SchemaOutdated,
-    StoreRefused,
-    StoreUnavailable,
-)
+from duerow.errors import ConfigurationError, Conflict, DuerowError, SchemaOutdated, StoreRefused, StoreUnavailable
 
 CONFLICTS: Final = {"40001", "40P01", "55P03", "23505"}
-"""Serialization failure, deadlock, lock timeout; and a unique violation, which only a race can bring about."""
+"""Serialization failure, deadlock, lock timeout; and a unique violation, which only a race can cause."""
 
 OF_ROW: Final = ("22", "23", "44", "54", "P0")
 """What a row would hold is refused: a value, a constraint, a view's check, a size, a trigger's function raised."""
@@ -26,7 +19,7 @@ UNAVAILABLE: Final = {
     *("57P01", "57P02", "57P03", "57P04", "57P05", "25P03", QUERY_CANCELED, "25006"),
     *("53000", "53100", "53200", "53300", "53400", "58000", "58030"),
 }
-"""The server stops, starts, cancels, ends a session for its idleness, or only reads, as a standby does; it is out of
+"""The server stops, starts, cancels, ends an idle session, or is read-only, as a standby is; it is out of
 disk, memory or connections, or met an error of the system."""
 
 _LOST: Final = {
@@ -38,7 +31,7 @@ _LOST: Final = {
 }
 
 _NAMES_ONLY: Final = ("08", "0A", "23", "25", "28", "3D", "3F", "40", "42", "53", "54", "55", "57", "58")
-"""Classes whose first line names what it speaks of, and repeats no value; the DETAIL below it does, of any class."""
+"""Classes whose first line has names, but no values; in every class the DETAIL below it may have values."""
 
 
 def state_of(error: BaseException) -> str | None:
@@ -47,7 +40,7 @@ def state_of(error: BaseException) -> str | None:
 
 
 def explained(error: BaseException) -> DuerowError | None:
-    """Return duerow's error for a driver's; None: it is no such."""
+    """Return duerow's error for a driver's; None for any other error."""
     module = type(error).__module__.partition(".")[0]
     if module not in ("psycopg", "psycopg2", "asyncpg", "sqlalchemy", "adbc_driver_manager"):
         return None
@@ -71,7 +64,7 @@ def explained(error: BaseException) -> DuerowError | None:
 
 
 def _told(error: BaseException, state: str) -> str:
-    """Return what the server says of an error as far as it holds names alone, with the place that it speaks of."""
+    """Return the part of the server's message that holds only names, with the place that it names."""
     # asyncpg's errors are causes of those that SQLAlchemy makes of them; what the server says has its fields there.
     fields: Any = getattr(error, "diag", None) or getattr(error, "__cause__", None) or error
     first = getattr(fields, "message_primary", None) or (fields.args[0] if getattr(fields, "args", None) else None)

@@ -6,9 +6,10 @@ from typing import Any
 
 from sqlalchemy import Engine, event
 
-from duerow.errors import ConfigurationError
+from duerow.errors import ConfigurationError, shown
 from duerow.stores.sql import Family
 from duerow.stores.sql.connections.engines import Driving, Settings
+from duerow.stores.sql.dialects.postgresql import diagnosis
 from duerow.stores.sql.dialects.postgresql.dialect import BLIND_WAYS, PostgreSQL
 
 
@@ -35,7 +36,7 @@ def _threshold(said: object) -> int | None:
     if str(said).lower() in ("none", "off", ""):
         return None
     if not str(said).isascii() or not str(said).isdigit():
-        raise ConfigurationError(f"prepare_threshold is a number of executions, or none: not {said!r:.80}")
+        raise ConfigurationError(f"prepare_threshold is a number of executions, or none: not {shown(said)}")
     return int(str(said))
 
 
@@ -48,4 +49,5 @@ postgresql = Family(
         prepare=_prepare,
         settings=frozenset(("prepare_threshold",)),
     ),
+    diagnosis.CHECKS,
 )

@@ -7,16 +7,17 @@ from typing import Any, Final
 
 from sqlalchemy import URL, Engine, event
 
-from duerow.errors import HOW_TO_MIGRATE, ConfigurationError, SchemaOutdated
+from duerow.errors import HOW_TO_MIGRATE, ConfigurationError, SchemaOutdated, shown
 from duerow.stores.sql import Family
 from duerow.stores.sql.connections.engines import Driving, Settings
+from duerow.stores.sql.dialects.sqlite import diagnosis
 from duerow.stores.sql.dialects.sqlite.dialect import SQLite
 
 BUSY_TIMEOUT: Final = 30_000
 """Milliseconds for which SQLite waits for another writer."""
 
 _OF_DRIVER: Final = {"timeout", "detect_types", "check_same_thread", "cached_statements", "isolation_level"}
-"""What an SQLite URL may say to Python's own driver."""
+"""The options of Python's own driver that an SQLite URL may have."""
 
 
 _SETTINGS: Final = frozenset(("synchronous", "busy_timeout"))
@@ -26,7 +27,7 @@ def _check(url: URL) -> None:
     if url.database in (None, "", ":memory:"):
         raise ConfigurationError("an SQLite database in memory is one connection's own; use a file, or memory://")
     if "\0" in str(url.database):
-        raise ConfigurationError(f"the path of an SQLite database cannot hold U+0000: {url.database!r:.120}")
+        raise ConfigurationError(f"the path of an SQLite database cannot hold U+0000: {shown(url.database)}")
     if "uri" in url.query:
         return
     # What nobody would look at is refused: SQLAlchemy drops what it does not know.
@@ -38,10 +39,12 @@ def _check(url: URL) -> None:
 
 
 def _require(url: URL) -> None:
-    """Raise SchemaOutdated if there is no such file, which SQLite would make: most likely its name is mistyped."""
+    """Raise SchemaOutdated if the file does not exist: SQLite would create it, but its name is probably mistyped."""
+    if url.query.get("mode") == "memory":
+        return
     file = Path(str(url.database).removeprefix("file:").partition("?")[0])
     if not file.exists() and file.parent.is_dir():  # without the folder SQLite makes nothing
-        raise SchemaOutdated(f"there is no file {str(file)!r}: is that its name? To make it, ", *HOW_TO_MIGRATE)
+        raise SchemaOutdated(f"there is no file {str(file)!r}: is the name right? To create it, ", *HOW_TO_MIGRATE)
 
 
 def _arguments(url: URL) -> dict[str, Any]:
@@ -51,7 +54,7 @@ def _arguments(url: URL) -> dict[str, Any]:
 def _prepare(engine: Engine, settings: Settings) -> None:
     synchronous = str(settings.get("synchronous", "FULL")).upper()
     if synchronous not in ("NORMAL", "FULL", "EXTRA"):
-        raise ConfigurationError(f"synchronous is {synchronous!r}; say FULL (default), NORMAL or EXTRA")
+        raise ConfigurationError(f"synchronous is {shown(synchronous)}; use FULL (default), NORMAL or EXTRA")
     try:
         busy_timeout = int(settings.get("busy_timeout", BUSY_TIMEOUT))
     except ValueError as error:
@@ -79,4 +82,5 @@ sqlite = Family(
         arguments=_arguments,
         rests=False,
     ),
+    diagnosis.CHECKS,
 )

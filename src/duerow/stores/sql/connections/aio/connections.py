@@ -1,0 +1,315 @@
+"""The connections of an async engine, and the caller's own transaction."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import weakref
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from typing import Any
+
+from sqlalchemy import event
+from sqlalchemy.exc import UnboundExecutionError
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, AsyncSession
+from sqlalchemy.pool import AsyncAdaptedQueuePool
+
+from duerow.plan import AsyncExecute
+from duerow.store import AsyncListener
+from duerow.stores.shield import afinish
+from duerow.stores.silent_listener import AsyncSilentListener
+from duerow.stores.sql.connections.aio.handlers import AwaitedTransaction, Beside
+from duerow.stores.sql.connections.aio.in_parts import InPartsThroughSqlalchemy, RawInParts
+from duerow.stores.sql.connections.aio.joined import JoinedExecute, check_database
+from duerow.stores.sql.connections.aio.raw import Raw
+from duerow.stores.sql.connections.aio.through_sqlalchemy import ThroughSqlalchemy
+from duerow.stores.sql.connections.callers import caller_of, check_begun, check_open, no_engine, not_ours, session_of
+from duerow.stores.sql.connections.compiled import Texts, callers_texts
+from duerow.stores.sql.connections.event_loops import EngineOfLoop
+from duerow.stores.sql.connections.fork import GATE, abandon, check_not_inherited, prepare_for_forks
+from duerow.stores.sql.connections.handler_transactions import (
+    INSIDE,
+    engine_for_handlers,
+)
+from duerow.stores.sql.connections.identity import Identities
+from duerow.stores.sql.connections.listeners import AsyncDataVersionListener, AsyncNotifyListener
+from duerow.stores.sql.connections.ownership import Whose
+from duerow.stores.sql.errors import explained, is_lost, unconnected, unusable
+from duerow.stores.sql.plans.context import Context
+from duerow.stores.sql.table_identity import place_of
+
+
+class AwaitedConnections:
+    """Connections of one async engine; see the blocking twin for more.
+
+    Attributes:
+        raw_drivers: the drivers, by SQLAlchemy's names, to which statements are passed directly, at half the cost.
+    """
+
+    raw_drivers: frozenset[str] = frozenset(("psycopg", "psycopg_async", "aiosqlite"))
+
+    def __init__(self, engine: AsyncEngine, context: Context, own: bool, read_timeout: timedelta | None = None) -> None:
+        self.engine, self.context, self.own, self.read_timeout = engine, context, own, read_timeout
+        self.dialect = context.dialect
+        self.place = place_of(engine.sync_engine, context)
+        self._engines = EngineOfLoop(engine)
+        self._raw = engine.dialect.driver in self.raw_drivers
+        self.in_parts = self.dialect.takes_parts
+        self.begin_texts()
+        self.of_handlers: set[Any] = set()
+        self._identities = Identities(context, engine.sync_engine)
+        self._for_handlers: weakref.WeakKeyDictionary[Any, AsyncEngine] = weakref.WeakKeyDictionary()
+        self.on_sqlite = self.dialect.name == "sqlite"
+        self._opened: weakref.WeakSet[Any] = weakref.WeakSet()  # SQLite's, of an engine that is duerow's own
+        if own and self.on_sqlite:
+            note = self._opened.add
+            event.listen(engine.sync_engine, "connect", lambda opened, _: note(opened.driver_connection))
+        prepare_for_forks(self)
+
+    def begin_texts(self) -> None:
+        """Compile the statements for the store's current dialect."""
+        self._texts = Texts(self.dialect, self.engine.dialect, self._raw)
+        self._callers_texts: dict[str, Texts] = {}
+
+    @asynccontextmanager
+    async def open(self) -> AsyncIterator[AsyncExecute]:
+        """Lend a connection; see Connections.open."""
+        inside = await GATE.aenter() if self.on_sqlite else None
+        try:
+            self._check_usable()
+            connection = self._engines.here().connect()
+            try:
+                await connection.start()
+                execute = await self._execute(connection)
+                execute.limit = self.read_timeout
+            except Exception as error:
+                with contextlib.suppress(Exception):  # it was not opened
+                    await connection.close()
+                raise (unconnected(self.dialect, error) or error) from error
+            try:
+                yield execute if INSIDE.get() is not self else Beside(execute)
+                await execute.commit()
+            except BaseException as error:
+                await afinish(self._give_up, connection, execute, error)
+                raise
+            await self._give_back(connection)
+        finally:
+            if inside is not None:
+                GATE.leave(inside)
+
+    def here(self) -> AsyncEngine:
+        """Return the engine for the running loop."""
+        self._check_usable()
+        return self._engines.here()
+
+    def _check_usable(self) -> None:
+        if self.on_sqlite:
+            check_not_inherited(self.engine.url.database)
+
+    async def _execute(self, connection: AsyncConnection) -> Raw | ThroughSqlalchemy:
+        pooled = await connection.get_raw_connection()
+        self.detect_server(pooled.driver_connection)
+        if not self._raw:
+            alone = getattr(pooled.dbapi_connection, "autocommit", False) is True
+            return self.steps_through(connection, self._texts, alone)
+        if self.in_parts:
+            return self.steps_in_parts(pooled.driver_connection, self._texts, "own" if self.own else "lent")
+        return Raw(pooled.driver_connection, self.dialect, self._texts)
+
+    async def _give_back(self, connection: AsyncConnection) -> None:
+        """Take a connection back whose work is done, in one go if it can be: a cancellation would lose the answer."""
+        pool = connection.sync_engine.pool
+        if self.own and isinstance(pool, AsyncAdaptedQueuePool) and pool.checkedin() < pool.size():
+            await connection.close()
+        else:  # it is closed, or a user's engine resets it
+            await afinish(connection.close)
+
+    async def _give_up(
+        self, connection: AsyncConnection, execute: Raw | ThroughSqlalchemy, error: BaseException
+    ) -> None:
+        """Roll back; a connection that is broken, or was left in the middle of a step, is not lent again."""
+        broken = is_lost(error) or not isinstance(error, Exception) or not await execute.rolled_back()
+        with contextlib.suppress(Exception):  # what is thrown away need not close well
+            if broken:
+                await connection.invalidate()
+                if self.own and is_lost(error):
+                    await connection.engine.dispose()
+        with contextlib.suppress(Exception):
+            await connection.close()
+
+    def join(self, within: Any) -> AsyncExecute:
+        """Use the caller's transaction; see Connections.join."""
+        try:
+            return self._join(within)
+        except Exception as error:
+            raise unusable(self.dialect, error) from error
+
+    def _join(self, within: Any) -> AsyncExecute:
+        within = session_of(within)
+        if isinstance(within, AsyncSession | AsyncConnection):
+            return JoinedSqlalchemy(self, within)
+        driver = caller_of(within, self.dialect.callers, awaited=True)
+        if driver is None:
+            raise not_ours(within, self.dialect.callers, self.dialect.name, "async")
+        check_open(within, self.dialect.callers[driver])
+        self.detect_server(within)
+        if driver not in self._callers_texts:
+            self._callers_texts[driver] = callers_texts(self.dialect, driver)
+        raw = self._raw_joined(within, self._callers_texts[driver])
+        raw.unproven = True
+        return JoinedRaw(self, raw)
+
+    async def check_database(self, execute: AsyncExecute, raw: Any, info: Any = None) -> None:
+        """Raise ConfigurationError if the caller's connection writes to other tables than the queue's."""
+        await check_database(self._identities, execute, raw, info, self.open)
+
+    def _raw_joined(self, raw: Any, texts: Texts) -> Raw:
+        return self.steps_in_parts(raw, texts, "joined") if self.in_parts else Raw(raw, self.dialect, texts)
+
+    def callers_texts(self, connection: AsyncConnection) -> Texts:
+        """Return the texts for the caller's SQLAlchemy driver."""
+        key = f"sqlalchemy+{connection.dialect.driver}"
+        if key not in self._callers_texts:
+            self._callers_texts[key] = Texts(self.dialect, connection.dialect, raw=False, lenient=True)
+        return self._callers_texts[key]
+
+    # What a family whose drivers differ overrides.
+
+    def detect_server(self, raw: Any) -> None:
+        """Find out from a driver's connection which server it is, if a family has several."""
+
+    def steps_in_parts(self, raw: Any, texts: Texts, whose: Whose) -> Raw:
+        """Return what runs steps on a driver's connection if some steps take several statements."""
+        return RawInParts(raw, self.dialect, texts, whose)
+
+    def steps_through(self, connection: AsyncConnection, texts: Texts, alone: bool = False) -> ThroughSqlalchemy:
+        """Return what runs steps on an SQLAlchemy connection, which may be in autocommit mode."""
+        through = InPartsThroughSqlalchemy if self.in_parts else ThroughSqlalchemy
+        return through(connection, self.dialect, texts, alone)
+
+    async def begin(self) -> AwaitedTransaction:
+        """Begin a transaction for a handler; see Connections.begin."""
+        inside = await GATE.aenter() if self.on_sqlite else None
+        try:
+            self._check_usable()
+            own = AwaitedTransaction(self, self._engine_for_handlers().connect(), inside)
+            await own.begin()
+        except BaseException:
+            if inside is not None:
+                GATE.leave(inside)
+            raise
+        return own
+
+    def _engine_for_handlers(self) -> AsyncEngine:
+        """Return the running loop's engine on which handlers' transactions are begun."""
+        loop = asyncio.get_running_loop()
+        if loop not in self._for_handlers:
+            self._for_handlers[loop] = AsyncEngine(engine_for_handlers(self._engines.here().sync_engine))
+        return self._for_handlers[loop]
+
+    async def execute_of(self, connection: AsyncConnection) -> Raw | ThroughSqlalchemy:
+        """Return what runs steps on an SQLAlchemy connection, or directly on the driver's if it is one of ours."""
+        pooled = await connection.get_raw_connection()
+        if self._raw and connection.sync_connection in self.of_handlers:
+            raw = self._raw_joined(pooled.driver_connection, self._texts)
+            raw.begun = True
+            return raw
+        check_begun(pooled, self.dialect.callers)
+        self.detect_server(pooled.driver_connection)
+        joined = self.steps_through(connection, self.callers_texts(connection))
+        if not self._identities.is_ours(connection.sync_engine.pool):
+            await self.check_database(joined, pooled.driver_connection, pooled.info)
+        return joined
+
+    async def listen(self, queues: Sequence[str]) -> AsyncListener:
+        """Listen for pushes; see Connections.listen."""
+        if self.dialect.name == "sqlite":
+            database = self.engine.url.database
+            if database is None:
+                return AsyncSilentListener()
+            async with GATE.ainside():
+                return AsyncDataVersionListener(database)
+        if self.engine.dialect.driver not in ("psycopg", "psycopg_async"):
+            return AsyncSilentListener()
+        try:
+            lent = await self._engines.here().raw_connection()
+            connection = lent.driver_connection  # a detached connection no longer tells
+            lent.detach()
+        except Exception as error:
+            raise (explained(self.dialect, error) or error) from error
+        listener = AsyncNotifyListener(connection, self.context.statements.context.channel, queues)
+        await listener.start()
+        return listener
+
+    async def close(self) -> None:
+        """Close the idle connections of this loop; a user's engine keeps its own."""
+        async with GATE.ainside():
+            await self._engines.close(self.own)
+
+    def before_fork(self) -> None:
+        """See Forkable.before_fork. Closing needs no event loop, since each connection's thread is idle."""
+        if not self._opened:
+            return
+        self._engines.forget(self.own)
+        for connection in list(self._opened):
+            _close_at_rest(connection)
+        self._opened.clear()
+
+    def after_fork(self) -> None:
+        """See Forkable.after_fork."""
+        abandon(self._engines.forget(self.own))
+        self._engines = EngineOfLoop(self.engine)
+        self.context.floors.begin_anew()
+
+
+def _close_at_rest(connection: Any) -> None:
+    """Close an aiosqlite connection here and now, and let its thread end."""
+    if connection._connection is None:
+        return
+    connection._connection.close()
+    connection._connection = None
+    if hasattr(connection, "stop"):  # else, before aiosqlite 0.22, its daemon thread waits to the end of the process
+        connection._tx.put_nowait((None, connection.stop))  # in the thread itself, which has no loop to be told
+
+
+class JoinedRaw(JoinedExecute):
+    """The caller's transaction on a driver's connection, whose database is checked before the first step."""
+
+    def __init__(self, connections: AwaitedConnections, raw: Raw) -> None:
+        super().__init__(raw, connections.context)
+        self.connections, self.raw, self.checked = connections, raw, False
+
+    async def __call__(self, step: Any) -> Any:
+        """Carry out one step."""
+        if not self.checked:
+            await self.connections.check_database(self.raw, self.raw.raw)
+            self.checked = True
+        return await super().__call__(step)
+
+
+class JoinedSqlalchemy:
+    """The caller's SQLAlchemy connection or session, checked at the first step: a session has to be asked."""
+
+    def __init__(self, connections: AwaitedConnections, within: AsyncConnection | AsyncSession) -> None:
+        self.connections, self.within = connections, within
+        self.execute: JoinedExecute | None = None
+
+    async def __call__(self, step: Any) -> Any:
+        """Carry out one step."""
+        if self.execute is None:
+            try:
+                self.execute = await self._joined()
+            except Exception as error:
+                raise unusable(self.connections.dialect, error) from error
+        return await self.execute(step)
+
+    async def _joined(self) -> JoinedExecute:
+        connections, within = self.connections, self.within
+        try:
+            connection = within if isinstance(within, AsyncConnection) else await within.connection()
+        except UnboundExecutionError as error:
+            raise no_engine() from error
+        if connection.dialect.name not in connections.dialect.names:
+            raise not_ours(within, connections.dialect.callers, connections.dialect.name, "async")
+        return JoinedExecute(await connections.execute_of(connection), connections.context)

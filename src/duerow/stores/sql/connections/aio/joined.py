@@ -1,0 +1,54 @@
+"""The caller's own transaction, which is neither begun nor ended here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from typing import Any
+
+from duerow.plan import BEGIN, AsyncExecute, arun
+from duerow.stores.sql.connections.aio.raw import Raw
+from duerow.stores.sql.connections.aio.through_sqlalchemy import ThroughSqlalchemy
+from duerow.stores.sql.connections.identity import Identities
+from duerow.stores.sql.plans.context import Context
+
+
+class JoinedExecute:
+    """The caller's transaction: it is neither begun nor ended here."""
+
+    def __init__(self, execute: Raw | ThroughSqlalchemy, context: Context) -> None:
+        self.execute, self.hold = execute, context.hold
+
+    async def __call__(self, step: Any) -> Any:
+        """Carry out one step. SQLite begins to write at BEGIN: a read that turns to writing later could fail."""
+        if step is not BEGIN:
+            return await self.execute(step)
+        if self.hold is not None:
+            await self.execute(self.hold)
+        return None
+
+
+async def check_database(
+    known: Identities,
+    execute: AsyncExecute,
+    raw: Any,
+    info: Any,
+    lend: Callable[[], AbstractAsyncContextManager[AsyncExecute]],
+) -> None:
+    """Raise ConfigurationError if the caller's connection writes to other tables than the queue's.
+
+    Args:
+        known: what is known of the databases of the queue's and of earlier callers' connections.
+        execute: runs steps on the caller's connection.
+        raw: the driver's connection.
+        info: SQLAlchemy's `info` of the connection; None if it is not one of SQLAlchemy's.
+        lend: lends one of the queue's own connections.
+    """
+    if known.is_known(raw, info):
+        return
+    if not known.agree(theirs := await arun(known.ask(), execute)):
+        async with lend() as own:
+            await arun(known.look(), own)
+        if not known.agree(theirs):
+            raise known.another(theirs)
+    known.note(raw, info)

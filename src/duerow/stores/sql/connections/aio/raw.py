@@ -1,0 +1,149 @@
+"""Steps run directly on a driver's connection."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from datetime import timedelta
+from typing import Any
+
+from duerow.plan import BEGIN
+from duerow.stores.sql.connections.aio.pipelined import send_in_one_go
+from duerow.stores.sql.connections.callers import check_open
+from duerow.stores.sql.connections.compiled import Texts
+from duerow.stores.sql.connections.handler_transactions import begin_postgresql
+from duerow.stores.sql.connections.lenient_reads import garbled, is_garbled, read_again, told_text
+from duerow.stores.sql.connections.psycopg_cursors import binary_cursor, takes_pipelines
+from duerow.stores.sql.dialects.base import Dialect
+from duerow.stores.sql.errors import explained, milliseconds, of_step
+
+
+class Raw:
+    """Runs steps on a driver's connection; see the blocking twin for more.
+
+    Attributes:
+        unproven: whether the connection may still turn out, in its own thread, to be in autocommit mode.
+        limit: the time limit of a read for people; None: no limit.
+    """
+
+    limit: timedelta | None = None
+
+    def __init__(self, raw: Any, dialect: Dialect, texts: Texts) -> None:
+        self.raw, self.dialect, self.texts = raw, dialect, texts
+        self.begun = self._by_hand = self.unproven = False
+        self.on_sqlite = dialect.name == "sqlite"
+
+    async def __call__(self, step: Any) -> Any:
+        """Carry out one step; BEGIN opens a transaction unless the driver does so by itself."""
+        try:
+            if step is BEGIN:
+                return await self._begin()
+            text, values = self.texts.of(step)
+            if self.limit is not None and step.statement.bounded:
+                return await self._read(text, values, milliseconds(self.limit))
+            return await (self._sqlite(text, values) if self.on_sqlite else self._send(text, values))
+        except Exception as error:
+            if not self.texts.lenient and is_garbled(error):
+                self.texts.lenient = True
+                raise garbled() from error
+            known = of_step(self.dialect, self.limit, step, error, self.begun)
+            if known is None or known is error:
+                raise
+            raise known from error
+
+    async def _begin(self) -> None:
+        if self.begun:  # a plan that is part of another one
+            return
+        self.begun = True
+        if self.on_sqlite:
+            if not self.raw.in_transaction:
+                await self._sqlite("BEGIN IMMEDIATE", {})
+                self._by_hand = True
+        elif self.raw.autocommit:
+            await self._send(begin_postgresql(self.raw), None)
+
+    async def _read(self, text: str, values: Any, most: int) -> Any:
+        """Carry out a read for people, with its limit in milliseconds."""
+        if self.on_sqlite:
+            return await self._sqlite(text, values, most)
+        before, text, after = self.dialect.limited(text, most)
+        if not before:
+            return await self._send(text, values)
+        if takes_pipelines():
+            cursor = self._cursor()
+            await send_in_one_go(self.raw, cursor, self._cursor(), before, text, values, after)
+            return await self._fetched(cursor)
+        await self._begin()
+        await self._send(before, None)
+        rows = await self._send(text, values)
+        await self._send(after, None)
+        return rows
+
+    def _cursor(self) -> Any:
+        import psycopg
+
+        return binary_cursor(psycopg.AsyncCursor, self.raw)
+
+    async def _send(self, text: str, values: Any) -> Any:
+        cursor = self._cursor()
+        await cursor.execute(text, values)
+        return await self._fetched(cursor)
+
+    async def _fetched(self, cursor: Any) -> Any:
+        try:
+            return await cursor.fetchall() if cursor.description else []
+        except Exception as error:
+            return read_again(cursor, error)
+
+    async def _sqlite(self, text: str, values: Any, most: int | None = None) -> Any:
+        """Execute and fetch in one visit to the connection's thread, which each costs more than the statement.
+
+        Who is cancelled before the thread has come to it leaves nothing behind: COMMIT, too, is not executed then.
+        """
+        cancelled = False
+
+        def visit() -> list[Any]:
+            if cancelled:
+                return []
+            connection = self.raw._conn
+            if self.unproven:  # of whose mode only this thread may ask
+                check_open(connection, self.dialect.callers["sqlite3"])
+                self.unproven = False
+            reads = told_text if self.texts.lenient else str
+            factory, connection.text_factory = connection.text_factory, reads
+            cursor = connection.cursor()
+            try:
+                cursor.row_factory = None
+                with contextlib.nullcontext() if most is None else self.dialect.timed(connection, most):
+                    return cursor.execute(text, values).fetchall()  # type: ignore[no-any-return]
+            finally:
+                cursor.close()  # which ends its statement, also one of which not all could be read
+                connection.text_factory = factory
+
+        try:
+            return await self.raw._execute(visit)
+        except asyncio.CancelledError:
+            cancelled = True
+            raise
+
+    async def commit(self) -> None:
+        """Commit, if a transaction is open."""
+        try:
+            if self._by_hand:  # in autocommit mode sqlite3's own commit() does nothing
+                await self._sqlite("COMMIT", {})
+            elif self._open():
+                await self.raw.commit()
+        except Exception as error:
+            raise (explained(self.dialect, error, unsure=True) or error) from error
+
+    async def rolled_back(self) -> bool:
+        """Roll back; return whether that worked and the connection is still usable."""
+        try:
+            if self._open():
+                await (self._sqlite("ROLLBACK", {}) if self._by_hand else self.raw.rollback())
+        except Exception:  # it broke just now: the server rolls back, and the caller throws the connection away
+            return False
+        return not getattr(self.raw, "closed", False)
+
+    def _open(self) -> bool:
+        return bool(self.raw.in_transaction) if self.on_sqlite else self.begun or not self.raw.autocommit

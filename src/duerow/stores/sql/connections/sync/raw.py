@@ -1,0 +1,158 @@
+"""Steps handed to a driver's own connection."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from datetime import timedelta
+from typing import Any
+
+from duerow.plan import BEGIN
+from duerow.stores.sql.connections.callers import driver_of
+from duerow.stores.sql.connections.compiled import Texts
+from duerow.stores.sql.connections.handler_transactions import INSIDE, begin_postgresql, waits_for_itself
+from duerow.stores.sql.connections.lenient_reads import garbled, is_garbled, read_again, read_by, told_text
+from duerow.stores.sql.connections.psycopg_cursors import binary_cursor, takes_pipelines
+from duerow.stores.sql.connections.sync.pipelined import send_in_one_go
+from duerow.stores.sql.dialects.base import Dialect
+from duerow.stores.sql.errors import explained, milliseconds, of_step
+
+
+class Raw:
+    """Hands steps to a driver's connection: nothing stands between, since this is the hot path.
+
+    Args:
+        raw: the driver's connection.
+        dialect: the database.
+        texts: the compiled statements for its driver.
+        writing: held from the first write of a transaction to its end, where only one may write at a time.
+
+    Attributes:
+        limit: the time limit of a read for people; None: no limit.
+    """
+
+    limit: timedelta | None = None
+
+    def __init__(self, raw: Any, dialect: Dialect, texts: Texts, writing: threading.Lock | None = None) -> None:
+        self.raw, self.dialect, self.texts, self.writing = raw, dialect, texts, writing
+        self.begun = self._by_hand = self._holds = False
+        self._cursor = self.cursor_of(raw)
+        self._ends_all = driver_of(raw, dialect.callers) == "psycopg"
+        self._other_text = isinstance(raw, sqlite3.Connection) and raw.text_factory is not str
+
+    def __call__(self, step: Any) -> Any:
+        """Carry out one step; BEGIN opens a transaction unless the driver does so by itself."""
+        if self.writing is not None and not self._holds and (step is BEGIN or step.statement.writes):
+            if INSIDE.get() is self.writing:
+                raise waits_for_itself()
+            self._holds = self.writing.acquire()
+        try:
+            if step is BEGIN:
+                return self._begin()
+            text, values = self.texts.of(step)
+            if self._other_text or self.texts.lenient:
+                with read_by(self.raw, told_text if self.texts.lenient else str):
+                    return self._read(step, text, values)
+            return self._read(step, text, values)
+        except Exception as error:
+            if not self.texts.lenient and is_garbled(error):
+                self.texts.lenient = True
+                self._cursor.close()  # which ends its statement
+                self._cursor = self.cursor_of(self.raw)
+                raise garbled() from error
+            known = of_step(self.dialect, self.limit, step, error, self.begun)
+            if known is None or known is error:
+                raise
+            raise known from error
+
+    def cursor_of(self, raw: Any) -> Any:
+        """Return a cursor that gives plain tuples, whatever the connection's own cursors and row factory are."""
+        driver = driver_of(raw, self.dialect.callers)
+        if driver == "psycopg":
+            import psycopg
+
+            return binary_cursor(psycopg.Cursor, raw)
+        if driver == "psycopg2":
+            from psycopg2.extensions import cursor as plain_cursor
+
+            return raw.cursor(cursor_factory=plain_cursor)
+        cursor = raw.cursor()
+        if isinstance(raw, sqlite3.Connection):
+            cursor.row_factory = None
+        return cursor
+
+    def _read(self, step: Any, text: str, values: Any) -> list[Any]:
+        """Carry a statement out, with a limit if it is a read for people."""
+        if self.limit is None or not step.statement.bounded:
+            return self._rows(step, text, values)
+        most = milliseconds(self.limit)
+        before, text, after = self.dialect.limited(text, most)
+        with self.dialect.timed(self.raw, most):
+            if not before:
+                return self._rows(step, text, values)
+            if self._ends_all and takes_pipelines():
+                send_in_one_go(self.raw, self._cursor, self.cursor_of(self.raw), before, text, values, after)
+                return self._fetched()
+            self._begin()
+            self._cursor.execute(before)
+            rows = self._rows(step, text, values)
+            self._cursor.execute(after)
+            return rows
+
+    def _rows(self, step: Any, text: str, values: Any) -> list[Any]:
+        self._cursor.execute(text, values)
+        return self._fetched() if step.statement.returns else []
+
+    def _fetched(self) -> list[Any]:
+        try:
+            return self._cursor.fetchall()  # type: ignore[no-any-return]
+        except Exception as error:
+            return read_again(self._cursor, error)
+
+    def _begin(self) -> None:
+        if self.begun:  # a plan that is part of another one
+            return
+        self.begun = True
+        if isinstance(self.raw, sqlite3.Connection):
+            if not self.raw.in_transaction:
+                self._cursor.execute("BEGIN IMMEDIATE")
+                self._by_hand = True
+        elif self.raw.autocommit:
+            self._cursor.execute(begin_postgresql(self.raw))
+            self._by_hand = not self._ends_all
+
+    def commit(self) -> None:
+        """Make it last, if a transaction is open."""
+        try:
+            if self._by_hand:  # in autocommit mode a driver's own commit() may do nothing
+                self._cursor.execute("COMMIT")
+            elif self._open():
+                self.raw.commit()
+            self._ended()
+        except Exception as error:
+            raise (explained(self.dialect, error, unsure=True) or error) from error
+
+    def rolled_back(self) -> bool:
+        """Undo what is open; return whether that worked and the connection is still there."""
+        try:
+            if self._open():
+                if self._by_hand:
+                    self._cursor.execute("ROLLBACK")
+                else:
+                    self.raw.rollback()
+        except Exception:  # it broke just now: the server rolls back, and the caller throws the connection away
+            return False
+        finally:
+            self._ended()
+        return not getattr(self.raw, "closed", False)
+
+    def _open(self) -> bool:
+        if isinstance(self.raw, sqlite3.Connection):  # its autocommit attribute, if any, has more than two values
+            return self.raw.in_transaction
+        return self.begun or not self.raw.autocommit
+
+    def _ended(self) -> None:
+        self.begun = self._by_hand = False
+        if self._holds and self.writing is not None:
+            self._holds = False
+            self.writing.release()

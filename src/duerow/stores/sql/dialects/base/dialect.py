@@ -1,0 +1,19 @@
+"""A dialect: how one database does what all of them do."""
+
+from __future__ import annotations
+
+from duerow.stores.sql.dialects.base.given_rows import GivenRows
+from duerow.stores.sql.dialects.base.payload_indexes import PayloadIndexes
+from duerow.stores.sql.dialects.base.reads import Reads
+from duerow.stores.sql.dialects.base.schema import Schema
+from duerow.stores.sql.dialects.base.server import Server
+from duerow.stores.sql.dialects.base.transactions import Transactions
+from duerow.stores.sql.dialects.base.writes import Writes
+
+
+class Dialect(GivenRows, PayloadIndexes, Reads, Writes, Server, Schema, Transactions):
+    """How one database does what all of them do.
+
+    Each base class holds the common case: RETURNING, ON CONFLICT, partial indexes and identity columns, as PostgreSQL
+    and SQLite have them. A new database overrides what it does differently, and writes what is abstract.
+    """

@@ -1,0 +1,71 @@
+"""Rows of bound values, and how rows of a table are found by them."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import ColumnElement, FromClause, Select, and_, select, tuple_
+from sqlalchemy.types import TypeEngine
+
+from duerow.stores.sql.dialects.base.expressions import Expressions
+from duerow.stores.sql.dialects.base.json_values import encode_json
+
+
+class GivenRows(Expressions):
+    """Rows of bound values. By default they are one JSON array, with an array of differing values for each row."""
+
+    @abstractmethod
+    def given(self, name: str, columns: Mapping[str, TypeEngine[Any]], alike: frozenset[str]) -> Any:
+        """Return a table of bound values; a column with the same value in all rows is bound once.
+
+        If that holds for all columns, the table has one row.
+        """
+
+    def pack(self, name: str, columns: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
+        """Return the bound values of a `given` table's columns that differ from row to row.
+
+        A single column is packed as a plain array, not as an array of arrays.
+        """
+        if not columns:
+            return {}
+        if len(columns) == 1:
+            return {name: encode_json(next(iter(columns.values()))).decode()}
+        return {name: encode_json(list(zip(*columns.values(), strict=True))).decode()}
+
+    def among(self, column: ColumnElement[Any], name: str) -> ColumnElement[bool]:
+        """Return whether a column is one of the bound values that are packed as the column `value` under this name."""
+        return column.in_(select(self.given(name, {"value": column.type}, frozenset()).c.value))
+
+    def joined(
+        self, found: Select[Any], given: FromClause, table: FromClause, match: ColumnElement[bool]
+    ) -> Select[Any]:
+        """Return a query that looks up a row of the table for each of the given rows."""
+        return found.join_from(given, table, match)
+
+    def look_up(
+        self,
+        shown: Sequence[ColumnElement[Any]],
+        given: FromClause,
+        which: Sequence[ColumnElement[bool]],
+        names: Mapping[str, ColumnElement[Any]],
+        locked: bool,
+    ) -> Select[Any]:
+        """Return a query that looks up one row of a table for each of the given, by a unique index.
+
+        Args:
+            shown: columns of the table.
+            given: the given rows.
+            which: further conditions on the row.
+            names: the columns that must equal those of the given row, by their names there.
+            locked: whether to lock the rows against changes, in the given order, where rows can be locked.
+        """
+        table = next(iter(names.values())).table
+        equal = and_(*(column == given.c[name] for name, column in names.items()), *which)
+        found = self.joined(select(*shown), given, table, equal)
+        return found.with_for_update(of=table) if locked else found
+
+    def one_of_rows(self, columns: Sequence[ColumnElement[Any]], found: Select[Any]) -> list[ColumnElement[bool]]:
+        """Return whether several columns together equal a row that a subquery finds; the subquery is evaluated once."""
+        return [tuple_(*columns).in_(found)]

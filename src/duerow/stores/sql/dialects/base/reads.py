@@ -1,0 +1,124 @@
+"""How rows are found in the order of an index, and how the rows of a queue's parts are told from others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import ColumnElement, FromClause, Select, Table, func, select
+from sqlalchemy.types import TypeEngine
+
+from duerow.stores.sql.dialects.base.constants import const
+from duerow.stores.sql.dialects.base.expressions import Expressions
+
+Keyed = tuple[ColumnElement[Any], Sequence[ColumnElement[bool]]]
+"""A column for looking up rows, and the further condition under which its index is used."""
+
+
+class Reads(Expressions):
+    """How rows are found in the order of an index. By default indexes are partial: they have a condition.
+
+    Attributes:
+        partial_indexes: whether indexes are partial; see `DerivedColumns` for databases without such indexes.
+        derived: columns of messages that only indexes need, each with its type and its expression.
+    """
+
+    partial_indexes = True
+    derived: Mapping[str, tuple[TypeEngine[Any], str]] = {}
+
+    # Following an index.
+
+    def locked(self, query: Select[Any], table: Table) -> Select[Any]:
+        """Return an ORM query that also locks the rows of a table against writes until the transaction ends.
+
+        Where the database can tell the difference, others may still insert rows that refer to them.
+        """
+        return query.with_for_update(key_share=True, of=table)
+
+    def first(self, column: ColumnElement[Any], *which: ColumnElement[bool]) -> Select[Any]:
+        """Return a query for the least value of a column that follows the equal columns in an index."""
+        return select(func.min(column)).where(*which)
+
+    def below(
+        self, query: Select[Any], id: ColumnElement[Any], bound: ColumnElement[Any], held: bool
+    ) -> ColumnElement[Any]:
+        """Return the first id of a query that is below a bound of the outer row; null if there is none.
+
+        Args:
+            query: the ids, without an order.
+            id: their column.
+            bound: what they are compared with.
+            held: whether to lock the row against changes, and skip rows that cannot be locked at once.
+        """
+        first = query.where(id < bound).order_by(id).limit(const(1))
+        return (first.with_for_update(read=True, skip_locked=True) if held else first).scalar_subquery()
+
+    def none_below(self, query: Select[Any], id: ColumnElement[Any], bound: ColumnElement[Any]) -> ColumnElement[bool]:
+        """Return whether a query has no such id."""
+        return ~query.where(id < bound).exists()
+
+    def by_line(self, found: Select[Any], table: Table, grouped: bool) -> Select[Any]:
+        """Return a query of a line's rows such that it follows the line's index, and locks only what it returns."""
+        return found
+
+    def by_group(self, found: Select[Any], table: Table) -> Select[Any]:
+        """Return a query of rows in groups such that it reads no others."""
+        return found
+
+    # The rows that an index is of.
+
+    def in_group(self, rows: FromClause, grouped: bool) -> ColumnElement[bool]:
+        """Return the condition for rows that are in a group, or in none."""
+        group = rows.c.group
+        return group.is_not(None) if grouped else group.is_(None)
+
+    def live_key(self, rows: FromClause, live: ColumnElement[bool]) -> Keyed:
+        """Return the column for keys of live messages, and the condition under which its index is used."""
+        return rows.c.key, (rows.c.key.is_not(None), live)
+
+    def live_group(self, rows: FromClause, live: ColumnElement[bool]) -> Keyed:
+        """As `live_key`, of groups."""
+        return rows.c.group, (live,)
+
+    def lent_group(self, rows: FromClause) -> Keyed:
+        """As `live_key`, of the groups of messages that are reserved."""
+        return rows.c.group, (rows.c.leased_by.is_not(None),)
+
+    def resting(self, rows: FromClause) -> tuple[ColumnElement[bool], ...]:
+        """Return the condition for rows that are neither in line nor behind others."""
+        return rows.c.due_at.is_(None), rows.c.behind_at.is_(None)
+
+    def stopped(self, rows: FromClause) -> tuple[ColumnElement[bool], ...]:
+        """Return the condition for rows that are stopped but not dead."""
+        return *self.resting(rows), rows.c.status != const("dead")
+
+
+class DerivedColumns(Reads):
+    """For databases without partial indexes: `derived` columns are null in rows that do not belong in the index."""
+
+    partial_indexes = False
+
+    def in_group(self, rows: FromClause, grouped: bool) -> ColumnElement[bool]:
+        """Compare `line`, which is null in rows without a due time."""
+        found: ColumnElement[bool] = rows.c.line == const(int(grouped))
+        return found
+
+    def live_key(self, rows: FromClause, live: ColumnElement[bool]) -> Keyed:
+        """Return the column that is null unless the message is alive."""
+        return rows.c.live_key, (rows.c.live_key.is_not(None),)
+
+    def live_group(self, rows: FromClause, live: ColumnElement[bool]) -> Keyed:
+        """Return the column that is null unless the message is alive."""
+        return rows.c.live_group, ()
+
+    def lent_group(self, rows: FromClause) -> Keyed:
+        """Return the column that is null unless the message is reserved."""
+        return rows.c.lent_group, ()
+
+    def resting(self, rows: FromClause) -> tuple[ColumnElement[bool], ...]:
+        """Compare the column that is null in all other rows."""
+        return (rows.c.rests == const(1),)
+
+    def stopped(self, rows: FromClause) -> tuple[ColumnElement[bool], ...]:
+        """Compare the column that is null in all other rows."""
+        return (rows.c.stopped == const(1),)

@@ -1,0 +1,95 @@
+"""Rows of bound values as arrays: one for each column."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import (
+    ARRAY,
+    BigInteger,
+    Column,
+    ColumnElement,
+    Select,
+    Text,
+    any_,
+    bindparam,
+    cast,
+    column,
+    func,
+    select,
+)
+from sqlalchemy.types import TypeEngine
+
+from duerow.stores.sql.dialects.base.given_rows import GivenRows
+
+_SEPARATOR = "\x1f"
+
+
+class PostgresArrays(GivenRows):
+    """Rows of bound values as arrays: one for each column."""
+
+    def given(self, name: str, columns: Mapping[str, TypeEngine[Any]], alike: frozenset[str]) -> Any:
+        """Return unnest of one array for each column with differing values, and the shared values."""
+        differing = {label: kind for label, kind in columns.items() if label not in alike}
+        same = [
+            cast(bindparam(f"{name}_{label}", type_=columns[label]), columns[label]).label(label)
+            for label in columns
+            if label in alike
+        ]
+        if not differing:
+            return select(*same).subquery(name)
+        arrays = (_array_of(f"{name}_{label}", kind) for label, kind in differing.items())
+        rows = func.unnest(*arrays).table_valued(*(column(label, kind) for label, kind in differing.items()))
+        if not same:
+            return rows.render_derived(name=name)
+        unnested = rows.render_derived(name=f"{name}_rows")
+        return select(*unnested.c, *same).select_from(unnested).subquery(name)
+
+    def pack(self, name: str, columns: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
+        """Return one array literal for each column: for thousands of values far faster than the drivers' arrays."""
+        return {f"{name}_{label}": _literal(values) for label, values in columns.items()}
+
+    def one_of(self, column: ColumnElement[Any], ids: Select[Any]) -> ColumnElement[bool]:
+        """Return `= ANY (ARRAY(…))`: evaluated once, so its limit holds, and always served by the column's index."""
+        return column == any_(func.array(ids.scalar_subquery(), type_=ARRAY(BigInteger)))
+
+    def one_of_rows(self, columns: Sequence[ColumnElement[Any]], found: Select[Any]) -> list[ColumnElement[bool]]:
+        """Return a join with a WITH query, which is evaluated once since it locks; rows are found by primary key."""
+        due = found.cte("due")
+        return [column == picked for column, picked in zip(columns, due.c, strict=True)]
+
+    def among(self, column: ColumnElement[Any], name: str) -> ColumnElement[bool]:
+        """Return `= ANY (array)`: for `IN (SELECT …)` a whole index may be read and compared with each value.
+
+        Without an index, each row is compared: then the array is read once, in a subquery, and not for each row, which
+        would take as long as reading the row.
+        """
+        values = _array_of(f"{name}_value", column.type)
+        if not isinstance(column, Column):
+            values = cast(select(values).scalar_subquery(), ARRAY(column.type))
+        return column == any_(values)
+
+
+def _array_of(name: str, kind: TypeEngine[Any]) -> ColumnElement[Any]:
+    """Return a bound array literal as an array."""
+    return cast(cast(bindparam(name, type_=Text()), Text), ARRAY(kind))
+
+
+def _literal(values: Sequence[Any]) -> str:
+    """Return values as the text of a PostgreSQL array."""
+    if all(type(value) is int for value in values):
+        return "{" + ",".join(map(str, values)) + "}"
+    if all(type(value) is str for value in values):
+        joined = _SEPARATOR.join(values)
+        if joined.count(_SEPARATOR) == len(values) - 1:
+            return '{"' + _escaped(joined).replace(_SEPARATOR, '","') + '"}'
+    return "{" + ",".join(map(_element, values)) + "}"
+
+
+def _element(value: Any) -> str:
+    return "NULL" if value is None else f'"{_escaped(str(value))}"'
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"')

@@ -1,0 +1,156 @@
+"""What the plans of one store share: its statements, steps over one row or many, and what this process knows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache, partial
+from typing import Any, TypeVar
+
+from duerow.clock import Clock, HostClock
+from duerow.store import Entry
+from duerow.stores.sql.claim_floor import ClaimFloors
+from duerow.stores.sql.dialects.base import Dialect
+from duerow.stores.sql.priorities import DrainCache, Priorities
+from duerow.stores.sql.refused_rows import RefusedRows
+from duerow.stores.sql.statements import OverRows, Statement, StatementContext, Statements, Step
+from duerow.stores.sql.tables import Tables
+
+T = TypeVar("T")
+
+Group = tuple[str, str]
+"""A queue and a group in it."""
+
+
+Install = Callable[[Dialect, bool], tuple[Tables, Statements]]
+"""Returns tables and statements for a dialect; the statements take a bound time if the second argument is true."""
+
+
+@lru_cache(maxsize=32)
+def _installation(prefix: str, schema: str | None, dialect: Dialect, timed: bool) -> tuple[Tables, Statements]:
+    tables = Tables(dialect, prefix, schema)
+    return tables, Statements(StatementContext(tables, dialect, timed))
+
+
+def installed(prefix: str, schema: str | None) -> Install:
+    """Return what installs duerow's own tables; cached, since building the statements takes longer than connecting.
+
+    Args:
+        prefix: the prefix of all table names.
+        schema: the database schema that holds them.
+    """
+    return partial(_installation, prefix, schema)
+
+
+class Context:
+    """What the plans of one store share.
+
+    Args:
+        dialect: which database.
+        install: makes the tables and the statements.
+        clock: a clock to use instead of the database's.
+
+    Attributes:
+        dialect, tables, statements: the database, and what is built for it; `speak` replaces all three.
+        priorities: which priorities each queue uses.
+        drain_cache: which queues accept messages.
+        floors: where claims start.
+        refusals: rows that the database refuses to change.
+        marks_transactions: whether handlers' transactions are marked, so that any way of ending them is noticed;
+            otherwise only what SQLAlchemy knows is.
+    """
+
+    marks_transactions = True
+
+    def __init__(self, dialect: Dialect, install: Install, clock: Clock | None) -> None:
+        self.clock = clock or (None if dialect.server_clock else HostClock())
+        self._install = install
+        self.priorities, self.drain_cache = Priorities(), DrainCache()
+        self.floors, self.refusals = ClaimFloors(dialect.keeps_dead_entries), RefusedRows()
+        self.speak(dialect)
+
+    def speak(self, dialect: Dialect) -> None:
+        """Use the statements of a dialect; a connection may find another server than the URL names."""
+        self.dialect = dialect
+        self.tables, self.statements = self._install(dialect, self.clock is not None)
+
+    @property
+    def hold(self) -> Step | None:
+        """The step that must come first in a caller's transaction before it writes, if there is one."""
+        return Step(self.statements.queues.hold, {}) if self.dialect.writes_alone else None
+
+    # Steps.
+
+    def step(self, statement: Statement, values: Mapping[str, Any]) -> Step:
+        """Return the step of a statement, with the time if this store has a clock."""
+        if self.clock is None:
+            return Step(statement, values)
+        return Step(statement, {**values, "now": self.dialect.write_moment(self.clock.now())})
+
+    def given(
+        self,
+        statement: OverRows,
+        columns: Sequence[str],
+        rows: Sequence[Sequence[Any]],
+        more: Mapping[str, Any] | None = None,
+    ) -> Step:
+        """Return a step over rows; a column with equal values is bound once."""
+        return self.columns(statement, dict(zip(columns, zip(*rows, strict=True), strict=True)), more)
+
+    def columns(
+        self, statement: OverRows, values: Mapping[str, Sequence[Any]], more: Mapping[str, Any] | None = None
+    ) -> Step:
+        """Return a step over rows that are passed column by column."""
+        rows = len(next(iter(values.values())))
+        alike = {name: column[0] for name, column in values.items() if column.count(column[0]) == rows}
+        if len(alike) == len(values) and rows > 1:  # equal rows, but as many as are given
+            alike.popitem()
+        bound = {f"given_{name}": value for name, value in alike.items()}
+        differing = {name: column for name, column in values.items() if name not in alike}
+        return self.step(
+            statement.alike(frozenset(alike)), {**bound, **self.dialect.pack("given", differing), **(more or {})}
+        )
+
+    def row(self, entry: Entry) -> tuple[Any, ...]:
+        """Return an entry's values for ENTRY without the id."""
+        due = None if entry.due is None else self.dialect.write_moment(entry.due)
+        delay = None if entry.delay is None else self.dialect.write_span(entry.delay)
+        return (
+            entry.queue,
+            entry.key,
+            entry.kind,
+            entry.payload,
+            entry.headers,
+            entry.group,
+            entry.priority,
+            due,
+            delay,
+        )
+
+    def chunks(self, items: Sequence[T], size: Callable[[T], int] | None = None) -> Iterator[Sequence[T]]:
+        """Split into chunks for one statement, by number and, if a size is given, by characters."""
+        if size is None or len(items) <= 1:
+            for start in range(0, len(items), self.dialect.chunk):
+                yield items[start : start + self.dialect.chunk]
+            return
+        chunk: list[T] = []
+        characters = 0
+        for item in items:
+            length = size(item)
+            if chunk and (len(chunk) == self.dialect.chunk or characters + length > self.dialect.chunk_bytes):
+                yield chunk
+                chunk, characters = [], 0
+            chunk.append(item)
+            characters += length
+        if chunk:
+            yield chunk
+
+
+class Plans:
+    """Plans for one subject.
+
+    Args:
+        context: what they share with the other plans of their store.
+    """
+
+    def __init__(self, context: Context) -> None:
+        self.context = context

@@ -1,0 +1,296 @@
+"""What all statements of an installation share: expressions over its columns, and bound values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from sqlalchemy import (
+    BigInteger,
+    BindParameter,
+    Boolean,
+    ColumnElement,
+    Integer,
+    Null,
+    Select,
+    SmallInteger,
+    Text,
+    bindparam,
+    case,
+    exists,
+    func,
+    null,
+    select,
+)
+from sqlalchemy.sql.base import Executable
+from sqlalchemy.types import TypeEngine
+
+from duerow.message import LIVE, check_queue_name
+from duerow.stores.sql.conditions import Conditions
+from duerow.stores.sql.dialects.base import Dialect, const
+from duerow.stores.sql.statements.core import ENTRY, LENT, RECORD, OverRows
+from duerow.stores.sql.tables import Tables
+
+WORDS: Final = frozenset(("queue", "key", "group", "name", "process", "correlation", "batch", "part", "moved_to", "to"))
+"""The values that are words: compared byte for byte with columns that are in an index."""
+
+_MOMENTS: Final = ("due_at", "first_due_at", "created_at", "last_attempt_at", "started_at", "finished_at", "until")
+"""The times of imported messages and turns, which are bound as they are."""
+
+
+class StatementContext:
+    """What all statements of an installation share: its tables, its dialect, and recurring parts.
+
+    Args:
+        tables: the tables of the installation.
+        dialect: its database.
+        timed: whether each statement takes the time as the bound value `now`.
+
+    Attributes:
+        key_share: whether row locks let other tables reference the rows.
+        message: the table whose rows are handed out.
+        now: the time.
+        lease_end: the end of a lease that begins now.
+        record: the columns of RECORD.
+        lent: the columns of LENT.
+        live: whether a row is not dead.
+        resting: the condition for rows that are neither in line nor behind others.
+        conditions: writes users' conditions on rows of `message`.
+    """
+
+    key_share = False
+
+    def __init__(self, tables: Tables, dialect: Dialect, timed: bool) -> None:
+        self.tables, self.dialect, self.timed = tables, dialect, timed
+        self.message = tables.message
+        self.now: ColumnElement[Any] = dialect.told(self.bound("now", dialect.moment)) if timed else dialect.now()
+        self.lease_end = dialect.later(self.now, self.bound("lease", dialect.span))
+        self._describe()
+
+    def _describe(self) -> None:
+        """Set how rows are read, `record` and `lent`, and what tells live ones from others."""
+        dialect, columns = self.dialect, self.message.c
+        shown = [
+            dialect.as_text(column).label(column.name) if column.type is dialect.json else column for column in columns
+        ]
+        names = [column.name for column in columns]
+        by_name: dict[str, ColumnElement[Any]] = dict(zip(names, shown, strict=True))
+        by_name["due_at"] = func.coalesce(columns.due_at, columns.behind_at, type_=dialect.moment)
+        self.record = [by_name[name] for name in RECORD]
+        often_alike = {
+            "first_due_at": func.nullif(columns.first_due_at, columns.created_at, type_=dialect.moment),
+            "place_at": func.nullif(columns.place_at, columns.first_due_at, type_=dialect.moment),
+        }
+        self.lent = [often_alike.get(name, by_name[name]) for name in LENT]
+        self.lent[LENT.index("leased_until")] = dialect.microseconds(self.lease_end)
+        self.live = live(self.message)
+        self.resting = dialect.resting(self.message)
+        self.conditions = Conditions(dialect, self.message)
+
+    @property
+    def channel(self) -> str:
+        """The name under which sleeping consumers are woken."""
+        return f"{self.tables.prefix}wake"
+
+    @property
+    def entry_types(self) -> dict[str, TypeEngine[Any]]:
+        """The types of the columns of ENTRY."""
+        dialect = self.dialect
+        texts = (Text(), Text(), Text(), Text(), Text(), Text())
+        kinds = (BigInteger(), *texts, SmallInteger(), dialect.moment, dialect.span)
+        return dict(zip(ENTRY, kinds, strict=True))
+
+    @property
+    def ids(self) -> tuple[ColumnElement[Any], ...]:
+        """The columns of the primary key."""
+        return (self.message.c.id,)
+
+    @property
+    def key(self) -> ColumnElement[Any]:
+        """The key of a row."""
+        return self.message.c.key
+
+    @property
+    def group(self) -> ColumnElement[Any]:
+        """The group of a row."""
+        return self.message.c.group
+
+    @property
+    def turned(self) -> dict[str, Any]:
+        """The columns that every write that ends a lease sets."""
+        return {"token": self.message.c.token + const(1), "leased_by": null(), "leased_until": null()}
+
+    def finished(self, at: ColumnElement[Any]) -> dict[str, Any]:
+        """The columns that a write sets that may end a message for good: the time, if rows have one."""
+        return {}
+
+    def over(self, names: Sequence[str], build: Callable[[Any], Executable]) -> OverRows:
+        """Return a statement over rows with these columns."""
+        types = {
+            **self.entry_types,
+            "token": BigInteger(),
+            "error": Text(),
+            "outcome": Text(),
+            "moved_to": Text(),
+            "behind": Boolean(),
+            "grouped": Boolean(),
+            "low": Integer(),
+            "high": Integer(),
+            "correlation": Text(),
+            "set_id": BigInteger(),
+            "part_id": BigInteger(),
+            "content": Text(),
+            "parts": Integer(),
+            "remember": self.dialect.span,
+            "name": Text(),
+            "staging_id": BigInteger(),
+            "place": Integer(),
+            "status": Text(),
+            "attempts": Integer(),
+            "worker": Text(),
+            "last_error": Text(),
+            **dict.fromkeys(_MOMENTS, self.dialect.moment),
+        }
+        return OverRows(self.dialect, {name: self.kind_of(name, types[name]) for name in names}, build)
+
+    def bound(self, name: str, kind: TypeEngine[Any]) -> BindParameter[Any]:
+        """Return a bound value."""
+        return bindparam(name, type_=self.kind_of(name.removesuffix("_in"), kind))
+
+    def kind_of(self, name: str, kind: TypeEngine[Any]) -> TypeEngine[Any]:
+        """Return the type of a value of this name."""
+        return self.dialect.told_word if name in WORDS else kind
+
+    def json(self, value: ColumnElement[Any]) -> ColumnElement[Any]:
+        """Return JSON of its text."""
+        return self.dialect.from_text(value)
+
+    @property
+    def in_queue(self) -> ColumnElement[bool]:
+        """The rows of the queue that is bound as `queue_in`."""
+        return self.message.c.queue == self.bound("queue_in", Text())
+
+    def of_queue(self, name: str) -> ColumnElement[bool]:
+        """The rows of a queue that is named in the statement's text, as in the indexes of its payload fields."""
+        return self.message.c.queue == const(check_queue_name(name))
+
+    def in_group(self, grouped: bool) -> ColumnElement[bool]:
+        """The rows of a line that are in groups, or those that are not."""
+        return self.dialect.in_group(self.message, grouped)
+
+    @property
+    def in_live_group(self) -> tuple[ColumnElement[bool], ...]:
+        """The live rows that are in a group."""
+        group, live = self.dialect.live_group(self.message, self.live)
+        return (group.is_not(None), *live)
+
+    def of_group(self, rows: Any, given: Any) -> tuple[ColumnElement[bool], ...]:
+        """The live rows of the group that is given by its queue and its name."""
+        group, alive = self.dialect.live_group(rows, live(rows))
+        return rows.c.queue == given.queue, group == given.group, *alive
+
+    def lent_of_group(self, rows: Any, given: Any) -> tuple[ColumnElement[bool], ...]:
+        """The one row of a group that is lent."""
+        group, lent = self.dialect.lent_group(rows)
+        return rows.c.queue == given.queue, group == given.group, *lent
+
+    @property
+    def paused(self) -> ColumnElement[Any]:
+        """Whether the bound queue is paused."""
+        queue = self.tables.queue.c
+        said = select(queue.paused).where(queue.name == self.bound("queue_in", Text())).scalar_subquery()
+        return func.coalesce(said, const(1) == const(0))
+
+    @property
+    def takes_messages(self) -> ColumnElement[bool]:
+        """Whether the queue of a push is not being drained."""
+        queue = self.tables.queue.c
+        return ~exists().where(queue.name == self.bound("queue_in", Text()), queue.draining)
+
+    @property
+    def kinds(self) -> tuple[tuple[ColumnElement[bool], ...], ...]:
+        """The conditions for rows in groups and at rest; all others are in a line without groups."""
+        return self.in_live_group, self.resting
+
+    def due(self, due: ColumnElement[Any], delay: ColumnElement[Any]) -> ColumnElement[Any]:
+        """Return when a message is due that was pushed with a due time, a delay or neither."""
+        if isinstance(due, Null) and isinstance(delay, Null):
+            return self.now
+        later = self.dialect.later(self.now, delay)
+        return func.coalesce(due, later, self.now, type_=self.dialect.moment)
+
+    def due_rows(self, grouped: bool, from_floor: bool, rows: Any = None) -> list[ColumnElement[bool]]:
+        """The due rows of a line, which are those of a queue with one priority, in groups or not."""
+        rows = self.message if rows is None else rows
+        columns = rows.c
+        due = [
+            columns.queue == self.bound("queue_in", Text()),
+            columns.priority == self.bound("priority_in", SmallInteger()),
+            columns.due_at <= self.now,
+            self.dialect.in_group(rows, grouped),
+        ]
+        return [*due, columns.due_at >= self.bound("floor", self.dialect.moment)] if from_floor else due
+
+    def woken(self, which: ColumnElement[bool]) -> Any:
+        """Return the statement that wakes sleeping consumers of some queues; None if the database cannot."""
+        return self.dialect.wake(self.tables.waiting, which, self.now, self.channel)
+
+    # What rows of a user's own table say in another way.
+
+    def same_row(self, given: Any) -> tuple[ColumnElement[bool], ...]:
+        """Return that a row is the given one, whatever its token is."""
+        return (self.message.c.id == given.c.id,)
+
+    def same_token(self, given: Any) -> ColumnElement[bool]:
+        """Return that the token of a row is the given one."""
+        return self.dialect.same(self.message.c.token, given.c.token)
+
+    def is_among(self, found: Select[Any]) -> Sequence[ColumnElement[bool]]:
+        """Return that a row is one of those whose ids a query finds."""
+        return (self.dialect.one_of(self.message.c.id, found),)
+
+    @property
+    def untouched(self) -> tuple[ColumnElement[bool], ...]:
+        """The condition, besides the token, for a turn to be still its holder's: none."""
+        return ()
+
+    @property
+    def unsettled(self) -> ColumnElement[bool]:
+        """Whether a row still has the lease of a turn that nobody ended."""
+        return self.message.c.leased_until.is_not(None)
+
+    @property
+    def lent_status(self) -> ColumnElement[Any]:
+        """The status of a row that is handed out; "done" marks one that could not be."""
+        status = self.message.c.status
+        return case((live(self.message), status), else_=const("done"))
+
+    @property
+    def left_line(self) -> dict[str, Any]:
+        """The columns that a write sets that takes a row out of line for good."""
+        return {"due_at": null(), "behind_at": null()}
+
+
+class StatementGroup:
+    """Statements for one subject.
+
+    Args:
+        context: what all statements share.
+    """
+
+    def __init__(self, context: StatementContext) -> None:
+        self.context = context
+        self.tables, self.dialect = context.tables, context.dialect
+        self.message, self.now = context.message, context.now
+        self.bound, self.over, self.json = context.bound, context.over, context.json
+
+
+def live(rows: Any) -> ColumnElement[bool]:
+    """Return whether the rows are messages that are not dead."""
+    found: ColumnElement[bool] = rows.c.status.in_([const(status) for status in LIVE])
+    return found
+
+
+def unserved(column: ColumnElement[Any]) -> ColumnElement[Any]:
+    """Return a text column in a form that no index serves, so that rows are read in another order."""
+    return func.coalesce(column, const(""), type_=column.type)

@@ -1,3 +1,0 @@
-"""A cancelled call of the awaited face loses nothing unless it was committed."""
-
-from tests.stores.cancelling import *  # noqa: F403 - the tests of all SQL stores

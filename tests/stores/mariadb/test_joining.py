@@ -1,3 +1,0 @@
-"""A caller's transaction is joined or refused as promised."""
-
-from tests.stores.joining import *  # noqa: F403 - the tests of all SQL stores

@@ -1,3 +1,0 @@
-"""Processes contend as promised."""
-
-from tests.stores.contending import *  # noqa: F403 - the test of all server families

@@ -1,0 +1,3 @@
+"""Processes contend as promised."""
+
+from tests.stores.contention import *  # noqa: F403 - the test of all server families

@@ -1,0 +1,51 @@
+"""Workers hear of pushes, on whichever engine they listen."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import Any
+
+import psycopg
+from sqlalchemy import create_engine, make_url
+from sqlalchemy.ext.asyncio import create_async_engine
+
+import duerow
+import duerow.aio
+from duerow.testing.conformance.fixtures import Place
+
+LISTENING = "SELECT state FROM pg_stat_activity WHERE query LIKE 'LISTEN%' AND pid != pg_backend_pid()"
+LONG = 60.0
+"""Seconds that a listener waits at most; it ends at once when it hears of a push."""
+
+
+def notify(superuser: psycopg.Connection, database: Any) -> None:
+    """Tell what a push tells while a consumer sleeps."""
+    channel = database.connections.context.statements.context.channel
+    superuser.execute("SELECT pg_notify(%s, 'mail')", [channel])
+
+
+def test_a_push_is_heard_on_an_engine_of_the_users_own(place: Place, superuser: psycopg.Connection) -> None:
+    engine = create_engine(make_url(place.url).set(drivername="postgresql+psycopg"))
+    with (
+        duerow.connect(engine, **place.settings) as database,
+        closing(database.connections.listen(["mail"])) as listener,
+    ):
+        assert superuser.execute(LISTENING).fetchall() == [("idle",)]
+        notify(superuser, database)
+        assert listener.wait(LONG)
+    engine.dispose()
+
+
+async def test_a_push_is_heard_on_an_awaited_engine_of_the_users_own(
+    place: Place, superuser: psycopg.Connection
+) -> None:
+    engine = create_async_engine(make_url(place.url).set(drivername="postgresql+psycopg"))
+    async with await duerow.aio.connect(engine, **place.settings) as database:
+        listener = await database.connections.listen(["mail"])
+        try:
+            assert superuser.execute(LISTENING).fetchall() == [("idle",)]
+            notify(superuser, database)
+            assert await listener.wait(LONG)
+        finally:
+            await listener.close()
+    await engine.dispose()
