@@ -1,0 +1,1 @@
+"""The awaited way to the API."""

@@ -1,0 +1,37 @@
+"""The clients of one place: one for each event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import weakref
+from typing import Any
+
+import anyio._backends._asyncio  # noqa: F401 - else imported in the event loop, with the first request
+import httpcore  # noqa: F401 - as well
+import httpx
+
+from duerow.stores.http.site import Site
+
+
+class HttpClients:
+    """An httpx.AsyncClient for each event loop."""
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+        self._clients: weakref.WeakKeyDictionary[Any, tuple[int, httpx.AsyncClient]] = weakref.WeakKeyDictionary()
+
+    def client(self) -> httpx.AsyncClient:
+        """Return the client of the running loop, in this process."""
+        loop = asyncio.get_running_loop()
+        process, client = self._clients.get(loop, (0, None))
+        if client is None or process != os.getpid():
+            client = self._site.client(httpx.AsyncClient)
+            self._clients[loop] = os.getpid(), client
+        return client
+
+    async def close(self) -> None:
+        """Close the client of this loop."""
+        process, client = self._clients.pop(asyncio.get_running_loop(), (0, None))
+        if client is not None and process == os.getpid():
+            await client.aclose()

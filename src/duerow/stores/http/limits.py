@@ -1,0 +1,30 @@
+"""What cannot be done from the other end of HTTP, and how it is refused."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from duerow.errors import NotSupported, shown
+
+
+def refuse_to_join(within: Any) -> NoReturn:
+    """Raise the error for a transaction of the caller's own."""
+    raise NotSupported(
+        f"within={shown(within)}: queues behind an HTTP API cannot join a transaction of yours; connect to the "
+        "database itself, or leave it out"
+    )
+
+
+def refuse_to_begin() -> NoReturn:
+    """Raise the error for a transaction that a handler writes in."""
+    raise NotSupported(
+        "no handler can write in the transaction that settles its message over HTTP; connect to the database itself"
+    )
+
+
+def refuse_transaction() -> NoReturn:
+    """Raise the error for several operations in one transaction."""
+    raise NotSupported(
+        "over HTTP each operation is a transaction of its own, so several of them cannot be one; connect to the "
+        "database itself"
+    )

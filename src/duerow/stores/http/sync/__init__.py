@@ -1,0 +1,1 @@
+"""The blocking way to the API."""
