@@ -6,7 +6,7 @@ import os
 import secrets
 import socket
 
-from duerow.errors import InvalidMessage
+from duerow.errors import InvalidMessage, shown
 from duerow.payload.codec import storable
 
 _HOST = socket.gethostname()
@@ -25,5 +25,5 @@ def new_claim(worker: str = "-") -> str:
 def check_consumer(name: object) -> str:
     """Return the name if it is a valid consumer name, else raise InvalidMessage."""
     if not isinstance(name, str) or not name or storable(name) != name:
-        raise InvalidMessage(f"a consumer cannot be called {name!r:.80}: use text such as host:pid:worker/claim")
+        raise InvalidMessage(f"a consumer cannot be called {shown(name)}: use text such as host:pid:worker/claim")
     return name

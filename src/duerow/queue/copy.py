@@ -17,8 +17,9 @@ from uuid import uuid4
 import msgspec
 from msgspec.structs import replace
 
-from duerow.conditions.model import Condition, Subject
-from duerow.errors import ConfigurationError, NotSupported
+from duerow.conditions.fields import Subject
+from duerow.conditions.model import Condition
+from duerow.errors import ConfigurationError, NotSupported, shown
 from duerow.message import Scalar, check_queue_name, check_span
 from duerow.payload import codec
 from duerow.payload.dead_letter_headers import FROM, home
@@ -242,11 +243,11 @@ def check_asked(
     source, target = check_queue_name(queue), check_queue_name(queue if to is None else to)
     if source.endswith(SETS):
         raise ConfigurationError(
-            f"the sets of a join stand in queue {source!r}, and their parts elsewhere: they cannot be copied; let the "
-            "pipeline run until there are none"
+            f"queue {source!r} holds sets of a join, whose parts are in other queues, so it cannot be copied; let the "
+            "pipeline run until no sets are left"
         )
     if not isinstance(name, str) or not name:
-        raise ConfigurationError(Argument("name"), f" is text that names the copy, not {name!r:.80}")
+        raise ConfigurationError(Argument("name"), f" names the copy and is text, not {shown(name)}")
     return source, target, None if history is None else check_span("history", history, timedelta(0))
 
 
@@ -260,8 +261,8 @@ def check_target(target: Capabilities) -> None:
     """Raise NotSupported unless the target can receive messages from another database exactly once."""
     if not target.receives:
         raise NotSupported(
-            "the target cannot take in messages of another database: its store has no transactions over several "
-            "messages, or does not say that it receives; copy into another one, such as SQLite"
+            "the target cannot receive messages from another database: its store lacks transactions over several "
+            "messages, or cannot receive; copy into another database, such as SQLite"
         )
 
 
@@ -284,10 +285,10 @@ def check_settings(route: Route, ours: Definition | None, theirs: Definition | N
     if found := differences(theirs, ours):
         said = "; ".join(f"{one.name}: target {one.stored}, source {one.declared}" for one in found)
         raise ConfigurationError(
-            f"queue {route.to!r} is declared otherwise in the target than {route.queue!r} in the source ({said}); "
-            "declare them alike, or say ",
+            f"queue {route.to!r} of the target and queue {route.queue!r} of the source have different settings "
+            f"({said}); declare them alike, or pass ",
             Argument("keep_settings", True),
-            " to leave the target's as they are",
+            " to keep those of the target",
         )
 
 

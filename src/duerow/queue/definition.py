@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import msgspec
 
-from duerow.conditions.model import Path
+from duerow.conditions.fields import Path
 from duerow.errors import ConfigurationError, shown
 from duerow.payload.codec import JSON, MAX_PAYLOAD_BYTES, Encoded
 from duerow.payload.dead_letter_headers import Home
@@ -148,8 +148,7 @@ def decoded(queue: str, text: str | None) -> Definition | None:
         return _decode(text)
     except msgspec.MsgspecError as error:
         raise ConfigurationError(
-            f"the stored definition of queue {queue!r} cannot be read by this version ({error}); "
-            "declare() writes it anew"
+            f"the stored definition of queue {queue!r} cannot be read by this version ({error}); declare() replaces it"
         ) from error
 
 
@@ -167,10 +166,11 @@ def policy_of(queue: str, definition: Definition) -> RetryPolicy:
     if policy is not None:
         return policy
     LOG.warning(
-        "queue %s retries by %s, which only the program that declares it has: the default delays are used here, with "
-        "its limit of attempts",
+        "queue %s retries by %s, which only the program that declared it has; this process uses the default delays "
+        "with that policy's limit of attempts",
         queue,
         definition.retry,
+        extra={"event": "policy-unknown", "queue": queue},
     )
     return exponential() if definition.limit is None else limited(definition.limit, exponential())
 
@@ -242,7 +242,7 @@ def _path(field: object) -> Path:
     if not names or len(str(field)) > LONGEST_FIELD or not all(map(_PLAIN.fullmatch, names)):
         raise ConfigurationError(
             "an indexed payload field is a name, or names joined by dots, of ASCII letters, digits, _ and -, with at "
-            f"most {LONGEST_FIELD} characters in all; {shown(field, 120)} is none"
+            f"most {LONGEST_FIELD} characters in all; {shown(field, 120)} is not one"
         )
     return names
 

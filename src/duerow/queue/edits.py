@@ -9,7 +9,8 @@ from typing import Any, Final, cast
 import msgspec
 from msgspec import UNSET
 
-from duerow.conditions.model import FIELDS, Compare, Condition, every
+from duerow.conditions.fields import FIELDS
+from duerow.conditions.model import Compare, Condition, every
 from duerow.errors import (
     CodecError,
     ConfigurationError,
@@ -116,7 +117,7 @@ def choice(
     """
     if sum(which is not None for which in (id, key, where)) != 1:
         raise ConfigurationError(
-            "say an id or a key or a condition, exactly one of them: ",
+            "give exactly one of an id, a key and a condition: ",
             *one_of({"id": id, "key": key, "where": where}),
         )
     if not isinstance(even_if_leased, bool):
@@ -146,13 +147,15 @@ def change(
         MessageLeased: a consumer is working on the message that was named.
         DuplicateKey: another live message has the key of the message that was named.
     """
-    if store.capabilities.transactions:
+    if store.capabilities.together:
         yield BEGIN
     records, batch = yield from next_batch(store, choice, statuses, previous, locked=not dry_run)
     changes, unreadable = _changes(records, edit, alone=choice.where is None)
-    refused = (yield from store.change(choice.queue, changes, choice.even_if_leased, dry_run)) if changes else []
+    refused = (
+        (yield from store.operations.change(choice.queue, changes, choice.even_if_leased, dry_run)) if changes else []
+    )
     if refused and choice.where is None:
-        raise _error(refused[0].error)
+        raise error_of(refused[0].error)
     return _counted(batch, len(changes) - len(refused), len(refused) + unreadable)
 
 
@@ -168,13 +171,13 @@ def _changes(records: list[Record], edit: Edit, alone: bool) -> tuple[list[Chang
         try:
             changes.append(edit(record))
         except CodecError:
-            if alone or _is_readable(record):
+            if alone or is_readable(record):
                 raise
             unreadable += 1
     return changes, unreadable
 
 
-def _is_readable(record: Record) -> bool:
+def is_readable(record: Record) -> bool:
     """Return whether the stored JSON of a message is valid, whatever its kind."""
     try:
         codec.decode_headers(record.headers)
@@ -190,11 +193,11 @@ def remove(
     """Remove the next batch of the chosen messages from the queue; otherwise like `change`."""
     if dry_run:
         return (yield from change(store, choice, UNFINISHED, Change, previous, dry_run))
-    if store.capabilities.transactions:
+    if store.capabilities.together:
         yield BEGIN
     records, batch = yield from next_batch(store, choice, None, previous, locked=True)
     ids = [record.id for record in records]
-    removal = yield from store.remove(choice.queue, ids, (), choice.even_if_leased, keep)
+    removal = yield from store.operations.remove(choice.queue, ids, (), choice.even_if_leased, keep)
     if removal.leased and choice.where is None:
         raise MessageLeased(*removal.leased[0])
     return _counted(batch, len(removal.removed), len(removal.leased))
@@ -206,10 +209,10 @@ def next_batch(
     """Read the next batch, without messages pushed since the call began, so that the call comes to an end."""
     highest = None if previous is None else previous.highest
     if previous is None and choice.where is not None:
-        newest = yield from store.find(Query(choice.queue, order=Order(descending=True), limit=1))
+        newest = yield from store.messages.find(Query(choice.queue, order=Order(descending=True), limit=1))
         highest = newest[0].id if newest else 0
     after = None if previous is None else previous.last
-    found = yield from store.find(choice.query(after, statuses, locked))
+    found = yield from store.messages.find(choice.query(after, statuses, locked))
     records = [record for record in found if highest is None or record.id <= highest]
     more = choice.where is not None and len(records) == choice.batch
     return records, EditBatch(Changed(0), records[-1].id if more else None, highest)
@@ -219,7 +222,7 @@ def _counted(batch: EditBatch, count: int, skipped: int) -> EditBatch:
     return msgspec.structs.replace(batch, changed=Changed(count, skipped))
 
 
-def _error(error: DuerowError) -> DuerowError:
+def error_of(error: DuerowError) -> DuerowError:
     """Return the error to raise for a message that was named; if the message changed meanwhile, retrying may help."""
     return Conflict(str(error)) if isinstance(error, LeaseLost) else error
 
@@ -242,7 +245,7 @@ def edited(
         )
     if payload is UNSET and patch is UNSET and headers is None:
         ways: list[str | Argument] = [Argument("payload"), ", ", Argument("patch"), " or ", Argument("headers")]
-        raise ConfigurationError("an edit was given nothing to change: say ", *ways)
+        raise ConfigurationError("the edit changes nothing: give ", *ways)
     encoded = None if payload is UNSET else payloads.encode(payload, max_bytes)
     if patch is not UNSET:
         payloads.check_patch(patch)
@@ -276,9 +279,8 @@ def rescheduled(due: Any, delay: timedelta | None) -> Edit:
     """
     if (due is UNSET) == (delay is None):
         raise ConfigurationError(
-            "give a due time, a delay",
-            Hint(" (timedelta(0): now), or due=None to stop the message", " (0: now), or stop the message"),
-            ", one of them",
+            "give exactly one of a due time",
+            Hint(" (None: stop the message) and a delay (timedelta(0): now)", ", a delay (0: now) and a stop"),
         )
     at, span = check_due(None if due is UNSET else due, delay)
     if span is not None:
@@ -345,7 +347,7 @@ def order(text: object, after: object) -> Order:
     """
     name = text.removeprefix("-") if isinstance(text, str) else text
     if not isinstance(text, str) or name not in FIELDS:
-        raise ConfigurationError(f"messages cannot be ordered by {shown(text)}: say one of {', '.join(FIELDS)}, or -id")
+        raise ConfigurationError(f"messages cannot be ordered by {shown(text)}; use one of {', '.join(FIELDS)}, or -id")
     descending = text.startswith("-")
     if after is None:
         return Order(str(name), descending)
@@ -355,7 +357,7 @@ def order(text: object, after: object) -> Order:
 def _place(name: str, after: Any) -> tuple[Any, int]:
     if is_id(after):
         if name != "id":
-            raise ConfigurationError(f"an id does not say where to begin in the order of {name}: give the last message")
+            raise ConfigurationError(f"an id is not enough to continue in the order of {name}; give the last message")
         return after, after
     if not hasattr(after, "id") or not hasattr(after, name):
         raise ConfigurationError(f"after= takes the last message of the page before, or its id, not {shown(after)}")
@@ -387,7 +389,7 @@ def one_key(key: object) -> str:
 def how_many(n: object) -> int:
     """Return a number of messages, at least 1 and capped at `MOST`, else raise ConfigurationError."""
     if isinstance(n, bool) or not isinstance(n, int) or n < 1:
-        raise ConfigurationError(f"how many is an integer of at least 1, not {shown(n)}")
+        raise ConfigurationError(f"the number of messages is an integer of at least 1, not {shown(n)}")
     return min(n, MOST)
 
 

@@ -55,30 +55,30 @@ def add_times(buckets: Buckets, times: Sequence[float], each: int = 1) -> None:
         buckets[bucket] = buckets.get(bucket, 0) + count * each
 
 
-def add_waits(buckets: Buckets, lent: Sequence[Any]) -> None:
+def add_waits(buckets: Buckets, reserved: Sequence[Any]) -> None:
     """Count how long the messages of one claim had been due; they are given in order of priority and due time.
 
     Messages of one bucket are adjacent in that order, so only the end of each bucket is searched for.
     """
-    end = len(lent)
+    end = len(reserved)
     start = 0
     while start < end:
         stop = end
-        if lent[-1].priority != lent[start].priority:
-            stop = max(start + 1, bisect_right(lent, lent[start].priority, start, key=_PRIORITY))
-        _add_line(buckets, lent, start, stop)
+        if reserved[-1].priority != reserved[start].priority:
+            stop = max(start + 1, bisect_right(reserved, reserved[start].priority, start, key=_PRIORITY))
+        _add_line(buckets, reserved, start, stop)
         start = stop
 
 
-def _add_line(buckets: Buckets, lent: Sequence[Any], start: int, end: int) -> None:
-    at: datetime = lent[start].last_attempt_at
-    shortest = bucket_of((at - lent[end - 1].due_at).total_seconds())
+def _add_line(buckets: Buckets, reserved: Sequence[Any], start: int, end: int) -> None:
+    at: datetime = reserved[start].last_attempt_at
+    shortest = bucket_of((at - reserved[end - 1].due_at).total_seconds())
     while start < end:
-        bucket = bucket_of((at - lent[start].due_at).total_seconds())
+        bucket = bucket_of((at - reserved[start].due_at).total_seconds())
         stop = end
         if bucket != shortest:
             latest = at - timedelta(seconds=least(bucket))
-            stop = max(start + 1, bisect_right(lent, latest, start, end, key=_DUE_AT))
+            stop = max(start + 1, bisect_right(reserved, latest, start, end, key=_DUE_AT))
         buckets[bucket] = buckets.get(bucket, 0) + stop - start
         start = stop
 

@@ -13,10 +13,20 @@ from duerow.errors import CodecError, ConfigurationError, InvalidMessage, shown
 from duerow.lineage import PART_OF
 from duerow.message import LIVE, Ending, Failure, P_co, Scalar, check_span
 from duerow.payload import codec
-from duerow.payload.encoding import PayloadReader
+from duerow.payload.encoding import LOG, PayloadReader
 from duerow.plan import BEGIN, Plan
 from duerow.queue import edits
-from duerow.store import Entry, HistoryQuery, HistoryRow, PlaceInHistory, Query, Retention, Store
+from duerow.store import (
+    Capabilities,
+    Entry,
+    HistoryQuery,
+    HistoryRow,
+    MissingPart,
+    PlaceInHistory,
+    Query,
+    Retention,
+    Store,
+)
 from duerow.where import as_condition
 
 REPLAY_OF: Final = "replay-of"
@@ -58,6 +68,7 @@ class Event(msgspec.Struct, Generic[P_co], frozen=True, gc=False):
         finished_at: when the turn ended; if its consumer was never heard from again, when its lease ended.
         worker: the consumer, as host:pid:worker/claim; None: it was popped, or brought back by `redrive`.
         error: why it failed or was given up; for a message replaced by another one without being handled, which one.
+        log: what its handler has logged, if that is kept of attempts that succeed; see `keep_attempt_logs`.
     """
 
     id: int
@@ -79,6 +90,7 @@ class Event(msgspec.Struct, Generic[P_co], frozen=True, gc=False):
     finished_at: datetime
     worker: str | None
     error: Failure | None
+    log: str | None = None
 
 
 class Replayed(msgspec.Struct, frozen=True, gc=False):
@@ -115,6 +127,12 @@ def keeping(history: timedelta | None, remember_keys: timedelta | None) -> Reten
     )
 
 
+def check_keeps(capabilities: Capabilities, kept: Retention | None) -> None:
+    """Raise NotSupported if finished messages are to be kept and the store has no history."""
+    if kept is not None and "history" not in capabilities.parts:
+        raise MissingPart.refusal("history", "history= and remember_keys=")
+
+
 def event(past: HistoryRow, reader: PayloadReader) -> Event[Any]:
     """Return a turn for inspection: a payload that cannot be decoded is given as its stored text."""
     payload: Any = past.payload
@@ -124,6 +142,9 @@ def event(past: HistoryRow, reader: PayloadReader) -> Event[Any]:
         payload = reader.decode(past)
     except CodecError:
         pass  # it is shown as it is stored
+    error, log = reader.failure(past.error), None
+    if error is not None and error.type == LOG and past.outcome not in ("dead", "failed"):
+        log, error = error.traceback, None
     return Event(
         past.id,
         past.token,
@@ -143,7 +164,8 @@ def event(past: HistoryRow, reader: PayloadReader) -> Event[Any]:
         past.started_at,
         past.finished_at,
         past.worker,
-        reader.failure(past.error),
+        error,
+        log,
     )
 
 
@@ -199,7 +221,7 @@ def choice(queue: str, id: object, where: object, limit: object) -> ReplayChoice
         InvalidCondition: the condition cannot be parsed, or uses a field that turns do not have.
     """
     if (id is None) == (where is None):
-        raise ConfigurationError("say an id or a condition, one of them: ", *edits.one_of({"id": id, "where": where}))
+        raise ConfigurationError("give either an id or a condition: ", *edits.one_of({"id": id, "where": where}))
     condition = None if where is None else as_condition(where, "turn")
     return ReplayChoice(queue, _id(id), condition, None if limit is None else edits.how_many(limit))
 
@@ -210,10 +232,10 @@ def replay(store: Store, choice: ReplayChoice, previous: ReplayBatch | None, dry
     Raises:
         InvalidMessage: the queue's history has no end of the message that was named.
     """
-    if store.capabilities.transactions:
+    if store.capabilities.together:
         yield BEGIN
     if choice.id is not None:
-        ends = yield from store.history(HistoryQuery(choice.queue, id=choice.id, ends=True, limit=1))
+        ends = yield from store.history.find(HistoryQuery(choice.queue, id=choice.id, ends=True, limit=1))
         if not ends:
             raise InvalidMessage(
                 f"the history of queue {choice.queue!r} has no end of message {choice.id}: it is still there, it was "
@@ -234,7 +256,7 @@ def replay(store: Store, choice: ReplayChoice, previous: ReplayBatch | None, dry
         until=until,
         limit=wanted,
     )
-    ends = yield from store.history(query)
+    ends = yield from store.history.find(query)
     pushed = yield from _pushed_again(store, ends, dry_run)
     together = pushed if previous is None else previous.done + pushed
     more = len(ends) == wanted and (choice.limit is None or done + len(ends) < choice.limit)
@@ -242,7 +264,7 @@ def replay(store: Store, choice: ReplayChoice, previous: ReplayBatch | None, dry
 
 
 def _latest(store: Store, choice: ReplayChoice) -> Plan[PlaceInHistory | None]:
-    newest = yield from store.history(HistoryQuery(choice.queue, ends=True, where=choice.where, limit=1))
+    newest = yield from store.history.find(HistoryQuery(choice.queue, ends=True, where=choice.where, limit=1))
     return newest[0].place if newest else None
 
 
@@ -251,7 +273,7 @@ def _pushed_again(store: Store, ends: list[HistoryRow], dry_run: bool) -> Plan[R
         return Replayed(0)
     if dry_run:
         return (yield from _would_be_pushed(store, ends))
-    pushed = yield from store.push([_again(end) for end in ends], "ignore")
+    pushed = yield from store.messages.push([_again(end) for end in ends], "ignore")
     ids = tuple(one.id for one in pushed if one.outcome == "created")
     return Replayed(len(ids), len(pushed) - len(ids), ids)
 
@@ -261,7 +283,7 @@ def _would_be_pushed(store: Store, ends: list[HistoryRow]) -> Plan[Replayed]:
     taken: set[str | None] = set()
     if keys:
         query = Query(ends[0].queue, keys=keys, statuses=LIVE, by_id=True, limit=len(keys))
-        taken = {record.key for record in (yield from store.find(query))}
+        taken = {record.key for record in (yield from store.messages.find(query))}
     count = 0
     for end in ends:
         if end.key is None or end.key not in taken:

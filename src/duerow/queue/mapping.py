@@ -26,11 +26,11 @@ from duerow.message import (
 from duerow.payload import codec
 from duerow.payload.dead_letter_headers import home
 from duerow.payload.encoding import PLAIN, PayloadReader, Payloads
+from duerow.queue.decoded_parts import decoded_parts
 from duerow.reservation import BareReservation, Receipt
 from duerow.settlement import Bury, Close, Commit, Gather, Move, Release, Rollback, Settlement, merged
 from duerow.store import Buried, Closed, Committed, End, Entry, Joined, Moved, Record, Released, RolledBack, Turn
 from duerow.store.dead_letters import dead_letter as moved_to_dead_letters
-from duerow.store.join_sets import as_message
 
 _COMMITTED: Final = Committed()
 
@@ -84,12 +84,12 @@ def draft_entry(
     """Return a draft in the store's form, for `queue` unless it names its own; raise InvalidMessage if it cannot be."""
     if not isinstance(draft, Draft):
         raise InvalidMessage(
-            f"{'commit(then=…)' if queue is None else 'push_many'} takes Drafts, not {type(draft).__name__}: "
+            f"{'then=' if queue is None else 'push_many'} takes Drafts, not {type(draft).__name__}: "
             "write Draft(payload)"
         )
     if queue is None:
         if draft.queue is None:
-            raise InvalidMessage("a draft in commit(then=…) must say its queue: Draft(…, queue=…)")
+            raise InvalidMessage("a draft in then= must name its queue: Draft(…, queue=…)")
         queue = check_queue_name(draft.queue)
     elif draft.queue not in (None, queue):
         raise InvalidMessage(f"a draft for queue {draft.queue!r} was pushed to queue {queue!r}; push it there")
@@ -155,7 +155,7 @@ def put_off(record: Record) -> BareReservation:
     return BareReservation(due_later, record.leased_until)
 
 
-def check_lent(reservation: object, queue: str, place: Hashable) -> None:
+def check_reserved(reservation: object, queue: str, place: Hashable) -> None:
     """Raise ConfigurationError unless it is a reservation of this queue: another queue's may have the same receipt.
 
     Args:
@@ -164,18 +164,18 @@ def check_lent(reservation: object, queue: str, place: Hashable) -> None:
         place: where that queue is, as `Connections.place` returns it.
     """
     if not isinstance(reservation, BareReservation):
-        raise ConfigurationError(f"only what reserve() gave can be settled, not {type(reservation).__name__}")
+        raise ConfigurationError(f"only a reservation from reserve() can be settled, not {type(reservation).__name__}")
     message = reservation.message
     if message.queue != queue:
         raise ConfigurationError(
-            f"message {message.id} was lent by queue {message.queue!r}, and queue {queue!r} was told to settle it; "
-            "settle it there, or by the reservation's own methods"
+            f"message {message.id} was reserved from queue {message.queue!r}, and queue {queue!r} was told to settle "
+            "it; settle it there, or by the reservation's own methods"
         )
-    lender = getattr(reservation, "queue", None)
-    if lender is not None and lender.database.connections.place != place:
+    owner = getattr(reservation, "queue", None)
+    if owner is not None and owner.database.connections.place != place:
         raise ConfigurationError(
-            f"message {message.id} was lent by queue {queue!r} of another database than the one that was told to "
-            "settle it; settle it there, or by the reservation's own methods"
+            f"message {message.id} was reserved from queue {queue!r} of another database than the one that was told "
+            "to settle it; settle it there, or by the reservation's own methods"
         )
 
 
@@ -227,7 +227,7 @@ def _end(
         case Move():
             return _moved(reservation, settlement, payloads)
         case Rollback(delay=None):
-            raise InvalidOutcome("a rollback without a delay must be decided by a retry policy first: see decide()")
+            raise InvalidOutcome("a rollback without a delay needs a retry policy to decide first; see decide()")
         case Rollback(delay=delay, error=error):
             return RolledBack(check_span("delay", delay), payloads.failure_text(error))
         case Bury():
@@ -243,10 +243,11 @@ def _end(
 
 
 def _buried(message: Message, bury: Bury, dead_letter: DeadLetter | None, payloads: Payloads) -> End:
+    then = tuple(_pushed_then(draft, payloads) for draft in bury.then)
     if dead_letter is None:
-        return Buried(payloads.failure_text(bury))
+        return Buried(payloads.failure_text(bury), then)
     reason = codec.storable(payloads.said(bury).message)
-    return moved_to_dead_letters(
+    moved = moved_to_dead_letters(
         dead_letter.queue,
         message.queue,
         message.key,
@@ -259,6 +260,7 @@ def _buried(message: Message, bury: Bury, dead_letter: DeadLetter | None, payloa
         payloads.failure_text(bury),
         payloads.hidden_reason(bury),
     )
+    return msgspec.structs.replace(moved, then=then) if then else moved
 
 
 def _joined(
@@ -268,17 +270,20 @@ def _joined(
     payloads: Payloads,
     history: int | None,
 ) -> Joined:
-    complete = gather.complete
+    complete, decoded, place = gather.complete, decoded_parts(payloads), (gather.sets, gather.correlation)
 
     def is_complete(parts: Sequence[str]) -> bool:
         assert complete is not None  # noqa: S101 - it is asked only then
-        messages = [as_message(part, payloads) for part in parts]
+        messages = decoded.messages(place, parts, payloads)
         try:
-            return bool(complete(messages))
+            whole = bool(complete(messages))
         except Exception as error:
             raise InvalidOutcome(
                 f"message {reservation.message.id}: the predicate of its set failed on the {len(parts)} parts"
             ) from error
+        if whole:
+            decoded.forget(place)
+        return whole
 
     return Joined(
         check_queue_name(gather.sets),
@@ -295,15 +300,16 @@ def _joined(
 
 def _committed(message: Message, commit: Commit, payloads: Payloads, history: int | None) -> Committed:
     then = tuple(_pushed_then(draft, payloads) for draft in commit.then)
+    log = None if history is None else payloads.log_text(commit.log)
     if commit.payload is UNSET:
-        return Committed(then, dropped=commit.dropped)
+        return Committed(then, dropped=commit.dropped, why=log)
     if history is None:
         raise ConfigurationError(
-            f"queue {message.queue!r} keeps no history, so commit(payload=…) of message {message.id} has no place to "
-            "go; declare one: db.queue(…, history=timedelta(days=7))"
+            f"queue {message.queue!r} keeps no history, so it has no place for commit(payload=…) of message "
+            f"{message.id}; keep a history with db.queue(…, history=timedelta(days=7))"
         )
     kept = payloads.seal(payloads.encode(commit.payload, history), message.queue, message.key, message.headers)
-    return Committed(then, kept.text, kept.kind, commit.dropped)
+    return Committed(then, kept.text, kept.kind, commit.dropped, log)
 
 
 def _pushed_then(draft: Draft, payloads: Payloads) -> Entry:
@@ -342,6 +348,8 @@ def _moved(reservation: BareReservation, move: Move, payloads: Payloads) -> Move
         check_on_duplicate(move.on_duplicate),
         message.group if move.group is UNSET else check_group(move.group),
         message.priority if move.priority is UNSET else check_priority(move.priority),
+        error=payloads.log_text(move.log),
+        then=tuple(_pushed_then(draft, payloads) for draft in move.then),
     )
 
 

@@ -74,7 +74,7 @@ class Metrics:
     def __init__(self, clock: Callable[[], datetime]) -> None:
         self._clock = clock
         self._begin_anew()
-        _METERS.add(self)
+        _METRICS.add(self)
 
     def _begin_anew(self) -> None:
         self.process = new_claim()
@@ -95,16 +95,16 @@ class Metrics:
 
     # Count.
 
-    def claimed(self, queue: str, lent: Sequence[Any]) -> None:
+    def claimed(self, queue: str, reserved: Sequence[Any]) -> None:
         """Count how long the messages of one claim, given in order, had been due when they were handed out."""
-        if not lent:
+        if not reserved:
             return
-        first = lent[0]
+        first = reserved[0]
         with self._lock:
-            if len(lent) > 1 or not self._alone:
+            if len(reserved) > 1 or not self._alone:
                 self._ahead = first.last_attempt_at - self._clock()
-            if len(lent) > 1:
-                histogram.add_waits(self._tally(queue).waiting, lent)
+            if len(reserved) > 1:
+                histogram.add_waits(self._tally(queue).waiting, reserved)
                 return
             self._alone.append((queue, first.last_attempt_at, first.due_at))
             if len(self._alone) >= TOGETHER:
@@ -210,13 +210,13 @@ class Metrics:
         return (self._clock() + self._ahead).replace(second=0, microsecond=0)
 
 
-_METERS: Final[weakref.WeakSet[Metrics]] = weakref.WeakSet()
+_METRICS: Final[weakref.WeakSet[Metrics]] = weakref.WeakSet()
 
 
 def _count_anew() -> None:
     """Let a child process count only its own work, under its own name."""
-    for meter in list(_METERS):
-        meter._begin_anew()
+    for metrics in list(_METRICS):
+        metrics._begin_anew()
 
 
 if hasattr(os, "register_at_fork"):  # other platforms do not fork

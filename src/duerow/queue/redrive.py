@@ -14,7 +14,8 @@ from duerow.payload import dead_letter_headers
 from duerow.payload.codec import decode_headers
 from duerow.payload.encoding import AS_STORED
 from duerow.plan import BEGIN, Plan
-from duerow.queue import dead_letters, edits, mapping
+from duerow.queue import edits, mapping
+from duerow.queue.dead_letter_targets import restored
 from duerow.reservation import BareReservation, Receipt
 from duerow.settlement import Move
 from duerow.store import Indexed, Moved, Query, Record, Retention, Store, Turn
@@ -92,9 +93,9 @@ class Away(msgspec.Struct, frozen=True):
         self, store: Store, most: int, previous: edits.EditBatch | None, given: frozenset[Place], dry_run: bool
     ) -> Plan[RedriveBatch]:
         """See `Dead`. Writes are fenced by the tokens that were read, so no letter needs a lease or its turn."""
-        if store.capabilities.transactions:
+        if store.capabilities.together:
             yield BEGIN
-        now = (yield from store.counters(self.queue)).now
+        now = (yield from store.counters.read(self.queue)).now
         chosen = edits.EditChoice(self.queue, None, None, self._meant(now), False, batch=most)
         records, place = yield from edits.next_batch(store, chosen, LIVE, previous, locked=not dry_run)
         back = [turn for record in records if (turn := self._back(record)) is not None]
@@ -102,7 +103,7 @@ class Away(msgspec.Struct, frozen=True):
         if dry_run:
             free, given = yield from self._free(store, back, given)
             return RedriveBatch(Redriven(free, unfit + len(back) - free), place, given)
-        refused = (yield from store.settle(back, self.keep)) if back else []
+        refused = (yield from store.messages.settle(back, self.keep)) if back else []
         taken = sum(isinstance(one.error, DuplicateKey) for one in refused)
         return RedriveBatch(Redriven(len(back) - len(refused), unfit + taken), place, given)
 
@@ -120,7 +121,7 @@ class Away(msgspec.Struct, frozen=True):
         move = Move(
             headers[dead_letter_headers.FROM],  # type: ignore[arg-type]
             key=headers.get(dead_letter_headers.KEY),
-            headers=dead_letters.restored(headers),
+            headers=restored(headers),
             on_duplicate=self.on_duplicate,
         )
         letter = BareReservation(mapping.message(record, AS_STORED), record.first_due_at)
@@ -165,12 +166,12 @@ class Stayed(msgspec.Struct, frozen=True):
         self, store: Store, most: int, previous: edits.EditBatch | None, given: frozenset[Place], dry_run: bool
     ) -> Plan[RedriveBatch]:
         """See `Dead`. They restart where they are; one whose key is taken is moved onto the message that has it."""
-        if store.capabilities.transactions:
+        if store.capabilities.together:
             yield BEGIN
         chosen = edits.all_dead(self.queue, most, self.where, self.indexed)
         records, place = yield from edits.next_batch(store, chosen, ("dead",), previous, locked=not dry_run)
         changes = [edits.requeued(record) for record in records]
-        refused = (yield from store.change(self.queue, changes, False, dry_run)) if changes else []
+        refused = (yield from store.operations.change(self.queue, changes, False, dry_run)) if changes else []
         taken = {one.receipt for one in refused if isinstance(one.error, DuplicateKey)}
         gone = {one.receipt for one in refused} - taken
         met = [change.record for change in changes if change.receipt in taken]
@@ -179,7 +180,7 @@ class Stayed(msgspec.Struct, frozen=True):
             met += [record for record in free if (self.queue, record.key) in given]
             given |= {(self.queue, record.key) for record in free if record.key is not None}
         elif met and self.on_duplicate != "reject":
-            lost = yield from store.settle([self._onto(record) for record in met], self.keep)
+            lost = yield from store.messages.settle([self._onto(record) for record in met], self.keep)
             gone |= {one.receipt for one in lost}
         skipped = len(met) if self.on_duplicate == "reject" else 0
         return RedriveBatch(Redriven(len(records) - len(gone) - skipped, skipped), place, given)
@@ -214,5 +215,5 @@ def _held(store: Store, places: set[Place]) -> Plan[set[Place]]:
     for queue in sorted({queue for queue, _ in places}):
         keys = tuple(sorted(key for other, key in places if other == queue))
         query = Query(queue, keys=keys, statuses=LIVE, by_id=True, limit=len(keys))
-        held |= {(queue, str(record.key)) for record in (yield from store.find(query))}
+        held |= {(queue, str(record.key)) for record in (yield from store.messages.find(query))}
     return held

@@ -1,55 +1,47 @@
 """Schedules: messages that are pushed at wall-clock times, or at equal intervals.
 
 Values and pure functions: when a rhythm ticks, which ticks to push now, and what a store keeps. A tick becomes a
-message in the transaction that advances its schedule to the next tick (see `Store.set_schedule`), so each tick is
-pushed once, however many processes try.
-
-Wall-clock times that occur twice, or never, because the clock is put back or forward:
-
-- An expression for every hour (`15 * * * *`) and an interval follow elapsed time: such a day has 23 or 25 hours.
-- Any other expression names times of the day. A time that the clock skips is postponed to the first moment after the
-  gap; several times in one gap become one tick. A time that occurs twice ticks only the first time.
+message in the transaction that advances its schedule to the next tick (see `MetadataStore.set_schedule`), so each
+tick is pushed once, however many processes try.
 """
 
 from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Iterable, Iterator, Mapping
-from datetime import UTC, datetime, time, timedelta
-from functools import lru_cache
+from collections.abc import Mapping
+from datetime import datetime, timedelta
 from itertools import islice
 from typing import Any, Final, Literal, get_args
-from zoneinfo import ZoneInfo
 
 import msgspec
-from cronsim import CronSim, CronSimError
 
 from duerow.clock import MICROSECOND
-from duerow.errors import CodecError, ConfigurationError, DuerowError
-from duerow.message import Scalar, check_group, check_moment, check_priority, check_queue_name, check_span
+from duerow.errors import CodecError, ConfigurationError, DuerowError, UnknownName
+from duerow.errors import shown as briefly
+from duerow.message import Scalar, check_group, check_priority, check_queue_name, check_span
 from duerow.payload import codec
 from duerow.payload.encoding import PLAIN, PayloadReader, StoredPayload
-from duerow.phrases import Argument, Hint
+from duerow.phrases import Argument
 from duerow.queue import mapping
+from duerow.queue.rhythm import Rhythm, check_cron, check_zone
 from duerow.store import Entry, Planned, ScheduleChange, SchedulesFound
 
 Missed = Literal["skip", "once", "all"]
 """What happens to ticks that were not pushed in time."""
 
-Daily = time | str | Iterable[time | str]
-"""One or more times of the day, as `time(8, 30)` or "08:30"."""
 
 MISSED: Final[tuple[Missed, ...]] = get_args(Missed)
 
 GRACE: Final = timedelta(seconds=60)
 """How late a tick may be before it counts as missed."""
 
-SHORTEST: Final = timedelta(seconds=1)
-"""The shortest interval."""
 
 MOST_AT_ONCE: Final = 100
 """How many ticks of one schedule are pushed in one transaction."""
+
+KEPT_TICKS: Final = 20
+"""How many of its latest ticks a schedule keeps."""
 
 SCHEDULE: Final = "schedule"
 """The header that names the schedule that pushed a message."""
@@ -58,87 +50,26 @@ TICK: Final = "tick"
 """The header that holds the scheduled time of the tick, in ISO 8601 and UTC."""
 
 _NAME = re.compile(r"[A-Za-z0-9_.:/-]{1,100}")
-_LONGEST_EXPRESSION: Final = 200
 
 
-class Rhythm(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
-    """When a schedule ticks: by exactly one of `cron`, `every` and `daily`.
+class PastTick(msgspec.Struct, frozen=True, gc=False):
+    """A tick that became a message.
 
     Attributes:
-        cron: an expression with five fields: minute, hour, day of the month, month, day of the week.
-        every: an interval.
-        daily: times of each day, as HH:MM.
-        zone: the time zone of `cron` and `daily`, by its name in the IANA database.
-        start: the earliest time of a tick; intervals are counted from here.
+        at: the time of the tick.
+        pushed_at: when its message was pushed.
     """
 
-    cron: str | None = None
-    every: timedelta | None = None
-    daily: tuple[str, ...] | None = None
-    zone: str | None = None
-    start: datetime | None = None
-
-    def first(self, declared_at: datetime) -> datetime | None:
-        """Return the first tick of a schedule that is declared now; None if it never ticks.
-
-        Without `start` the tick is later than now, for an interval by one interval. With `start` it may be now.
-        """
-        if self.start is None:
-            return self.after(declared_at, declared_at)
-        begin = max(self.start, declared_at)
-        if self.every is not None and begin == self.start:
-            return begin
-        return self.after(begin - MICROSECOND, self.start)
-
-    def after(self, moment: datetime, tick: datetime) -> datetime | None:
-        """Return the first tick after a moment; None if there is none. Intervals are counted from `tick`."""
-        try:
-            if self.every is not None:
-                return tick + ((moment - tick) // self.every + 1) * self.every
-            ticks = (_after(expression, self._zone, moment) for expression in self._expressions)
-            return min((tick for tick in ticks if tick is not None), default=None)
-        except OverflowError:  # beyond the year 9999
-            return None
-
-    def following(self, tick: datetime) -> Iterator[datetime]:
-        """Yield a tick and all that follow it."""
-        following: datetime | None = tick
-        while following is not None:
-            yield following
-            following = self.after(following, following)
-
-    def between(self, tick: datetime, start: datetime, end: datetime) -> Iterator[datetime]:
-        """Yield the ticks from one moment to another, both included; intervals are counted from `tick`."""
-        first = self.after(start - MICROSECOND, tick)
-        for following in () if first is None else self.following(first):
-            if following > end:
-                return
-            yield following
-
-    def latest(self, tick: datetime, end: datetime) -> datetime:
-        """Return the last tick up to a moment that is not before `tick`, which is itself a tick."""
-        if self.every is not None:
-            return tick + (end - tick) // self.every * self.every
-        window = timedelta(hours=1)
-        while end - window > tick:
-            if (last := max(self.between(tick, end - window, end), default=None)) is not None:
-                return last
-            window *= 8
-        return max(self.between(tick, tick, end))
-
-    @property
-    def _zone(self) -> ZoneInfo:
-        return ZoneInfo(self.zone or "UTC")
-
-    @property
-    def _expressions(self) -> tuple[str, ...]:
-        if self.cron is not None:
-            return (_by_the_wall(self.cron),)
-        return tuple(f"{int(at[3:])} {int(at[:2])} * * *" for at in self.daily or ())
+    at: datetime
+    pushed_at: datetime
 
 
 class ScheduleDefinition(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
-    """What a schedule does, as a store keeps it: as JSON. Payload and headers are already text."""
+    """What a schedule does, as a store keeps it: as JSON. Payload and headers are already text.
+
+    While it is paused, it has no next tick; `pending` is the tick that it waited for, from which intervals are counted.
+    `past` has its latest ticks, the newest first; it is carried over when the schedule is declared again.
+    """
 
     queue: str
     kind: str
@@ -149,6 +80,9 @@ class ScheduleDefinition(msgspec.Struct, frozen=True, kw_only=True, omit_default
     rhythm: Rhythm
     missed: Missed = "once"
     grace: timedelta = GRACE
+    paused: bool = False
+    pending: datetime | None = None
+    past: tuple[PastTick, ...] = ()
 
 
 class Schedule(msgspec.Struct, frozen=True, kw_only=True):
@@ -168,6 +102,9 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
         grace: how late a tick may be before it counts as missed.
         next_at: the next tick; None: there will be none.
         last_at: the last tick that became a message; None: there was none.
+        paused: whether it was paused: it does not tick until it is resumed.
+        past: its latest ticks that became messages, up to 20, the newest first.
+        kind: the kind of the payload.
     """
 
     name: str
@@ -185,11 +122,14 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
     grace: timedelta
     next_at: datetime | None
     last_at: datetime | None
+    paused: bool = False
+    past: tuple[PastTick, ...] = ()
+    kind: str = codec.JSON
 
     def ticks(self, count: int) -> list[datetime]:
         """Return the next ticks, at most `count`, in UTC."""
         if type(count) is not int or count < 0:
-            raise ConfigurationError(f"count is a number of ticks, not {count!r:.80}")
+            raise ConfigurationError(f"count is a number of ticks, not {briefly(count)}")
         if self.next_at is None:
             return []
         rhythm = Rhythm(cron=self.cron, every=self.every, daily=self.daily, zone=self.zone, start=self.start)
@@ -219,40 +159,10 @@ def check_schedule_name(name: object) -> str:
     """Return the name if it is a valid schedule name, else raise ConfigurationError."""
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise ConfigurationError(
-            f"a schedule cannot be called {name!r:.120}: "
+            f"a schedule cannot be called {briefly(name)}; "
             "use 1 to 100 ASCII letters, digits and the characters _ . : / -"
         )
     return name
-
-
-def rhythm_of(
-    cron: str | None = None,
-    every: timedelta | None = None,
-    daily: Daily | None = None,
-    zone: str | None = None,
-    start: datetime | None = None,
-) -> Rhythm:
-    """Return when a schedule ticks.
-
-    Raises:
-        ConfigurationError: not exactly one of cron, every and daily is given, or one of them or the zone is invalid.
-        InvalidMessage: the interval or the start is out of bounds, or the start has no time zone.
-    """
-    given = [name for name, value in (("cron", cron), ("every", every), ("daily", daily)) if value is not None]
-    if len(given) != 1:
-        rhythms = (Argument("cron"), ", ", Argument("every"), " and ", Argument("daily"))
-        raise ConfigurationError("a schedule has one of ", *rhythms, f", not {' and '.join(given) or 'none'}")
-    begin = check_moment("start", start)
-    if every is not None:
-        if zone is not None:
-            raise ConfigurationError(
-                "an interval is the same in all time zones; leave ", Argument("zone"), f" out ({zone!r:.80})"
-            )
-        return Rhythm(every=check_span("every", every, SHORTEST), start=begin)
-    named = _check_zone("UTC" if zone is None else zone)
-    if cron is not None:
-        return Rhythm(cron=_check_cron(cron), zone=named, start=begin)
-    return Rhythm(daily=_check_daily(daily), zone=named, start=begin)
 
 
 def definition(
@@ -273,12 +183,12 @@ def definition(
     """
     if missed not in MISSED:
         raise ConfigurationError(
-            Argument("missed"), f" cannot be {missed!r:.80}: say one of {', '.join(map(repr, MISSED))}"
+            Argument("missed"), f" cannot be {briefly(missed)}; use one of {', '.join(map(repr, MISSED))}"
         )
     encoded_headers = codec.encode_headers(headers)
     for name in (SCHEDULE, TICK):
         if headers and name in headers:
-            raise ConfigurationError(f"the header {name!r} is set by each tick; call yours something else")
+            raise ConfigurationError(f"the header {name!r} is set by each tick; give yours another name")
     encoded = codec.encode(payload)
     return ScheduleDefinition(
         queue=check_queue_name(queue),
@@ -305,18 +215,84 @@ def declare(name: str, wanted: ScheduleDefinition, found: SchedulesFound) -> Sch
     Raises:
         ConfigurationError: it would never tick.
     """
-    text = msgspec.json.encode(wanted).decode()
     known = found.rows[0] if found.rows else None
+    before = None if known is None else _perhaps(known)
+    if before is not None:
+        wanted = msgspec.structs.replace(wanted, past=before.past)
+    if known is not None and before is not None and before.paused:
+        return _declare_paused(known, before, wanted, found.now)
+    text = msgspec.json.encode(wanted).decode()
     if known is not None and known.definition == text:
         return None
-    if known is not None and _rhythm(known) == wanted.rhythm:
+    if known is not None and before is not None and before.rhythm == wanted.rhythm:
         return ScheduleChange(name, known.version, Planned(name, text, known.next_at, known.last_at, _new_version()))
     next_at = wanted.rhythm.first(found.now)
     if next_at is None:
-        raise ConfigurationError(f"schedule {name!r} would never tick: {_told(wanted.rhythm)}")
+        raise ConfigurationError(f"schedule {name!r} would never tick: {wanted.rhythm}")
     if known is None:
         return ScheduleChange(name, None, Planned(name, text, next_at, None, _new_version()))
     return ScheduleChange(name, known.version, Planned(name, text, next_at, known.last_at, _new_version()))
+
+
+def _declare_paused(
+    known: Planned, before: ScheduleDefinition, wanted: ScheduleDefinition, now: datetime
+) -> ScheduleChange | None:
+    """Return the change of a paused schedule, which stays paused: programs declare their schedules at every start."""
+    pending = before.pending if before.rhythm == wanted.rhythm else wanted.rhythm.first(now)
+    after = msgspec.structs.replace(wanted, paused=True, pending=pending)
+    return None if after == before else _changed(known, after, None)
+
+
+def pause(name: str, found: SchedulesFound) -> ScheduleChange | None:
+    """Return the change that pauses the schedule of this name; None if it is paused.
+
+    Raises:
+        UnknownName: there is no such schedule.
+    """
+    known, wanted = _one(name, found)
+    if wanted.paused:
+        return None
+    return _changed(known, msgspec.structs.replace(wanted, paused=True, pending=known.next_at), None)
+
+
+def resume(name: str, found: SchedulesFound) -> ScheduleChange | None:
+    """Return the change that lets the schedule of this name tick again; None if it is not paused.
+
+    Its next tick is the first one from now on: those of the time when it was paused are left out.
+
+    Raises:
+        UnknownName: there is no such schedule.
+    """
+    known, wanted = _one(name, found)
+    if not wanted.paused:
+        return None
+    next_at = wanted.pending
+    if next_at is not None and next_at < found.now:
+        next_at = wanted.rhythm.after(found.now - MICROSECOND, next_at)
+    return _changed(known, msgspec.structs.replace(wanted, paused=False, pending=None), next_at)
+
+
+def message_now(name: str, found: SchedulesFound) -> Entry:
+    """Return the message that the schedule of this name would push at a tick, due now, with the header `schedule`.
+
+    Raises:
+        UnknownName: there is no such schedule.
+    """
+    known, wanted = _one(name, found)
+    headers = {**codec.decode_headers(wanted.headers), SCHEDULE: known.name}
+    payload = codec.Encoded(wanted.kind, wanted.payload)
+    return mapping.entry(wanted.queue, payload, headers=headers, group=wanted.group, priority=wanted.priority)
+
+
+def _one(name: str, found: SchedulesFound) -> tuple[Planned, ScheduleDefinition]:
+    if not found.rows:
+        raise UnknownName("schedule", name)
+    return found.rows[0], _read(found.rows[0])
+
+
+def _changed(known: Planned, after: ScheduleDefinition, next_at: datetime | None) -> ScheduleChange:
+    text = msgspec.json.encode(after).decode()
+    return ScheduleChange(known.name, known.version, Planned(known.name, text, next_at, known.last_at, _new_version()))
 
 
 def remove(name: str, found: SchedulesFound) -> ScheduleChange | None:
@@ -335,7 +311,9 @@ def tick(known: Planned, now: datetime) -> ScheduleChange:
         raise AssertionError(f"schedule {known.name} is not due")
     ticks, next_at = due_ticks(wanted.rhythm, known.next_at, now, wanted.missed, wanted.grace)
     last_at = ticks[-1] if ticks else known.last_at
-    after = Planned(known.name, known.definition, next_at, last_at, _new_version())
+    past = (*(PastTick(at, now) for at in reversed(ticks)), *wanted.past)[:KEPT_TICKS]
+    text = msgspec.json.encode(msgspec.structs.replace(wanted, past=past)).decode()
+    after = Planned(known.name, text, next_at, last_at, _new_version())
     return ScheduleChange(known.name, known.version, after, tuple(_entry(known.name, wanted, at) for at in ticks))
 
 
@@ -382,6 +360,9 @@ def shown(known: Planned, reader: PayloadReader = PLAIN) -> Schedule:
         grace=wanted.grace,
         next_at=known.next_at,
         last_at=known.last_at,
+        paused=wanted.paused,
+        past=wanted.past,
+        kind=wanted.kind,
     )
 
 
@@ -398,20 +379,20 @@ def _read(known: Planned) -> ScheduleDefinition:
     except msgspec.DecodeError as error:
         raise ConfigurationError(
             f"schedule {known.name!r} cannot be read by this version of duerow: {error}; "
-            "upgrade it, declare the schedule anew, or remove it"
+            "upgrade duerow, declare the schedule again, or remove it"
         ) from error
     # A zone that was valid where the schedule was declared may be missing here: time zones come with the host.
     if wanted.rhythm.zone is not None:
-        _check_zone(wanted.rhythm.zone)
+        check_zone(wanted.rhythm.zone)
     if wanted.rhythm.cron is not None:
-        _check_cron(wanted.rhythm.cron)
+        check_cron(wanted.rhythm.cron)
     return wanted
 
 
-def _rhythm(known: Planned) -> Rhythm | None:
-    """Return the rhythm of a schedule; None if it cannot be read here."""
+def _perhaps(known: Planned) -> ScheduleDefinition | None:
+    """Return what a schedule does; None if it cannot be read here."""
     try:
-        return _decode(known.definition).rhythm
+        return _decode(known.definition)
     except msgspec.DecodeError:
         return None
 
@@ -437,80 +418,3 @@ def _new_version() -> int:
 
 
 _decode = msgspec.json.Decoder(ScheduleDefinition).decode
-
-
-# Wall-clock times.
-
-
-def _after(expression: str, zone: ZoneInfo, moment: datetime) -> datetime | None:
-    """Return the first tick of an expression after a moment, in UTC."""
-    for tick in CronSim(expression, moment.astimezone(zone)):
-        # In an hour that occurs twice the search begins in the first one, so it may find a tick that has passed.
-        if (at := tick.astimezone(UTC)) > moment:
-            return at
-    return None
-
-
-@lru_cache(maxsize=256)
-def _by_the_wall(expression: str) -> str:
-    """Return an expression whose first two fields have a star only if it is for every hour.
-
-    If there is a star, the library follows elapsed time, as Debian's cron does: `*/15 2 * * *` would be skipped on one
-    day of the year and run eight times on another.
-    """
-    fields = CronSim(expression, datetime(2000, 1, 1, tzinfo=UTC))
-    minutes = ",".join(map(str, sorted(fields.minutes)))
-    hours = "*" if len(fields.hours) == 24 else ",".join(map(str, sorted(fields.hours)))
-    return " ".join((minutes, hours, *fields.parts[3:]))
-
-
-def _check_cron(expression: object) -> str:
-    hint = "write minute, hour, day of the month, month and day of the week, such as '0 3 * * MON-FRI'"
-    if not isinstance(expression, str) or len(expression) > _LONGEST_EXPRESSION:
-        raise ConfigurationError(f"{expression!r:.80} is no cron expression: {hint}")
-    fields = expression.split()
-    if len(fields) != 5:
-        raise ConfigurationError(f"{expression!r} is no cron expression: it has {len(fields)} fields, not 5; {hint}")
-    try:
-        _by_the_wall(expression)
-    except CronSimError as error:
-        raise ConfigurationError(f"{expression!r} is no cron expression: {str(error).lower()}; {hint}") from error
-    return " ".join(fields)
-
-
-def _check_daily(daily: object) -> tuple[str, ...]:
-    several = [daily] if isinstance(daily, time | str) or not isinstance(daily, Iterable) else list(daily)
-    times = sorted({_check_time(at) for at in several})
-    if not times:
-        raise ConfigurationError(Argument("daily"), " needs at least one time, such as ", Hint("time(8, 30)", "08:30"))
-    return tuple(times)
-
-
-def _check_time(at: object) -> str:
-    hint = ("give a time of whole minutes without a zone, such as ", Hint("time(8, 30) or '08:30'", "08:30"))
-    parsed = at
-    if isinstance(at, str):
-        try:
-            parsed = time.fromisoformat(at)
-        except ValueError as error:
-            raise ConfigurationError(f"{at!r:.80} is no time of the day: ", *hint) from error
-    if not isinstance(parsed, time) or parsed.tzinfo is not None or parsed.second or parsed.microsecond:
-        raise ConfigurationError(f"{at!r:.80} is no time for ", Argument("daily"), ": ", *hint)
-    return f"{parsed:%H:%M}"
-
-
-def _check_zone(name: object) -> str:
-    if isinstance(name, str):
-        try:
-            return ZoneInfo(name).key
-        except (LookupError, ValueError, OSError):
-            pass
-    raise ConfigurationError(
-        f"there is no time zone {name!r:.80} on this host: give a name such as 'Europe/Zagreb'; "
-        "a host that lacks them all gets them by `pip install tzdata`"
-    )
-
-
-def _told(rhythm: Rhythm) -> str:
-    start = "" if rhythm.start is None else f" from {rhythm.start.isoformat()} on"
-    return f"{rhythm.cron or rhythm.every or rhythm.daily}{start}"

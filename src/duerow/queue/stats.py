@@ -9,6 +9,7 @@ from typing import Final, Literal
 import msgspec
 
 from duerow.message import Message
+from duerow.phrases import counted
 from duerow.queue import histogram
 from duerow.queue.histogram import Buckets
 from duerow.queue.metrics import MINUTE, MetricTally
@@ -100,6 +101,28 @@ class Stats(msgspec.Struct, frozen=True):
         return f"{getattr(self, name)}{'+' if name in self.capped else ''}"
 
 
+class Minute(msgspec.Struct, frozen=True):
+    """What was done on a queue in one minute.
+
+    Attributes:
+        start: when the minute began.
+        ended: how many turns ended in it, by outcome.
+        waiting: how many of the messages that were handed out had been due for how long: the number of messages by the
+            shortest time of their bucket, in seconds. A bucket is a ninth to an eighth as wide as its times are long.
+        handling: the same for how long workers' handlers took.
+        waiting_time, handling_time: the percentiles of these; None: there were none.
+        processes: how many turns each process ended, by its host and process id.
+    """
+
+    start: datetime
+    ended: Totals
+    waiting: Mapping[float, int]
+    handling: Mapping[float, int]
+    waiting_time: Times | None
+    handling_time: Times | None
+    processes: Mapping[str, int] = {}
+
+
 class Reason(msgspec.Struct, frozen=True):
     """One reason why a message is, or is not, running.
 
@@ -141,6 +164,43 @@ def work(counters: Counters, unwritten: MetricTally) -> Work:
             histogram.add_up(waiting, histogram.read(row.waiting))
             histogram.add_up(handling, histogram.read(row.handling))
     return Work(rates, lifetime, _times(waiting), _times(handling))
+
+
+def minutes(counters: Counters) -> list[Minute]:
+    """Return the minutes of the last hour in which something was counted, the oldest first, all processes together."""
+    by_start: dict[datetime, tuple[list[int], Buckets, Buckets, dict[str, int]]] = {}
+    for row in counters.lately:
+        ended, waiting, handling, processes = by_start.setdefault(row.minute, ([0] * len(_ENDS), {}, {}, {}))
+        if number := sum(_of(row.totals, name) for name in _ENDS):
+            processes[process_name(row.process)] = processes.get(process_name(row.process), 0) + number
+        ended[:] = [before + _of(row.totals, name) for before, name in zip(ended, _ENDS, strict=True)]
+        histogram.add_up(waiting, histogram.read(row.waiting))
+        histogram.add_up(handling, histogram.read(row.handling))
+    return [minute_of(start, *by_start[start]) for start in sorted(by_start)]
+
+
+def minute_of(
+    start: datetime, ended: Sequence[int], waiting: Buckets, handling: Buckets, processes: Mapping[str, int]
+) -> Minute:
+    """Return what was counted from a time on, with its percentiles."""
+    return Minute(
+        start,
+        Totals(*ended),
+        _by_seconds(waiting),
+        _by_seconds(handling),
+        _times(waiting),
+        _times(handling),
+        dict(processes),
+    )
+
+
+def process_name(process: str) -> str:
+    """Return the host and the process id of what counts."""
+    return ":".join(process.partition("/")[0].split(":")[:2])
+
+
+def _by_seconds(buckets: Buckets) -> dict[float, int]:
+    return {histogram.least(bucket) if bucket else 0.0: buckets[bucket] for bucket in sorted(buckets)}
 
 
 def _rates(rows: Sequence[Counted], now: datetime) -> dict[int, Rates]:
@@ -189,7 +249,8 @@ def reasons_of_its_own(seen: Inspection, message: Message, limit: int | None) ->
         return [Reason("done", f"message {message.id} is done")]
     if message.status == "dead":
         why = f": {message.last_error.message}" if message.last_error else ""
-        return [Reason("dead", f"message {message.id} was given up after {message.attempts} attempts{why}")]
+        attempts = counted(message.attempts, "attempt")
+        return [Reason("dead", f"message {message.id} was given up after {attempts}{why}")]
     return _of_its_own(seen, message, limit)
 
 
@@ -199,7 +260,7 @@ def reasons_of_row(seen: Inspection, message: Message, limit: int | None) -> lis
 
 
 def _ready(message: Message) -> Reason:
-    return Reason("ready", f"message {message.id} is ready: the next free consumer takes it in its turn")
+    return Reason("ready", f"message {message.id} is ready: a consumer takes it when it is its turn")
 
 
 def _of_its_own(seen: Inspection, message: Message, limit: int | None) -> list[Reason]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import ceil, isfinite
 
-from duerow.errors import ConfigurationError
+from duerow.errors import ConfigurationError, shown
 from duerow.phrases import Argument
 
 
@@ -23,7 +23,7 @@ class Throttle:
         number = isinstance(rate, int | float) and not isinstance(rate, bool) and isfinite(rate) and rate > 0
         if rate is not None and not number:
             raise ConfigurationError(
-                Argument("rate"), f" is {rate!r:.80}; it counts messages a second, so it must be above 0"
+                Argument("rate"), f" is {shown(rate)}; it counts messages per second, so it must be above 0"
             )
         self._rate = rate
         self._most = most if rate is None else min(most, ceil(rate))

@@ -25,6 +25,28 @@ def restored(headers: Mapping[str, Scalar]) -> dict[str, Scalar | None]:
     return changes
 
 
+class DeadLetterTargets:
+    """Where the queues that have a handle in this process send their dead letters."""
+
+    def __init__(self) -> None:
+        self._by_queue: dict[str, str] = {}
+
+    def add(self, queue: str, target: str) -> None:
+        """Note the target of a queue; raise ConfigurationError if dead letters would go in a circle."""
+        targets = {**self._by_queue, queue: target}
+        check_targets(targets)
+        self._by_queue = targets
+
+    def take(self, queue: str) -> bool:
+        """Return whether a queue is the target of another one."""
+        return queue in self._by_queue.values()
+
+    def check(self, stored: Mapping[str, str | None], queue: str, target: str | None) -> None:
+        """Raise ConfigurationError if this target of a queue would close a circle with stored targets and these."""
+        targets = {**stored, **self._by_queue, queue: target}
+        check_targets({name: one for name, one in targets.items() if one is not None})
+
+
 def check_targets(targets: Mapping[str, str]) -> None:
     """Raise ConfigurationError if dead letters would go in a circle; `targets` maps each queue to its target."""
     for queue in targets:

@@ -1,0 +1,97 @@
+"""Limits of queues that operators set while workers run: kept in the database, and read by each worker now and then.
+
+The limits of a queue are a message of the queue `duerow.limits` that is never due; its key is the queue's name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+import msgspec
+
+from duerow.errors import ConfigurationError, shown
+from duerow.message import check_span
+from duerow.queue.audit import RESERVED
+
+LIMITS: Final = f"{RESERVED}limits"
+"""The queue whose messages are the limits of other queues."""
+
+NEVER: Final = datetime(9000, 1, 1, tzinfo=UTC)
+"""When they are due: late enough that nobody is ever handed one."""
+
+
+MOST_HANDLERS: Final = 10_000
+
+
+class RunLimits(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What operators let workers of a queue do, whatever they were started with.
+
+    Attributes:
+        concurrency: how many handlers each worker runs at once; None: as many as it was started with. Workers with
+            child processes or transactional handlers run no more than that.
+        cluster_concurrency: how many run at once in all workers with a `cluster_concurrency`, instead of that number.
+        rate: how many messages each worker begins in any span of `rate_span`; None: no further limit.
+        rate_span: the length of that span.
+    """
+
+    concurrency: int | None = None
+    cluster_concurrency: int | None = None
+    rate: int | None = None
+    rate_span: timedelta = timedelta(minutes=1)
+
+
+NONE: Final = RunLimits()
+
+
+def checked(concurrency: object, cluster_concurrency: object, rate: object) -> RunLimits:
+    """Return checked limits; raise ConfigurationError if one is not valid (InvalidMessage for the span)."""
+    named = {"concurrency": concurrency, "cluster_concurrency": cluster_concurrency}
+    for name, value in named.items():
+        if value is not None and (type(value) is not int or not 1 <= value <= MOST_HANDLERS):
+            raise ConfigurationError(f"{name} is a number of handlers from 1 to {MOST_HANDLERS:,}, not {shown(value)}")
+    if rate is None:
+        return RunLimits(concurrency, cluster_concurrency)  # type: ignore[arg-type]
+    if not isinstance(rate, tuple) or len(rate) != 2 or type(rate[0]) is not int or rate[0] < 1:
+        raise ConfigurationError(
+            f"rate is a pair such as (100, timedelta(minutes=1)): at most so many messages in any such span, not "
+            f"{shown(rate)}"
+        )
+    span = check_span("the span of rate", rate[1], timedelta(milliseconds=1))
+    return RunLimits(concurrency, cluster_concurrency, rate[0], span)  # type: ignore[arg-type]
+
+
+def strictest(all_of: Iterable[RunLimits]) -> RunLimits:
+    """Return the limits of a worker of several queues: the lowest of each."""
+    found = NONE
+    for one in all_of:
+        slower = one if _per_second(one) < _per_second(found) else found
+        found = RunLimits(
+            _lower(found.concurrency, one.concurrency),
+            _lower(found.cluster_concurrency, one.cluster_concurrency),
+            slower.rate,
+            slower.rate_span,
+        )
+    return found
+
+
+def payload_of(limits: RunLimits) -> Any:
+    """Return limits as a payload."""
+    return msgspec.json.decode(msgspec.json.encode(limits))
+
+
+def limits_of(payload: Any) -> RunLimits:
+    """Return limits from a payload; none if it is of another version."""
+    try:
+        return msgspec.convert(payload, RunLimits)
+    except msgspec.ValidationError:
+        return NONE
+
+
+def _lower(one: int | None, other: int | None) -> int | None:
+    return min((value for value in (one, other) if value is not None), default=None)
+
+
+def _per_second(limits: RunLimits) -> float:
+    return float("inf") if limits.rate is None else limits.rate / limits.rate_span.total_seconds()
