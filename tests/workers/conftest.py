@@ -11,7 +11,7 @@ import pytest
 
 from duerow.testing.conformance.fixtures import Place
 from duerow.testing.faces import Face
-from duerow.worker import maintenance, prefetch
+from duerow.worker import maintenance, outage
 from tests.stores.postgresql.conftest import migrated, superuser, tidied
 
 __all__ = ["migrated", "superuser", "tidied"]
@@ -23,7 +23,7 @@ _numbers = itertools.count()
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """Workers look at schedules at once, and soon again at what has failed: how long they wait is tried elsewhere."""
     monkeypatch.setattr(maintenance, "SETTLED_IN", 0.02)
-    monkeypatch.setattr(prefetch, "FIRST_PAUSE", 0.01)
+    monkeypatch.setattr(outage, "FIRST_PAUSE", 0.01)
 
 
 @pytest.fixture(autouse=True)

@@ -13,7 +13,7 @@ from typing import Any
 import duerow
 import duerow.testing.clock
 from duerow import Bury, Message, Move, Retry
-from duerow.testing.workshop import where
+from duerow.testing.worker_harness import where
 
 
 class Picky(Exception):

@@ -9,7 +9,7 @@ import pytest
 
 from duerow import Bury, Commit, Draft, Message, Retry, current, fixed, limited
 from duerow.errors import ConfigurationError, DuerowError
-from duerow.testing.workshop import Gate, Workshop
+from duerow.testing.worker_harness import Gate, Workshop
 from duerow.worker.attempt import Attempt
 
 AT_ONCE = fixed(timedelta(0))

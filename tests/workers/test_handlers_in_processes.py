@@ -16,7 +16,7 @@ import duerow
 from duerow import Draft, Message, bury, by_error, fixed, limited, on
 from duerow.errors import ConfigurationError
 from duerow.sync.worker import Worker
-from duerow.testing.workshop import Workshop, eventually, gone
+from duerow.testing.worker_harness import Workshop, eventually, gone
 from tests.workers import jobs
 from tests.workers.test_middleware import made, through
 
@@ -33,7 +33,7 @@ def store() -> str:
 @pytest.fixture(autouse=True)
 def as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
     """These handlers are plain functions for both kinds of workers."""
-    monkeypatch.setattr("duerow.testing.workshop.blocking", lambda handler: handler)
+    monkeypatch.setattr("duerow.testing.worker_harness.blocking", lambda handler: handler)
 
 
 def test_it_ends_turns_as_any_handler_does(timeless: Workshop) -> None:
@@ -45,7 +45,7 @@ def test_it_ends_turns_as_any_handler_does(timeless: Workshop) -> None:
     errors = {payload: one.last_error for payload, one in left.items()}
     said = {payload: (error.type, error.message) for payload, error in errors.items() if error is not None}
     assert said["bury"] == ("Bury", "no such number")
-    assert said["retry"] == ("Retry", "Retry: the handler asked to try again after 0:07:00")
+    assert said["retry"] == ("Retry", "Retry: the handler asked for a retry after 0:07:00")
     assert said["fail"] == ("ConnectionResetError", "ConnectionResetError: the line is gone")
     assert "in fail\n" in (errors["fail"].traceback or "")  # type: ignore[union-attr]
     assert said["picky"] == ("Picky", "Picky: this and that")
@@ -71,8 +71,8 @@ def test_a_process_that_dies_is_a_failed_attempt_of_its_message_alone(shop: Work
     assert sorted(one["n"] for one in done) == ["a", "b", "c", "exit", "kill"]
     assert len({one["pid"] for one in done}) == 3
     causes = [record.cause for record in caplog.records if getattr(record, "cause", None)]
-    assert any("HandlerDied: the process of the handler was ended by SIGKILL" in cause for cause in causes)
-    assert any("ended by itself with exit code 3" in cause for cause in causes)
+    assert any("HandlerDied: the handler's process was ended by SIGKILL" in cause for cause in causes)
+    assert any("exited with code 3" in cause for cause in causes)
 
 
 def test_of_a_batch_whose_process_dies_each_time_only_the_message_that_kills_it_is_given_up(shop: Workshop) -> None:
@@ -163,7 +163,7 @@ def test_what_cannot_run_in_processes_is_refused_when_the_worker_is_made() -> No
         (awaited, {}, "async function"),
         (jobs.where, {"processes": 0}, "processes"),
         (jobs.where, {"processes": "all"}, "processes"),
-        (jobs.where, {"concurrency": 4}, "leave concurrency=4 out"),
+        (jobs.where, {"concurrency": 4}, "leave out concurrency=4"),
         (jobs.written, {"transactional": True}, "processes and transactional"),
     ]
     for handler, terms, said in wrong:

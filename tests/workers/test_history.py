@@ -9,7 +9,7 @@ import pytest
 
 from duerow import Bury, Draft, Message
 from duerow.testing.clock import MovableClock
-from duerow.testing.workshop import Workshop, eventually
+from duerow.testing.worker_harness import Workshop, eventually
 
 WEEK = timedelta(days=7)
 KEPT: dict[str, Any] = {"history": WEEK, "remember_keys": WEEK}

@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import create_async_engine
 import duerow
 from duerow import Message, aio
 from duerow.errors import LeaseLost
-from duerow.testing.workshop import Gate, eventually
+from duerow.testing.worker_harness import Gate, eventually
 from duerow.worker.attempt import Attempt
 
 SHORT = timedelta(milliseconds=300)

@@ -14,7 +14,7 @@ import duerow
 from duerow import Bury, Draft, Message, current, fixed, limited
 from duerow.errors import ConfigurationError
 from duerow.sync.worker import Worker
-from duerow.testing.workshop import Workshop
+from duerow.testing.worker_harness import Workshop
 
 ONCE = limited(1, fixed(timedelta(0)))
 

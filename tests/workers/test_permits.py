@@ -26,7 +26,7 @@ def test_the_permits_of_queues_have_a_queue_of_their_own() -> None:
         ({"singleton": "yes"}, "singleton"),
         ({"cluster_concurrency": 0}, "cluster_concurrency"),
         ({"cluster_concurrency": 2.5}, "cluster_concurrency"),
-        ({"cluster_concurrency": 2, "singleton": True}, "say one of them"),
+        ({"cluster_concurrency": 2, "singleton": True}, "give only one"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(terms: dict[str, Any], name: str) -> None:

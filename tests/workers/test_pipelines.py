@@ -6,15 +6,16 @@ import asyncio
 import signal
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
 import duerow
-from duerow import Message, Pipeline, Relay, Sink, aio
+from duerow import Message, Pipeline, Relay, Sink, aio, fixed, limited
 from duerow.errors import ConfigurationError
-from duerow.testing.workshop import Gate, eventually
+from duerow.testing.worker_harness import Gate, eventually
 
 
 def two_stations(seen: Callable[[Message], Any]) -> Pipeline:
@@ -34,7 +35,7 @@ class Blocking:
             worker = pipeline.worker(db)
             made(worker)
             worker.run(until)
-            return [(one.payload, one.attempts, one.leased_by) for one in first.find()]
+            return list(first.find())
 
 
 class Awaited(Blocking):
@@ -51,7 +52,7 @@ class Awaited(Blocking):
                 worker = pipeline.aworker(db)
                 made(worker)
                 await worker.run(until)
-                return [(one.payload, one.attempts, one.leased_by) for one in await first.find()]
+                return list(await first.find())
 
         return asyncio.run(main())
 
@@ -108,21 +109,21 @@ def test_a_signal_stops_a_pipeline_and_what_was_not_begun_stays(face: Blocking, 
         if message.payload == 1:
             signal.pthread_kill(threading.main_thread().ident or 0, number)
             eventually(lambda: workers[0]._stops)
-            eventually(lambda: all(one._shift.over for one in _shifts(workers[0])))
+            eventually(lambda: all(one._run.over for one in _runs(workers[0])))
             stopped.open()
         return message.payload
 
     pipeline = Pipeline("one", [Sink("first", halt)])
     left = face.run(pipeline, [1, 2, 3], workers.append)
     assert stopped.wait(0)
-    assert left == [(2, 0, None), (3, 0, None)]
+    assert [(one.payload, one.attempts, one.leased_by) for one in left] == [(2, 0, None), (3, 0, None)]
     assert {one: signal.getsignal(one) for one in before} == before
 
 
-def _shifts(worker: Any) -> list[Any]:
+def _runs(worker: Any) -> list[Any]:
     """What the workers of the stations do at the moment."""
     found = [getattr(one, "_handlers", None) or one for one in worker._workers.values()]
-    return [one for one in found if getattr(one, "_shift", None) is not None]
+    return [one for one in found if getattr(one, "_run", None) is not None]
 
 
 @pytest.mark.parametrize("until", [None, "idle", "empty"])
@@ -131,7 +132,7 @@ def test_a_pipeline_asked_to_stop_before_it_runs_returns_as_soon_as_it_does(face
         raise AssertionError("it was to begin nothing")
 
     left = face.run(Pipeline("one", [Sink("first", never)]), [1], lambda worker: worker.stop(), until)
-    assert left == [(1, 0, None)]
+    assert [(one.payload, one.attempts, one.leased_by) for one in left] == [(1, 0, None)]
 
 
 def test_a_pipeline_that_waits_for_delayed_messages_can_be_stopped() -> None:
@@ -165,3 +166,54 @@ def test_a_pipelines_worker_runs_once_at_a_time(face: Blocking) -> None:
     face.run(Pipeline("one", [Sink("first", lambda message: handlers[0](message))]), [1], twice)
     assert len(errors) == 1
     assert "already" in errors[0]
+
+
+def test_a_call_that_hangs_is_a_failed_attempt_and_the_station_goes_on_without_it(face: Blocking) -> None:
+    gate = Gate()
+    seen: list[Any] = []
+
+    def hanging(message: Message) -> Any:
+        if message.payload < 0:
+            gate.block()
+        return message.payload
+
+    first = Relay("first", hanging, to="last", timeout=timedelta(seconds=1), retry=limited(1, fixed(timedelta(0))))
+    pipeline = Pipeline("p", [first, Sink("last", lambda message: seen.append(message.payload))])
+
+    # Although calls still hang, the run ends, and so does its event loop.
+    left = face.run(pipeline, [-1, 1, -2, 2, 3], lambda worker: None, until="empty")
+    gate.open()
+
+    assert sorted(seen) == [1, 2, 3]
+    assert [(one.payload, one.status) for one in left] == [(-1, "dead"), (-2, "dead")]
+    for one in left:
+        assert one.last_error.type == "TimedOut"
+        assert "timeout of 0:00:01" in one.last_error.message
+
+
+def test_calls_that_hang_take_no_thread_from_other_stations() -> None:
+    gate = Gate()
+
+    def hanging(message: Message) -> Any:
+        gate.block()
+
+    async def main() -> None:
+        loop, handled = asyncio.get_running_loop(), asyncio.Event()
+        loop.set_default_executor(ThreadPoolExecutor(1))
+
+        def handle(message: Message) -> None:
+            loop.call_soon_threadsafe(handled.set)
+
+        async with await aio.connect("memory://") as db:
+            await db.queue("hangs").push(1)
+            await db.queue("works").push(2)
+            stations = [Sink("hangs", hanging, timeout=timedelta(hours=1)), Sink("works", handle)]
+            worker = Pipeline("p", stations).aworker(db)
+            running = asyncio.create_task(worker.run())
+            async with asyncio.timeout(60):
+                await handled.wait()
+            worker.stop()
+            gate.open()
+            await running
+
+    asyncio.run(main())

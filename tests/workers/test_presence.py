@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from duerow import Message
-from duerow.testing.workshop import Workshop, eventually
+from duerow.testing.worker_harness import Workshop, eventually
 
 
 def test_a_worker_at_work_is_known_as_a_consumer_of_its_queue(shop: Workshop) -> None:
@@ -18,7 +18,7 @@ def test_a_worker_at_work_is_known_as_a_consumer_of_its_queue(shop: Workshop) ->
     shop.start(handle)
 
     def consumers() -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
-        seen = shop.db.run(lambda: shop.db.store.inspect("billing", pushed.id, None))
+        seen = shop.db.run(lambda: shop.db.store.operations.inspect("billing", pushed.id, None))
         assert seen is not None
         return [(one.queues, one.kinds) for one in seen.consumers]
 
@@ -56,7 +56,7 @@ def test_a_worker_tells_once_what_the_database_says_otherwise_and_goes_by_its_ow
         return [
             record.getMessage()
             for record in caplog.records
-            if "differs from what its database says" in record.getMessage()
+            if "differs from its stored definition" in record.getMessage()
         ]
 
     assert eventually(lambda: handled and len(told()) == 2)

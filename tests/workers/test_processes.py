@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from duerow import Draft
-from duerow.testing.workshop import PATIENCE, Workshop
+from duerow.testing.worker_harness import PATIENCE, Workshop
 
 Start = Callable[[str], subprocess.Popen[str]]
 

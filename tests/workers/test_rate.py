@@ -12,7 +12,7 @@ import duerow
 from duerow import Draft
 from duerow.errors import DuerowError
 from duerow.sync.worker import Worker
-from duerow.testing.workshop import Workshop
+from duerow.testing.worker_harness import Workshop
 
 
 @pytest.mark.parametrize("terms", [{"batch": 1}, {"batch": 10, "concurrency": 3}, {"batch": 5, "whole_batch": True}])

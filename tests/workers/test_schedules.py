@@ -6,7 +6,7 @@ import pytest
 
 from duerow import Message
 from duerow.testing.clock import MovableClock, hours, minutes
-from duerow.testing.workshop import Gate, Workshop, eventually
+from duerow.testing.worker_harness import Gate, Workshop, eventually
 from duerow.worker import maintenance
 
 

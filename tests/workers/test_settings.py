@@ -71,7 +71,7 @@ def test_a_function_of_which_a_call_runs_nothing_is_refused() -> None:
     workers: list[Callable[..., Any]] = [partial(Worker, blocking), partial(AsyncWorker, awaited)]
     for worker in workers:
         for handler in (generate, Generating(), partial(generate)):
-            with pytest.raises(ConfigurationError, match="is a generator function, of which a call runs nothing"):
+            with pytest.raises(ConfigurationError, match="is a generator function, so calling it runs nothing"):
                 worker(handler)
         with pytest.raises(ConfigurationError, match=r"the middleware .* is a generator function"):
             worker(print, middleware=[lambda message, call_next: (yield call_next(message))])
@@ -84,7 +84,7 @@ def test_what_a_handler_gave_without_running_is_not_called_done() -> None:
         Worker(queue, jobs.unrun, processes=processes, retry=duerow.fixed(timedelta(minutes=1))).run("idle")
         (message,) = queue.find()
         assert message.last_error is not None
-        assert "returned a generator, so nothing of it has run" in message.last_error.message
+        assert "returned a generator, so none of it has run" in message.last_error.message
         queue.requeue(message.id)
 
 

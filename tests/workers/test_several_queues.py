@@ -14,7 +14,7 @@ import duerow
 from duerow import Bury, Draft, Message, Move, aio, fixed, limited
 from duerow.errors import ConfigurationError, StoreUnavailable
 from duerow.sync.worker import Worker
-from duerow.testing.workshop import Workshop
+from duerow.testing.worker_harness import Workshop
 
 AT_ONCE = fixed(timedelta(0))
 THREE = ("mail", "sms", "post")
@@ -48,7 +48,7 @@ def test_what_one_queue_lent_is_handled_although_the_database_fails_at_the_next(
         seen.append(message.payload)
 
     def break_once(db: Any) -> None:
-        reserve = db.store.reserve
+        reserve = db.store.messages.reserve
 
         def breaking(queue: str, *args: Any, **named: Any) -> Any:
             if queue == "sms" and not broken:
@@ -56,7 +56,7 @@ def test_what_one_queue_lent_is_handled_although_the_database_fails_at_the_next(
                 raise StoreUnavailable("gone")
             return reserve(queue, *args, **named)
 
-        db.store.reserve = breaking
+        db.store.messages.reserve = breaking
 
     shop.prepare = break_once
     shop.work(handle, names=THREE, concurrency=4, retry=limited(1, AT_ONCE))
@@ -122,8 +122,8 @@ def test_what_cannot_be_worked_on_together_is_refused() -> None:
         ([mail, one.queue("mail")], print, "given twice: mail"),
         ([mail, other.queue("sms")], print, "several databases"),
         ([mail, other.queue("mail")], print, "several databases"),
-        ([mail, sms], {mail: print}, "no handler is given for the queue sms"),
-        ([mail], {mail: print, sms: print}, "given for sms, which is no queue"),
+        ([mail, sms], {mail: print}, "no handler is given for queue sms"),
+        ([mail], {mail: print, sms: print}, "given for sms, which is not a queue"),
         ([mail, sms], {mail: print, sms: "send"}, "handler"),
         ([mail, sms], {mail: print, sms: _nothing}, "async function"),
     ]

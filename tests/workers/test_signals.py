@@ -19,7 +19,7 @@ import pytest
 import duerow
 from duerow import Message, aio
 from duerow.errors import ConfigurationError
-from duerow.testing.workshop import PATIENCE
+from duerow.testing.worker_harness import PATIENCE
 from duerow.worker.signals import stopped_by
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT)

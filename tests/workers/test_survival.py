@@ -14,7 +14,7 @@ import pytest
 
 from duerow import Draft, Message, fixed
 from duerow.errors import ConfigurationError, StoreUnavailable
-from duerow.testing.workshop import Gate, Workshop, eventually
+from duerow.testing.worker_harness import Gate, Workshop, eventually
 
 ASKED: ContextVar[set[str]] = ContextVar("asked")
 """What the store was asked for on the connection that is open."""
@@ -68,13 +68,14 @@ def failing(faults: Iterator[Exception | None], after: str | None = None) -> Cal
 
 def note(store: Any, name: str) -> None:
     """Note on its connection that the store was asked for this."""
-    method = getattr(store, name)
+    part = store.messages
+    method = getattr(part, name)
 
     def asked(*values: Any) -> Any:
         ASKED.get().add(name)
         return method(*values)
 
-    setattr(store, name, asked)
+    setattr(part, name, asked)
 
 
 def seldom(fault: Callable[[], Exception], every: int, times: int) -> Iterator[Exception | None]:
@@ -219,7 +220,7 @@ def test_a_worker_that_cannot_hear_polls_and_listens_again(shop: Workshop, caplo
     eventually(lambda: len(seen) == 2)
     running.stop()
     running.join()
-    assert len([record for record in caplog.records if "cannot hear of pushes" in record.getMessage()]) <= 1
+    assert len([record for record in caplog.records if "cannot listen for pushes" in record.getMessage()]) <= 1
 
 
 def test_cut_connections_lose_nothing(postgresql_url: str, kind: str, request: pytest.FixtureRequest) -> None:

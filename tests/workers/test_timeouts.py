@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from duerow import Message, fixed, limited
 from duerow.errors import TimedOut
-from duerow.testing.workshop import Gate, Workshop, eventually
+from duerow.testing.worker_harness import Gate, Workshop, eventually
 from duerow.worker.attempt import Attempt, current
 
 TIMEOUT = timedelta(milliseconds=50)

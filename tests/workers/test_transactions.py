@@ -19,7 +19,7 @@ from duerow import Draft, Message, aio, current, fixed, limited
 from duerow.errors import ConfigurationError, NotSupported, StoreUnavailable
 from duerow.sync.worker import Worker
 from duerow.testing.faults import fail_at, watch
-from duerow.testing.workshop import Gate, Workshop, eventually
+from duerow.testing.worker_harness import Gate, Workshop, eventually
 
 AT_ONCE = fixed(timedelta(0))
 ONCE = limited(1, AT_ONCE)

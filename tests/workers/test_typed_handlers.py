@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from duerow import Draft, Message
-from duerow.testing.workshop import Workshop
+from duerow.testing.worker_harness import Workshop
 from tests.workers.jobs import Order, shipped
 
 TYPED = {"payload": Order}
@@ -57,7 +57,7 @@ def test_in_the_transaction_of_the_settlement(shop: Workshop, orders: list[Order
 
 
 def test_in_processes(shop: Workshop, orders: list[Order], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("duerow.testing.workshop.blocking", lambda handler: handler)
+    monkeypatch.setattr("duerow.testing.worker_harness.blocking", lambda handler: handler)
     shop.work(shipped, queue=TYPED, processes=1)  # type: ignore[arg-type]
     assert sorted(one.payload for one in shop.db.queue("done").find()) == [0, 1, 2, 3, 4]
 

@@ -8,7 +8,7 @@ import pytest
 
 from duerow import Draft, Message, fixed
 from duerow.errors import ConfigurationError
-from duerow.testing.workshop import Gate, Workshop, eventually
+from duerow.testing.worker_harness import Gate, Workshop, eventually
 
 HOUR = timedelta(hours=1)
 SOON = timedelta(milliseconds=10)

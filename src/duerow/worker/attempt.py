@@ -12,10 +12,11 @@ from typing import Final
 
 import msgspec
 
-from duerow.errors import ConfigurationError
+from duerow.errors import ConfigurationError, MessageGone
 from duerow.message import Message
 from duerow.payload.encoding import said_of
 from duerow.reservation import BareReservation
+from duerow.worker.progress import Progress, said
 
 Told = Callable[[Exception], None]
 
@@ -45,12 +46,15 @@ class Attempt(msgspec.Struct, gc=False, eq=False):
         reservation: the right to work on the message.
         claimed_at: when it was claimed, on the monotonic clock in seconds.
         extended_at: when its lease last began or was extended, on the same clock.
-        finished: whether it is decided how the turn ends.
+        finished: whether the outcome of the turn is decided.
         error: why the attempt is over before its handler ended: LeaseLost (another consumer may have the message) or
-            TimedOut (the handler ran longer than the worker's timeout, or longer than its grace when the worker was
-            stopped); None while the message is the handler's own. After an error, whatever the handler returns changes
-            nothing.
+            MessageGone (the same, and the message has left its queue: it was cancelled), or TimedOut (the handler ran
+            longer than the worker's timeout, or longer than its grace when the worker was stopped); None while the
+            message is the handler's own. After an error, whatever the handler returns changes nothing.
         seconds: how long its handler took; None: it has not begun, or has not ended.
+        said: the progress that its handler last reported; None: nothing.
+        unwritten: whether that is still to be written.
+        log: what its handler has logged, if history is to keep that; see `keep_attempt_logs`.
     """
 
     reservation: BareReservation
@@ -60,6 +64,9 @@ class Attempt(msgspec.Struct, gc=False, eq=False):
     error: Exception | None = None
     told: tuple[Told, ...] = ()
     seconds: float | None = None
+    said: Progress | None = None
+    unwritten: bool = False
+    log: str | None = None
 
     @property
     def message(self) -> Message:
@@ -70,6 +77,30 @@ class Attempt(msgspec.Struct, gc=False, eq=False):
     def over(self) -> bool:
         """Whether the message is no longer the handler's own, so that the handler should stop."""
         return self.error is not None
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether the message has left its queue, as if cancelled: noticed at the next heartbeat at the latest.
+
+        Where the database can tell, a handler that has run for a second notices it at once.
+        """
+        return isinstance(self.error, MessageGone)
+
+    def progress(self, fraction: float | None = None, text: str | None = None) -> None:
+        """Report how far the handler has come: `current().progress(0.4, "page 4 of 10")`.
+
+        The call returns at once. The worker writes the latest report within about a second: `Queue.progress`,
+        `duerow show` and the dashboard show it.
+
+        Args:
+            fraction: how much is done, from 0 to 1.
+            text: what the handler is doing, up to 500 characters.
+
+        Raises:
+            ConfigurationError: the fraction or the text is not valid, or neither is given.
+        """
+        self.said = said(fraction, text, self.message.attempts)
+        self.unwritten = True
 
     def check(self) -> None:
         """Raise the error that ended the attempt, if it is over; for handlers that work in steps."""
@@ -106,7 +137,7 @@ class Attempt(msgspec.Struct, gc=False, eq=False):
             except Exception as failed:  # user code: other attempts' leases must not depend on it
                 quiet = self.reservation.sealed is not None  # its traceback could quote the payload
                 why = said_of(failed, quiet).message
-                text = "a function that is to be told of the end of an attempt failed: %s"
+                text = "a function to call at the end of an attempt failed: %s"
                 _LOG.error(text, why, exc_info=None if quiet else failed)
 
     def closed(self) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from datetime import timedelta
 from time import monotonic
 
-from duerow.errors import ConfigurationError
+from duerow.errors import ConfigurationError, shown
 from duerow.message import check_span
 
 Rate = tuple[int, timedelta]
@@ -28,7 +28,7 @@ def check_rate(rate: object) -> Rate | None:
     if not isinstance(rate, tuple) or len(rate) != 2 or type(rate[0]) is not int or rate[0] < 1:
         raise ConfigurationError(
             f"rate is a pair such as (100, timedelta(minutes=1)): at most so many messages in any such span, not "
-            f"{rate!r:.80}"
+            f"{shown(rate)}"
         )
     return rate[0], check_span("the span of rate", rate[1], _TICK)
 

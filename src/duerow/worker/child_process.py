@@ -16,7 +16,7 @@ from contextlib import suppress
 from multiprocessing.connection import Connection
 from typing import Any, Final
 
-from duerow.errors import ConfigurationError, HandlerDied, InvalidOutcome
+from duerow.errors import ConfigurationError, HandlerDied, InvalidOutcome, shown
 from duerow.settlement import Move, Settlement, failure, mistake
 
 PATIENCE: Final = 1.0
@@ -37,7 +37,7 @@ def pickled(handler: object) -> bytes:
     except Exception as error:
         raise ConfigurationError(
             f"processes= takes a handler that another process can import: a function at the top of a module, not "
-            f"{handler!r:.120} ({error})"
+            f"{shown(handler)} ({error})"
         ) from error
 
 
@@ -87,20 +87,38 @@ class Child:
         Raises:
             HandlerDied: the process ended before the handler did.
         """
+        self.send(subject)
+        return self.answer()
+
+    def send(self, subject: Any) -> None:
+        """Pass a message, or the list of a batch, to the handler, without waiting for it; errors as of `call`."""
         if self._channel is None:
-            raise HandlerDied("the process of the handler was ended before it was given the message")
+            raise HandlerDied("the handler's process ended before it was given the message")
         try:
             self._channel.send(subject)
+        except (EOFError, OSError) as error:
+            raise self._died() from error
+
+    def ended(self, seconds: float) -> bool:
+        """Wait at most this long for the handler that was sent something; return whether it, or its process, ended."""
+        return self._channel is None or self._channel.poll(max(0.0, seconds))
+
+    def answer(self) -> Any:
+        """Wait for the handler that was sent something; return and raise as `call`."""
+        try:
+            if self._channel is None:
+                raise EOFError
             answer = self._channel.recv_bytes()
         except (EOFError, OSError) as error:
-            self._forget()
-            raise HandlerDied(
-                f"the process of the handler {self._how_it_ended()}; nothing tells how far it came"
-            ) from error
+            raise self._died() from error
         raised, outcome = pickle.loads(answer)  # noqa: S301 - what our own child has written
         if raised:
             raise _restored(outcome)
         return [_restored(one) for one in outcome] if isinstance(outcome, list) else _restored(outcome)
+
+    def _died(self) -> HandlerDied:
+        self._forget()
+        return HandlerDied(f"the handler's process {self._how_it_ended()}; how far the handler came is unknown")
 
     def kill(self) -> None:
         """End it immediately and for good; callable from any thread."""
@@ -127,7 +145,7 @@ class Child:
     def _how_it_ended(self) -> str:
         code = self._process.exitcode
         if code is None or code >= 0:
-            return f"ended by itself with exit code {code}"
+            return f"exited with code {code}"
         with suppress(ValueError):
             return f"was ended by {signal.Signals(-code).name}"
         return f"was ended by signal {-code}"
@@ -138,7 +156,7 @@ class Child:
             f"it {self._how_it_ended()} before it had the handler; a script that runs a worker with processes= needs "
             "`if __name__ == '__main__':` around what it does, since they import it again"
         )
-        return ConfigurationError(f"the handler cannot be run in a process of its own: {why}")
+        return ConfigurationError(f"the handler cannot run in a process of its own: {why}")
 
 
 # In the child.
@@ -198,7 +216,7 @@ def _answer(function: Callable[[Any], Any], subject: Any) -> bytes:
     try:
         return pickle.dumps((False, carried))
     except Exception as error:
-        return _failed(f"the handler returned {outcome!r:.80}, which cannot be passed between processes: {error}")
+        return _failed(f"the handler returned {shown(outcome)}, which cannot be passed between processes: {error}")
 
 
 def _failed(text: str) -> bytes:

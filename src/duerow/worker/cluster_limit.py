@@ -19,7 +19,7 @@ from duerow.message import check_queue_name
 from duerow.plan import Plan
 from duerow.reservation import BareReservation
 from duerow.settlement import Release
-from duerow.worker.prefetch import Backoff
+from duerow.worker.outage import Backoff
 from duerow.worker.run import Run
 from duerow.worker.settler import Freed
 from duerow.worker.supervisor import TurnsEnded
@@ -64,7 +64,7 @@ class RecallBegun(msgspec.Struct, frozen=True):
 
 
 class AwaitChange(msgspec.Struct, frozen=True):
-    """Wait for this many seconds, or until the shift changes."""
+    """Wait for this many seconds, or until the run changes."""
 
     seconds: float
 
@@ -86,25 +86,25 @@ def permits_of(queue: Any) -> Any:
 
 
 class Permits:
-    """Holds the permits of a shift, and lets it claim as much as they allow."""
+    """Holds the permits of a run, and lets it claim as much as they allow."""
 
-    def __init__(self, shift: Run) -> None:
-        terms = shift.terms
-        self._shift = shift
-        self._total = terms.cluster_concurrency or 1
-        self._wanted = 1 if terms.singleton else min(terms.concurrency, self._total)
-        self._lease = terms.lease.total_seconds()
+    def __init__(self, run: Run) -> None:
+        options = run.options
+        self._run = run
+        self._total = options.cluster_concurrency or 1
+        self._wanted = 1 if options.singleton else min(options.concurrency, self._total)
+        self._lease = options.lease.total_seconds()
         self._held: list[BareReservation] = []
         self._since = 0.0  # when the oldest lease began, or when all were last extended
         self._made = False
-        self._budget = terms.budget if terms.singleton else None
+        self._budget = options.budget if options.singleton else None
         self._recalled = False  # whether the budget includes what the permit's previous holder started
-        self._allowed = 0
+        self._allowed = (0, 0)
         self._outage = Backoff()
 
     def keep(self) -> Plan[None]:
         """Take permits, keep them until the handlers have ended, and give them back."""
-        while not self._shift.closing:
+        while not self._run.closing:
             seconds = yield from self._look_after()
             yield from self._allow(self._in_hand())
             yield AwaitChange(seconds)
@@ -113,17 +113,20 @@ class Permits:
             try:
                 yield GivePermits(held)
             except StoreUnavailable as error:
-                self._shift.journal.unavailable("give back permits of", error, self._lease)
+                self._run.journal.unavailable("give back permits of", error, self._lease)
 
     def _look_after(self) -> Plan[float]:
         """Extend what is held and take what is missing; return how many seconds to wait before the next look."""
-        journal = self._shift.journal
+        journal = self._run.journal
         try:
+            yield from self._follow_limits()
             yield from self._extend()
             yield from self._take()
             yield from self._recall()
         except StoreUnavailable as error:
             seconds = min(self._outage.next(), self._lease / 3)
+            if self._held:  # nobody else may take them while they still count as ours
+                seconds = min(seconds, max(0.0, self._since + self._lease - monotonic()))
             journal.unavailable("have permits of", error, seconds)
             return seconds
         if self._outage.failing:
@@ -133,6 +136,26 @@ class Permits:
             return POLL
         until_third = max(0.0, self._since + self._lease / 3 - monotonic())
         return min(POLL, until_third) if len(self._held) < self._wanted else until_third
+
+    def _follow_limits(self) -> Plan[None]:
+        """Want as many permits as operators allow by now; give back those above that are not in use."""
+        run, options = self._run, self._run.options
+        if options.singleton:
+            return
+        total = run.limits.cluster_concurrency or options.cluster_concurrency or 1
+        wanted = min(run.concurrency, total)
+        if (total, wanted) == (self._total, self._wanted):
+            return
+        self._made = self._made and total <= self._total
+        self._total, self._wanted = total, wanted
+        beyond = [one for one in self._held if one.message.payload >= total]
+        kept = [one for one in self._held if one.message.payload < total]
+        used = max(wanted, -(-len(run.in_flight.held) // run.width))
+        self._held, back = kept[:used], kept[used:]
+        if beyond:
+            yield GivePermits(beyond, for_good=True)
+        if back:
+            yield GivePermits(back)
 
     def _extend(self) -> Plan[None]:
         now = monotonic()
@@ -146,7 +169,7 @@ class Permits:
 
     def _take(self) -> Plan[None]:
         missing = self._wanted - len(self._held)
-        if not missing or self._shift.over:
+        if not missing or self._run.over:
             return
         if not self._made:
             yield MakePermits(self._total)
@@ -175,15 +198,16 @@ class Permits:
         return len(self._held) if self._recalled or self._budget is None else 0
 
     def _allow(self, permits: int) -> Plan[None]:
-        """Let the shift claim for this many permits; if there are fewer than before, give back what has not started."""
-        if permits == self._allowed:
+        """Let the run claim for this many permits; if there are fewer than before, give back what has not started."""
+        run = self._run
+        handlers = run.handlers_for(permits)
+        if (permits, handlers) == self._allowed:
             return
-        fewer, self._allowed = permits < self._allowed, permits
-        shift = self._shift
-        shift.hand.pace.allow(shift.handlers_for(permits))
-        shift.journal.permitted(permits)
+        fewer, self._allowed = permits < self._allowed[0], (permits, handlers)
+        run.in_flight.prefetch.allow(handlers)
+        run.journal.permitted(permits)
         if fewer:
-            while (attempt := shift.hand.next()) is not None:
-                shift.hand.end(attempt, Release())
+            while (attempt := run.in_flight.next()) is not None:
+                run.in_flight.end(attempt, Release())
             yield TurnsEnded()
         yield Freed(wake=True)

@@ -18,13 +18,14 @@ from duerow.reservation import BareReservation
 from duerow.settlement import Release
 from duerow.worker.attempt import Attempt
 from duerow.worker.maintenance import Maintenance
-from duerow.worker.prefetch import Backoff, Interval
+from duerow.worker.outage import Backoff
+from duerow.worker.poison import Isolation
+from duerow.worker.prefetch import Interval
 from duerow.worker.run import Run
 from duerow.worker.settler import RoomWanted, Settle
-from duerow.worker.suspects import Isolation
 
 NAP = 0.05
-"""Seconds to wait, once in a shift, for messages in hand to finish, before preparing for a longer sleep."""
+"""Seconds to wait, once in a run, for messages in hand to finish, before preparing for a longer sleep."""
 
 
 class Reserve(msgspec.Struct, frozen=True):
@@ -56,44 +57,44 @@ class HandOut(msgspec.Struct, frozen=True):
 
 
 class Fetcher:
-    """Finds messages for the handlers of a shift, and detects that there are no more."""
+    """Finds messages for the handlers of a run, and detects that there are no more."""
 
-    def __init__(self, shift: Run) -> None:
-        self._shift, self._hand = shift, shift.hand
+    def __init__(self, run: Run) -> None:
+        self._run, self._in_flight = run, run.in_flight
         self._interval, self._outage = Interval(), Backoff()
         self._looked = False  # whether the queue was empty a moment ago
         self._due_in: timedelta | None = None
         self._napped = False
-        self._ticking, self._isolation = Maintenance(shift), Isolation(shift)
+        self._ticking, self._isolation = Maintenance(run), Isolation(run)
         self._ticked = False
 
     def fetch(self) -> Plan[None]:
-        """Supply the handlers with messages until the shift is over."""
-        while not self._shift.over:
-            room = self._hand.room()
+        """Supply the handlers with messages until the run is over."""
+        while not self._run.over:
+            room = self._in_flight.room()
             if not room:
                 yield RoomWanted()
                 continue
             attempts = yield from self.next(room)
-            self._hand.waiting.extend(attempts)
+            self._in_flight.waiting.extend(attempts)
             yield HandOut(len(attempts))
 
     def next(self, limit: int) -> Plan[Sequence[Attempt]]:
-        """Claim up to `limit` messages, waiting until there is one; [] when the shift is over."""
-        while not self._shift.over:
-            if self._hand.apart:  # nothing else may start beside them
+        """Claim up to `limit` messages, waiting until there is one; [] when the run is over."""
+        while not self._run.over:
+            if self._in_flight.apart:  # nothing else may start beside them
                 yield RoomWanted()
                 continue
             try:
                 found = yield from self._look(limit)
             except StoreUnavailable as error:
                 seconds = self._outage.next()
-                self._shift.journal.unavailable("fetch from", error, seconds)
+                self._run.journal.unavailable("fetch from", error, seconds)
                 yield from self._sleep(seconds)
                 continue
             if self._outage.failing:
                 self._outage.reset()
-                self._shift.journal.available("fetch from")
+                self._run.journal.available("fetch from")
             if found:
                 self._interval.reset()
                 return found
@@ -103,9 +104,9 @@ class Fetcher:
         """Claim; if there is nothing, tell the store, claim once more, and sleep."""
         if not self._looked:
             found = yield from self._claim(limit)
-            if found or self._shift.over:
+            if found or self._run.over:
                 return found
-            if self._hand.held and not self._napped:
+            if self._in_flight.held and not self._napped:
                 # A short run ends once the messages in hand are done, so it never needs a connection that listens for
                 # pushes.
                 self._napped = True
@@ -113,45 +114,45 @@ class Fetcher:
                 return []
         yield Listen()
         # A settlement by this worker may from here on come too late for the look, and must then end the sleep after it.
-        self._shift.sleeps_until = inf
+        self._run.sleeps_until = inf
         try:
-            self._due_in = yield NextDue(timedelta(seconds=self._shift.poll))
+            self._due_in = yield NextDue(timedelta(seconds=self._run.poll))
             # A push may have come in before the store knew that this worker sleeps.
             found = yield from self._claim(limit, nothing_will_be_due=self._due_in is None)
-            if not found and not self._shift.over:
+            if not found and not self._run.over:
                 yield from self._sleep_until_due()
             return found
         finally:
-            self._shift.sleeps_until = 0.0
+            self._run.sleeps_until = 0.0
 
     def _claim(self, limit: int, nothing_will_be_due: bool = False) -> Plan[Sequence[Attempt]]:
-        shift = self._shift
-        empty_handed = not self._hand.held
+        run = self._run
+        empty_handed = not self._in_flight.held
         since = monotonic()
         self._looked = False
         reservations = yield Reserve(limit)
-        self._hand.pace.note_claim(monotonic() - since)
-        if reservations and shift.over:
+        self._in_flight.prefetch.note_claim(monotonic() - since)
+        if reservations and run.over:
             yield from self._give_back(reservations)
             return []
         if reservations:
-            attempts = self._hand.take_in(reservations, since)
-            shift.journal.fetched(attempts)
+            attempts = self._in_flight.take_in(reservations, since)
+            run.journal.fetched(attempts)
             return (yield from self._isolation.admit(attempts))
-        if empty_handed and (shift.until == "idle" or (shift.until == "empty" and nothing_will_be_due)):
+        if empty_handed and (run.until == "idle" or (run.until == "empty" and nothing_will_be_due)):
             if not self._ticked:  # even a short run pushes what its schedules have due
                 yield from self._ticking.look_before_the_end()
                 self._ticked = True
                 return (yield from self._claim(limit, nothing_will_be_due))
-            shift.over = True
+            run.over = True
         return []
 
     def _give_back(self, reservations: Sequence[BareReservation]) -> Plan[None]:
-        """Give back what was claimed while the shift ended; the settler may have stopped already."""
+        """Give back what was claimed while the run ended; the settler may have stopped already."""
         yield Settle([(reservation, Release()) for reservation in reservations])
 
     def _sleep_until_due(self) -> Plan[None]:
-        seconds = self._interval.next(self._shift.poll)
+        seconds = self._interval.next(self._run.poll)
         due_in = None if self._due_in is None else self._due_in.total_seconds()
         falls_due = due_in is not None and 0 < due_in <= seconds
         if due_in is not None and falls_due:
@@ -161,9 +162,9 @@ class Fetcher:
         self._looked = not (woken or falls_due)
 
     def _sleep(self, seconds: float) -> Plan[bool]:
-        self._shift.sleeps_until = monotonic() + seconds
+        self._run.sleeps_until = monotonic() + seconds
         try:
             woken: bool = yield Sleep(seconds)
         finally:
-            self._shift.sleeps_until = 0.0
+            self._run.sleeps_until = 0.0
         return woken

@@ -98,11 +98,11 @@ class InFlight:
         apart: the attempts that must be handled with nothing else in hand, if there are any.
         waiting: the attempts that have not begun, oldest first.
         ended: the attempts that are decided and wait to be settled, in the order in which they ended.
-        pace: how long handling takes.
+        prefetch: how much to hold, by how long handling takes.
     """
 
-    def __init__(self, pace: Prefetch, clock: Callable[[], float] = monotonic) -> None:
-        self.pace = pace
+    def __init__(self, prefetch: Prefetch, clock: Callable[[], float] = monotonic) -> None:
+        self.prefetch = prefetch
         self.held: set[Attempt] = set()
         self.apart: set[Attempt] = set()
         self.waiting: deque[Attempt] = deque()
@@ -111,7 +111,7 @@ class InFlight:
 
     def room(self) -> int:
         """How many to claim now."""
-        return 0 if self.apart else self.pace.room(len(self.held))
+        return 0 if self.apart else self.prefetch.room(len(self.held))
 
     @property
     def alone(self) -> bool:
@@ -154,7 +154,7 @@ class InFlight:
         attempt.finished = True
         self.ended.append(Ended(attempt, settlement))
 
-    def end_batch(self, batch: Sequence[Ended]) -> None:
+    def end_all(self, batch: Sequence[Ended]) -> None:
         """Record how turns end, all at once, so that their room is free at once for a batch of the same size."""
         for ended in batch:
             ended.attempt.finished = True

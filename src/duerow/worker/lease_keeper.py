@@ -17,8 +17,9 @@ from duerow.plan import Plan
 from duerow.reservation import BareReservation
 from duerow.settlement import Release
 from duerow.worker.attempt import Attempt
+from duerow.worker.cancellation import WatchCancellations, handles_long, lose
 from duerow.worker.in_flight import Ended
-from duerow.worker.prefetch import Backoff
+from duerow.worker.outage import Backoff
 from duerow.worker.run import Run
 from duerow.worker.settler import Freed, Pause, Settle
 
@@ -41,24 +42,38 @@ class Extend(msgspec.Struct, frozen=True):
     reservations: list[BareReservation]
 
 
-class LeaseKeeper:
-    """Keeps the leases of a shift."""
+class WriteProgress(msgspec.Struct, frozen=True):
+    """Write how far handlers are."""
 
-    def __init__(self, shift: Run) -> None:
-        self._shift, self._hand = shift, shift.hand
-        self._third = shift.terms.lease.total_seconds() / 3
-        beat = shift.terms.heartbeat
+    attempts: list[Attempt]
+
+
+class LeaseKeeper:
+    """Keeps the leases of a run."""
+
+    def __init__(self, run: Run) -> None:
+        self._run, self._in_flight = run, run.in_flight
+        self._third = run.options.lease.total_seconds() / 3
+        beat = run.options.heartbeat
         self._beat = self._third if beat is None else beat.total_seconds()
         self._too_long = min(TOO_LONG, self._third - self._beat / 2)  # as exact as the heartbeats are
         self._outage = Backoff(most=self._beat)
+        self._watched = False  # whether cancellations are heard of
 
     def keep(self) -> Plan[None]:
-        """Extend leases until the shift's time is up."""
-        while not self._shift.gave_up:
+        """Extend leases until the run's time is up."""
+        while not self._run.gave_up:
             yield Pause(min(self._until_next(), LOOK))
+            if not self._watched and handles_long(self._run):
+                self._watched = True
+                yield WatchCancellations()
             now = monotonic()
-            yield from self._give_back([one for one in self._hand.ours() if now - one.claimed_at >= self._too_long])
-            old = [attempt for attempt in self._hand.ours() if now - attempt.extended_at >= self._beat / 2]
+            if told := [attempt for attempt in self._in_flight.ours() if attempt.unwritten]:
+                yield from self._write_progress(told)
+            yield from self._give_back(
+                [one for one in self._in_flight.ours() if now - one.claimed_at >= self._too_long]
+            )
+            old = [attempt for attempt in self._in_flight.ours() if now - attempt.extended_at >= self._beat / 2]
             if not old or now - min(attempt.extended_at for attempt in old) < self._beat:
                 continue
             yield from self._extend_all(old)
@@ -66,24 +81,35 @@ class LeaseKeeper:
     def _until_next(self) -> float:
         """Seconds until the next lease needs its heartbeat; at most one beat, since new leases may come."""
         now = monotonic()
-        ages = [now - attempt.extended_at for attempt in self._hand.ours()]
+        ages = [now - attempt.extended_at for attempt in self._in_flight.ours()]
         return max(0.0, self._beat - max(ages, default=0.0))
 
     def _give_back(self, old: Sequence[Attempt]) -> Plan[None]:
         """Give back messages that waited too long, with no attempt counted: handlers take longer than expected."""
-        given_back = [attempt for attempt in old if self._hand.withdraw(attempt)]
+        given_back = [attempt for attempt in old if self._in_flight.withdraw(attempt)]
         if not given_back:
             return
-        self._hand.pace.stall(self._too_long)
+        self._in_flight.prefetch.stall(self._too_long)
         ended: list[Ended] = [Ended(attempt, Release()) for attempt in given_back]
         try:
             yield Settle([(one.attempt.reservation, one.settlement) for one in ended])
         except StoreUnavailable as error:
-            self._shift.journal.given_up(given_back, error)
+            self._run.journal.given_up(given_back, error)
         else:
-            self._shift.journal.settled(ended)
-        self._hand.let_go(given_back)
+            self._run.journal.settled(ended)
+        self._in_flight.let_go(given_back)
         yield Freed(wake=False)
+
+    def _write_progress(self, told: list[Attempt]) -> Plan[None]:
+        """Write what handlers said; what they say meanwhile is written at the next look."""
+        for attempt in told:
+            attempt.unwritten = False
+        try:
+            yield WriteProgress(told)
+        except StoreUnavailable as error:
+            for attempt in told:
+                attempt.unwritten = True
+            self._run.journal.unavailable("write progress beside", error, self._beat)
 
     def _extend_all(self, attempts: Sequence[Attempt]) -> Plan[None]:
         for part in _parts(attempts):
@@ -92,23 +118,13 @@ class LeaseKeeper:
                 refused = yield Extend([attempt.reservation for attempt in part])
             except StoreUnavailable as error:
                 seconds = self._outage.next()
-                self._shift.journal.unavailable("extend leases on", error, seconds)
+                self._run.journal.unavailable("extend leases on", error, seconds)
                 yield Pause(seconds)
                 return
             self._outage.reset()
             for attempt in part:
                 attempt.extended_at = now
-            lost = {one.receipt: one.error for one in refused}
-            for attempt in part if lost else ():
-                if (why := lost.get(attempt.reservation.receipt)) is not None and not attempt.finished:
-                    self._lose(attempt, why)
-
-    def _lose(self, attempt: Attempt, error: Exception) -> None:
-        """Tell the handler; drop the message if it has not begun."""
-        attempt.tell(error)
-        if self._hand.withdraw(attempt):
-            self._hand.let_go([attempt])
-            self._shift.journal.lost(attempt)
+            lose(self._run, part, {one.receipt: one.error for one in refused})
 
 
 def _parts(attempts: Sequence[Attempt]) -> list[Sequence[Attempt]]:

@@ -1,4 +1,4 @@
-"""What a worker logs: one line for each event, with ids, queue and attempt as structured extras.
+"""What a worker logs: one line for each event, with its name, ids, queue and attempt as structured extras.
 
 Logger `duerow.worker`. DEBUG: done. INFO: fetched, given back, the database answers again. WARNING: failed (cause,
 and when the next attempt is due), lease lost, the database cannot be reached, a settlement of unknown outcome.
@@ -13,8 +13,11 @@ from datetime import datetime, timedelta
 from time import monotonic
 from typing import Any, Final
 
-from duerow.message import Failure
+import msgspec
+
+from duerow.message import Failure, Message
 from duerow.payload.encoding import said_of
+from duerow.queue.limits import RunLimits
 from duerow.settlement import DONE, Bury, Left, Release, Rollback
 from duerow.worker.attempt import Attempt
 from duerow.worker.in_flight import Ended
@@ -32,18 +35,18 @@ class WorkerLog:
 
     def fetched(self, attempts: Sequence[Attempt]) -> None:
         """Messages were claimed."""
-        self._many(logging.INFO, "fetched %d of %s", attempts)
+        self._many("fetched", logging.INFO, "fetched %d of %s", attempts)
 
     def apart(self, attempts: Sequence[Attempt]) -> None:
         """Messages that were in hand when a worker died are handled with nothing beside them."""
-        text = "%d of %s were in hand when their worker died, and are handled apart: nothing else is begun beside them"
-        self._many(logging.INFO, text, attempts)
+        text = "%d of %s were in progress when their worker died; each is handled alone, while nothing else runs"
+        self._many("isolated", logging.INFO, text, attempts)
 
     def settled(self, batch: Sequence[Ended]) -> None:
         """Turns ended as decided."""
         done = [one.attempt for one in batch if one.settlement is DONE or not isinstance(one.settlement, _QUIET)]
         if done:
-            self._many(logging.DEBUG, "done %d of %s", done)
+            self._many("done", logging.DEBUG, "done %d of %s", done)
         if len(done) == len(batch):
             return
         for one in batch:
@@ -52,68 +55,82 @@ class WorkerLog:
             elif isinstance(one.settlement, Bury):
                 self._buried(one.attempt, one.settlement)
         if back := [one.attempt for one in batch if isinstance(one.settlement, Release)]:
-            self._many(logging.INFO, "gave back %d of %s, not begun", back)
+            self._many("given-back", logging.INFO, "released %d of %s, not begun", back)
         if left := [one.attempt for one in batch if isinstance(one.settlement, Left)]:
-            self._many(logging.INFO, "left %d of %s as they are: gone, or changed meanwhile", left)
+            self._many(
+                "left", logging.INFO, "left %d of %s as they are: they were removed or changed in the meantime", left
+            )
 
     def lost(self, attempt: Attempt) -> None:
-        """A message is no longer ours."""
+        """A message is no longer this worker's."""
         self._one(
-            logging.WARNING, "lease lost on message %s of %s, attempt %d; what its handler did is dropped", attempt
+            "lease-lost",
+            logging.WARNING,
+            "lease lost on message %s of %s, attempt %d; its handler's result is dropped",
+            attempt,
         )
 
     def unsettled(self, attempt: Attempt, error: BaseException) -> None:
         """A turn could not even be ended as failed."""
-        self._one(logging.ERROR, "cannot settle message %s of %s, attempt %d: %s", attempt, self._why(error))
+        self._one(
+            "unsettled", logging.ERROR, "cannot settle message %s of %s, attempt %d: %s", attempt, self._why(error)
+        )
 
     def broken_policy(self, attempt: Attempt, error: BaseException) -> None:
         """A retry policy raised, or returned an invalid delay."""
-        text = "the retry policy failed for message %s of %s, attempt %d: %s; the default one is used"
-        self._one(logging.ERROR, text, attempt, self._why(error))
+        text = "the retry policy failed for message %s of %s, attempt %d: %s; using the default policy"
+        self._one("policy-failed", logging.ERROR, text, attempt, self._why(error))
 
     def unknown(self, attempts: Sequence[Attempt], error: BaseException) -> None:
         """The answer to a settlement was lost."""
         text = "cannot tell whether %d of %s were settled: %s; those that were not are due at the end of their lease"
-        self._many(logging.WARNING, text, attempts, _line(error))
+        self._many("unknown-outcome", logging.WARNING, text, attempts, _line(error))
 
     def given_up(self, attempts: Sequence[Attempt], error: BaseException) -> None:
         """The worker stops and could not settle."""
         text = "stopped before %d of %s could be settled: %s; they are due again at the end of their lease"
-        self._many(logging.WARNING, text, attempts, _line(error))
+        self._many("given-up", logging.WARNING, text, attempts, _line(error))
 
     def unavailable(self, what: str, error: BaseException, seconds: float) -> None:
         """The database does not answer."""
-        extra = self._extra()
+        extra = self._extra("unavailable")
         LOG.warning("cannot %s %s: %s; trying again in %.1f s", what, self._queue, _line(error), seconds, extra=extra)
 
     def available(self, what: str) -> None:
         """The database answers again."""
-        LOG.info("can %s %s again", what, self._queue, extra=self._extra())
+        LOG.info("can %s %s again", what, self._queue, extra=self._extra("available"))
 
     def deaf(self, error: BaseException) -> None:
         """Listening for pushes does not work at the moment."""
-        text = "cannot hear of pushes to %s: %s; looking for them every now and then instead"
-        LOG.warning(text, self._queue, _line(error), extra=self._extra())
+        text = "cannot listen for pushes to %s: %s; polling instead"
+        LOG.warning(text, self._queue, _line(error), extra=self._extra("deaf"))
 
     def not_ticking(self, schedule: str, error: BaseException) -> None:
         """A schedule is due and cannot push its message."""
-        text = "schedule %s cannot tick: %s; it is tried again every now and then"
-        LOG.error(text, schedule, _line(error), extra=self._extra(schedule=schedule))
+        text = "schedule %s cannot tick: %s; trying again from time to time"
+        LOG.error(text, schedule, _line(error), extra=self._extra("schedule-failed", schedule=schedule))
 
     def not_counted(self, error: BaseException) -> None:
         """The counts for `stats` could not be written."""
-        text = "what was counted of %s for stats in the last seconds may be lost: %s"
-        LOG.warning(text, self._queue, _line(error), extra=self._extra())
+        text = "the counts of %s from the last seconds may be missing in stats: %s"
+        LOG.warning(text, self._queue, _line(error), extra=self._extra("not-counted"))
 
     def permitted(self, permits: int) -> None:
         """The number of the cluster's permits that the worker holds has changed."""
-        LOG.info("holds %d permits of %s", permits, self._queue, extra=self._extra(permits=permits))
+        LOG.info("holds %d permits of %s", permits, self._queue, extra=self._extra("permits", permits=permits))
+
+    def limited(self, limits: RunLimits) -> None:
+        """Operators have set other limits."""
+        said = msgspec.to_builtins(limits)
+        LOG.info("works on %s within the limits %s", self._queue, said or "of its own", extra=self._extra("limited"))
 
     def stopping(self, running: int, waiting: int) -> None:
         """The worker stops."""
-        text = "stopping on %s: %d handlers are running, %d messages go back"
+        text = "stopping on %s: %d handlers are running, %d messages are released"
         if running or waiting:
-            LOG.info(text, self._queue, running, waiting, extra=self._extra(running=running, waiting=waiting))
+            LOG.info(
+                text, self._queue, running, waiting, extra=self._extra("stopping", running=running, waiting=waiting)
+            )
 
     def _failed(self, attempt: Attempt, settlement: Rollback) -> None:
         delay = settlement.delay or timedelta(0)
@@ -121,44 +138,67 @@ class WorkerLog:
         text = "message %s of %s failed at attempt %d: %s; retry at %s UTC"
         cause = self._why(settlement.error)
         self._one(
-            logging.WARNING, text, attempt, cause, f"{retry_at:%Y-%m-%d %H:%M:%S}", cause=cause, retry_at=retry_at
+            "failed",
+            logging.WARNING,
+            text,
+            attempt,
+            cause,
+            f"{retry_at:%Y-%m-%d %H:%M:%S}",
+            cause=cause,
+            retry_at=retry_at,
         )
 
     def _buried(self, attempt: Attempt, settlement: Bury) -> None:
         cause = self._why(settlement)
-        self._one(logging.ERROR, "message %s of %s is buried after attempt %d: %s", attempt, cause, cause=cause)
+        self._one(
+            "buried", logging.ERROR, "message %s of %s is buried after attempt %d: %s", attempt, cause, cause=cause
+        )
 
     def _why(self, error: Any) -> str:
         """Return a message's error in one line; only its type and place if errors may quote the payload."""
         return _one_line(said_of(error, self._quiet))
 
-    def _one(self, level: int, text: str, attempt: Attempt, *values: Any, **more: Any) -> None:
+    def _one(self, event: str, level: int, text: str, attempt: Attempt, *values: Any, **more: Any) -> None:
         if LOG.isEnabledFor(level):
             message = attempt.message
             named = {"message_id": message.id, "attempt": message.attempts, "key": message.key, "queue": message.queue}
+            if (trace_id := _trace_of(message)) is not None:
+                named["trace_id"] = trace_id
             LOG.log(
-                level, text, message.id, message.queue, message.attempts, *values, extra=self._extra(**named, **more)
+                level,
+                text,
+                message.id,
+                message.queue,
+                message.attempts,
+                *values,
+                extra=self._extra(event, **named, **more),
             )
 
-    def _many(self, level: int, text: str, attempts: Sequence[Attempt], *values: Any) -> None:
+    def _many(self, event: str, level: int, text: str, attempts: Sequence[Attempt], *values: Any) -> None:
         if not LOG.isEnabledFor(level):
             return
         ids_of: dict[str, list[int]] = {}
         for attempt in attempts:
             ids_of.setdefault(attempt.message.queue, []).append(attempt.message.id)
         for queue, ids in ids_of.items():
-            extra = self._extra(queue=queue, message_ids=ids, count=len(ids))
+            extra = self._extra(event, queue=queue, message_ids=ids, count=len(ids))
             LOG.log(level, text, len(ids), queue, *values, extra=extra)
 
-    def _extra(self, **more: Any) -> dict[str, Any]:
-        return {"queue": self._queue, "worker": self._worker, **more}
+    def _extra(self, event: str, **more: Any) -> dict[str, Any]:
+        return {"event": event, "queue": self._queue, "worker": self._worker, **more}
+
+
+def _trace_of(message: Message) -> str | None:
+    """Return the id of the trace that a message belongs to, if its headers name one (W3C's `traceparent`)."""
+    parts = str(message.headers.get("traceparent", "")).split("-")
+    return parts[1] if len(parts) == 4 else None
 
 
 def _server_time(attempt: Attempt) -> datetime:
-    """The database's clock, as far as this process can tell: when it lent the message, plus the time since then."""
+    """The database's clock, as far as this process can tell: when the message was reserved, plus the time since."""
     message = attempt.message
-    lent = message.last_attempt_at or message.first_due_at
-    return lent + timedelta(seconds=monotonic() - attempt.claimed_at)
+    reserved_at = message.last_attempt_at or message.first_due_at
+    return reserved_at + timedelta(seconds=monotonic() - attempt.claimed_at)
 
 
 def _line(error: Any) -> str:

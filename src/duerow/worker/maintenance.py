@@ -16,13 +16,14 @@ from duerow.errors import DuerowError, StoreUnavailable
 from duerow.plan import Plan
 from duerow.queue.history import PRUNE_BATCH
 from duerow.queue.schedule import Maintained
-from duerow.worker.prefetch import Backoff
+from duerow.worker.outage import Backoff
 from duerow.worker.run import Run
+from duerow.worker.supervisor import StartSlot
 
 LOOK: Final = 10.0
 """The most seconds between looks at the schedules: a schedule that was just declared may tick this late."""
 
-BREATH: Final = 0.01
+SHORTEST_REST: Final = 0.01
 """The least seconds between looks, even if the database's clock stands still just before a tick."""
 
 PRESENT: Final = 9.0
@@ -30,6 +31,12 @@ PRESENT: Final = 9.0
 
 UNKNOWN: Final = 50.0
 """Seconds after which messages left because of their unknown kind are counted again, at the next look."""
+
+CHARTED: Final = 290.0
+"""Seconds after which what charts show of the last day is added up again, at the next look."""
+
+FIRST_CHARTED: Final = 30.0
+"""The same for the first time, so that short runs do without."""
 
 SETTLED_IN: Final = 1.0
 """Seconds before a worker first looks at the schedules: its own work, which may be short, goes first."""
@@ -45,6 +52,14 @@ class Present(msgspec.Struct, frozen=True):
     """Record in the database that this worker is active, and what was counted of its work."""
 
 
+class KeepPeriods(msgspec.Struct, frozen=True):
+    """Keep what was done in each quarter of an hour that is over, for charts of the last day."""
+
+
+class ReadLimits(msgspec.Struct, frozen=True):
+    """Read the limits that operators have set for the queues; answered with them."""
+
+
 class TellDifferences(msgspec.Struct, frozen=True):
     """Log where the database's settings of the queues differ from this worker's handles."""
 
@@ -58,34 +73,38 @@ class Prune(msgspec.Struct, frozen=True):
 
 
 class RestUntil(msgspec.Struct, frozen=True):
-    """Wait for this many seconds, or until the shift is over."""
+    """Wait for this many seconds, or until the run is over."""
 
     seconds: float
 
 
 class Maintenance:
-    """Keeps the schedules of a database ticking as long as a shift lasts."""
+    """Keeps the schedules of a database ticking as long as a run lasts."""
 
-    def __init__(self, shift: Run) -> None:
-        self._shift = shift
+    def __init__(self, run: Run) -> None:
+        self._run = run
         self._outage = Backoff()
         self._failed: dict[str, str] = {}
         self._present_at = float("-inf")
         self._prunes = False
         self._looked_at = float("-inf")
+        self._charted_at = monotonic() - CHARTED + FIRST_CHARTED
 
     def tick(self) -> Plan[None]:
-        """Push what is due, and sleep until the next tick, until the shift is over."""
+        """Push what is due, and sleep until the next tick, until the run is over."""
         yield RestUntil(SETTLED_IN)
-        while not self._shift.over:
+        while not self._run.over:
             try:
                 done = yield from self.look()
             except StoreUnavailable as error:
                 seconds = self._outage.next()
-                self._shift.journal.unavailable("look at the schedules beside", error, seconds)
+                self._run.journal.unavailable("look at the schedules beside", error, seconds)
+                self._run.reaches = False
             else:
+                self._run.reaches = True
                 self._outage.reset()
-                seconds = BREATH if self._prunes else _until_next_look(done)
+                seconds = SHORTEST_REST if self._prunes else _until_next_look(done)
+            self._run.looked_after_at = monotonic()
             yield RestUntil(seconds)
 
     def look(self) -> Plan[Maintained]:
@@ -93,6 +112,12 @@ class Maintenance:
         if monotonic() - self._present_at >= PRESENT:
             yield Present()
             self._present_at, self._prunes = monotonic(), True
+            if monotonic() - self._charted_at >= CHARTED:
+                yield KeepPeriods()
+                self._charted_at = monotonic()
+            self._run.limit((yield ReadLimits()))
+            for _ in range(0 if self._run.over else self._run.concurrency - len(self._run.slots)):
+                yield StartSlot()
             yield from self._look_for_unknown()
         yield from self._compare()
         if self._prunes:  # one batch at a time, so that due schedules do not wait for all of them
@@ -101,7 +126,7 @@ class Maintenance:
 
     def look_before_the_end(self) -> Plan[None]:
         """Push what is due, for a run with nothing else to do; report first, since a short run has not done so yet."""
-        if not self._shift.compared:
+        if not self._run.compared:
             yield Present()
             yield from self._compare()
         yield LookForUnknown()
@@ -113,9 +138,9 @@ class Maintenance:
             self._looked_at = monotonic()
 
     def _compare(self) -> Plan[None]:
-        if not self._shift.compared:
+        if not self._run.compared:
             yield TellDifferences()
-            self._shift.compared = True
+            self._run.compared = True
 
     def _push_what_is_due(self) -> Plan[Maintained]:
         done: Maintained = yield Maintain()
@@ -126,11 +151,11 @@ class Maintenance:
         """Log which schedules cannot tick: once, not at every look."""
         for name, error in failed.items():
             if self._failed.get(name) != str(error):
-                self._shift.journal.not_ticking(name, error)
+                self._run.journal.not_ticking(name, error)
         self._failed = {name: str(error) for name, error in failed.items()}
 
 
 def _until_next_look(done: Maintained) -> float:
     if done.next_in is None or done.failed:
         return LOOK
-    return min(LOOK, max(BREATH, done.next_in.total_seconds()))
+    return min(LOOK, max(SHORTEST_REST, done.next_in.total_seconds()))

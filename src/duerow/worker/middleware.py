@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
-from duerow.errors import ConfigurationError
+from duerow.errors import ConfigurationError, shown
 from duerow.signatures import check_call
 from duerow.worker.run import is_async, is_generator
 
@@ -14,6 +14,10 @@ CallNext = Callable[[Any], Any]
 
 Middleware = Callable[[Any, CallNext], Any]
 """(message, call_next) -> the outcome; the first in a list is the outermost."""
+
+
+EVERYWHERE: Final[list[Middleware]] = []
+"""Layers around the handlers of all workers that are made from now on, outside of their own: for telemetry."""
 
 
 def around(handler: Callable[..., Any], middleware: object, awaited: bool) -> Callable[..., Any]:
@@ -30,22 +34,23 @@ def around(handler: Callable[..., Any], middleware: object, awaited: bool) -> Ca
     """
     if not isinstance(middleware, list | tuple):
         raise ConfigurationError(
-            f"middleware is a list of functions of (message, call_next), not {middleware!r:.80}; the first is outermost"
+            f"middleware is a list of functions of (message, call_next), not {shown(middleware)}; the first is "
+            "outermost"
         )
     for layer in middleware:
         if not callable(layer):
-            raise ConfigurationError(f"middleware is functions of (message, call_next), not {layer!r:.80}")
+            raise ConfigurationError(f"middleware is functions of (message, call_next), not {shown(layer)}")
         if is_generator(layer):
             raise ConfigurationError(
-                f"the middleware {layer!r:.120} is a generator function, of which a call runs nothing; it calls "
-                "call_next and returns what that returned"
+                f"the middleware {shown(layer)} is a generator function, so calling it runs nothing; it must "
+                "call call_next and return its result"
             )
         check_call("middleware", layer, "message", "call_next")
         if not awaited and is_async(layer):
             raise ConfigurationError(
-                f"the middleware {layer!r:.120} is an async function; give it to duerow.aio.Worker"
+                f"the middleware {shown(layer)} is an async function; give it to duerow.aio.Worker"
             )
-    for layer in reversed(middleware):
+    for layer in reversed([*EVERYWHERE, *middleware]):
         handler = _inside(layer, handler)
     return handler
 

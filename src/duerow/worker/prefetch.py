@@ -1,15 +1,10 @@
-"""A worker's pace: how many messages to hold, how long to sleep without any, how long to wait after a failure."""
+"""A worker's prefetch: how many messages to hold, and how long to sleep without any."""
 
 from __future__ import annotations
 
-import random
-import time
-from collections.abc import Callable
-from typing import Final, TypeVar
+from typing import Final
 
-from duerow.errors import StoreUnavailable
-
-T = TypeVar("T")
+from duerow.backoff import Delays
 
 HORIZON: Final = 0.05
 """Seconds of work that a worker claims ahead if claims are quick.
@@ -36,9 +31,6 @@ CLAIM_WEIGHT: Final = 0.2
 FIRST_POLL: Final = 0.01
 """Seconds of the first sleep after the last message."""
 
-FIRST_PAUSE: Final = 0.1
-"""The most seconds to wait after the first failure."""
-
 
 class Prefetch:
     """How long handling a message takes, and so how many to hold without keeping them from other workers.
@@ -62,11 +54,17 @@ class Prefetch:
         self._average: float | None = None
         self._claim: float | None = None
         self.careful = False
+        self._restricted = False
+
+    def restrict(self, concurrency: int, restricted: bool) -> None:
+        """Expect this many handlers from now on; while restricted, claim only what they can begin at once."""
+        self._restricted = restricted
+        self.allow(concurrency)
 
     def allow(self, concurrency: int) -> None:
         """Expect this many handlers from now on; with none, hold nothing."""
         self._concurrency = concurrency
-        self._ahead = self._most_ahead if concurrency else 0
+        self._ahead = self._most_ahead if concurrency and not self._restricted else 0
 
     def note(self, seconds: float) -> None:
         """Record how long a handler took."""
@@ -111,70 +109,8 @@ class Prefetch:
         return min(room, self._width if self.careful else self._batch) if room >= worthwhile else 0
 
 
-class Interval:
-    """How long to sleep between looks at an empty queue: from 10 ms, doubling, with a jitter of a quarter."""
+class Interval(Delays):
+    """How long to sleep between looks at an empty queue: from FIRST_POLL, doubling, with a jitter of a quarter."""
 
     def __init__(self) -> None:
-        self._next = FIRST_POLL
-
-    def reset(self) -> None:
-        """Start again: something was found."""
-        self._next = FIRST_POLL
-
-    def next(self, most: float) -> float:
-        """Return the seconds to sleep now, at most `most`; the next sleep is twice as long."""
-        sleep = min(self._next, most)
-        self._next = min(2 * self._next, most)
-        return min(sleep * random.uniform(0.75, 1.25), most)  # noqa: S311 - spreads load, guards nothing
-
-
-class Backoff:
-    """How long to wait after failures: from FIRST_PAUSE, doubling up to `most` seconds, less up to a half."""
-
-    def __init__(self, most: float = 5.0) -> None:
-        self._most, self._failures = most, 0
-
-    @property
-    def failing(self) -> bool:
-        """Whether it has failed since it last worked."""
-        return self._failures > 0
-
-    def next(self) -> float:
-        """Return how many seconds to wait after another failure."""
-        longest: float = min(FIRST_PAUSE * 2.0 ** min(self._failures, 16), self._most)
-        self._failures += 1
-        return longest * random.uniform(0.5, 1.0)  # noqa: S311 - spreads load, guards nothing
-
-    def reset(self) -> None:
-        """Record that it works again."""
-        self._failures = 0
-
-
-def patiently(
-    ask: Callable[[], T],
-    seconds: float,
-    wait: Callable[[float], object] = time.sleep,
-    tell: Callable[[StoreUnavailable], None] | None = None,
-) -> T:
-    """Return a database's answer; while it is unavailable, ask again.
-
-    Args:
-        ask: asks the database.
-        seconds: how long to keep asking.
-        wait: waits for this many seconds; if it returns something true, the wait is given up.
-        tell: called with the first error.
-
-    Raises:
-        StoreUnavailable: the database was unavailable for too long, or the wait was given up.
-    """
-    outage, until = Backoff(), time.monotonic() + seconds
-    while True:
-        try:
-            return ask()
-        except StoreUnavailable as error:
-            if time.monotonic() > until:
-                raise
-            if tell is not None and not outage.failing:
-                tell(error)
-            if wait(outage.next()):
-                raise
+        super().__init__(FIRST_POLL, spread=(0.75, 1.25))

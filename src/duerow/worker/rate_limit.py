@@ -19,8 +19,14 @@ from duerow.plan import Plan
 from duerow.worker.attempt import Attempt
 from duerow.worker.budget import Budget
 from duerow.worker.fetcher import Fetcher
-from duerow.worker.prefetch import Backoff
+from duerow.worker.outage import Backoff
 from duerow.worker.run import Run
+
+LOOK: Final = 10.0
+"""The most seconds to sleep: operators may have set another rate by then."""
+
+PAUSE: Final = 0.05
+"""Seconds between looks whether a handler has ended, where each claims for itself and operators allow fewer."""
 
 ENTRIES: Final = 100
 """The most entries in which one worker records what it starts within one span."""
@@ -45,30 +51,44 @@ class NoteBegun(msgspec.Struct, frozen=True):
 class Throttled(Fetcher):
     """Claims at most what the rate allows, and only what can start at once."""
 
-    def __init__(self, shift: Run, budget: Budget) -> None:
-        super().__init__(shift)
+    def __init__(self, run: Run, budget: Budget | None) -> None:
+        super().__init__(run)
         self._budget = budget
-        self._entries = Entries(shift.terms.rate[1]) if shift.terms.rate and shift.terms.singleton else None
+        self._entries = Entries(run.options.rate[1]) if run.options.rate and run.options.singleton else None
 
     def next(self, limit: int) -> Plan[Sequence[Attempt]]:
-        """Claim up to `limit` messages, waiting until there is one and it may start; [] when the shift is over."""
-        while not (room := self._budget.room()) and not self._shift.over:
-            yield from self._sleep(self._budget.wait())
-        attempts = yield from super().next(min(limit, room))
-        self._budget.spend(len(attempts))
+        """Claim up to `limit` messages, waiting until there is one and it may start; [] when the run is over."""
+        while not (room := self._room(limit)) and not self._run.over:
+            waits = [budget.wait() for budget in self._budgets if not budget.room()]
+            yield from self._sleep(min(LOOK, max(waits, default=PAUSE)))
+        attempts = yield from super().next(room)
+        for budget in self._budgets:
+            budget.spend(len(attempts))
         if attempts and self._entries is not None:
             yield from self._note(self._entries.with_more(len(attempts)))
         return attempts
 
+    @property
+    def _budgets(self) -> list[Budget]:
+        """The worker's own rate, and that of operators."""
+        return [budget for budget in (self._budget, self._run.budget) if budget is not None]
+
+    def _room(self, limit: int) -> int:
+        run = self._run
+        rooms = [limit, *(budget.room() for budget in self._budgets)]
+        if run.options.one_by_one and run.limits.concurrency is not None:  # otherwise `limit` says so already
+            rooms.append(max(0, run.concurrency * run.width - len(run.in_flight.held)))
+        return min(rooms)
+
     def _note(self, step: NoteBegun) -> Plan[None]:
-        """Record what is started, however long the database takes; nothing more starts once the shift is over."""
+        """Record what is started, however long the database takes; nothing more starts once the run is over."""
         outage = Backoff()
-        while not self._shift.over:
+        while not self._run.over:
             try:
                 yield step
             except StoreUnavailable as error:
                 seconds = outage.next()
-                self._shift.journal.unavailable("write down the rate of", error, seconds)
+                self._run.journal.unavailable("write down the rate of", error, seconds)
                 yield from self._sleep(seconds)
             else:
                 return
@@ -99,8 +119,7 @@ class Entries:
         return NoteBegun(f"{self._worker}/{self._number}", self._total, self._span, new)
 
 
-def claiming(shift: Run) -> Fetcher:
-    """Return the fetcher of a shift."""
-    if shift.terms.rate is None:
-        return Fetcher(shift)
-    return Throttled(shift, shift.terms.budget or Budget(shift.terms.rate))
+def fetcher_of(run: Run) -> Fetcher:
+    """Return the fetcher of a run."""
+    rate = run.options.rate
+    return Throttled(run, None if rate is None else run.options.budget or Budget(rate))

@@ -7,23 +7,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from inspect import isasyncgenfunction, iscoroutinefunction, isgeneratorfunction
-from typing import TYPE_CHECKING, Final, Literal
+from time import monotonic
+from typing import Final, Literal
+
+import msgspec
 
 from duerow.clock import HostClock
-from duerow.errors import ConfigurationError, InvalidOutcome, NotSupported
+from duerow.errors import ConfigurationError, InvalidOutcome, NotSupported, shown
 from duerow.message import check_span
+from duerow.queue.limits import NONE, RunLimits
 from duerow.queue.metrics import Metrics
 from duerow.retry import DEFAULT, RetryPolicy
-from duerow.settlement import DONE, Move, Settlement, decide, mistake
+from duerow.settlement import DONE, Commit, Move, Settlement, decide, mistake
 from duerow.signatures import check_call
 from duerow.store import Capabilities
 from duerow.worker.attempt import Attempt
+from duerow.worker.budget import Budget
 from duerow.worker.in_flight import Ended, InFlight, Slot
 from duerow.worker.log import WorkerLog
 from duerow.worker.prefetch import BATCHES_AHEAD, Prefetch
-
-if TYPE_CHECKING:
-    from duerow.worker.budget import Budget
 
 Until = Literal["idle", "empty"] | None
 
@@ -56,6 +58,7 @@ class Options:
         cluster_concurrency: handlers that run at once in all workers of these queues; None: no limit.
         heartbeat: the time between extensions of a lease, which also show whether it is lost; None: a third of the
             lease.
+        elastic: whether it can run more handlers than `concurrency`, if operators say so.
     """
 
     batch: int
@@ -73,6 +76,7 @@ class Options:
     singleton: bool = False
     cluster_concurrency: int | None = None
     heartbeat: timedelta | None = None
+    elastic: bool = False
 
     def __post_init__(self) -> None:
         check_count("batch", self.batch)
@@ -84,11 +88,11 @@ class Options:
             check_count("cluster_concurrency", self.cluster_concurrency)
             if self.singleton:
                 raise ConfigurationError(
-                    "singleton lets one worker be active, cluster_concurrency so many handlers of all: say one of them"
+                    "singleton allows one active worker, cluster_concurrency a number of handlers in all: give only one"
                 )
         if self.whole_batch and self.transactional:
             raise ConfigurationError(
-                "whole_batch and transactional do not go together: in one transaction no message could fail alone"
+                "whole_batch and transactional cannot be combined: in one transaction no message could fail alone"
             )
         check_span("grace", self.grace)
         if self.timeout is not None:
@@ -114,11 +118,11 @@ class Run:
     """What the parts of a running worker share.
 
     Attributes:
-        terms: its options.
+        options: its options.
         until: when it ends by itself.
         queues: the names of the queues that it works on.
         width: how many messages a handler receives at once.
-        hand: what it has claimed.
+        in_flight: what it has claimed.
         slots: where its handlers run.
         over: nothing more may be claimed or started.
         closing: nothing more will be decided: settle what is there, then end.
@@ -127,57 +131,84 @@ class Run:
         compared: whether its handles' declarations were compared with those in the database.
         sleeps_until: when it will next look for messages, on the monotonic clock in seconds; infinite during the last
             look before a sleep, 0 while it is awake.
-        meter: counts what it does, for `stats`.
+        metrics: counts what it does, for `stats`.
+        looked_after_at: when it last finished a round of maintenance, or began, on the monotonic clock in seconds.
+        reaches: whether its database answered then.
+        limits: what operators allow it at most.
+        budget: what is left of the rate among these limits; None: they have no rate.
 
     Args:
         queue: the queue that it works on, or the joint name of its queues.
-        terms: its options.
+        options: its options.
         until: when it ends by itself.
         retries: the retry policy of each queue by its name, if there are several queues.
-        meter: the meter of its database; None: its own, which nobody reads.
+        metrics: the metrics of its database; None: its own, which nobody reads.
         quiet: whether to keep error texts, which may quote payloads, out of its log.
     """
 
     def __init__(
         self,
         queue: str,
-        terms: Options,
+        options: Options,
         until: Until,
         retries: Mapping[str, RetryPolicy] | None = None,
-        meter: Metrics | None = None,
+        metrics: Metrics | None = None,
         quiet: bool = False,
     ) -> None:
-        self.queue, self.terms, self.until = queue, terms, check_until(until)
+        self.queue, self.options, self.until = queue, options, check_until(until)
         self.queues = list(retries) if retries else [queue]
         self._retries = retries
-        self.width = terms.batch if terms.whole_batch else 1
-        ahead = BATCHES_AHEAD if terms.rate is None and terms.cluster_concurrency is None else 0
-        pace = Prefetch(terms.batch, terms.concurrency * self.width, terms.lease.total_seconds(), ahead, self.width)
-        pace.careful = any(self.policy_of(name).limit == 1 for name in self.queues)
-        if terms.by_permit:
-            pace.allow(0)
-        self.hand = InFlight(pace)
-        self.journal = WorkerLog(queue, terms.name, quiet)
-        self.meter = meter or Metrics(HostClock().now)
+        self.width = options.batch if options.whole_batch else 1
+        ahead = BATCHES_AHEAD if options.rate is None and options.cluster_concurrency is None else 0
+        prefetch = Prefetch(
+            options.batch, options.concurrency * self.width, options.lease.total_seconds(), ahead, self.width
+        )
+        prefetch.careful = any(self.policy_of(name).limit == 1 for name in self.queues)
+        if options.by_permit:
+            prefetch.allow(0)
+        self.in_flight = InFlight(prefetch)
+        self.journal = WorkerLog(queue, options.name, quiet)
+        self.metrics = metrics or Metrics(HostClock().now)
         self.slots: set[Slot] = set()
         self.over = self.closing = self.gave_up = False
         self.hears = self._told_deaf = self.compared = False
         self.sleeps_until = 0.0
+        self.looked_after_at, self.reaches = monotonic(), True
+        self.limits = NONE
+        self.budget: Budget | None = None
 
     @property
     def poll(self) -> float:
         """The most seconds to sleep."""
-        poll = self.terms.poll or (POLL_WOKEN if self.hears else POLL_ALONE)
+        poll = self.options.poll or (POLL_WOKEN if self.hears else POLL_ALONE)
         return poll.total_seconds()
 
     def handlers_for(self, permits: int) -> int:
         """Return how many messages handlers may have in hand with this many permits of the cluster."""
-        handlers = self.terms.concurrency if self.terms.singleton and permits else permits
+        handlers = self.concurrency if self.options.singleton and permits else permits
         return handlers * self.width
+
+    @property
+    def concurrency(self) -> int:
+        """How many handlers may run at once: as many as it was started with, unless operators say otherwise."""
+        wanted = self.limits.concurrency or self.options.concurrency
+        return wanted if self.options.elastic else min(self.options.concurrency, wanted)
+
+    def limit(self, limits: RunLimits) -> None:
+        """Follow what operators allow from now on; what is in hand is not given back."""
+        before, self.limits = self.limits, limits
+        if limits == before:
+            return
+        if (limits.rate, limits.rate_span) != (before.rate, before.rate_span):
+            self.budget = None if limits.rate is None else Budget((limits.rate, limits.rate_span))
+        if not self.options.by_permit:  # otherwise it takes fewer permits
+            restricted = limits.concurrency is not None or limits.rate is not None
+            self.in_flight.prefetch.restrict(self.concurrency * self.width, restricted)
+        self.journal.limited(limits)
 
     def policy_of(self, queue: str) -> RetryPolicy:
         """Return the retry policy of a queue."""
-        return self._retries[queue] if self._retries else self.terms.retry
+        return self._retries[queue] if self._retries else self.options.retry
 
     def hears_again(self) -> None:
         """Record that pushes wake the worker from now on."""
@@ -191,14 +222,17 @@ class Run:
 
     def conclude(self, attempt: Attempt, outcome: object) -> Settlement:
         """Return how a turn ends, as `decide` does; an invalid result of a handler or policy is a failed attempt."""
-        if outcome is None:
+        if outcome is None and attempt.log is None:
             return DONE
         policy = self.policy_of(attempt.message.queue)
         try:
-            return decide(attempt.message, outcome, policy)
+            settlement = decide(attempt.message, outcome, policy)
         except Exception as error:  # a policy is user code
             self.journal.broken_policy(attempt, error)
-            return decide(attempt.message, outcome, DEFAULT)
+            settlement = decide(attempt.message, outcome, DEFAULT)
+        if attempt.log is not None and isinstance(settlement, Commit | Move) and settlement.log is None:
+            return msgspec.structs.replace(settlement, log=attempt.log)
+        return settlement
 
     def conclude_batch(self, batch: Sequence[Attempt], outcome: object) -> list[Ended]:
         """Return how the turns of a batch end, given what its handler returned or raised.
@@ -217,7 +251,7 @@ class Run:
 
 
 def _no_outcomes(batch: Sequence[Attempt], outcome: object) -> InvalidOutcome:
-    what = f"{len(outcome)} outcomes" if isinstance(outcome, list | tuple) else mistake(outcome) or f"{outcome!r:.80}"
+    what = f"{len(outcome)} outcomes" if isinstance(outcome, list | tuple) else mistake(outcome) or f"{shown(outcome)}"
     return InvalidOutcome(
         f"the handler of a batch of {len(batch)} returned {what}; it returns None (all are done) or a list with one "
         "entry for each message, in their order"
@@ -230,7 +264,7 @@ def _entry(attempt: Attempt, entry: object) -> object:
     if entry is None or moves or isinstance(entry, Settlement | BaseException):
         return entry
     return InvalidOutcome(
-        f"message {attempt.message.id}: the handler of its batch gave {entry!r:.80} as its outcome; give None (done), "
+        f"message {attempt.message.id}: the handler of its batch gave {shown(entry)} as its outcome; give None (done), "
         "a settlement, a list of moves or an exception"
     )
 
@@ -243,13 +277,13 @@ def new_name() -> str:
 def check_count(name: str, count: object) -> None:
     """Raise ConfigurationError unless it is an integer of at least 1."""
     if type(count) is not int or count < 1:
-        raise ConfigurationError(f"{name} is an integer of at least 1, not {count!r:.80}")
+        raise ConfigurationError(f"{name} is an integer of at least 1, not {shown(count)}")
 
 
 def check_switch(name: str, switch: object) -> None:
     """Raise ConfigurationError unless it is True or False."""
     if not isinstance(switch, bool):
-        raise ConfigurationError(f"{name} is True or False, not {switch!r:.80}")
+        raise ConfigurationError(f"{name} is True or False, not {shown(switch)}")
 
 
 def check_heartbeat(heartbeat: object, lease: timedelta) -> None:
@@ -264,7 +298,7 @@ def check_heartbeat(heartbeat: object, lease: timedelta) -> None:
 def check_name(name: object) -> None:
     """Raise ConfigurationError unless the name is valid for a worker."""
     if not isinstance(name, str) or not 1 <= len(name) <= 100 or not name.isprintable():
-        raise ConfigurationError(f"a worker's name is 1 to 100 printable characters, not {name!r:.120}")
+        raise ConfigurationError(f"a worker's name is 1 to 100 printable characters, not {shown(name)}")
 
 
 def check_until(until: object) -> Until:
@@ -273,7 +307,7 @@ def check_until(until: object) -> Until:
         if until == known:
             return known
     raise ConfigurationError(
-        f"until cannot be {until!r:.80}: say 'idle' (nothing is due now), 'empty' (nothing will be due), "
+        f"until cannot be {shown(until)}; use 'idle' (nothing is due), 'empty' (nothing will become due), "
         "or nothing: until the worker is stopped"
     )
 
@@ -289,11 +323,12 @@ def handlers_at_once(concurrency: int, processes: int | None, transactional: boo
         check_count("processes", processes)
         if concurrency != 1:
             raise ConfigurationError(
-                f"processes={processes} says how many handlers run at once; leave concurrency={concurrency!r:.20} out"
+                f"processes={processes} already sets how many handlers run at once; leave out "
+                f"concurrency={shown(concurrency)}"
             )
         if transactional:
             raise ConfigurationError(
-                "processes and transactional do not go together: a connection cannot be handed to another process"
+                "processes and transactional cannot be combined: a connection cannot be handed to another process"
             )
         return processes
     if transactional is not True:
@@ -312,6 +347,22 @@ def is_async(handler: object) -> bool:
     return any(map(iscoroutinefunction, _called(handler)))
 
 
+def check_async(handler: object, processes: int | None, awaited: bool) -> None:
+    """Raise ConfigurationError if a handler is an async function, and nobody would await it.
+
+    Args:
+        handler: the handler.
+        processes: in how many child processes it runs; None: in this one.
+        awaited: whether it is of an async worker.
+    """
+    if not is_async(handler):
+        return
+    if not awaited:
+        raise ConfigurationError(f"{shown(handler)} is an async function; give it to duerow.aio.Worker")
+    if processes is not None:
+        raise ConfigurationError(f"{shown(handler)} is an async function; processes= takes plain functions")
+
+
 def is_generator(handler: object) -> bool:
     """Return whether calling it gives a generator, so that nothing runs; as far as one can tell without calling it."""
     return any(isgeneratorfunction(one) or isasyncgenfunction(one) for one in _called(handler))
@@ -325,11 +376,11 @@ def _called(handler: object) -> tuple[object, object]:
 def check_handler(handler: object, *given: str) -> None:
     """Raise ConfigurationError unless it can be called with these arguments, and a call runs it."""
     if not callable(handler):
-        raise ConfigurationError(f"a handler is a function of one message, not {handler!r:.80}")
+        raise ConfigurationError(f"a handler is a function of one message, not {shown(handler)}")
     if is_generator(handler):
         raise ConfigurationError(
-            f"{handler!r:.120} is a generator function, of which a call runs nothing; return the outcome instead of "
-            "yielding it"
+            f"{shown(handler)} is a generator function, so calling it runs nothing; return the outcome "
+            "instead of yielding it"
         )
     check_call("the handler", handler, *given)
 

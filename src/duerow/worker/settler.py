@@ -17,11 +17,11 @@ from duerow.reservation import BareReservation
 from duerow.settlement import Rollback, Settlement
 from duerow.worker.attempt import Attempt
 from duerow.worker.in_flight import Ended, by_queue
-from duerow.worker.prefetch import Backoff
+from duerow.worker.outage import Backoff
 from duerow.worker.run import Run
 
 MOST_AT_ONCE = 1_000
-"""The most turns in one settlement, however large the batches are that a worker claims."""
+"""The most turns in one settlement; a larger batch is settled in parts of this size."""
 
 SAMPLES = 100
 """The most handling times counted for a batch: evenly spread samples, each of which stands for its neighbours."""
@@ -40,11 +40,11 @@ class WriteCounts(msgspec.Struct, frozen=True):
 
 
 class EndWanted(msgspec.Struct, frozen=True):
-    """Wait until a turn is decided, or the shift closes."""
+    """Wait until a turn is decided, or the run closes."""
 
 
 class RoomWanted(msgspec.Struct, frozen=True):
-    """Wait until something in hand was settled, the shift is over, or this many seconds have passed."""
+    """Wait until something in hand was settled, the run is over, or this many seconds have passed."""
 
     seconds: float | None = None
 
@@ -56,25 +56,25 @@ class Freed(msgspec.Struct, frozen=True):
 
 
 class Pause(msgspec.Struct, frozen=True):
-    """Wait for this many seconds, or until the shift's time is up."""
+    """Wait for this many seconds, or until the run's time is up."""
 
     seconds: float
 
 
 class Settler:
-    """Carries out the decisions about the messages of a shift."""
+    """Carries out the decisions about the messages of a run."""
 
-    def __init__(self, shift: Run) -> None:
-        self._shift, self._hand = shift, shift.hand
-        self._several = len(shift.queues) > 1
-        batch = shift.terms.batch
-        self._limit = batch if batch == 1 else max(batch, min(shift.terms.concurrency, MOST_AT_ONCE))
+    def __init__(self, run: Run) -> None:
+        self._run, self._in_flight = run, run.in_flight
+        self._several = len(run.queues) > 1
+        batch = run.options.batch
+        self._limit = batch if batch == 1 else min(max(batch, run.options.concurrency), MOST_AT_ONCE)
 
     def serve(self) -> Plan[None]:
-        """Settle all decided turns until the shift closes."""
+        """Settle all decided turns until the run closes."""
         while True:
-            closing = self._shift.closing
-            batch = self._hand.take_ended(self._limit)
+            closing = self._run.closing
+            batch = self._in_flight.take_ended(self._limit)
             if batch and self._several:
                 for part in by_queue(batch):
                     yield from self.settle(part)
@@ -90,7 +90,7 @@ class Settler:
         try:
             yield WriteCounts()
         except (StoreUnavailable, StoreRefused) as error:
-            self._shift.journal.not_counted(error)
+            self._run.journal.not_counted(error)
 
     def settle(self, batch: Sequence[Ended]) -> Plan[None]:
         """Carry out what was decided; a turn that cannot be settled is a failed attempt of that message alone."""
@@ -100,44 +100,44 @@ class Settler:
             batch = [ended for ended in batch if ended.attempt not in errors]
             if failed:
                 batch += yield from self._settle_failures(failed)
-        self._hand.let_go(errors or ())
+        self._in_flight.let_go(errors or ())
         yield self.settled(batch)
 
     def settled(self, batch: Sequence[Ended]) -> Freed:
         """Let go of turns that have ended as decided, and return what to tell the fetcher."""
-        self._hand.let_go(ended.attempt for ended in batch)
-        self._shift.journal.settled(batch)
+        self._in_flight.let_go(ended.attempt for ended in batch)
+        self._run.journal.settled(batch)
         if batch:
             each = -(-len(batch) // SAMPLES)
             times = [one.attempt.seconds for one in batch[::each] if one.attempt.seconds is not None]
-            self._shift.meter.handled(batch[0].attempt.message.queue, times, each)
+            self._run.metrics.handled(batch[0].attempt.message.queue, times, each)
         return Freed(self._wakes(batch))
 
     def committed(self, attempt: Attempt, settlement: Settlement) -> Freed:
         """Let go of a turn that ended in its handler's transaction: as `settled`."""
-        self._shift.meter.ended(attempt.message.queue, 1, [(attempt.reservation, settlement)])
+        self._run.metrics.ended(attempt.message.queue, 1, [(attempt.reservation, settlement)])
         return self.settled([Ended(attempt, settlement)])
 
     def find_out(self, attempt: Attempt, error: StoreUnavailable) -> Plan[None]:
         """Handle a lost answer to a commit: a turn that can still be ended as failed was not committed."""
-        failed = Ended(attempt, self._shift.conclude(attempt, error))
+        failed = Ended(attempt, self._run.conclude(attempt, error))
         why = (yield from self._carry_out([failed])).get(attempt)
         if why is None:
             yield self.settled([failed])
             return
-        self._hand.let_go([attempt])
+        self._in_flight.let_go([attempt])
         if isinstance(why, LeaseLost):
-            self._shift.journal.unknown([attempt], error)
+            self._run.journal.unknown([attempt], error)
         elif not isinstance(why, StoreUnavailable):
-            self._shift.journal.unsettled(attempt, why)
+            self._run.journal.unsettled(attempt, why)
             raise why
         yield Freed(self._wakes([]))
 
     def lost(self, attempt: Attempt, error: Exception) -> Freed:
         """Let go of a message whose turn was refused for good, and return what to tell the fetcher."""
         attempt.tell(error)
-        self._shift.journal.lost(attempt)
-        self._hand.let_go([attempt])
+        self._run.journal.lost(attempt)
+        self._in_flight.let_go([attempt])
         return Freed(self._wakes([]))
 
     def _carry_out(self, batch: Sequence[Ended]) -> Plan[dict[Attempt, Exception]]:
@@ -150,7 +150,7 @@ class Settler:
                 if (lost := self._lost(batch, error)) is not None:
                     return lost
                 seconds = outage.next()
-                self._shift.journal.unavailable("settle on", error, seconds)
+                self._run.journal.unavailable("settle on", error, seconds)
                 yield Pause(seconds)
             except Exception as error:
                 # One of the turns is at fault, and none was changed.
@@ -175,9 +175,9 @@ class Settler:
         """Return all as lost if another try is pointless, else None."""
         attempts = [one.attempt for one in batch]
         if error.outcome == "unknown":
-            self._shift.journal.unknown(attempts, error)
-        elif self._shift.gave_up:
-            self._shift.journal.given_up(attempts, error)
+            self._run.journal.unknown(attempts, error)
+        elif self._run.gave_up:
+            self._run.journal.given_up(attempts, error)
         else:
             return None
         return dict.fromkeys(attempts, error)
@@ -188,9 +188,9 @@ class Settler:
         for attempt, error in errors.items():
             if isinstance(error, LeaseLost):
                 attempt.tell(error)
-                self._shift.journal.lost(attempt)
+                self._run.journal.lost(attempt)
             elif not isinstance(error, StoreUnavailable):
-                failed.append(Ended(attempt, self._shift.conclude(attempt, error)))
+                failed.append(Ended(attempt, self._run.conclude(attempt, error)))
         return failed
 
     def _settle_failures(self, failed: list[Ended]) -> Plan[list[Ended]]:
@@ -198,23 +198,23 @@ class Settler:
         errors = yield from self._carry_out(failed)
         for attempt, error in errors.items():
             if isinstance(error, LeaseLost):
-                self._shift.journal.lost(attempt)
+                self._run.journal.lost(attempt)
             elif isinstance(error, DuerowError) and error.of_row:
                 # Only this message is affected; when its lease ends, the claim that finds it buries it.
-                self._shift.journal.unsettled(attempt, error)
+                self._run.journal.unsettled(attempt, error)
             elif not isinstance(error, StoreUnavailable):
-                self._shift.journal.unsettled(attempt, error)
+                self._run.journal.unsettled(attempt, error)
                 raise error
         return [ended for ended in failed if ended.attempt not in errors]
 
     def _wakes(self, batch: Sequence[Ended]) -> bool:
         """Whether the fetcher has a reason to look before its sleep ends."""
-        shift = self._shift
-        if not shift.sleeps_until:
+        run = self._run
+        if not run.sleeps_until:
             return False
-        if shift.until is not None and not self._hand.held:
+        if run.until is not None and not self._in_flight.held:
             return True
         if any(one.attempt.message.group is not None for one in batch):
             return True  # the next message of its group may now be due
         delays = [one.delay or _NOW for one in (ended.settlement for ended in batch) if isinstance(one, Rollback)]
-        return bool(delays) and monotonic() + min(delays).total_seconds() < shift.sleeps_until
+        return bool(delays) and monotonic() + min(delays).total_seconds() < run.sleeps_until

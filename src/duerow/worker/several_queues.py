@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
-from duerow.errors import ConfigurationError
+from duerow.errors import ConfigurationError, shown
 
 T = TypeVar("T")
 
@@ -28,10 +28,10 @@ class Entities(Protocol):
     """A queue whose messages are rows of the user's tables, blocking or awaited; see `duerow.entity`.
 
     Attributes:
-        line: the queue of messages that a worker sees.
+        worker_queue: the queue of messages that a worker sees.
     """
 
-    line: Any
+    worker_queue: Any
 
     def settle_in(self) -> None:
         """Called where the handlers will run, before anything else is done; for the awaited interface."""
@@ -66,7 +66,7 @@ def as_queues(queues: object, kind: type[Q], elsewhere: str) -> list[Q]:
     for queue in given:
         if isinstance(queue, Entities):
             raise ConfigurationError(
-                f"{queue!r:.120} is of rows of a table: a worker takes one such alone, not in a list; make a worker "
+                f"{shown(queue)} is of rows of a table: a worker takes one such alone, not in a list; make a worker "
                 "for each, in a thread or a process of its own"
             )
         if not isinstance(queue, kind):
@@ -92,9 +92,9 @@ def handlers_of(handler: object, queues: Sequence[Named]) -> dict[str, Any]:
     named: dict[Any, Any] = {getattr(queue, "name", queue): one for queue, one in handler.items()}
     wanted = {queue.name for queue in queues}
     if missing := sorted(wanted - named.keys()):
-        raise ConfigurationError(f"no handler is given for the queue {', '.join(missing)}")
+        raise ConfigurationError(f"no handler is given for queue {', '.join(missing)}")
     if more := sorted(map(str, named.keys() - wanted)):
-        raise ConfigurationError(f"a handler is given for {', '.join(more)}, which is no queue of this worker")
+        raise ConfigurationError(f"a handler is given for {', '.join(more)}, which is not a queue of this worker")
     return named
 
 

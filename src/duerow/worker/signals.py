@@ -17,7 +17,7 @@ from functools import partial
 from types import FrameType
 from typing import Any, Final
 
-from duerow.errors import ConfigurationError
+from duerow.errors import ConfigurationError, shown
 
 SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 
@@ -99,7 +99,7 @@ def signals_of_task(wanted: bool | None) -> Sequence[int]:
 
 def _may_take(wanted: bool | None) -> bool:
     if wanted not in (None, True, False):
-        raise ConfigurationError(f"signals is True, False or None, not {wanted!r:.80}")
+        raise ConfigurationError(f"signals is True, False or None, not {shown(wanted)}")
     if threading.current_thread() is threading.main_thread():
         return wanted is not False
     if wanted:

@@ -1,4 +1,4 @@
-"""Watch over a shift: slow handlers, requests to stop, and an end within a bounded time.
+"""Watch over a run: slow handlers, requests to stop, and an end within a bounded time.
 
 Plans (see `duerow.plan`) whose steps a worker carries out, blocking or awaited; they never touch the database, so a
 database that hangs cannot delay the end.
@@ -31,6 +31,7 @@ SETTLER: Final = "settler"
 KEEPER: Final = "keeper"
 FINDER: Final = "finder"
 PERMITS: Final = "permits"
+CANCELLATIONS: Final = "cancellations"
 
 
 class Stop(msgspec.Struct, frozen=True):
@@ -65,27 +66,27 @@ class TurnsEnded(msgspec.Struct, frozen=True):
 
 
 class AllChanged(msgspec.Struct, frozen=True):
-    """Let all parts of the worker look at the shift: it is over, closing, or its time is up."""
+    """Let all parts of the worker look at the run: it is over, closing, or its time is up."""
 
 
 class Supervisor:
-    """Watches over a shift, from its start to its end.
+    """Watches over a run, from its start to its end.
 
     Attributes:
-        staff: the running parts of the worker: fetcher, settler, ticker and slots.
+        staff: the running parts of the worker: fetcher, settler, ticker, slots and others.
         hurry: whether the handlers get no grace.
     """
 
-    def __init__(self, shift: Run) -> None:
-        self._shift, self._hand = shift, shift.hand
+    def __init__(self, run: Run) -> None:
+        self._run, self._in_flight = run, run.in_flight
         self.staff: set[Hashable] = set()
         self.hurry = False
         self._stopped = False
         self._failure: BaseException | None = None
 
     def watch(self) -> Plan[None]:
-        """Wait until the shift is over: its work is done, it was asked to stop, or a part of it failed."""
-        while not (self._stopped or self._shift.over or self._failure):
+        """Wait until the run is over: its work is done, it was asked to stop, or a part of it failed."""
+        while not (self._stopped or self._run.over or self._failure):
             self._note((yield NextEvent(self._until_timeout())))
             yield from self._end_late_handlers()
 
@@ -94,18 +95,18 @@ class Supervisor:
 
         Raises whatever error a part of the worker failed with.
         """
-        shift = self._shift
-        shift.over = True
-        shift.journal.stopping(sum(slot.attempt is not None for slot in shift.slots), len(self._hand.waiting))
+        run = self._run
+        run.over = True
+        run.journal.stopping(sum(slot.attempt is not None for slot in run.slots), len(self._in_flight.waiting))
         self._give_back()
         yield AllChanged()
-        yield from self._let_handlers_end(monotonic() + shift.terms.grace.total_seconds())
+        yield from self._let_handlers_end(monotonic() + run.options.grace.total_seconds())
         yield from self._abandon_handlers()
         self._give_back()  # what the fetcher was still claiming
-        shift.closing = True
+        run.closing = True
         yield AllChanged()
         yield from self._let_settlements_end(monotonic() + PATIENCE)
-        shift.gave_up = True
+        run.gave_up = True
         yield AllChanged()
         yield from self._let_settlements_end(monotonic() + LAST_WORDS)
         if self._failure is not None:
@@ -119,7 +120,9 @@ class Supervisor:
             self._failure = self._failure or event.error
 
     def _let_handlers_end(self, deadline: float) -> Plan[None]:
-        while self.staff - {SETTLER, PERMITS} and not self.hurry and (left := deadline - monotonic()) > 0:
+        while (
+            self.staff - {SETTLER, PERMITS, CANCELLATIONS} and not self.hurry and (left := deadline - monotonic()) > 0
+        ):
             until_timeout = self._until_timeout()
             self._note((yield NextEvent(left if until_timeout is None else min(left, until_timeout))))
             yield from self._end_late_handlers()
@@ -130,29 +133,29 @@ class Supervisor:
 
     def _until_timeout(self) -> float | None:
         """Seconds until the next handler may time out, including handlers that may start now; None: no timeout."""
-        if self._shift.terms.timeout is None:
+        if self._run.options.timeout is None:
             return None
-        timeout, now = self._shift.terms.timeout.total_seconds(), monotonic()
-        running = [slot.started for slot in self._shift.slots if slot.attempt is not None]
+        timeout, now = self._run.options.timeout.total_seconds(), monotonic()
+        running = [slot.started for slot in self._run.slots if slot.attempt is not None]
         return max(0.0, min(*running, now) + timeout - now if running else timeout)
 
     def _end_late_handlers(self) -> Plan[None]:
         """End attempts that have timed out, and replace their slots."""
-        timeout = self._shift.terms.timeout
+        timeout = self._run.options.timeout
         if timeout is None:
             return
         for slot, attempt in self._running():
             if monotonic() - slot.started < timeout.total_seconds() or not slot.abandon(attempt):
                 continue
-            self._hand.pace.note(timeout.total_seconds())
+            self._in_flight.prefetch.note(timeout.total_seconds())
             for late in slot.batch or (attempt,):
                 late.seconds = timeout.total_seconds()
                 error = TimedOut(
                     f"message {late.message.id}: its handler ran longer than the worker's timeout of {timeout}"
                 )
-                self._end(late, error, self._shift.conclude(late, error))
+                self._end(late, error, self._run.conclude(late, error))
             yield from self._replace(slot)
-            if not self._shift.over:
+            if not self._run.over:
                 yield StartSlot()
 
     def _abandon_handlers(self) -> Plan[None]:
@@ -163,24 +166,24 @@ class Supervisor:
             for late in slot.batch or (attempt,):
                 error = TimedOut(
                     f"message {late.message.id}: its worker was stopped, and its handler did not end within the "
-                    f"grace of {self._shift.terms.grace}"
+                    f"grace of {self._run.options.grace}"
                 )
                 self._end(late, error, Rollback(timedelta(0), error))
             yield from self._replace(slot)
 
     def _running(self) -> list[tuple[Slot, Attempt]]:
-        return [(slot, slot.attempt) for slot in self._shift.slots.copy() if slot.attempt is not None]
+        return [(slot, slot.attempt) for slot in self._run.slots.copy() if slot.attempt is not None]
 
     def _end(self, attempt: Attempt, error: Exception, settlement: Settlement) -> None:
-        self._hand.end(attempt, settlement)
+        self._in_flight.end(attempt, settlement)
         attempt.tell(error)
 
     def _replace(self, slot: Slot) -> Plan[None]:
-        self._shift.slots.discard(slot)
+        self._run.slots.discard(slot)
         self.staff.discard(slot)
         yield DropSlot(slot)
         yield TurnsEnded()
 
     def _give_back(self) -> None:
-        while (attempt := self._hand.next()) is not None:
-            self._hand.end(attempt, Release())
+        while (attempt := self._in_flight.next()) is not None:
+            self._in_flight.end(attempt, Release())

@@ -10,7 +10,7 @@ import pytest
 
 from duerow import Bury, Commit, Draft, Message, Move, Rollback, fixed, limited
 from duerow.errors import InvalidOutcome
-from duerow.testing.workshop import Workshop
+from duerow.testing.worker_harness import Workshop
 from duerow.worker.attempt import current
 
 AT_ONCE = fixed(timedelta(0))

@@ -12,7 +12,7 @@ import pytest
 
 from duerow import Draft, Message
 from duerow.errors import ConfigurationError
-from duerow.testing.workshop import Gate, Workshop, eventually
+from duerow.testing.worker_harness import Gate, Workshop, eventually
 
 
 def test_asked_twice_it_waits_for_no_handler(shop: Workshop) -> None:
@@ -69,7 +69,7 @@ def test_a_worker_runs_once_at_a_time(shop: Workshop) -> None:
     else:
         eventually(worker._running.locked)
     run_again = (lambda: asyncio.run(worker.run("idle"))) if shop.is_async else (lambda: worker.run("idle"))
-    with pytest.raises(ConfigurationError, match="runs already"):
+    with pytest.raises(ConfigurationError, match="is already running"):
         run_again()
     running.stop()
     running.join()

@@ -11,7 +11,7 @@ import pytest
 
 from duerow import Bury, Draft, Message, Move, fixed, limited
 from duerow.store import Totals
-from duerow.testing.workshop import Workshop, eventually
+from duerow.testing.worker_harness import Workshop, eventually
 from duerow.worker import maintenance
 
 POLICY = limited(2, fixed(timedelta(0)))

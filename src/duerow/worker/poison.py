@@ -61,18 +61,18 @@ def _consumer_died(message: Message, signs: frozenset[str]) -> bool:
 
 
 class Isolation:
-    """Prevents messages of a shift from being given up for deaths that they did not cause.
+    """Prevents messages of a run from being given up for deaths that they did not cause.
 
     A message that was in hand at a death waits until nothing else is in hand, and nothing else starts until it has
     ended. A message that is claimed for its last attempt starts at once, or goes back: its worker may die before it
     starts.
     """
 
-    def __init__(self, shift: Run) -> None:
-        self._shift, self._hand = shift, shift.hand
-        self._chunk = shift.terms.concurrency * shift.width
-        self._signs = BATCH_DIED if shift.terms.whole_batch else WORKER_DIED
-        self._limits = {name: shift.policy_of(name).limit for name in shift.queues}
+    def __init__(self, run: Run) -> None:
+        self._run, self._in_flight = run, run.in_flight
+        self._chunk = run.options.concurrency * run.width
+        self._signs = BATCH_DIED if run.options.whole_batch else WORKER_DIED
+        self._limits = {name: run.policy_of(name).limit for name in run.queues}
         self._least = min((limit for limit in self._limits.values() if limit is not None), default=None)
 
     def admit(self, attempts: Sequence[Attempt]) -> Plan[Sequence[Attempt]]:
@@ -82,11 +82,13 @@ class Isolation:
         if any(message.last_error is not None for message in messages):
             suspects = [one for one in attempts if _consumer_died(one.message, self._signs)]
             if suspects:
-                self._hand.pace.careful = True  # there may be more: a larger claim would give back all but one
+                self._in_flight.prefetch.careful = True  # there may be more: a larger claim would give back all but one
                 return (yield from self._apart(self._first_of(suspects), attempts))
         most = max([message.attempts for message in messages], default=0)
-        self._hand.pace.careful = self._least is not None and most >= self._least and any(map(self._is_last, attempts))
-        if not self._hand.pace.careful:
+        self._in_flight.prefetch.careful = (
+            self._least is not None and most >= self._least and any(map(self._is_last, attempts))
+        )
+        if not self._in_flight.prefetch.careful:
             return attempts
         begun = attempts[: max(1, self._free())]
         yield from self._give_back(attempts[len(begun) :])
@@ -106,30 +108,30 @@ class Isolation:
     def _free(self) -> int:
         """How many messages can start at once."""
         # Counted from the slots that may run, not from those that exist: the first claim comes before they do.
-        busy = sum(slot.attempt is not None for slot in self._shift.slots.copy())
-        return self._hand.pace.at_once - busy * self._shift.width - len(self._hand.waiting)
+        busy = sum(slot.attempt is not None for slot in self._run.slots.copy())
+        return self._in_flight.prefetch.at_once - busy * self._run.width - len(self._in_flight.waiting)
 
     def _apart(self, suspects: Sequence[Attempt], attempts: Sequence[Attempt]) -> Plan[Sequence[Attempt]]:
         """Give back everything else that has not begun, and wait until what has begun is settled."""
-        hand, shift = self._hand, self._shift
-        hand.apart.update(suspects)
-        others = [one for one in attempts if one not in hand.apart]
-        while (waiting := hand.next()) is not None:
+        in_flight, run = self._in_flight, self._run
+        in_flight.apart.update(suspects)
+        others = [one for one in attempts if one not in in_flight.apart]
+        while (waiting := in_flight.next()) is not None:
             others.append(waiting)
         yield from self._give_back(others)
-        shift.journal.apart(suspects)
-        until = monotonic() + shift.terms.lease.total_seconds()
-        while not (hand.alone or shift.over) and (left := until - monotonic()) > 0:
+        run.journal.apart(suspects)
+        until = monotonic() + run.options.lease.total_seconds()
+        while not (in_flight.alone or run.over) and (left := until - monotonic()) > 0:
             yield RoomWanted(left)
-        if shift.over:
-            hand.let_go(suspects)
+        if run.over:
+            in_flight.let_go(suspects)
             yield Settle([(one.reservation, Release()) for one in suspects])  # the settler may have stopped already
             return []
         for lost in [one for one in suspects if one.error is not None]:
-            hand.let_go([lost])
-            shift.journal.lost(lost)
+            in_flight.let_go([lost])
+            run.journal.lost(lost)
         ours = [one for one in suspects if one.error is None]
-        if hand.alone and hand.pace.most:
+        if in_flight.alone and in_flight.prefetch.most:
             return ours
         yield from self._put_off(ours)
         return []
@@ -138,12 +140,12 @@ class Isolation:
         """Put messages off because a handler outlasts a lease: the others go on, and another worker may take these."""
         for one in suspects:
             reservation = one.reservation
-            later = replace(reservation.message, due_at=reservation.until + self._shift.terms.lease)
+            later = replace(reservation.message, due_at=reservation.until + self._run.options.lease)
             one.reservation = replace(reservation, message=later)
         yield from self._give_back(suspects)
 
     def _give_back(self, attempts: Sequence[Attempt]) -> Plan[None]:
         for one in attempts:
-            self._hand.end(one, Release())
+            self._in_flight.end(one, Release())
         if attempts:
             yield TurnsEnded()

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from duerow import Message, Retry
-from duerow.testing.workshop import Workshop, eventually
+from duerow.testing.worker_harness import Workshop, eventually
 
 NEVER = timedelta(hours=1)
 
