@@ -19,9 +19,16 @@ if TYPE_CHECKING:
     from duerow.settlement import Bury, Commit, Move, Release, Retry, Rollback
     from duerow.sync.copy import copy
     from duerow.sync.database import Database, connect
-    from duerow.sync.queue import Queue, Reservation
+    from duerow.sync.queue import Queue
+    from duerow.sync.reservation import Reservation
+    from duerow.sync.task import Task
+    from duerow.sync.task_handle import TaskHandle
+    from duerow.sync.tasks import TaskBatch, Tasks
     from duerow.sync.worker import Worker
+    from duerow.tasks.batch import TaskOutcome
+    from duerow.tasks.outcome import TaskState
     from duerow.worker.attempt import Attempt, current
+    from duerow.worker.progress import Progress
 
     __version__: str
 
@@ -45,6 +52,7 @@ __all__ = [  # noqa: RUF022 - the order of the tutorial, not of the alphabet
     "Move",
     "Attempt",
     "current",
+    "Progress",
     "RetryPolicy",
     "fixed",
     "exponential",
@@ -55,6 +63,12 @@ __all__ = [  # noqa: RUF022 - the order of the tutorial, not of the alphabet
     "snooze",
     "Schedule",
     "Maintained",
+    "Tasks",
+    "Task",
+    "TaskHandle",
+    "TaskState",
+    "TaskBatch",
+    "TaskOutcome",
     "copy",
     "Pipeline",
     "Relay",
@@ -85,9 +99,16 @@ _HOMES = {
     "settlement": ("Bury", "Commit", "Move", "Release", "Retry", "Rollback"),
     "sync.copy": ("copy",),
     "sync.database": ("Database", "connect"),
-    "sync.queue": ("Queue", "Reservation"),
+    "sync.queue": ("Queue",),
+    "sync.reservation": ("Reservation",),
+    "sync.task": ("Task",),
+    "sync.task_handle": ("TaskHandle",),
+    "sync.tasks": ("TaskBatch", "Tasks"),
     "sync.worker": ("Worker",),
+    "tasks.batch": ("TaskOutcome",),
+    "tasks.outcome": ("TaskState",),
     "worker.attempt": ("Attempt", "current"),
+    "worker.progress": ("Progress",),
 }
 """Where the names are: what type checkers read above, for whoever runs it; a test compares the two."""
 

@@ -19,7 +19,7 @@ from typing import Any, Final
 
 import msgspec
 
-from duerow.errors import CodecError, ConfigurationError
+from duerow.errors import CodecError, ConfigurationError, shown
 from duerow.message import check_queue_name
 from duerow.payload.codec import SEAL, SEALED, UNREADABLE, Encoded, key_missing
 from duerow.payload.dead_letter_headers import Home
@@ -29,7 +29,9 @@ try:
     from cryptography.fernet import Fernet, InvalidToken
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 except ModuleNotFoundError as missing:
-    raise ConfigurationError("encryption needs the library cryptography: pip install 'duerow[encryption]'") from missing
+    raise ConfigurationError(
+        "encryption needs the library cryptography; run pip install 'duerow[encryption]'"
+    ) from missing
 
 _encode = msgspec.json.Encoder(order="sorted").encode
 _decode = msgspec.json.Decoder().decode
@@ -123,14 +125,14 @@ class Encryption:
         clear_errors: bool = False,
     ) -> None:
         if isinstance(keys, str | bytes) or not isinstance(keys, Iterable):
-            raise ConfigurationError("encryption takes a list of keys: write Encryption([key])")
+            raise ConfigurationError("encryption takes a list of keys; write Encryption([key])")
         if readable is not None and not isinstance(readable, Mapping):
             raise ConfigurationError(
-                f'readable takes queues and their fields, such as {{"orders": ["companyId"]}}, not {readable!r:.80}'
+                f'readable takes queues and their fields, such as {{"orders": ["companyId"]}}, not {shown(readable)}'
             )
         for name, value in (("refuse_clear_text", refuse_clear_text), ("clear_errors", clear_errors)):
             if not isinstance(value, bool):
-                raise ConfigurationError(f"{name} is True or False, not {value!r:.80}")
+                raise ConfigurationError(f"{name} is True or False, not {shown(value)}")
         self._keys = [_key(key) for key in keys]
         if not self._keys:
             raise ConfigurationError("encryption needs at least one key, such as Encryption.new_key() makes")
@@ -181,7 +183,7 @@ class Encryption:
         try:
             seal = _decode_sealed(text).encrypted
         except UNREADABLE:
-            raise CodecError("payload is called encrypted, but is not", quotes=False) from None
+            raise CodecError("payload is marked as encrypted, but is not", quotes=False) from None
         lock = self._locks.get(seal.key)
         if lock is None:
             raise key_missing(text)
@@ -207,7 +209,7 @@ class Encryption:
         try:
             seal = msgspec.json.decode(hidden, type=_Seal)
         except msgspec.DecodeError:
-            raise CodecError("an error is called encrypted, but is not", quotes=False) from None
+            raise CodecError("an error is marked as encrypted, but is not", quotes=False) from None
         lock = self._locks.get(seal.key)
         if lock is None:
             raise key_missing(f'{{"{SEAL}":{hidden}}}')
@@ -272,14 +274,14 @@ def _key(key: str | bytes) -> bytes:
 
 def _paths(queue: str, fields: Iterable[str]) -> list[tuple[str, ...]]:
     if isinstance(fields, str) or not isinstance(fields, Iterable):
-        raise ConfigurationError(f"readable fields of queue {queue!r} are a list: write [{fields!r:.80}]")
+        raise ConfigurationError(f"readable fields of queue {queue!r} are a list: write [{shown(fields)}]")
     paths = []
     for field in list[object](fields):
         path = tuple(field.split(".")) if isinstance(field, str) else ()
         if not path or not all(path) or path[0] == SEAL:
             raise ConfigurationError(
                 f"a readable field of queue {queue!r} is a name or names joined by dots, and not {SEAL!r} itself; "
-                f"{field!r:.80} is none"
+                f"{shown(field)} is none"
             )
         paths.append(path)
     return paths

@@ -11,6 +11,7 @@
     ├── DuplicateKey            a live message already has the key
     ├── MessageLeased           a consumer is working on the message, so it was not changed
     ├── LeaseLost               the receipt is stale: somebody else ended that turn
+    │   └── MessageGone         the message has left its queue: it was cancelled, removed, or finished elsewhere
     ├── BatchRefused            turns of a batch were refused, so the batch was not published
     ├── StagedLost              staged entries of a batch are missing, so the batch was not published
     ├── TimedOut                a handler ran longer than its timeout
@@ -18,6 +19,9 @@
     ├── HandlerDied             the process that ran a handler ended before the handler did
     ├── InvalidOutcome          a handler or station returned something that cannot end a turn
     ├── TransactionEnded        a handler ended the transaction that its worker must end
+    ├── TaskFailed              a task was given up, so it has no result
+    ├── TaskCancelled           a task was cancelled, so it has no result
+    ├── ResultMissing           nothing is kept of a task, or no longer
     ├── StationFailed           the Spark tasks of a station failed repeatedly
     ├── SchemaOutdated          the tables are missing or older than this version: migrate
     ├── SchemaNewer             the tables were made by a newer version: upgrade duerow
@@ -36,7 +40,7 @@ from datetime import datetime, timedelta
 from reprlib import Repr
 from typing import Any, Final, Literal, Protocol
 
-from duerow.phrases import PYTHON, Argument, Call, Hint, Phrase, Words
+from duerow.phrases import PYTHON, Argument, Call, Hint, Phrase, Value, Words, counted
 
 
 class _Short(Repr):
@@ -107,7 +111,7 @@ class UnknownName(ConfigurationError):
     def __init__(self, what: str, name: str, nearest: str | None = None, where: str = "") -> None:
         self.what, self.name, self.nearest, self.where = what, name, nearest, where
         meant = f"; did you mean {nearest!r}?" if nearest else ""
-        super().__init__(f"{where or 'the database'} has no {what} {name!r:.120}{meant}")
+        super().__init__(f"{where or 'the database'} has no {what} {shown(name)}{meant}")
 
     def __reduce__(self) -> tuple[type[UnknownName], tuple[str, str, str | None, str]]:
         """Pickle the error by its values, not its text."""
@@ -115,7 +119,13 @@ class UnknownName(ConfigurationError):
 
 
 class InvalidCondition(ConfigurationError):
-    """A condition on messages cannot be parsed, or names a field that they do not have; nothing was changed."""
+    """A condition on messages cannot be parsed, or names a field that they do not have; nothing was changed.
+
+    Attributes:
+        at: the character of the text at which it cannot be read, counted from 0; None: it is not about one place.
+    """
+
+    at: int | None = None
 
 
 class NotSupported(ConfigurationError):
@@ -150,8 +160,8 @@ class KeyMissing(CodecError):
         self.key_id = key_id
         super().__init__(
             f"the payload is encrypted with key {key_id}, which this process was not given; ",
-            Hint("connect(…, encryption=Encryption([…])) with that key", "give it with that key"),
-            " among its keys, the first of which encrypts",
+            Hint("add it to Encryption([…]) in connect(…, encryption=…)", "add it to the keys"),
+            "; the first key encrypts",
             quotes=False,
         )
 
@@ -173,11 +183,12 @@ class DuplicateKey(DuerowError):
         self.queue, self.keys, self.remembered = queue, tuple(keys), remembered
         taken = ", ".join(repr(key) for key in self.keys[:10])
         more = f" and {len(self.keys) - 10} more" if len(self.keys) > 10 else ""
-        former, others = (", or remembers it of one that left", "") if remembered else ("", ", 'replace' or 'earliest'")
+        former = ", or remembers it from an earlier one" if remembered else ""
+        others = () if remembered else (", ", Value("replace"), " or ", Value("earliest"))
         super().__init__(
-            f"queue {queue!r} has a live message with key {taken}{more}{former}; choose another key, or say ",
+            f"queue {queue!r} has a live message with key {taken}{more}{former}; choose another key, or pass ",
             Argument("on_duplicate", "ignore"),
-            others,
+            *others,
         )
 
     def __reduce__(self) -> tuple[type[DuplicateKey], tuple[str, tuple[str, ...], bool]]:
@@ -197,13 +208,31 @@ class LeaseLost(DuerowError):
         self.message_id, self.until = message_id, until
         lease = f" (its lease ran until {until:%Y-%m-%d %H:%M:%S} UTC)" if until else ""
         super().__init__(
-            f"message {message_id} is no longer yours{lease}: it was taken over, changed, removed or settled already; "
-            "nothing was changed. Ask for a longer lease or extend() while you work"
+            f"message {message_id} is no longer yours{lease}: it was taken over, changed, removed or already settled; "
+            "nothing was changed. Ask for a longer lease, or call extend() while you work"
         )
 
     def __reduce__(self) -> tuple[type[LeaseLost], tuple[int, datetime | None]]:
         """Pickle the error by its values, not its text."""
         return LeaseLost, (self.message_id, self.until)
+
+
+class MessageGone(LeaseLost):
+    """The message has left its queue while it was handled: it was cancelled or removed, or another worker finished it.
+
+    What its handler returns changes nothing, so the handler should stop.
+    """
+
+    def __init__(self, message_id: int, until: datetime | None = None) -> None:
+        super().__init__(message_id, until)
+        self.args = (
+            f"message {message_id} is no longer in its queue: it was cancelled or removed, or another worker finished "
+            "it; nothing was changed",
+        )
+
+    def __reduce__(self) -> tuple[type[MessageGone], tuple[int, datetime | None]]:
+        """Pickle the error by its values, not its text."""
+        return MessageGone, (self.message_id, self.until)
 
 
 class RefusedTurn(Protocol):
@@ -232,8 +261,9 @@ class BatchRefused(DuerowError):
         self.batch, self.refused = batch, tuple(refused)
         first = "; ".join(str(one.error) for one in self.refused[:3])
         super().__init__(
-            f"batch {batch!r} was not published, and nothing was changed: {len(self.refused)} of its turns were "
-            f"refused ({first}{'; …' if len(self.refused) > 3 else ''}). Give back the others, or publish them without"
+            f"batch {batch!r} was not published, and nothing was changed: {counted(len(self.refused), 'turn')} of it "
+            f"{'was' if len(self.refused) == 1 else 'were'} "
+            f"refused ({first}{'; …' if len(self.refused) > 3 else ''}). Release the others, or publish without these"
         )
 
     def __reduce__(self) -> tuple[type[BatchRefused], tuple[str, tuple[RefusedTurn, ...]]]:
@@ -254,9 +284,9 @@ class StagedLost(DuerowError):
     def __init__(self, batch: str, part: str, wanted: int, found: int) -> None:
         self.batch, self.part, self.wanted, self.found = batch, part, wanted, found
         super().__init__(
-            f"batch {batch!r} was not published, and nothing was changed: its part {part!r} staged {wanted} entries, "
-            f"and {found} are there. It was published or discarded before, staged more than a day ago, or the server "
-            "crashed since; stage it again under another name"
+            f"batch {batch!r} was not published, and nothing was changed: its part {part!r} should have "
+            f"{counted(wanted, 'entry', 'entries')}, and has {found}. It was already published or discarded, it was "
+            "staged more than a day ago, or the server has crashed since; stage it again under another name"
         )
 
     def __reduce__(self) -> tuple[type[StagedLost], tuple[str, str, int, int]]:
@@ -275,7 +305,7 @@ class MessageLeased(DuerowError):
     def __init__(self, message_id: int, leased_by: str | None = None) -> None:
         self.message_id, self.leased_by = message_id, leased_by
         super().__init__(
-            f"message {message_id} is leased by {leased_by or 'a consumer'}; wait until it is settled, or say ",
+            f"message {message_id} is leased by {leased_by or 'a consumer'}; wait until it is settled, or pass ",
             Argument("even_if_leased", True),
             " to end that lease",
         )
@@ -301,10 +331,10 @@ class QueryTimeout(DuerowError):
     def __init__(self, limit: timedelta) -> None:
         self.limit = limit
         super().__init__(
-            f"a read was ended since it took longer than {limit.total_seconds():g} s, or than a shorter limit of the "
-            "server's own. Narrow the condition, search by a payload field that is declared with ",
+            f"a read was stopped because it took longer than {limit.total_seconds():g} s, or longer than a shorter "
+            "limit of the server. Narrow the condition, search by a payload field that is declared with ",
             Hint("indexed={…}", "an index"),
-            ", wait until nobody else has the messages locked, or allow more time with ",
+            ", wait until no one else has locked the messages, or allow more time with ",
             Hint("connect(…, read_timeout=…)", "DUEROW_READ_TIMEOUT, in seconds"),
         )
 
@@ -323,6 +353,62 @@ class InvalidOutcome(DuerowError):
 
 class TransactionEnded(DuerowError):
     """A handler committed or rolled back the transaction that it was given; only its worker may end it."""
+
+
+class TaskFailed(DuerowError):
+    """A task was given up after its last attempt, so it has no result.
+
+    Attributes:
+        task: its name.
+        message_id: its message.
+        failure: why its last attempt failed, a `Failure`; None: not known.
+    """
+
+    def __init__(self, task: str, message_id: int, failure: Any = None) -> None:
+        self.task, self.message_id, self.failure = task, message_id, failure
+        why = "no reason is kept" if failure is None else failure.message
+        super().__init__(f"task {task!r}, message {message_id}, was given up: {why}")
+
+    def __reduce__(self) -> tuple[type[TaskFailed], tuple[str, int, Any]]:
+        """Pickle the error by its values, not its text."""
+        return TaskFailed, (self.task, self.message_id, self.failure)
+
+
+class TaskCancelled(DuerowError):
+    """A task was cancelled, so it has no result.
+
+    Attributes:
+        task: its name.
+        message_id: its message.
+    """
+
+    def __init__(self, task: str, message_id: int) -> None:
+        self.task, self.message_id = task, message_id
+        super().__init__(f"task {task!r}, message {message_id}, was cancelled")
+
+    def __reduce__(self) -> tuple[type[TaskCancelled], tuple[str, int]]:
+        """Pickle the error by its values, not its text."""
+        return TaskCancelled, (self.task, self.message_id)
+
+
+class ResultMissing(DuerowError):
+    """Nothing is kept of a task: its result has expired, or its message was removed.
+
+    Attributes:
+        task: its name.
+        message_id: its message.
+    """
+
+    def __init__(self, task: str, message_id: int) -> None:
+        self.task, self.message_id = task, message_id
+        super().__init__(
+            f"nothing is kept of task {task!r}, message {message_id}: its result has expired, its message was removed, "
+            "or there never was one"
+        )
+
+    def __reduce__(self) -> tuple[type[ResultMissing], tuple[str, int]]:
+        """Pickle the error by its values, not its text."""
+        return ResultMissing, (self.task, self.message_id)
 
 
 class StationFailed(DuerowError):
@@ -355,8 +441,8 @@ class QueueDraining(DuerowError):
     def __init__(self, queue: str) -> None:
         self.queue = queue
         super().__init__(
-            f"queue {queue!r} is being drained and takes no new messages; push elsewhere, or let it take messages "
-            "again with ",
+            f"queue {queue!r} is being drained and accepts no new messages; push to another queue, or let it "
+            "accept messages again with ",
             Call("resume"),
         )
 

@@ -100,7 +100,7 @@ class Draft(msgspec.Struct, Generic[P_co], frozen=True, gc=False):
         due: earliest time to hand it out, an aware datetime; give at most one of `due` and `delay`. Default: at once.
         delay: how long from now until it is due.
         headers: names and scalars that travel with the message.
-        queue: the queue to push to, if the call does not name one (`commit(then=[…])`).
+        queue: the queue to push to, if the call does not name one, as in `commit(then=[…])`.
         group: messages of one group are handed out one at a time, in the order in which they were pushed.
         priority: lower goes first, -32,768 to 32,767.
     """
@@ -126,7 +126,7 @@ def check_queue_name(name: object) -> str:
     """Return the name if it is a valid queue name, else raise InvalidMessage."""
     if not isinstance(name, str) or not _QUEUE_NAME.fullmatch(name):
         raise InvalidMessage(
-            f"a queue cannot be called {shown(name, 120)}: use 1 to 100 ASCII letters, digits and the characters "
+            f"a queue cannot be called {shown(name, 120)}; use 1 to 100 ASCII letters, digits and the characters "
             "_ . : / -"
         )
     return name
@@ -175,7 +175,7 @@ def check_moment(name: str, moment: object) -> datetime | None:
         raise InvalidMessage(Argument(name), f" is an aware datetime, not {type(moment).__name__} ({shown(moment)})")
     if moment.utcoffset() is None:
         in_utc = Hint(f"{name}.replace(tzinfo=UTC)", f"{moment.isoformat()}Z")
-        raise InvalidMessage(Argument(name), f" has no time zone: {moment.isoformat()}; say which, such as ", in_utc)
+        raise InvalidMessage(Argument(name), f" has no time zone: {moment.isoformat()}; add one, as in ", in_utc)
     try:
         moment = moment.astimezone(UTC)
     except OverflowError:
@@ -193,7 +193,7 @@ def check_span(name: str, span: object, minimum: timedelta = timedelta(0)) -> ti
         raise InvalidMessage(Argument(name), f" is a timedelta, not {type(span).__name__} ({shown(span)})")
     if not minimum <= span <= _LONGEST:
         least = "negative" if minimum == timedelta(0) else f"below {minimum}"
-        raise InvalidMessage(Argument(name), f" cannot be {least} nor above {_LONGEST.days:,} days: {span}")
+        raise InvalidMessage(Argument(name), f" cannot be {least} or above {_LONGEST.days:,} days: {span}")
     return span
 
 
@@ -212,5 +212,5 @@ def check_on_duplicate(mode: object) -> OnDuplicate:
         if mode == known:
             return known
     raise InvalidMessage(
-        Argument("on_duplicate"), f" cannot be {shown(mode)}: say one of {', '.join(map(repr, ON_DUPLICATE))}"
+        Argument("on_duplicate"), f" cannot be {shown(mode)}; use one of {', '.join(map(repr, ON_DUPLICATE))}"
     )

@@ -1,7 +1,7 @@
-"""What an error says to a program in one way and to a person at a terminal in another: arguments, calls and hints.
+"""The parts of an error that read differently in Python and on the command line: arguments, values, calls and hints.
 
-An error is made of text and of phrases. Its `str` is for a reader of Python; each other face gives its own `Words`, and
-needs to know no error for it.
+An error consists of text and phrases. Its `str` is worded for Python. Each other interface passes its own `Words`, and
+need not know the errors.
 """
 
 from __future__ import annotations
@@ -10,18 +10,22 @@ from typing import Any, Final, NamedTuple, Protocol
 
 
 class Words(Protocol):
-    """How a face writes what errors speak of."""
+    """How an interface words the phrases of errors."""
 
     def argument(self, name: str, value: Any) -> str:
-        """Return how an argument is named here; `value` is what to give it, an ellipsis: that depends."""
+        """Return the name of an argument, with the value to pass; an ellipsis: no particular value."""
+        ...
+
+    def value(self, value: Any) -> str:
+        """Return another value for the argument that was named before."""
         ...
 
     def call(self, name: str) -> str:
-        """Return how an operation of a queue is called here."""
+        """Return the name of an operation of a queue."""
         ...
 
     def hint(self, python: str, plain: str) -> str:
-        """Return one of two hints: how it is written in Python, or what is true of every face."""
+        """Return the hint for Python or the one for every other interface."""
         ...
 
 
@@ -30,47 +34,71 @@ class Argument(NamedTuple):
 
     Attributes:
         name: its name in Python.
-        value: what to give it; an ellipsis: that depends.
+        value: the value to pass; an ellipsis: no particular value.
     """
 
     name: str
     value: Any = ...
 
     def told(self, words: Words) -> str:
-        """Return how the face names it."""
+        """Return it in the words of an interface."""
         return words.argument(self.name, self.value)
 
 
+class Value(NamedTuple):
+    """Another value for the argument that was named before."""
+
+    value: Any
+
+    def told(self, words: Words) -> str:
+        """Return it in the words of an interface."""
+        return words.value(self.value)
+
+
 class Call(NamedTuple):
-    """An operation that helps; its name is that of a method of queues."""
+    """An operation that helps, by the name of the queue's method."""
 
     name: str
 
     def told(self, words: Words) -> str:
-        """Return how the face calls it."""
+        """Return it in the words of an interface."""
         return words.call(self.name)
 
 
 class Hint(NamedTuple):
-    """A hint that is Python, and what to say to those who write none."""
+    """A hint in Python, and one for all other interfaces."""
 
     python: str
     plain: str
 
     def told(self, words: Words) -> str:
-        """Return the one that the face can use."""
+        """Return the one for an interface."""
         return words.hint(self.python, self.plain)
 
 
-Phrase = Argument | Call | Hint
-"""A part of an error that each face writes in its own way."""
+Phrase = Argument | Value | Call | Hint
+"""A part of an error that each interface words in its own way."""
+
+
+def counted(number: int, one: str, several: str | None = None) -> str:
+    """Return a number with its noun: "1 message", "2 messages".
+
+    Args:
+        number: the number.
+        one: the noun in the singular.
+        several: the noun in the plural; default: `one` with an s.
+    """
+    return f"{number:,} {one if number == 1 else several or one + 's'}"
 
 
 class _Python:
-    """The words of a program."""
+    """The words for Python."""
 
     def argument(self, name: str, value: Any) -> str:
         return name if value is ... else f"{name}={value!r}"
+
+    def value(self, value: Any) -> str:
+        return repr(value)
 
     def call(self, name: str) -> str:
         return f"{name}()"

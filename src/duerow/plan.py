@@ -52,6 +52,22 @@ def run(plan: Plan[T], execute: Execute) -> T:
         return result
 
 
+def mapped(plan: Plan[T], change: Callable[[Any], Any]) -> Plan[T]:
+    """Return a plan whose steps are what `change` makes of the steps of another plan, and all else is the same."""
+    try:
+        step = next(plan)
+        while True:
+            try:
+                answer = yield change(step)
+            except Exception as error:
+                step = plan.throw(error)
+            else:
+                step = plan.send(answer)
+    except StopIteration as finished:
+        result: T = finished.value
+        return result
+
+
 async def arun(plan: Plan[T], execute: AsyncExecute) -> T:
     """Feed each step's answer back into the plan; return what the plan returns.
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, Protocol, runtime_checkable
 
-from duerow.errors import ConfigurationError
+from duerow.backoff import spread
+from duerow.errors import ConfigurationError, shown
 from duerow.message import check_span
 from duerow.signatures import check_call
 
@@ -74,8 +74,7 @@ class Exponential:
         except OverflowError:
             grown = float("inf")
         seconds = min(grown, self.maximum.total_seconds())
-        spread = random.uniform(1 - self.jitter, 1 + self.jitter)  # noqa: S311 - spreads load, guards nothing
-        return timedelta(seconds=seconds * spread)
+        return timedelta(seconds=spread(seconds, 1 - self.jitter, 1 + self.jitter))
 
 
 @dataclass(frozen=True)
@@ -173,7 +172,7 @@ def on(errors: type[BaseException] | tuple[type[BaseException], ...], policy: Re
     """
     kinds = errors if isinstance(errors, tuple) else (errors,)
     if not kinds or not all(map(_is_exception, kinds)):
-        raise ConfigurationError(f"on() takes exception classes, such as ConnectionError, not {errors!r:.80}")
+        raise ConfigurationError(f"on() takes exception classes, such as ConnectionError, not {shown(errors)}")
     return Rule(kinds, _checked(policy))
 
 
@@ -189,7 +188,7 @@ def by_error(*rules: Rule, otherwise: RetryPolicy | RetryFunction | None = None)
     """
     if not rules or not all(isinstance(rule, Rule) for rule in rules):
         raise ConfigurationError(
-            f"by_error() takes rules, such as on(ConnectionError, fixed(…)), not {rules!r:.120}; the policy for all "
+            f"by_error() takes rules, such as on(ConnectionError, fixed(…)), not {shown(rules)}; the policy for all "
             "other errors is otherwise="
         )
     named: tuple[type[BaseException], ...] = ()
@@ -197,7 +196,8 @@ def by_error(*rules: Rule, otherwise: RetryPolicy | RetryFunction | None = None)
         if named and all(issubclass(kind, named) for kind in rule.errors):
             kinds = ", ".join(kind.__qualname__ for kind in rule.errors)
             raise ConfigurationError(
-                f"the rule for {kinds} can never apply: a rule before it names the same errors; put the narrower first"
+                f"the rule for {kinds} can never apply: an earlier rule names the same errors; put the narrower rule "
+                "first"
             )
         named += rule.errors
     return ByError(rules, as_policy(otherwise))
@@ -213,7 +213,7 @@ def _checked(policy: RetryPolicy | RetryFunction) -> RetryPolicy:
         return policy
     if not callable(policy):
         raise ConfigurationError(
-            f"policy is {policy!r}; give bury, snooze(…), fixed(…), exponential(…) or a function of "
+            f"policy is {shown(policy)}; give bury, snooze(…), fixed(…), exponential(…) or a function of "
             "(attempt, started_at, error)"
         )
     check_call("a retry policy", policy, *_GIVEN)
@@ -250,14 +250,16 @@ def exponential(
         ConfigurationError: the factor is not a number of at least 1, or the jitter is not a number from 0 to 1.
     """
     if not _is_number(factor) or not factor >= 1:
-        raise ConfigurationError(f"factor is {factor!r}; a delay that shrinks never ends, so it must be at least 1")
+        raise ConfigurationError(
+            f"factor is {shown(factor)}; a delay that shrinks never ends, so it must be at least 1"
+        )
     if not _is_number(jitter) or not 0 <= jitter <= 1:
-        raise ConfigurationError(f"jitter is {jitter!r}; it is a share of the delay, from 0 to 1")
+        raise ConfigurationError(f"jitter is {shown(jitter)}; it is a share of the delay, from 0 to 1")
     return Exponential(check_span("first", first), float(factor), check_span("maximum", maximum), jitter)
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    return isinstance(value, float) or (type(value) is int and abs(value) < 1 << 53)  # a larger one may be no float
 
 
 def limited(limit: int, policy: RetryFunction) -> Limited:
@@ -268,11 +270,11 @@ def limited(limit: int, policy: RetryFunction) -> Limited:
     """
     if type(limit) is not int or limit < 1:
         raise ConfigurationError(
-            f"limit is {limit!r}; it counts attempts in all, so it must be an integer of at least 1"
+            f"limit is {shown(limit)}; it counts attempts in all, so it must be an integer of at least 1"
         )
     if not callable(policy):
         raise ConfigurationError(
-            f"policy is {policy!r}; give fixed(…), exponential(…) or a function of (attempt, started_at, error)"
+            f"policy is {shown(policy)}; give fixed(…), exponential(…) or a function of (attempt, started_at, error)"
         )
     check_call("a retry policy", policy, *_GIVEN)
     return Limited(limit, policy)

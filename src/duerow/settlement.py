@@ -31,11 +31,13 @@ class Commit(msgspec.Struct, frozen=True, gc=False):
         payload: the payload to keep in the queue's history; UNSET: the payload that was pushed.
         then: messages to push in the same transaction; each names its `queue`.
         dropped: whether history records it as dropped instead of done.
+        log: what its handler has logged, for history: the last 8,000 characters; nothing, if the queue keeps none.
     """
 
     payload: Any = UNSET
     then: tuple[Draft, ...] = ()
     dropped: bool = False
+    log: str | None = None
 
 
 DONE: Final = Commit()
@@ -73,6 +75,8 @@ class Move(msgspec.Struct, frozen=True, gc=False):
             other modes work as for `push`.
         group: the new group; UNSET: unchanged; None: no group.
         priority: the new priority; UNSET: unchanged.
+        then: messages to push in the same transaction; each names its `queue`.
+        log: as for `Commit`, for the history of the queue that it leaves.
     """
 
     to: str
@@ -85,6 +89,8 @@ class Move(msgspec.Struct, frozen=True, gc=False):
     on_duplicate: OnDuplicate = "reject"
     group: Any = UNSET
     priority: Any = UNSET
+    then: tuple[Draft, ...] = ()
+    log: str | None = None
 
 
 class MoveOptions(TypedDict, total=False):
@@ -105,11 +111,15 @@ class Bury(Exception):
 
     Args:
         reason: why, as text, a `Failure` or an exception.
+        then: messages to push in the same transaction; each names its `queue`.
     """
 
-    def __init__(self, reason: str | Failure | BaseException) -> None:
-        self.reason = reason
-        super().__init__(reason)
+    def __init__(self, reason: str | Failure | BaseException, then: tuple[Draft, ...] = ()) -> None:
+        self.reason, self.then = reason, tuple(then)
+        super().__init__(reason, *((self.then,) if self.then else ()))
+
+    def __str__(self) -> str:
+        return str(self.reason)
 
 
 class Retry(Exception):
@@ -125,7 +135,7 @@ class Retry(Exception):
         super().__init__(after, counts)
 
     def __str__(self) -> str:
-        return f"the handler asked to try again after {self.after}"
+        return f"the handler asked for a retry after {self.after}"
 
 
 class Gather(msgspec.Struct, frozen=True):
@@ -215,11 +225,11 @@ def mistake(outcome: object) -> str | None:
     """
     if isinstance(outcome, CoroutineType):
         outcome.close()  # otherwise Python warns about it
-        return "a coroutine, which nobody awaits; give async functions to duerow.aio.Worker"
+        return "a coroutine, which nothing awaits; give async functions to duerow.aio.Worker"
     if isinstance(outcome, GeneratorType | AsyncGeneratorType):
-        return "a generator, so nothing of it has run; return the outcome instead of yielding it"
+        return "a generator, so none of it has run; return the outcome instead of yielding it"
     if isinstance(outcome, type) and issubclass(outcome, BaseException | Settlement):
-        return f"the class {outcome.__name__}, which ends no turn; return one of it, made with what it needs"
+        return f"the class {outcome.__name__}, which cannot end a turn; return an instance of it"
     if isinstance(outcome, list | tuple) and not _are_moves(outcome):
         for part in outcome:
             if isinstance(part, Settlement | Retry):
@@ -239,7 +249,9 @@ def failure(error: BaseException | Failure | str | None) -> Failure | None:
     if isinstance(error, str):
         return Failure("Error", error[:MAX_FAILURE])
     if not isinstance(error, BaseException):
-        raise InvalidOutcome(f"why it failed is told by an exception, a Failure or text, not by {type(error).__name__}")
+        raise InvalidOutcome(
+            f"the error of a failed message is an exception, a Failure or text, not {type(error).__name__}"
+        )
     if isinstance(kept := getattr(error, "duerow_failure", None), Failure):
         return kept  # the error comes from another process, which had its traceback
     if isinstance(error, Bury):

@@ -6,6 +6,7 @@ import inspect
 from typing import Final
 
 from duerow.errors import ConfigurationError
+from duerow.errors import shown as briefly
 
 _EMPTY: Final = inspect.Parameter.empty
 
@@ -31,5 +32,5 @@ def check_call(what: str, function: object, *given: str) -> None:
     except TypeError as error:
         shown = signature.replace(return_annotation=_EMPTY)
         raise ConfigurationError(
-            f"{what} is called with ({', '.join(given)}); {function!r:.120} takes {shown!s:.200}: {error}"
+            f"{what} is called with ({', '.join(given)}); {briefly(function, 120)} takes {shown!s:.200}: {error}"
         ) from error

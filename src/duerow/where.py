@@ -20,17 +20,8 @@ from __future__ import annotations
 
 from typing import Final, cast
 
-from duerow.conditions.model import (
-    Condition,
-    Field,
-    Path,
-    Subject,
-    UnknownField,
-    check_comparable,
-    check_subject,
-    checked_again,
-    path_of,
-)
+from duerow.conditions.fields import Path, Subject, UnknownField, check_comparable, check_subject
+from duerow.conditions.model import Condition, Field, checked_again, path_of
 from duerow.errors import InvalidCondition, shown
 
 __all__ = [

@@ -1,1 +1,1 @@
-"""Rows as Arrow, without the store's libraries."""
+"""Reading rows as Arrow, without the libraries of the store."""

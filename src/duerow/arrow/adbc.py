@@ -1,8 +1,9 @@
-"""Scans by a driver that gives rows as Arrow (ADBC), wherever they are read.
+"""Scans with ADBC drivers, which return rows as Arrow.
 
-A store writes the statement where a read is planned; whoever reads needs the driver and PyArrow, and no store. A
-process that has just begun takes longer to import SQLAlchemy and to look at the tables once more than to read a hundred
-thousand rows. For the same reason the driver is used at its low level: the one of PEP 249 imports pandas.
+The store writes the statement when a read is planned; the reader needs only the driver and PyArrow, and no store. In a
+process that has just started, importing SQLAlchemy and inspecting the tables takes longer than reading a hundred
+thousand rows. For the same reason this module uses the low-level interface of the driver: the PEP 249 interface imports
+pandas.
 """
 
 from __future__ import annotations
@@ -26,22 +27,22 @@ if TYPE_CHECKING:
     from duerow.store import ReadPage
 
 RESTED: Final = 5.0
-"""Seconds at rest after which a connection is tried before it is used again: the server may have gone meanwhile."""
+"""Idle seconds after which a connection is tested before it is used again, since the server may be gone."""
 
 
 @dataclass(frozen=True)
 class AdbcScan:
-    """A scan as an ADBC driver is told it; see `duerow.store.ArrowScan`.
+    """A scan for an ADBC driver; see `duerow.store.ArrowScan`.
 
     Attributes:
         driver: the module of the driver; its `connect` takes the address.
         address: the database.
-        prepare: a query that is carried out first on each connection.
+        prepare: a query that is run first on each connection.
         text: the statement.
         positions: the names of its values, in the order of its placeholders.
-        values: those that are the same for all pages.
+        values: the values that are the same for all pages.
         shown: the names of the columns.
-        dialect: where the class is whose `explain` makes duerow's error of the driver's, as `module:name`.
+        dialect: the class whose `explain` turns the driver's error into one of duerow's, as `module:name`.
     """
 
     driver: str
@@ -55,7 +56,7 @@ class AdbcScan:
 
     @contextmanager
     def reading(self) -> Iterator[ReadPage | None]:
-        """Lend what reads pages; None if the driver is not installed here.
+        """Within the block, return what reads pages; None if the driver is not installed.
 
         Raises:
             StoreUnavailable: the server cannot be reached.
@@ -93,7 +94,7 @@ class Way:
     """A connection of an ADBC driver, on which each statement is a transaction of its own.
 
     Args:
-        scan: whose database it leads to.
+        scan: the scan whose database it connects to.
     """
 
     def __init__(self, scan: AdbcScan) -> None:
@@ -108,7 +109,7 @@ class Way:
             self._held = undoing.pop_all()
 
     def read(self, text: str, values: list[Any]) -> Table:
-        """Return what a query finds."""
+        """Return the rows of a query."""
         import pyarrow as pa
         from adbc_driver_manager import AdbcStatement
 
@@ -124,7 +125,7 @@ class Way:
             return pa.RecordBatchReader.from_stream(found).read_all()
 
     def tried(self) -> Self | None:
-        """Return it if it still leads anywhere; else it is closed."""
+        """Return it if the server still answers; otherwise close it."""
         try:
             self.read(self._prepare, [])
         except Exception:  # whatever it is: another connection will tell, if it is no better
@@ -139,7 +140,7 @@ class Way:
 
 
 _at_rest: Final[dict[tuple[str, str, str], tuple[Way, float]]] = {}
-"""Connections and since when they rest, by where they lead to: to connect takes longer than to read a page."""
+"""Idle connections and since when, by database: connecting takes longer than reading a page."""
 
 
 def _rested(scan: AdbcScan) -> Way | None:
@@ -149,7 +150,7 @@ def _rested(scan: AdbcScan) -> Way | None:
 
 
 def is_installed(driver: str) -> bool:
-    """Return whether a driver can be imported here."""
+    """Return whether a driver can be imported."""
     try:
         import_module(driver)
     except ModuleNotFoundError:
@@ -159,7 +160,7 @@ def is_installed(driver: str) -> bool:
 
 @atexit.register
 def close_at_rest() -> None:
-    """Close what rests: the driver cannot when Python itself is going."""
+    """Close idle connections: the driver cannot do it while Python shuts down."""
     while _at_rest:
         _, (way, _) = _at_rest.popitem()
         way.close()

@@ -1,7 +1,7 @@
-"""Arrow's arrays made of Python's values without pandas, which PyArrow imports to look at any list.
+"""Arrow arrays from Python values without pandas, which PyArrow imports for any list.
 
-That import takes a process that has just begun a quarter of a second, and 40 MB. Where a task reads very many rows they
-come as Arrow already, and only what it makes of a few of them passes through here.
+In a process that has just started, that import takes a quarter of a second and 40 MB. When a task reads very many rows
+they already come as Arrow; only the few values that it computes pass through here.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def one(value: object) -> pa.Array:
 
 
 def texts(values: Sequence[str | None]) -> pa.Array:
-    """Return an array of text, less than 2 GB of it."""
+    """Return an array of texts of less than 2 GB in all."""
     encoded = [b"" if value is None else value.encode() for value in values]
     there = _bitmap([value is not None for value in values]) if None in values else None
     buffers = [there, _offsets(len(text) for text in encoded), pa.py_buffer(b"".join(encoded))]
@@ -36,7 +36,7 @@ def texts(values: Sequence[str | None]) -> pa.Array:
 
 
 def maps(values: Sequence[Pairs]) -> pa.Array:
-    """Return an array of maps of text to text."""
+    """Return an array of maps from text to text."""
     pairs = list(chain.from_iterable(values))
     ends = pa.Array.from_buffers(pa.int32(), len(values) + 1, [None, _offsets(len(value) for value in values)])
     return pa.MapArray.from_arrays(ends, texts([name for name, _ in pairs]), texts([text for _, text in pairs]))

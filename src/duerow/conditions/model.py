@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from abc import abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Sized
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
@@ -12,64 +11,24 @@ from itertools import islice
 from math import isfinite
 from typing import Any, Final, Literal, NoReturn
 
+from duerow.conditions.fields import (
+    KINDS,
+    Path,
+    Subject,
+    check_comparable,
+    check_path,
+    check_subject,
+    check_text,
+    path_text,
+)
 from duerow.errors import InvalidCondition, InvalidMessage, shown
 from duerow.message import check_moment
 
 Value = str | int | float | bool | datetime
-Path = tuple[str, ...]
-"""A field of a message or turn; `payload`, `headers` and `error` may be followed by the names that lead into them."""
 
 Operator = Literal["=", "<", "<=", ">", ">="]
 OPERATORS: Final[tuple[Operator, ...]] = ("=", "<", "<=", ">", ">=")
-Kind = Literal["integer", "text", "moment"]
 
-FIELDS: Final[dict[str, Kind]] = {
-    "id": "integer",
-    "queue": "text",
-    "key": "text",
-    "kind": "text",
-    "status": "text",
-    "priority": "integer",
-    "group": "text",
-    "due_at": "moment",
-    "first_due_at": "moment",
-    "created_at": "moment",
-    "last_attempt_at": "moment",
-    "leased_by": "text",
-    "leased_until": "moment",
-    "attempts": "integer",
-}
-"""The fields of a message that a condition may use, besides `payload` and `headers`."""
-
-JSON: Final = ("payload", "headers")
-
-PAST: Final[dict[str, Kind]] = {
-    "id": "integer",
-    "token": "integer",
-    "queue": "text",
-    "key": "text",
-    "kind": "text",
-    "group": "text",
-    "priority": "integer",
-    "outcome": "text",
-    "moved_to": "text",
-    "attempts": "integer",
-    "created_at": "moment",
-    "first_due_at": "moment",
-    "due_at": "moment",
-    "started_at": "moment",
-    "finished_at": "moment",
-    "worker": "text",
-}
-"""The fields of a turn in a queue's history that a condition may use, besides those in `PAST_JSON`."""
-
-PAST_JSON: Final = (*JSON, "error")
-
-KINDS: Final = FIELDS | PAST
-"""All fields of messages and of turns; a field that both have is of the same kind in both."""
-
-Subject = Literal["message", "turn"]
-"""The subject of a condition: a message, or a turn in a queue's history."""
 
 DEEPEST: Final = 16
 """How deep `and` and `or` may be nested; `not` adds nothing."""
@@ -86,10 +45,7 @@ MOST_VALUES_IN_ALL: Final = 10_000
 LONGEST_PATTERN: Final = 1_000
 """How many characters a `like` pattern may have."""
 
-LONGEST_PATH: Final = 64
-"""How many names a path may have; payloads are nested no deeper."""
 
-_NAME = re.compile(r"[^\W\d]\w*")
 _LEAST_INTEGER, _MOST_INTEGER = -(1 << 63), (1 << 63) - 1
 
 
@@ -116,7 +72,7 @@ class Condition:
         return negation(self)
 
     def __bool__(self) -> NoReturn:
-        raise TypeError("a condition is combined with &, | and ~ (in parentheses), not with and, or, not")
+        raise TypeError("combine conditions with &, | and ~ (in parentheses), not with and, or, not")
 
     @abstractmethod
     def __str__(self) -> str: ...
@@ -152,7 +108,8 @@ class In(Leaf):
     @property
     def number(self) -> int:  # type: ignore[override]
         """How many values it compares with."""
-        return len(self.values)
+        values: object = self.values  # whatever was given: what is no tuple is refused where it is asked
+        return len(values) if isinstance(values, Sized) else 1
 
     def __str__(self) -> str:
         return f"{path_text(self.path)} in ({', '.join(map(_value_text, self.values))})"
@@ -186,10 +143,13 @@ class Group(Condition):
     terms: tuple[Condition, ...]
 
     def __post_init__(self) -> None:
+        terms: object = self.terms
+        if not isinstance(terms, tuple) or not terms:
+            raise InvalidCondition(f"`and` and `or` take a tuple of conditions, at least one, not {shown(self.terms)}")
         for term in self.terms:
             _condition(term)
         if self.depth > DEEPEST:
-            raise InvalidCondition(f"the condition is nested more than {DEEPEST} deep; write it flatter")
+            raise InvalidCondition(f"the condition is nested more than {DEEPEST} deep; flatten it")
         if self.parts > MOST_PARTS:
             raise InvalidCondition(
                 f"the condition has more than {MOST_PARTS} comparisons; use `in` for many values of one field"
@@ -197,8 +157,8 @@ class Group(Condition):
 
         if self.number > MOST_VALUES_IN_ALL:
             raise InvalidCondition(
-                f"the condition compares with {self.number:,} values in all; at most {MOST_VALUES_IN_ALL:,} are taken: "
-                "ask in several parts"
+                f"the condition compares with {self.number:,} values in all; at most {MOST_VALUES_IN_ALL:,} are "
+                "allowed: split it"
             )
 
     @cached_property
@@ -353,56 +313,9 @@ class Field:
         return negation(self.is_null())
 
 
-class UnknownField(InvalidCondition):
-    """A condition uses a field that its subject does not have.
-
-    Attributes:
-        path: the path of that field.
-    """
-
-    def __init__(self, text: str, path: Path = ()) -> None:
-        self.path = path
-        super().__init__(text)
-
-
 def path_of(named: Field) -> Path:
     """Return the path of a field; a function, not a method, so that every name can lead into JSON."""
     return named._path
-
-
-def path_text(path: Path) -> str:
-    """Return a path as text."""
-    return ".".join(name if _NAME.fullmatch(name) else '"' + name.replace('"', '""') + '"' for name in path)
-
-
-def check_path(path: Path) -> Path:
-    """Return a path if messages or turns may have it, else raise InvalidCondition."""
-    for name in path:
-        if not isinstance(name, str):
-            raise InvalidCondition(f"a path is made of names, not {shown(name)}; list elements cannot be addressed")
-    root, names = path[0], path[1:]
-    if root not in KINDS and root not in PAST_JSON:
-        check_subject(path, "message")
-    if names and root in KINDS:
-        raise InvalidCondition(f"{shown(path_text(path), 120)}: {root} has no parts; only payload and headers have")
-    if root == "headers" and len(names) > 1:
-        raise InvalidCondition(
-            f'{shown(path_text(path), 120)}: a header has no parts; put a name with dots in quotes: headers."a.b"'
-        )
-    if len(names) > LONGEST_PATH:
-        raise InvalidCondition(f"a path has at most {LONGEST_PATH} names; this one has {len(names)}")
-    for name in names:
-        _check_text(name)
-    return path
-
-
-def check_comparable(path: Path) -> Path:
-    """Return a path if it leads to a value, else raise InvalidCondition."""
-    if path == ("headers",):
-        raise InvalidCondition("say which header: headers.source")
-    if path == ("error",):
-        raise InvalidCondition("say what of the error: error.type or error.message")
-    return path
 
 
 def checked_again(condition: object, about: Subject, depth: int = 0) -> Condition:
@@ -412,7 +325,7 @@ def checked_again(condition: object, about: Subject, depth: int = 0) -> Conditio
         InvalidCondition: it uses a field that its subject does not have, or is not a condition of duerow's.
     """
     if depth > 4 * DEEPEST:
-        raise InvalidCondition(f"the condition is nested more than {DEEPEST} deep; write it flatter")
+        raise InvalidCondition(f"the condition is nested more than {DEEPEST} deep; flatten it")
     match condition:
         case Every(terms) | Some(terms) if len(terms) > 1:
             parts = [checked_again(term, about, depth + 1) for term in terms]
@@ -437,15 +350,6 @@ def _of_subject(path: object, about: Subject) -> Path:
     return path
 
 
-def check_subject(path: Path, about: Subject) -> None:
-    """Raise UnknownField if the subject (messages, or turns in history) has no such field."""
-    fields, documents = (FIELDS, JSON) if about == "message" else (PAST, PAST_JSON)
-    if path[0] not in fields and path[0] not in documents:
-        known = ", ".join([*fields, *(f"{name}.…" for name in documents)])
-        where = " in history" if about == "turn" else ""
-        raise UnknownField(f"a {about}{where} has no field {shown(path[0])}; there are {known}", path)
-
-
 def comparison(path: Path, operator: Operator, value: Any) -> Condition:
     """Return the comparison of the value at a path with this value; raise InvalidCondition if it can never hold."""
     return Compare(check_comparable(path), operator, _checked(path, value))
@@ -464,7 +368,7 @@ def membership(path: Path, values: Iterable[Any]) -> Condition:
             f"in takes a list of values, and {shown(values)} fails: {type(error).__name__}"
         ) from error
     if len(checked) > MOST_VALUES:
-        raise InvalidCondition(f"in takes at most {MOST_VALUES:,} values, not {len(checked):,}; ask in several parts")
+        raise InvalidCondition(f"in takes at most {MOST_VALUES:,} values, not {len(checked):,}; split the condition")
     return In(check_comparable(path), checked)
 
 
@@ -478,7 +382,7 @@ def pattern_match(path: Path, pattern: Any) -> Condition:
         raise InvalidCondition(f"a like pattern has at most {LONGEST_PATTERN:,} characters, not {len(pattern):,}")
     if (len(pattern) - len(pattern.rstrip("\\"))) % 2:
         raise InvalidCondition(rf"the pattern {shown(pattern)} ends with a single \; write \\ for the character itself")
-    return Like(check_comparable(path), _check_text(pattern))
+    return Like(check_comparable(path), check_text(pattern))
 
 
 def _checked(path: Path, value: Any) -> Value:
@@ -489,19 +393,21 @@ def _checked(path: Path, value: Any) -> Value:
         return value
     if type(value) is int:
         if not _LEAST_INTEGER <= value <= _MOST_INTEGER:
-            raise InvalidCondition(f"{path_text(path)} cannot be compared with {shown(value)}: integers have 64 bits")
+            raise InvalidCondition(
+                f"{path_text(path)} cannot be compared with {shown(value)}: integers are limited to 64 bits"
+            )
         return value
     if type(value) is float:
         if not isfinite(value):
             raise InvalidCondition(f"{path_text(path)} cannot be compared with {value}: it is not a finite number")
         return value
     if type(value) is str:
-        return _check_text(value)
+        return check_text(value)
     if value is None:
-        raise InvalidCondition(f"nothing compares with null; write {path_text(path)} is null")
+        raise InvalidCondition(f"a comparison with null is never true; write {path_text(path)} is null")
     raise InvalidCondition(
         f"{path_text(path)} cannot be compared with {shown(value)} ({type(value).__name__}): "
-        "take text, a number or a boolean"
+        "use text, a number or a boolean"
     )
 
 
@@ -510,24 +416,14 @@ def _moment(name: str, value: Any) -> datetime:
         try:
             value = datetime.fromisoformat(value)
         except ValueError:
-            raise InvalidCondition(f"{name} is a time: {shown(value)} is none; write 2026-03-01T12:00:00Z") from None
+            raise InvalidCondition(f"{name} is a time, and {shown(value)} is not; write 2026-03-01T12:00:00Z") from None
     try:
         moment = check_moment(name, value)
     except InvalidMessage as error:
         raise InvalidCondition(f"{error}; {name} is compared with a time such as 2026-03-01T12:00:00Z") from None
     if moment is None:
-        raise InvalidCondition(f"nothing compares with null; write {name} is null")
+        raise InvalidCondition(f"a comparison with null is never true; write {name} is null")
     return moment
-
-
-def _check_text(text: str) -> str:
-    if "\0" in text:
-        raise InvalidCondition(f"{shown(text)} holds U+0000, which no message has")
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise InvalidCondition(f"{shown(text)} holds a lone surrogate, which no message has") from None
-    return text
 
 
 def _condition(term: object) -> Condition:

@@ -6,25 +6,15 @@ becomes a value of the condition and so, in the end, a bound parameter.
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from typing import Any, Final, Literal, NoReturn, cast
 
 from lark import Lark, Token, Transformer
 from lark.exceptions import UnexpectedInput, VisitError
 
-from duerow.conditions.model import (
-    Condition,
-    IsNull,
-    Path,
-    check_comparable,
-    check_path,
-    comparison,
-    every,
-    membership,
-    negation,
-    pattern_match,
-    some,
-)
+from duerow.conditions.fields import Path, UnknownField, check_comparable, check_path
+from duerow.conditions.model import Condition, IsNull, comparison, every, membership, negation, pattern_match, some
 from duerow.errors import InvalidCondition, shown
 
 LONGEST_TEXT: Final = 10_000
@@ -80,11 +70,14 @@ def read(text: str, what: Literal["condition", "field"]) -> Condition | Path:
     if not isinstance(text, str):
         raise InvalidCondition(f"a {what} is text, not {shown(text)}; write for example {EXAMPLES[what]}")
     if len(text) > LONGEST_TEXT:
-        raise InvalidCondition(f"the {what} has {len(text):,} characters; at most {LONGEST_TEXT:,} are read")
+        raise InvalidCondition(f"the {what} has {len(text):,} characters; at most {LONGEST_TEXT:,} are allowed")
     try:
         found: Any = _parser().parse(text, start=what)  # the transformer makes no trees
     except UnexpectedInput as error:
         _refuse(text, what, error)
+    except UnknownField as refused:
+        refused.at = _place_of(text, refused.path)
+        raise
     except VisitError as error:
         raise error.orig_exc from None
     return cast("Condition | Path", found)
@@ -101,10 +94,18 @@ def _refuse(text: str, what: str, error: UnexpectedInput) -> NoReturn:
     place: int | None = getattr(error, "pos_in_stream", None)
     token = getattr(error, "token", None)
     if place is None or place >= len(text.rstrip()) or (token is not None and token.type == "$END"):
-        where = "it ends too early" if text.strip() else "it is empty"
+        where, place = "it ends too early" if text.strip() else "it is empty", len(text.rstrip())
     else:
-        where = f"it cannot be read at character {place + 1}, from {text[place : place + _SHOWN]!r} on"
-    raise InvalidCondition(f"{shown(text, 120)} is no {what}: {where}; write for example {EXAMPLES[what]}") from None
+        where = f"it is not valid from character {place + 1}, {text[place : place + _SHOWN]!r}, on"
+    refusal = InvalidCondition(f"{shown(text, 120)} is not a {what}: {where}; write for example {EXAMPLES[what]}")
+    refusal.at = place
+    raise refusal from None
+
+
+def _place_of(text: str, path: Path) -> int | None:
+    """Return where a text first names a field."""
+    found = re.search(rf'(?<![\w."]){re.escape(path[0])}(?!\w)', text) if path else None
+    return None if found is None else found.start()
 
 
 class _Reader(Transformer[Token, Any]):
@@ -166,5 +167,5 @@ def _number(text: str) -> int | float:
     if not text.lstrip("+-").isdigit():
         return float(text)
     if len(text) > _LONGEST_INTEGER:
-        raise InvalidCondition(f"{text:.40}… is no integer of 64 bits")
+        raise InvalidCondition(f"{text:.40}… is not a 64-bit integer")
     return int(text)

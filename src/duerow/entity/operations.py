@@ -130,7 +130,7 @@ def _lacking(operations: Operations, wanted: _OfState, parts: Iterable[Column[An
     keys = tuple(Key(name, BigInteger()) for name in wanted.id)
     lacking = missing(operations.get_bind(), StateTable(wanted.table, wanted.schema, keys, wanted.prefix))
     if lacking == [wanted.table]:
-        raise ConfigurationError(f"there is no table {wanted.table} to have a queue state; create it first")
+        raise ConfigurationError(f"there is no table {wanted.table} for a queue state; create it first")
     return set(lacking)
 
 

@@ -22,6 +22,7 @@ from sqlalchemy.orm import (
 from sqlalchemy.orm.attributes import flag_modified
 
 from duerow.errors import ConfigurationError
+from duerow.errors import shown as briefly
 from duerow.message import Failure, Status, check_moment
 from duerow.stores.sql.entities.columns import PARTS, DatabaseTime, StateTable, add_indexes, check_prefix, state_columns
 from duerow.stores.sql.entities.keys import keys_of
@@ -126,7 +127,7 @@ class QueueState(MutableComposite):
         """Return the value if it is valid for the attribute; called by SQLAlchemy."""
         if not isinstance(value, cls):
             raise ConfigurationError(
-                f"{key} is a queue state, not {value!r:.80}; call its methods instead of setting it"
+                f"{key} is a queue state, not {briefly(value)}; call its methods instead of setting it"
             )
         return value
 
@@ -281,7 +282,7 @@ def state_of(attribute: object) -> tuple[type[Any], str, StateTable]:
     prop = attribute.property if isinstance(attribute, QueryableAttribute) else None
     if not isinstance(prop, QueueStateProperty) or not isinstance(attribute, QueryableAttribute):
         raise ConfigurationError(
-            f"an EntityQueue takes a queue state of a model, as in SmsMessage.sending, not {attribute!r:.120}"
+            f"an EntityQueue takes a queue state of a model, as in SmsMessage.sending, not {briefly(attribute)}"
         )
     mapper, model = prop.parent, prop.parent.class_
     what, asked = f"{model.__name__}.{prop.key}", attribute.comparator._parentmapper

@@ -170,7 +170,7 @@ def key_missing(text: str) -> CodecError:
     try:
         return KeyMissing(str(_decode(text)[SEAL]["key"]))
     except (*UNREADABLE, LookupError):
-        return CodecError("payload is called encrypted, but names no key", quotes=False)
+        return CodecError("payload is marked as encrypted, but names no key", quotes=False)
 
 
 def encode_headers(headers: Mapping[str, Scalar] | None, limited: bool = True) -> str | None:
@@ -183,12 +183,12 @@ def encode_headers(headers: Mapping[str, Scalar] | None, limited: bool = True) -
     if not headers:
         return None
     if not isinstance(headers, Mapping):
-        raise CodecError(f"headers are names with scalars, not {type(headers).__name__}", quotes=False)
+        raise CodecError(f"headers map names to scalars, not {type(headers).__name__}", quotes=False)
     for name, value in headers.items():
         if type(name) is not str:
             raise CodecError(f"the name of a header is text, not {type(name).__name__}")
         if type(value) not in _SCALARS:
-            raise CodecError(f"header {name!r:.80} is text, a number or a boolean, not {type(value).__name__}")
+            raise CodecError(f"header {shown(name)} is text, a number or a boolean, not {type(value).__name__}")
     _require(dict(headers), "headers")
     return _text(dict(headers), "headers", MAX_HEADERS_BYTES if limited else MAX_PAYLOAD_BYTES)
 
@@ -199,7 +199,7 @@ def decode_headers(text: str | None) -> dict[str, Scalar]:
         return {}
     headers = decode_json(text, "headers")
     if not isinstance(headers, dict):
-        raise CodecError("headers cannot be read back: they are no JSON object", quotes=False)
+        raise CodecError("headers cannot be read back: they are not a JSON object", quotes=False)
     return headers
 
 
@@ -306,7 +306,7 @@ def _check(value: Any, depth: int) -> None:
         hint = (
             "use a list"
             if of is tuple
-            else "make it null, booleans, numbers, text, lists and objects, or declare the type: queue(…, payload=…)"
+            else "use null, booleans, numbers, text, lists and objects, or declare the type: queue(…, payload=…)"
         )
         raise _Unfit(
             f"is of type {of.__module__}.{of.__qualname__} ({shown(value)}), which JSON would not give back: {hint}"
@@ -318,7 +318,7 @@ def _text(value: Any, what: str, max_bytes: int) -> str:
         encoded = _encode(value)
     except UnicodeEncodeError as error:
         raise CodecError(
-            f"{what} holds a lone surrogate ({error.object[error.start]!r}), which no database keeps"
+            f"{what} holds a lone surrogate ({error.object[error.start]!r}), which no database can store"
         ) from error
     if len(encoded) > max_bytes:
         raise CodecError(
@@ -328,7 +328,7 @@ def _text(value: Any, what: str, max_bytes: int) -> str:
         )
     # The escape also occurs in text that literally contains \u0000, so a hit is only a reason to look closely.
     if b"\\u0000" in encoded and (path := _zero(value)) is not None:
-        raise CodecError(f"{what}{path} holds U+0000, which not every database keeps")
+        raise CodecError(f"{what}{path} holds U+0000, which not every database can store")
     return encoded.decode()
 
 

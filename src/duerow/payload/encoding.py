@@ -11,12 +11,13 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from duerow.errors import CodecError, ConfigurationError, KeyMissing
+from duerow.errors import shown as briefly
 from duerow.message import Failure, Scalar
 from duerow.payload import codec, types
-from duerow.payload.codec import BYTES, JSON, MAX_PAYLOAD_BYTES, SEALED, Encoded
+from duerow.payload.codec import BYTES, JSON, MAX_PAYLOAD_BYTES, SEAL, SEALED, UNREADABLE, Encoded
 from duerow.payload.dead_letter_headers import ERROR, Home, home
-from duerow.payload.types import Declared
-from duerow.settlement import failure, outline
+from duerow.payload.types import PayloadTypes
+from duerow.settlement import MAX_TRACEBACK, failure, outline
 
 T = TypeVar("T")
 
@@ -26,6 +27,13 @@ LONGEST_CLEAR: Final = 120
 SETS: Final = "/sets"
 """The suffix, after the name of the join, of the name of the queue that holds the join's sets. Their messages are
 duerow's own, in clear text; the parts in them are encrypted."""
+
+
+LOG: Final = "Log"
+"""The type under which the log of an attempt that did not fail stands where history has errors."""
+
+
+_SEAL_NAME: Final = f'"{SEAL}"'
 
 
 class Stored(Protocol):
@@ -111,11 +119,11 @@ class Payloads:
 
     Args:
         queue: the queue's name.
-        declared: its declared type, if it has one.
+        declared: its declared type or types, if it has any.
         sealing: encrypts the payloads of its database; None: they are not encrypted.
     """
 
-    def __init__(self, queue: str = "", declared: Declared[Any] | None = None, sealing: Sealing | None = None) -> None:
+    def __init__(self, queue: str = "", declared: PayloadTypes | None = None, sealing: Sealing | None = None) -> None:
         self._queue, self._declared, self._sealing = queue, declared, sealing
         self._encode = codec.encode if declared is None else declared.encode
         self._read = codec.decode if declared is None else declared.decode
@@ -235,8 +243,25 @@ class Payloads:
                 raise codec.key_missing(stored.payload)
             return self._sealing.open(home(stored.queue, stored.key, stored.headers), stored.kind, stored.payload)
         if self._strict:
-            raise CodecError("payload is not encrypted, and this consumer takes none in clear text", quotes=False)
+            raise CodecError("payload is not encrypted, and this consumer refuses clear text", quotes=False)
+        if self._sealing is not None and _SEAL_NAME in str(stored.payload):
+            self._check_clear(self._sealing, stored)
         return Encoded(stored.kind, stored.payload)
+
+    def _check_clear(self, sealing: Sealing, stored: Stored) -> None:
+        """Raise CodecError if a payload was encrypted with one of the keys, and is called one in clear text."""
+        try:
+            sealing.open(home(stored.queue, stored.key, stored.headers), f"{stored.kind}{SEALED}", stored.payload)
+        except KeyMissing:
+            return  # it has the form of an encrypted one, but names no key that is known here
+        except CodecError as error:
+            if isinstance(error.__context__, UNREADABLE):
+                return  # it only has a part of the form
+        raise CodecError(
+            f"payload was encrypted, and its message is called one of kind {briefly(str(stored.kind))}, in clear text: "
+            "its kind was changed since",
+            quotes=False,
+        )
 
     # Errors.
 
@@ -247,6 +272,10 @@ class Payloads:
             return None if described is None else codec.encode_failure(described)
         hidden = self._sealing.hide(codec.encode_failure(described))
         return codec.encode_failure(self.said(error), hidden)
+
+    def log_text(self, log: str | None) -> str | None:
+        """Return what a handler has logged, ready to store where history has the error of a turn."""
+        return None if log is None else self.failure_text(Failure(LOG, "", log[-MAX_TRACEBACK:]))
 
     def hidden_reason(self, error: BaseException | Failure | str | None) -> str | None:
         """Return why a message is given up, encrypted, for a header of its dead letter; None: the reason is clear."""
@@ -282,7 +311,7 @@ class Payloads:
         kind = "" if self._declared is None else f" of type {self._declared.kind}"
         where = f" of queue {self._queue!r}" if self._queue else ""
         raise CodecError(
-            f"a payload{kind}{where} cannot be carried. Payloads are encrypted here, and to say what is wrong could "
+            f"a payload{kind}{where} cannot be encoded. Payloads are encrypted here, and a precise error could "
             "quote it: see the error's `detail`, or have such errors in clear text by Encryption(…, clear_errors=True)",
             quotes=False,
             detail=str(problem),
@@ -295,6 +324,16 @@ class _Elsewhere(Payloads):
     def __init__(self, sealing: Sealing | None) -> None:
         super().__init__(sealing=sealing)
         self._encode = types.encode
+
+
+class AnyKind(Payloads):
+    """The payloads of a queue for programs that know no types: those of declared ones are plain JSON."""
+
+    def decode(self, stored: Stored, /) -> Any:
+        """Return the payload of a message; raise as `Payloads.decode` does."""
+        opened = self.opened(stored)
+        kind = opened.kind if opened.kind in (JSON, BYTES) else JSON
+        return self._said_safely(lambda: codec.decode(kind, opened.text))
 
 
 class _AsStored(Payloads):

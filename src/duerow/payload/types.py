@@ -17,12 +17,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from functools import lru_cache
-from typing import Any, Final, Generic, Protocol, TypeVar
+from typing import Any, Final, Generic, Protocol, TypeVar, runtime_checkable
 
 import msgspec
 from typing_extensions import is_typeddict
 
-from duerow.errors import CodecError, ConfigurationError
+from duerow.errors import CodecError, ConfigurationError, shown
 from duerow.payload import codec
 from duerow.payload.codec import BYTES, JSON, MAX_PAYLOAD_BYTES, SEALED, Encoded
 from duerow.signatures import check_call
@@ -39,12 +39,39 @@ LARGE: Final = "$int"
 """The name under which an object holds the digits of an integer beyond 64 bits, which not every database can keep."""
 
 _OURS: Final = frozenset(
-    {"duerow.message", "duerow.reservation", "duerow.settlement", "duerow.aio.queue", "duerow.sync.queue"}
+    {"duerow.message", "duerow.reservation", "duerow.settlement", "duerow.aio.reservation", "duerow.sync.reservation"}
 )
 """Modules whose types cannot be payloads: passing a settlement or message as a payload is a mistake."""
 
 _LEAST, _MOST = -(1 << 63), (1 << 63) - 1
 _UNTYPED: Final = frozenset({str, int, float, bool, type(None), dict, list, bytes, tuple, Encoded})
+
+
+@runtime_checkable
+class PayloadTypes(Protocol):
+    """How the payloads of a queue are written and read: as one declared type, or as several by their kinds."""
+
+    @property
+    def kind(self) -> str:
+        """What errors call them."""
+        ...
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of payloads that can be read."""
+        ...
+
+    def encode(self, payload: Any, max_bytes: int = MAX_PAYLOAD_BYTES) -> Encoded:
+        """Return the payload as its kind and JSON text; raise CodecError if it would not come back the same."""
+        ...
+
+    def decode(self, kind: str, text: str) -> Any:
+        """Return the payload that was passed to `encode`; raise CodecError if it cannot be read."""
+        ...
+
+    def patched(self, payload: Any, patch: Any) -> Encoded:
+        """Return the payload with a JSON merge patch applied."""
+        ...
 
 
 class Declared(Generic[T]):
@@ -55,16 +82,17 @@ class Declared(Generic[T]):
         upgrades: functions for payloads that are of another kind, or do not fit: by kind, a function of the plain
             JSON; by an older type, a function of a value of that type, tried if a payload of its name fits it. Each
             returns a value of the declared type, or plain JSON that fits it.
+        form: how its values are written and read; default: as such a type needs.
 
     Raises:
         ConfigurationError: the type is none of these, has a field that JSON cannot carry, or a name that is taken; or
             an upgrade is not a function.
     """
 
-    def __init__(self, of: type[T], upgrades: Upgrades | None = None) -> None:
+    def __init__(self, of: type[T], upgrades: Upgrades | None = None, form: Form | None = None) -> None:
         self.type = of
         self.kind = _kind(of)
-        self._form = _form(of)
+        self._form = _form(of) if form is None else form
         self._upgrades = _upgrades(self.kind, upgrades)
 
     def __repr__(self) -> str:
@@ -84,7 +112,7 @@ class Declared(Generic[T]):
             return payload
         if type(payload) is not self._form.instance:
             raise CodecError(
-                f"the payload is declared to be {self.kind}, and {payload!r:.120} is of type "
+                f"the payload is declared to be {self.kind}, and {shown(payload)} is of type "
                 f"{type(payload).__module__}.{type(payload).__qualname__}: push {self.kind}(…), "
                 "or use a queue without a declared type"
             )
@@ -151,11 +179,11 @@ class Declared(Generic[T]):
         try:
             back = self._read(text)
         except Exception as error:  # validators may be the user's code
-            raise CodecError(f"payload is no {self.kind} that could be read back: {error}") from error
+            raise CodecError(f"payload cannot be read back as {self.kind}: {error}") from error
         if back == payload:
             return
         for path, given, found in _differences(payload, back):
-            raise CodecError(f"payload{path} is {given!r:.120}, which would come back as {found!r:.120}")
+            raise CodecError(f"payload{path} is {shown(given)}, which would come back as {shown(found)}")
 
     def _why_not(self, kind: str, misfit: Exception | None) -> str:
         if misfit is None:
@@ -192,7 +220,7 @@ def _known(of: Any) -> Declared[Any] | None:
 # Types.
 
 
-class _Form(Protocol):
+class Form(Protocol):
     """Converts values of one declared type to plain JSON values, and back.
 
     Attributes:
@@ -229,20 +257,22 @@ class _Msgspec:
         return msgspec.convert(plain, self._of, str_keys=True)
 
 
-class _Pydantic:
-    """Pydantic models and pydantic dataclasses."""
+class PydanticForm:
+    """Pydantic models, pydantic dataclasses, and TypedDicts that pydantic is to check."""
 
     def __init__(self, of: type) -> None:
         from pydantic import TypeAdapter
 
         self._adapter: Any = TypeAdapter(of)
-        self.instance = of
+        self.instance = dict if is_typeddict(of) else of
         self.read: Callable[[str], Any] = self._adapter.validate_json
 
     def plain(self, value: Any) -> Any:
+        """See `Form.plain`."""
         return self._adapter.dump_python(value, mode="json", by_alias=True, warnings="error")
 
     def convert(self, plain: Any) -> Any:
+        """See `Form.convert`."""
         # By way of JSON, in which even a strict model accepts text for a datetime.
         return self.read(json.dumps(plain))
 
@@ -250,7 +280,7 @@ class _Pydantic:
 def _kind(of: Any) -> str:
     if not _is_declarable(of):
         raise ConfigurationError(
-            f"payload={of!r:.120}: a declared type is a dataclass, a msgspec Struct, a pydantic model or a TypedDict"
+            f"payload={shown(of)}: a declared type is a dataclass, a msgspec Struct, a pydantic model or a TypedDict"
         )
     kind: str = of.__name__
     if kind in (JSON, BYTES):
@@ -263,16 +293,17 @@ def _kind(of: Any) -> str:
 def _is_declarable(of: Any) -> bool:
     if not isinstance(of, type) or of.__module__ in _OURS:
         return False
-    return _is_pydantic(of) or dataclasses.is_dataclass(of) or issubclass(of, msgspec.Struct) or is_typeddict(of)
+    return is_pydantic(of) or dataclasses.is_dataclass(of) or issubclass(of, msgspec.Struct) or is_typeddict(of)
 
 
-def _is_pydantic(of: type) -> bool:
+def is_pydantic(of: Any) -> bool:
+    """Return whether a type is a pydantic model or a pydantic dataclass."""
     return hasattr(of, "__pydantic_validator__")
 
 
-def _form(of: type) -> _Form:
-    if _is_pydantic(of):
-        return _Pydantic(of)
+def _form(of: type) -> Form:
+    if is_pydantic(of):
+        return PydanticForm(of)
     try:
         strange = next(_strange(msgspec.inspect.type_info(of), of.__name__, set()), None)
         form = _Msgspec(of)
@@ -334,11 +365,11 @@ def _upgrades(kind: str, upgrades: Upgrades | None) -> dict[str, list[_Upgrade]]
     """Return the upgrades by kind, in the order in which to try them."""
     by_kind: dict[str, list[_Upgrade]] = {}
     if upgrades is not None and not isinstance(upgrades, Mapping):
-        raise ConfigurationError(f"upgrades maps kinds or older types to functions; {upgrades!r:.120} is no mapping")
+        raise ConfigurationError(f"upgrades maps kinds or older types to functions; {shown(upgrades)} is not a mapping")
     for takes, function in (upgrades or {}).items():
         if not callable(function):
-            raise ConfigurationError(f"the upgrade from {takes!r:.80} to {kind} is {function!r:.80}, not a function")
-        check_call(f"the upgrade from {takes!r:.80} to {kind}", function, "payload")
+            raise ConfigurationError(f"the upgrade from {shown(takes)} to {kind} is {shown(function)}, not a function")
+        check_call(f"the upgrade from {shown(takes)} to {kind}", function, "payload")
         if isinstance(takes, str):
             by_kind.setdefault(takes, []).append(_Upgrade(None, function))
         else:
@@ -412,7 +443,7 @@ def _fields(value: Any) -> Mapping[Any, Any] | None:
         return dict(value)
     if not _is_declarable(of):
         return None
-    if _is_pydantic(of):
+    if is_pydantic(of):
         return {**vars(value), **(getattr(value, "__pydantic_extra__", None) or {})}
     names: Sequence[str] = getattr(of, "__struct_fields__", None) or [field.name for field in dataclasses.fields(of)]
     return {name: getattr(value, name) for name in names}

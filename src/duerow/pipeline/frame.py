@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Final
 import msgspec
 from msgspec import UNSET
 
-from duerow.errors import CodecError, ConfigurationError, InvalidOutcome
+from duerow.errors import CodecError, ConfigurationError, InvalidOutcome, shown
 from duerow.lineage import OF_BATCH, made_of
 from duerow.message import Message, check_group, check_key, check_moment, check_priority
 from duerow.payload.codec import Encoded, decode_headers, encode_headers
@@ -96,6 +96,8 @@ class Frame(Station):
             type `payload`.
         batch: the most messages in a batch.
         lease: how long a batch is reserved; the driver extends the lease while it works.
+        timeout: how long Spark may work on a batch. Then its jobs are cancelled, and it has failed with `TimedOut`:
+            it is halved until the message that takes too long is alone. Default: no limit.
         retry: see Station. A batch that fails is halved until the faulty message fails alone.
         payload: see Station.
         rate: see Station.
@@ -118,13 +120,13 @@ class Frame(Station):
         super().__post_init__()
         object.__setattr__(self, "to", self._read_to())
         if not isinstance(self.rowwise, bool):
-            raise ConfigurationError(f"{self}: rowwise is {self.rowwise!r:.80}; say True or False")
+            raise ConfigurationError(f"{self}: rowwise is {shown(self.rowwise)}; give True or False")
         if type(self.batch) is not int or self.batch < 1:
-            raise ConfigurationError(f"{self}: batch is {self.batch!r:.80}; it is an integer of at least 1")
+            raise ConfigurationError(f"{self}: batch is {shown(self.batch)}; it is an integer of at least 1")
         schema = self.schema
         if schema is not None and not (isinstance(schema, str) and schema.strip()) and not hasattr(schema, "fields"):
             raise ConfigurationError(
-                f"{self}: schema is {schema!r:.80}; give a StructType of Spark's, or text such as 'id long, at date'"
+                f"{self}: schema is {shown(schema)}; give a StructType of Spark's, or text such as 'id long, at date'"
             )
 
     def _read_to(self) -> str | Mapping[str, str]:
@@ -135,17 +137,20 @@ class Frame(Station):
         if isinstance(to, Mapping):
             ways = dict(to)
         elif isinstance(to, Iterable):
-            ways = {queue: queue for queue in to}
+            names = list(to)
+            ways = {queue: queue for queue in names if isinstance(queue, str)}
+            if len(ways) < len(names):
+                ways = {}
         else:
             ways = {}
         if not ways:
             raise ConfigurationError(
-                f"{self}: `to` is {to!r:.80}; name a queue, list several, or give labels with queues"
+                f"{self}: `to` is {shown(to)}; name a queue, list several, or give labels with queues"
             )
         for label, queue in ways.items():
             if not isinstance(label, str):
-                raise ConfigurationError(f"{self}: a label is text, not {label!r:.80}")
-            check_name(f"the target of {self} for {label!r}", queue)
+                raise ConfigurationError(f"{self}: a label is text, not {shown(label)}")
+            check_name(f"the target of {self} for {shown(label)}", queue)
         return ways
 
     @property
@@ -159,7 +164,7 @@ class Frame(Station):
         return msgspec.structs.replace(super().node(), note=note)
 
     def _end(self, message: Message, returned: Any) -> Settlement:
-        raise AssertionError("a frame station is handed batches, on Spark")
+        raise AssertionError("a frame station handles batches, on Spark")
 
     # What a row means.
 
@@ -176,7 +181,7 @@ class Frame(Station):
                 return only
         known = ", ".join(map(repr, ways.values() if isinstance(self.to, str) else ways))
         of = "a row" if row.id is None else f"the row of message {row.id}"
-        raise InvalidOutcome(f"{self}: {of} has the _queue {way!r:.80}, which is none of {known}")
+        raise InvalidOutcome(f"{self}: {of} has the _queue {shown(way)}, which is not one of {known}")
 
     def row_settlement(
         self, message: Message, row: Row, payload: Encoded | Exception | None, max_hops: int
@@ -212,14 +217,14 @@ class Frame(Station):
         )
 
     def passed_on(
-        self, outline: MessageHeader, row: Row, to: str, payload: Encoded | None, max_hops: int
+        self, header: MessageHeader, row: Row, to: str, payload: Encoded | None, max_hops: int
     ) -> Moved | None:
         """Return the move of a message whose row asks for nothing unusual; None: call `row_settlement` instead.
 
         If this returns a move, `row_settlement` would return the same; this is a fast path for thousands of rows.
 
         Args:
-            outline: the message.
+            header: the message, without its payload.
             row: what the result says about the message, which must not have failed.
             to: the row's target.
             payload: its new payload; None: it keeps its payload.
@@ -228,24 +233,24 @@ class Frame(Station):
         Raises:
             InvalidMessage: a value in the row is invalid.
         """
-        if row.headers is not UNSET and row.headers != outline.headers:
+        if row.headers is not UNSET and row.headers != header.headers:
             return None
-        short = outline.headers is None or len(outline.headers) <= SHORT
-        headers = (_hops_of_many if short else _hops_counted)(outline.headers, max_hops)
+        short = header.headers is None or len(header.headers) <= SHORT
+        headers = (_hops_of_many if short else _hops_counted)(header.headers, max_hops)
         if headers is None:
             return None
         return Moved(
             to,
             None if payload is None else payload.text,
             None if payload is None else payload.kind,
-            outline.key if row.key is UNSET or row.key == outline.key else check_key(row.key),
+            header.key if row.key is UNSET or row.key == header.key else check_key(row.key),
             headers,
             None if row.due is None else check_moment("due", row.due),
             None,
             "reject",
-            outline.group if row.group is UNSET or row.group == outline.group else check_group(row.group),
-            outline.priority
-            if row.priority is UNSET or row.priority == outline.priority
+            header.group if row.group is UNSET or row.group == header.group else check_group(row.group),
+            header.priority
+            if row.priority is UNSET or row.priority == header.priority
             else check_priority(row.priority),
         )
 

@@ -32,6 +32,9 @@ _DOT: Final[Mapping[str, str]] = {
     "sink": "oval",
 }
 
+SENDS_TO_ALL: Final = frozenset({"fork"})
+"""The kinds of stations that make a message for each of their ways."""
+
 
 class Node(msgspec.Struct, frozen=True, omit_defaults=True):
     """A station as it appears in a drawing.
@@ -51,6 +54,11 @@ class Node(msgspec.Struct, frozen=True, omit_defaults=True):
     function: str
     rate: tuple[int, float] | None = None
     note: str = ""
+
+    @property
+    def sends_to_all(self) -> bool:
+        """Whether a message goes on along all of its ways, as after a fork, instead of along one of them."""
+        return self.kind in SENDS_TO_ALL
 
     @property
     def queues(self) -> tuple[str, ...]:
@@ -120,7 +128,7 @@ class Graph(msgspec.Struct, frozen=True, omit_defaults=True):
         program = shutil.which("dot")
         if program is None:
             raise ConfigurationError(
-                f"to draw pipeline {self.name!r} as SVG takes Graphviz's program `dot`, which is not on the PATH: "
+                f"drawing pipeline {self.name!r} as SVG needs Graphviz's program `dot`, which is not on the PATH; "
                 "install Graphviz (apt-get install graphviz, brew install graphviz), or use mermaid() or dot()"
             )
         try:

@@ -17,8 +17,8 @@ from typing import Any, ClassVar, Final
 import msgspec
 
 from duerow import where
-from duerow.conditions.model import Path, path_text
-from duerow.errors import ConfigurationError, InvalidCondition, InvalidOutcome
+from duerow.conditions.fields import Path, path_text
+from duerow.errors import ConfigurationError, InvalidCondition, InvalidOutcome, shown
 from duerow.lineage import joined
 from duerow.message import Draft, Message, Scalar, check_span
 from duerow.payload.encoding import SETS, Payloads, Sealing
@@ -53,15 +53,15 @@ class Join(Station):
     Sets are messages in the queue "<name>/sets", where they can be inspected.
 
     Args:
+        name: see Station.
         function: makes a payload from the list of messages, or returns `Drop`.
-        function: makes a payload of the list of messages, or returns `Drop`.
         to: the queue to go to.
         by: what the messages of a set have in common: a field such as "payload.order", or a function of a message that
             returns text, a number or a boolean.
         count: how many parts complete a set.
         complete: a function that takes the list of parts and returns whether the set is complete; called for each new
-            part, in the transaction that adds it, so it should be quick. Give at most one of `count` and `complete`;
-            with neither, sets are complete by age alone.
+            part, in the transaction that adds it, so it should be quick. It must not change the parts, which it is
+            given again. Give at most one of `count` and `complete`; with neither, sets are complete by age alone.
         within: how long after its first part a set is merged with whatever has come, also with `count`; default: an
             hour.
         limit: the most parts in a set; the next one is buried with that reason.
@@ -71,6 +71,7 @@ class Join(Station):
         null: whether the function may return None to mean JSON's null.
         retry: see Station.
         lease: see Station.
+        timeout: how long a call of the function may take; see Station. It does not limit `by` and `complete`.
         payload: see Station.
         rate: the most sets merged in any span; see Station.
         history: how long the turns of parts and of complete sets are kept; see Station.
@@ -112,11 +113,11 @@ class Join(Station):
                 return where.as_path(by)
             except InvalidCondition as error:
                 raise ConfigurationError(
-                    f"{self}: `by` says what the messages of a set have in common: {error}"
+                    f"{self}: `by` names what the messages of a set have in common: {error}"
                 ) from error
         if not callable(by) or is_async(by):
             raise ConfigurationError(
-                f"{self}: by is {by!r:.80}; it is a field such as 'payload.order', or a plain function of a message"
+                f"{self}: by is {shown(by)}; it is a field such as 'payload.order', or a plain function of a message"
             )
         check_call(f"{self}: by", by, "message")
         return None
@@ -125,14 +126,14 @@ class Join(Station):
         if self.count is not None and self.complete is not None:
             raise ConfigurationError(f"{self}: give count or complete, not both; a predicate can count its parts")
         if type(self.limit) is not int or self.limit < 1:
-            raise ConfigurationError(f"{self}: limit is {self.limit!r:.80}; it is an integer of at least 1")
+            raise ConfigurationError(f"{self}: limit is {shown(self.limit)}; it is an integer of at least 1")
         if self.count is not None and (type(self.count) is not int or not 1 <= self.count <= self.limit):
             raise ConfigurationError(
-                f"{self}: count is {self.count!r:.80}; it is an integer from 1 to its limit of {self.limit} parts"
+                f"{self}: count is {shown(self.count)}; it is an integer from 1 to its limit of {self.limit} parts"
             )
         complete: object = self.complete
         if complete is not None and (not callable(complete) or is_async(complete)):
-            raise ConfigurationError(f"{self}: complete is {complete!r:.80}; it is a plain function of the parts")
+            raise ConfigurationError(f"{self}: complete is {shown(complete)}; it is a plain function of the parts")
         if complete is not None:
             check_call(f"{self}: complete", complete, "parts")
 
@@ -155,6 +156,7 @@ class Join(Station):
             self.function,
             retry=self.policy,
             lease=self.lease,
+            timeout=self.timeout,
             rate=self.rate,
             history=self.history,
             join=self,
@@ -164,6 +166,11 @@ class Join(Station):
     @property
     def begins_at_most(self) -> Rate | None:
         """No limit for parts: the rate counts sets."""
+        return None
+
+    @property
+    def call_timeout(self) -> timedelta | None:
+        """No limit for parts: the function is called for sets."""
         return None
 
     @property
@@ -178,7 +185,7 @@ class Join(Station):
         whole = whole if self.count is None else f", {self.count} parts"
         return msgspec.structs.replace(super().node(), note=f"{by}{whole}, within {self.within}")
 
-    def _turn(self, message: Message, sealing: Sealing | None) -> Settlement | Retry:
+    def turn(self, message: Message, sealing: Sealing | None) -> Settlement | Retry:
         """Return the settlement that adds the message to a set; the function is not called."""
         correlation = self._correlation(message)
         return Gather(
@@ -187,7 +194,8 @@ class Join(Station):
             self.within,
             self.limit,
             Bury(
-                f"{self}, message {message.id}: the set {correlation!r} has limit={self.limit} parts, and is not whole"
+                f"{self}, message {message.id}: the set {correlation!r} has limit={self.limit} parts and is not "
+                "complete"
             ),
             self.count,
             self.complete,
@@ -205,7 +213,7 @@ class Join(Station):
             return DROPPED
         if self.late is not None:
             return Move(self.late)
-        return Bury(f"{self}, message {message.id}: it comes late, the set {correlation!r} was complete before")
+        return Bury(f"{self}, message {message.id}: it is late: the set {correlation!r} was already complete")
 
     def _correlation(self, message: Message) -> str:
         """Return what the messages of a set have in common, as text."""
@@ -217,8 +225,8 @@ class Join(Station):
         text = _as_text(value)
         if text is None:
             raise InvalidOutcome(
-                f"{self}, message {message.id}: {named} is {value!r:.80}, which tells no set; it must be text, "
-                "a finite number or a boolean"
+                f"{self}, message {message.id}: {named} is {shown(value)}, which cannot identify a set; it must be "
+                "text, a finite number or a boolean"
             )
         return text
 
@@ -238,7 +246,7 @@ class Merging(Station):
         """The only way on."""
         return {"": self.join.to}
 
-    def _turn(self, message: Message, sealing: Sealing | None) -> Settlement | Retry:
+    def turn(self, message: Message, sealing: Sealing | None) -> Settlement | Retry:
         """Close a set that is due, or make one message from the parts of a complete set."""
         of: Any = self.join.payload
         declared = None if of is None else _declared(of)
@@ -255,13 +263,13 @@ class Merging(Station):
         return self._merged(message, parts, returned)
 
     def _end(self, message: Message, returned: Any) -> Settlement:
-        raise AssertionError("a set ends with its parts at hand")
+        raise AssertionError("a set ends together with its parts")
 
     def _merged(self, message: Message, parts: Sequence[Message], returned: Any) -> Commit:
         if returned is Drop:
             return DROPPED
         if returned is None and not self.join.null:
-            raise self._odd(message, None, "return a payload or Drop, or say null=True for JSON's null")
+            raise self._odd(message, None, "return a payload or Drop, or pass null=True for JSON's null")
         merged = Draft(
             self._encoded(message, returned),
             headers=_of_all(message.id, parts),
@@ -274,7 +282,8 @@ class Merging(Station):
     def _odd(self, message: Message, returned: Any, why: str) -> InvalidOutcome:
         correlation = message.payload[CORRELATION]
         return InvalidOutcome(
-            f"{self}, set {correlation!r:.80} (message {message.id}): {why}; its function returned {returned!r:.200}"
+            f"{self}, set {shown(correlation)} (message {message.id}): {why}; its function returned "
+            f"{shown(returned, 200)}"
         )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING
 
-from duerow.errors import ConfigurationError, NotSupported
+from duerow.errors import ConfigurationError, NotSupported, shown
 from duerow.pipeline.frame import Frame
 from duerow.pipeline.graph import Graph
 from duerow.pipeline.host import check_face
@@ -49,7 +49,7 @@ class Pipeline:
         object.__setattr__(self, "stations", _all_stations(self))
         object.__setattr__(self, "outputs", _all_outputs(self))
         if type(self.max_hops) is not int or self.max_hops < 1:
-            raise ConfigurationError(f"{self}: max_hops is {self.max_hops!r:.80}; it is an integer of at least 1")
+            raise ConfigurationError(f"{self}: max_hops is {shown(self.max_hops)}; it is an integer of at least 1")
         _check_duplicates(self)
         _check_targets(self)
         _check_reached(self)
@@ -79,7 +79,7 @@ class Pipeline:
         for station in self.stations:
             if station.name == name:
                 return station
-        raise ConfigurationError(f"{self} has no station {name!r:.120}; it has {', '.join(map(repr, self.queues))}")
+        raise ConfigurationError(f"{self} has no station {shown(name)}; it has {', '.join(map(repr, self.queues))}")
 
     @property
     def graph(self) -> Graph:
@@ -88,7 +88,7 @@ class Pipeline:
         return Graph(self.name, nodes, tuple(self.outputs), self.max_hops)
 
     def check_store(self, capabilities: Capabilities) -> None:
-        """Raise NotSupported if a station needs a transaction over several messages and the store has none."""
+        """Raise NotSupported if a station needs a transaction that the store does not have."""
         needing = [
             station
             for station in self.stations
@@ -98,6 +98,12 @@ class Pipeline:
             raise NotSupported(
                 f"{self}: {', '.join(map(str, needing))} need a store that changes several messages together, and this "
                 "one does not; use sqlite:// or postgresql://"
+            )
+        deciding = [one for one in needing if isinstance(one, Join) and one.complete is not None]
+        if deciding and not capabilities.interactive:
+            raise NotSupported(
+                f"{self}: {', '.join(map(str, deciding))} call a function in the transaction of the database, and this "
+                "store cannot; give count= instead of complete=, or connect to the database itself"
             )
 
     def is_on_a_loop(self, station: Station) -> bool:
@@ -175,14 +181,14 @@ class Pipeline:
 def _all_stations(pipeline: Pipeline) -> tuple[Station, ...]:
     given: object = pipeline.stations
     if not isinstance(given, Iterable):
-        raise ConfigurationError(f"{pipeline}: its stations are a list, not {given!r:.120}")
+        raise ConfigurationError(f"{pipeline}: its stations are a list, not {shown(given)}")
     stations = tuple(given)
     if not stations:
         raise ConfigurationError(f"{pipeline} has no stations; give it at least one")
     for station in stations:
         if not isinstance(station, Station):
             raise ConfigurationError(
-                f"{pipeline}: {station!r:.120} is no station; make it a Relay, Switch, Fork, Split, Join, Frame or Sink"
+                f"{pipeline}: {shown(station)} is not a station; use a Relay, Switch, Fork, Split, Join, Frame or Sink"
             )
     return stations
 
@@ -190,9 +196,9 @@ def _all_stations(pipeline: Pipeline) -> tuple[Station, ...]:
 def _all_outputs(pipeline: Pipeline) -> tuple[str, ...]:
     given: object = pipeline.outputs
     if isinstance(given, str):
-        raise ConfigurationError(f"{pipeline}: outputs is a list of queues; write outputs=[{given!r}]")
+        raise ConfigurationError(f"{pipeline}: outputs is a list of queues; write outputs=[{shown(given)}]")
     if not isinstance(given, Iterable):
-        raise ConfigurationError(f"{pipeline}: outputs is a list of queues, not {given!r:.80}")
+        raise ConfigurationError(f"{pipeline}: outputs is a list of queues, not {shown(given)}")
     outputs = tuple(given)
     for output in outputs:
         check_name(f"an output of {pipeline}", output)
@@ -204,7 +210,7 @@ def _check_duplicates(pipeline: Pipeline) -> None:
     for name in (*(consumer.name for consumer in pipeline.consumers), *pipeline.outputs):
         if name in seen:
             raise ConfigurationError(
-                f"{pipeline} has {name!r} twice; a station has a name of its own, and is no output as well"
+                f"{pipeline} has {name!r} twice; each station needs a name of its own, and cannot also be an output"
             )
         seen.add(name)
 
@@ -217,7 +223,7 @@ def _check_targets(pipeline: Pipeline) -> None:
                 on = f" for label {label!r}" if label else ""
                 raise ConfigurationError(
                     f"{pipeline}: {station} sends to the unknown queue {target!r}{on}; add a station of that name, "
-                    f"or say outputs=[{target!r}]"
+                    f"or pass outputs=[{target!r}]"
                 )
 
 
@@ -244,7 +250,7 @@ def _check_ways_out(pipeline: Pipeline) -> None:
     leaving = _reachable([*ends, *pipeline.outputs], back)
     if caught := [name for name in pipeline.queues if name not in leaving]:
         raise ConfigurationError(
-            f"{pipeline}: there is no way out of {', '.join(map(repr, caught))}; lead one to a Sink or an output"
+            f"{pipeline}: there is no way out of {', '.join(map(repr, caught))}; let one send to a Sink or an output"
         )
 
 

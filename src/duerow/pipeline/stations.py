@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Final
 
 from msgspec.structs import replace
 
-from duerow.errors import CodecError, ConfigurationError, InvalidMessage, InvalidOutcome
+from duerow.errors import CodecError, ConfigurationError, InvalidMessage, InvalidOutcome, shown
 from duerow.lineage import made_of
 from duerow.message import Draft, Message, Scalar, check_queue_name, check_span
 from duerow.payload import types
@@ -32,7 +32,7 @@ from duerow.signatures import check_call
 from duerow.worker.budget import Rate, check_rate
 from duerow.worker.run import is_async, is_generator
 
-SHORTEST_LEASE: Final = timedelta(milliseconds=1)
+SHORTEST: Final = timedelta(milliseconds=1)
 
 StationFunction = Callable[[Any], Any]
 
@@ -61,7 +61,11 @@ class Station(ABC):
         function: called with each `Message`; any exception is a failed attempt of that message alone. It may raise or
             return `Retry` and `Bury`.
         retry: the delays between attempts, and their limit; default: at most 20, from 1 s doubling up to 1 h.
-        lease: how long a message is reserved. A call of the function must not take longer.
+        lease: how long a message is reserved. On Spark, a call of the function must not take longer, unless `timeout`
+            allows it.
+        timeout: how long a call of the function may take; then the attempt fails with `TimedOut`. Plain workers abandon
+            the call in its thread. On Spark, the function of a station with a timeout is called in a process of its
+            own, which is killed; if the timeout is longer than the lease, the lease is extended. Default: no limit.
         payload: the declared type of its messages' payloads, as in `Database.queue`. What the function returns needs no
             declaration: an object of such a type keeps that type.
         rate: the most messages in any span of this length, such as `(100, timedelta(minutes=1))`, in one run of the
@@ -79,6 +83,7 @@ class Station(ABC):
     _: KW_ONLY
     retry: RetryPolicy | RetryFunction | None = None
     lease: timedelta = timedelta(minutes=1)
+    timeout: timedelta | None = None
     payload: type[Any] | None = None
     rate: Rate | None = None
     history: timedelta | None = None
@@ -93,17 +98,19 @@ class Station(ABC):
     def __post_init__(self) -> None:
         check_name("a station", self.name)
         if not callable(self.function):
-            raise ConfigurationError(f"{self}: its function is {self.function!r:.80}, which cannot be called")
+            raise ConfigurationError(f"{self}: its function is {shown(self.function)}, which cannot be called")
         if is_async(self.function):
-            raise ConfigurationError(f"{self}: {self.function!r:.80} is an async function; stations call plain ones")
+            raise ConfigurationError(f"{self}: {shown(self.function)} is an async function; stations call plain ones")
         if is_generator(self.function) and not self.iterates:
             raise ConfigurationError(
-                f"{self}: {self.function!r:.80} is a generator function, of which a call runs nothing; it returns what "
-                "it has to give"
+                f"{self}: {shown(self.function)} is a generator function, so calling it runs nothing; return "
+                "the results instead of yielding them"
             )
         check_call(f"the function of {self}", self.function, self.given)
         object.__setattr__(self, "policy", as_policy(self.retry))
-        check_span(f"lease of {self}", self.lease, SHORTEST_LEASE)
+        check_span(f"lease of {self}", self.lease, SHORTEST)
+        if self.timeout is not None:
+            check_span(f"timeout of {self}", self.timeout, SHORTEST)
         keeping(self.history, self.remember_keys)
         try:
             check_rate(self.rate)
@@ -134,6 +141,11 @@ class Station(ABC):
     def begins_at_most(self) -> Rate | None:
         """How many messages of the station's own queue may be started, and in which span."""
         return self.rate
+
+    @property
+    def call_timeout(self) -> timedelta | None:
+        """How long the call for a message of the station's own queue may take; None: no limit of its own."""
+        return self.timeout
 
     def queue(self, database: Queues) -> Any:
         """Return a handle of the station's queue, with everything that the station declares for it."""
@@ -169,7 +181,7 @@ class Station(ABC):
             sealing: encrypts the payloads of the database; None: they are not encrypted.
         """
         try:
-            outcome: object = self._turn(message, sealing)
+            outcome: object = self.turn(message, sealing)
         except (Exception, SystemExit) as error:
             outcome = error
         return self.concluded(message, outcome, max_hops)
@@ -182,7 +194,7 @@ class Station(ABC):
         except Exception:  # a policy is user code
             return decide(message, outcome, DEFAULT)
 
-    def _turn(self, message: Message, sealing: Sealing | None) -> Settlement | Retry:
+    def turn(self, message: Message, sealing: Sealing | None) -> Settlement | Retry:
         """Return what the function decides for a message; raise if its result is invalid."""
         returned = self.function(message)
         if isinstance(returned, Retry | Bury):
@@ -238,30 +250,18 @@ class Station(ABC):
             raise self._odd(message, payload, str(error)) from None
 
     def _odd(self, message: Message, returned: Any, why: str) -> InvalidOutcome:
-        return InvalidOutcome(f"{self}, message {message.id}: {why}; its function returned {returned!r:.200}")
+        return InvalidOutcome(f"{self}, message {message.id}: {why}; its function returned {shown(returned, 200)}")
 
 
 @dataclass(frozen=True)
-class Relay(Station):
-    """One message in, one out: the function returns the new payload, or `Drop`.
+class OneWay(Station):
+    """A station with a single target.
 
-    Args:
-        name: see Station.
-        function: see Station.
-        to: the queue to go to.
-        null: whether the function may return None to mean JSON's null; otherwise that is a failed attempt, since a
-            function without `return` returns None, too.
-        retry: see Station.
-        lease: see Station.
-        payload: see Station.
-        rate: see Station.
-        history: see Station.
-        remember_keys: see Station.
+    Attributes:
+        to: the queue that its output goes to.
     """
 
     to: str
-    _: KW_ONLY
-    null: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -272,11 +272,34 @@ class Relay(Station):
         """The only way on."""
         return {"": self.to}
 
+
+@dataclass(frozen=True)
+class Relay(OneWay):
+    """One message in, one out: the function returns the new payload, or `Drop`.
+
+    Args:
+        name: see Station.
+        function: see Station.
+        to: the queue to go to.
+        null: whether the function may return None to mean JSON's null; otherwise that is a failed attempt, since a
+            function without `return` returns None, too.
+        retry: see Station.
+        lease: see Station.
+        timeout: see Station.
+        payload: see Station.
+        rate: see Station.
+        history: see Station.
+        remember_keys: see Station.
+    """
+
+    _: KW_ONLY
+    null: bool = False
+
     def _end(self, message: Message, returned: Any) -> Settlement:
         if returned is Drop:
             return DROPPED
         if returned is None and not self.null:
-            raise self._odd(message, None, "return a payload or Drop, or say null=True for JSON's null")
+            raise self._odd(message, None, "return a payload or Drop, or pass null=True for JSON's null")
         return self._move(message, self.to, returned)
 
 
@@ -290,6 +313,7 @@ class Switch(Station):
         to: the target queue for each label.
         retry: see Station.
         lease: see Station.
+        timeout: see Station.
         payload: see Station.
         rate: see Station.
         history: see Station.
@@ -302,10 +326,10 @@ class Switch(Station):
         super().__post_init__()
         to: object = self.to
         if not isinstance(to, Mapping) or not to:
-            raise ConfigurationError(f"{self}: `to` is {self.to!r:.80}; say which queue each label goes to")
+            raise ConfigurationError(f"{self}: `to` is {shown(self.to)}; give the queue for each label")
         for label, queue in self.to.items():
             if not isinstance(label, str):
-                raise ConfigurationError(f"{self}: a label is text, not {label!r:.80}")
+                raise ConfigurationError(f"{self}: a label is text, not {shown(label)}")
             check_name(f"the target of {self} for label {label!r}", queue)
         object.__setattr__(self, "to", dict(self.to))
 
@@ -320,7 +344,7 @@ class Switch(Station):
         label, payload = returned
         if not isinstance(label, str) or label not in self.to:
             known = ", ".join(map(repr, self.to))
-            raise self._odd(message, returned, f"{label!r:.80} is none of its labels {known}")
+            raise self._odd(message, returned, f"{shown(label)} is not one of its labels {known}")
         return self._move(message, self.to[label], payload)
 
 
@@ -337,6 +361,7 @@ class Fork(Station):
         to: the queues that the function may name.
         retry: see Station.
         lease: see Station.
+        timeout: see Station.
         payload: see Station.
         rate: see Station.
         history: see Station.
@@ -349,7 +374,7 @@ class Fork(Station):
         super().__post_init__()
         to: object = self.to
         if isinstance(to, str | Mapping) or not isinstance(to, Iterable) or not (queues := tuple(to)):
-            raise ConfigurationError(f"{self}: `to` is {self.to!r:.80}; list the queues that it sends to")
+            raise ConfigurationError(f"{self}: `to` is {shown(self.to)}; list the queues it sends to")
         for queue in queues:
             check_name(f"a target of {self}", queue)
         if len(set(queues)) < len(queues):
@@ -367,12 +392,12 @@ class Fork(Station):
         for queue in returned:
             if queue not in self.to:
                 known = ", ".join(map(repr, self.to))
-                raise self._odd(message, returned, f"{queue!r:.80} is none of its queues {known}")
+                raise self._odd(message, returned, f"{shown(queue)} is not one of its queues {known}")
         return Commit(then=tuple(self._output(message, queue, payload) for queue, payload in returned.items()))
 
 
 @dataclass(frozen=True)
-class Split(Station):
+class Split(OneWay):
     """One message in, any number of new messages out to one queue; returning none is the same as `Drop`.
 
     The function returns an iterable of payloads, or of `Draft`s with their own key, due time, group or priority. One
@@ -386,6 +411,7 @@ class Split(Station):
         to: the queue to go to.
         retry: see Station.
         lease: see Station.
+        timeout: see Station.
         payload: see Station.
         rate: see Station.
         history: see Station.
@@ -393,16 +419,6 @@ class Split(Station):
     """
 
     iterates: ClassVar[bool] = True
-    to: str
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_name(f"the target of {self}", self.to)
-
-    @property
-    def ways(self) -> Mapping[str, str]:
-        """The only way on."""
-        return {"": self.to}
 
     def _end(self, message: Message, returned: Any) -> Settlement:
         if returned is Drop:

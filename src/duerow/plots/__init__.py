@@ -1,4 +1,4 @@
-"""Pages of plots: one HTML file that needs nothing else, to be looked at rather than read."""
+"""Pages of plots, each one self-contained HTML file."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def write(
     """Write a page.
 
     Args:
-        path: the file; its folder is made.
-        title: what the page is called.
+        path: the file; its folder is created.
+        title: the title of the page.
         about: what it shows, in a sentence or two.
-        tiles: numbers that stand above the plots: what each is of, the number, and "good", "warn", "bad" or "".
+        tiles: numbers above the plots, each as its label, the number, and "good", "warn", "bad" or "".
         charts: the plots.
-        foot: what stands below, as text.
-        more: what stands between, as HTML.
+        foot: text below the plots.
+        more: further HTML, above the foot.
 
     Raises:
         OSError: the file cannot be written.

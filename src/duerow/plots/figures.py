@@ -1,4 +1,4 @@
-"""How charts look: colours, fonts, margins; and a chart as what the page needs of it."""
+"""The look of charts: colours, fonts and margins."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from plotly import graph_objects as go
 
 INK, FAINT, GRID = "#1d2733", "#6b7785", "#e8ebef"
 PALE: Final = "#f4f6f8"
-"""Nothing, on a scale of colours."""
+"""The colour of zero on a colour scale."""
 
 BLUE, TEAL, AMBER, RED, VIOLET, SAND = "#2f6fde", "#1b9e8a", "#f0a92b", "#d8433b", "#7a5cc9", "#cbd2da"
 
@@ -22,7 +22,7 @@ DARK: Final = {
     SAND: "#566475",
     PALE: "#202a35",
 }
-"""What the colours that are chosen for white paper are on a dark one; all others stand on both."""
+"""The dark counterparts of colours that are chosen for a white page; all others suit both."""
 
 FONT: Final = "Inter, system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif"
 
@@ -33,10 +33,10 @@ class Chart:
 
     Attributes:
         title: what it is about.
-        says: what can be seen in it, in a sentence.
+        says: what it shows, in a sentence.
         figure: the chart.
-        height: pixels; `narrow_height` where the page is narrow.
-        wide: whether it takes the whole width.
+        height: in pixels; `narrow_height` on narrow pages.
+        wide: whether it takes the whole width of the page.
     """
 
     title: str
@@ -48,7 +48,7 @@ class Chart:
 
 
 def figure(*traces: Any, **layout: Any) -> go.Figure:
-    """Return a figure in the report's look."""
+    """Return a figure in the style of the page."""
     look: dict[str, Any] = {
         "template": "none",
         "font": {"family": FONT, "size": 12, "color": INK},
@@ -64,15 +64,15 @@ def figure(*traces: Any, **layout: Any) -> go.Figure:
 
 
 def pale(colour: str) -> str:
-    """Return a colour, as #rrggbb, that what lies below shines through."""
+    """Return a translucent version of a colour given as #rrggbb."""
     red, green, blue = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
     return f"rgba({red},{green},{blue},0.35)"
 
 
 def time_axis(moments: Iterable[datetime], step: timedelta) -> dict[str, Any]:
-    """Return an axis of moments, each of which stands for the time until the next one, a step later.
+    """Return a time axis whose points each stand for the step that begins there.
 
-    Its ticks are no closer than a step, and say no more than they know.
+    Its ticks are at least a step apart, and their labels are no more precise than the step.
     """
     shown = sorted(set(moments))
     if not shown:
@@ -87,7 +87,7 @@ def time_axis(moments: Iterable[datetime], step: timedelta) -> dict[str, Any]:
 
 
 def axis(title: str | None = None, **more: Any) -> dict[str, Any]:
-    """Return an axis in the report's look."""
+    """Return an axis in the style of the page."""
     quiet = {"gridcolor": GRID, "zeroline": False, "automargin": True, "tickfont": {"color": FAINT, "size": 11}}
     named = {"title": {"text": title, "font": {"color": FAINT, "size": 11}, "standoff": 8}} if title else {}
     return {**quiet, **named, **more}

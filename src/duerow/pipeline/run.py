@@ -23,7 +23,7 @@ def check_run(pipeline: Pipeline, capabilities: Capabilities) -> None:
     """Raise NotSupported unless the pipeline can run without Spark on a store with these capabilities."""
     if frames := [str(station) for station in pipeline.stations if isinstance(station, Frame)]:
         raise NotSupported(
-            f"{pipeline}: {', '.join(frames)} works on data frames of Spark's; run the pipeline there: "
+            f"{pipeline}: {', '.join(frames)} works on Spark data frames; run the pipeline on Spark: "
             "duerow.spark.run(pipeline, url)"
         )
     pipeline.check_store(capabilities)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from duerow.errors import ConfigurationError
+from duerow.errors import ConfigurationError, shown
 from duerow.message import Message
 from duerow.settlement import LEFT, Release, Rollback
 from duerow.signatures import check_call
@@ -19,15 +19,15 @@ def check_on_done(on_done: Any) -> Any:
         return on_done
     if on_done in ("keep", "delete"):
         return on_done
-    raise ConfigurationError(f"on_done is 'keep', 'delete' or a function of (row, session), not {on_done!r:.80}")
+    raise ConfigurationError(f"on_done is 'keep', 'delete' or a function of (row, session), not {shown(on_done)}")
 
 
 def check_worker(queue: str, processes: int | None, lacks_permits: bool) -> None:
     """Raise ConfigurationError if a worker cannot work on rows with these options."""
     if processes is not None:
         raise ConfigurationError(
-            f"processes= does not go with {queue}: a row and its session cannot be handed to another process; "
-            "let several workers work, each in a process of its own"
+            f"processes= cannot be used with {queue}: a row and its session cannot be handed to another "
+            "process; run several workers, each in a process of its own"
         )
     if lacks_permits:
         raise ConfigurationError(

@@ -1,0 +1,89 @@
+"""Waiting between tries: delays that grow, spread at random so that many processes do not try at the same time.
+
+The numbers stand beside their users: how long a worker sleeps (`worker/prefetch.py`) and waits after a failure
+(`worker/outage.py`), and how soon a transaction is repeated (`aio/executor.py`, `spark/conflict_retry.py`).
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable
+from math import inf
+from typing import TypeVar
+
+T = TypeVar("T")
+E = TypeVar("E", bound=Exception)
+
+
+class Delays:
+    """Delays that double from `first` to `most`, each times a random factor.
+
+    Args:
+        first: seconds of the first one.
+        most: seconds of the longest one.
+        spread: the least and the greatest factor.
+    """
+
+    def __init__(self, first: float, most: float = inf, spread: tuple[float, float] = (0.5, 1.0)) -> None:
+        self._first, self._most, self._spread = first, most, spread
+        self._next, self._given = first, False
+
+    @property
+    def failing(self) -> bool:
+        """Whether there was a delay since the last success."""
+        return self._given
+
+    def next(self, most: float | None = None) -> float:
+        """Return the seconds to wait now; the next delay is twice as long.
+
+        Args:
+            most: the longest delay, from now on, if not that of the constructor.
+        """
+        longest = self._most if most is None else most
+        seconds = min(self._next, longest)
+        self._next, self._given = min(2 * self._next, longest), True
+        return min(spread(seconds, *self._spread), longest)
+
+    def reset(self) -> None:
+        """Begin again with the first delay: a try succeeded."""
+        self._next, self._given = self._first, False
+
+
+def spread(seconds: float, least: float, greatest: float) -> float:
+    """Return a length of time times a random factor between these two."""
+    return seconds * random.uniform(least, greatest)  # noqa: S311 - spreads load, guards nothing
+
+
+def keep_trying(
+    ask: Callable[[], T],
+    error: type[E],
+    delays: Delays,
+    patience: float,
+    wait: Callable[[float], object],
+    *,
+    tell: Callable[[E], None] | None = None,
+    again: Callable[[], bool] = lambda: True,
+) -> T:
+    """Return what `ask` returns; while it fails with one kind of error, ask again.
+
+    Args:
+        ask: what to do.
+        error: the kind of error after which to do it again.
+        delays: how long to wait each time.
+        patience: seconds after which the error is raised instead.
+        wait: waits for so many seconds; if it returns something true, the error is raised instead.
+        tell: called with the first error.
+        again: whether it can still be done again; if not, the error is raised.
+    """
+    until = time.monotonic() + patience
+    while True:
+        try:
+            return ask()
+        except error as failed:
+            if time.monotonic() > until or not again():
+                raise
+            if tell is not None and not delays.failing:
+                tell(failed)
+            if wait(delays.next()):
+                raise
