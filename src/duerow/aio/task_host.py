@@ -1,0 +1,114 @@
+"""What the tasks of an application share: their database, their definitions, and their queues."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from duerow.aio.database import Database
+from duerow.aio.queue import Queue
+from duerow.errors import ConfigurationError, shown
+from duerow.message import Draft, check_queue_name
+from duerow.queue import mapping
+from duerow.store import Entry
+from duerow.tasks import batch
+from duerow.tasks.definition import TaskCalls, TaskDefinition
+from duerow.tasks.outcome import RESULTS
+from duerow.tasks.windows import WINDOWS
+
+_TERMS: Final = ("lease", "retry", "dead_letter", "history", "remember_keys", "indexed", "max_payload_bytes")
+
+
+class TaskHost:
+    """The queues of tasks in a database; see `Tasks`.
+
+    Attributes:
+        definitions: the tasks, by name.
+        callbacks: those of them that batches may call when all of their calls have ended.
+        trying: the trial that takes what is pushed, a `TaskTrial`; None: it goes to the database.
+        parts: the queue of the outcomes of calls in batches.
+        sets: the queue in which they are gathered.
+    """
+
+    def __init__(self, database: Database | None, first: str) -> None:
+        self._database: Database | None = None
+        self.parts, self.sets = batch.queues(check_queue_name(first))
+        self.callbacks: dict[str, TaskDefinition] = {}
+        self.trying: Any = None
+        self.definitions: dict[str, TaskDefinition] = {}
+        self._terms: dict[str, dict[str, Any]] = {}
+        self._queues: dict[str, Queue[Any]] = {}
+        if database is not None:
+            self.use(database)
+
+    @property
+    def database(self) -> Database:
+        """The database of the queues; raises ConfigurationError as long as there is none."""
+        if self._database is None:
+            raise ConfigurationError(
+                "these tasks have no database yet: pass it, Tasks(db), or call tasks.use(db) first"
+            )
+        return self._database
+
+    def use(self, database: Database) -> None:
+        """Push and run the tasks in this database from now on: for tasks that are declared before it is opened."""
+        if not isinstance(database, Database):
+            raise ConfigurationError(
+                f"tasks take a database, opened by `connect` of the same module as Tasks, not {shown(database)}"
+            )
+        self._database = database
+        self._queues.clear()
+
+    def configure(self, queue: str, **terms: Any) -> None:
+        """Say on which terms a queue is opened, as for `Database.queue`.
+
+        Args:
+            queue: its name.
+            terms: lease, retry, dead_letter, history, remember_keys, indexed, max_payload_bytes.
+
+        Raises:
+            ConfigurationError: a term is not one of these, or the queue is in use already.
+        """
+        called = check_queue_name(queue)
+        if unknown := terms.keys() - _TERMS:
+            raise ConfigurationError(
+                f"queue {called!r} of tasks cannot be given {sorted(unknown)[0]}=; the terms are {', '.join(_TERMS)}"
+            )
+        if called in self._queues:
+            raise ConfigurationError(f"queue {called!r} is in use already; configure it before its tasks are pushed")
+        self._terms[called] = terms
+
+    def queue(self, name: str) -> Queue[Any]:
+        """Return the queue of this name, whose payloads are calls of its tasks."""
+        if name not in self._queues:
+            check_queue_name(check_queue_name(name) + RESULTS)
+            calls: Any = TaskCalls(name, self.definitions)
+            self._queues[name] = self.database.queue(name, payload=calls, **self._terms.get(name, {}))
+        return self._queues[name]
+
+    def add(self, task: TaskDefinition) -> None:
+        """Declare a task.
+
+        Raises:
+            ConfigurationError: another function has its name.
+        """
+        before = self.definitions.get(task.name)
+        if before is not None and _place(before) != _place(task):
+            raise ConfigurationError(
+                f"two tasks are called {task.name!r}: {'.'.join(_place(before))} and {'.'.join(_place(task))}; call "
+                "one of them something else, with name="
+            )
+        self.definitions[task.name] = task
+
+    def expire_results(self) -> None:
+        """Have maintenance remove the results of the tasks once their time is over."""
+        kept = {task.queue + RESULTS for task in self.definitions.values() if task.results is not None}
+        noted = {task.queue + WINDOWS for task in self.definitions.values() if task.window is not None}
+        self.database.expiring.update(kept | noted)
+
+    def entry_of(self, draft: Draft) -> Entry:
+        """Return a draft in the store's form, for the queue that it names."""
+        return mapping.draft_entry(draft, None, payloads=self.database.queue(str(draft.queue)).payloads.elsewhere)
+
+
+def _place(task: TaskDefinition) -> tuple[str, str]:
+    return task.function.__module__, task.function.__qualname__

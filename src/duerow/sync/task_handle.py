@@ -1,0 +1,147 @@
+# Generated from ../aio/task_handle.py by tools/generate_sync.py; edit that file instead.
+"""What becomes of a task that was pushed: its status, its result, and how it is cancelled."""
+
+from __future__ import annotations
+
+import time
+from datetime import timedelta
+from typing import Final, Generic, TypeVar
+
+from duerow.errors import ConfigurationError, StoreUnavailable, TimedOut
+from duerow.message import Outcome as PushOutcome
+from duerow.message import check_span
+from duerow.payload.codec import decode_headers
+from duerow.plan import Plan
+from duerow.store import Entry, Record
+from duerow.sync.task_host import TaskHost
+from duerow.tasks import outcome
+from duerow.tasks.batch import part_of
+from duerow.tasks.definition import TaskDefinition
+from duerow.tasks.outcome import RESULTS, TaskState, TaskStatus
+from duerow.worker.progress import Progress
+
+R = TypeVar("R")
+"""What the task's function returns."""
+
+POLL_WOKEN: Final = 2.0
+"""The most seconds between looks where pushes wake those who wait."""
+
+POLL_ALONE: Final = 1.0
+"""The most seconds between looks elsewhere."""
+
+FIRST_POLL: Final = 0.02
+"""Seconds until the second look; each wait is half as long again as the one before."""
+
+
+class TaskHandle(Generic[R]):
+    """A task that was pushed: its message's id, and what becomes of it.
+
+    Attributes:
+        id: the id of its message.
+        pushed: "created"; or "updated" or "ignored", if a live message had the key. The id is that message's.
+        task: the task's name.
+    """
+
+    def __init__(self, host: TaskHost, task: TaskDefinition, id: int, pushed: PushOutcome = "created") -> None:
+        self._host, self._definition = host, task
+        self.id, self.pushed, self.task = id, pushed, task.name
+
+    def __repr__(self) -> str:
+        return f"<task {self.task!r}, message {self.id}>"
+
+    def state(self) -> TaskState:
+        """Return what is known of it: status, attempts, arguments, result or error, and times."""
+        queue = self._host.queue(self._definition.queue)
+        found = self._host.database.run(
+            lambda: outcome.find(queue.database.store, queue.name, queue.dead_letter, self.id)
+        )
+        return outcome.state(self._definition, self.id, found, queue.payloads)
+
+    def status(self) -> TaskStatus:
+        """Return "waiting", "running", "done", "failed", "cancelled", or "unknown": nothing is kept of it."""
+        return (self.state()).status
+
+    def result(self, timeout: timedelta | None = None) -> R:  # noqa: ASYNC109
+        """Wait until it has ended, and return what its function returned.
+
+        The database wakes the caller if it can (PostgreSQL, SQLite, MongoDB, memory); elsewhere, the caller looks
+        again after delays that grow to a second.
+
+        Args:
+            timeout: how long to wait; None: without limit; `timedelta(0)`: not at all.
+
+        Raises:
+            TimedOut: it has not ended.
+            TaskFailed: it was given up; the error says why.
+            TaskCancelled: it was cancelled.
+            ResultMissing: nothing is kept of it, or no longer.
+            ConfigurationError: the task keeps no results.
+        """
+        if self._definition.results is None:
+            raise ConfigurationError(
+                f"task {self.task!r} keeps no results: declare it with results=timedelta(hours=1), or for all tasks "
+                "Tasks(…, results=…)"
+            )
+        wait = None if timeout is None else check_span("timeout", timeout).total_seconds()
+        known = self.state()
+        if not known.ended and wait != 0:
+            known = self._ended_within(wait)
+        if not known.ended:
+            raise TimedOut(
+                f"task {self.task!r}, message {self.id}, has not ended within {timeout}: it is {known.status}"
+            )
+        value: R = known.result(self.task)
+        return value
+
+    def cancel(self) -> bool:
+        """Cancel it, also while it runs; return whether it had not ended yet.
+
+        One that waits never runs. One that runs is told at its next heartbeat: `duerow.current().cancelled`, and an
+        async function is cancelled. Whatever it returns then is dropped, and it is not tried again.
+        """
+        host, task = self._host, self._definition
+        queue = host.queue(task.queue)
+        how = outcome.cancelled(task, host.database.host_time())
+
+        def notes(record: Record) -> list[Entry]:
+            beside = None if task.results is None else outcome.beside(task, self.id, how)
+            part = part_of(self.id, decode_headers(record.headers), how, host.parts)
+            return [host.entry_of(draft) for draft in (beside, part) if draft is not None]
+
+        def take_out() -> Plan[bool]:
+            return (yield from outcome.cancel(queue.database.store, queue.name, queue.keeping, self.id, notes))
+
+        cancelled: bool = host.database.run(take_out)
+        return cancelled
+
+    def progress(self) -> Progress | None:
+        """Return how far the function is, as it said last by `duerow.current().progress(…)`; None: it said nothing."""
+        return self._host.queue(self._definition.queue).progress(self.id)
+
+    def _ended_within(self, seconds: float | None) -> TaskState:
+        """Wait until it has ended, or the time is over; return what is known then."""
+        deadline = None if seconds is None else time.monotonic() + seconds
+        database = self._host.database
+        hears = database.store.capabilities.wakes_consumers
+        queues = [self._definition.queue + RESULTS, self._definition.queue]
+        most, pause = POLL_WOKEN if hears else POLL_ALONE, FIRST_POLL
+        listener = database.connections.listen(queues)
+        try:
+            while True:
+                left = most if deadline is None else deadline - time.monotonic()
+                sleep = max(0.0, min(left, most if hears else pause))
+                if hears:  # so that what ends the task knows that somebody waits
+                    database.run(
+                        lambda until=timedelta(seconds=sleep): database.store.messages.next_due(queues[:1], until)  # type: ignore[misc]
+                    )
+                known = self.state()
+                if known.ended or left <= 0:
+                    return known
+                try:
+                    listener.wait(sleep)
+                except StoreUnavailable:
+                    listener.close()
+                    listener = database.connections.listen(queues)
+                pause = min(most, pause * 1.5)
+        finally:
+            listener.close()

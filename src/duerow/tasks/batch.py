@@ -1,0 +1,221 @@
+"""Batches: calls whose outcomes are gathered, until one callback gets all of them.
+
+Each call of a batch has headers that name the batch. The write that ends its turn also pushes its outcome, as a part,
+into one queue of all batches; parts are gathered into sets as those of a join (`duerow.pipeline.Join`), and a complete
+set becomes one push of the callback.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from typing import Any, Final, Literal
+
+import msgspec
+
+from duerow.errors import ConfigurationError, InvalidOutcome, NotSupported, shown
+from duerow.message import Draft, Failure, Message, Scalar, check_span
+from duerow.payload.codec import JSON, Encoded
+from duerow.payload.encoding import SETS, PayloadReader
+from duerow.settlement import DONE, Bury, Close, Commit, Gather, Move, Settlement
+from duerow.store import Store
+from duerow.store.join_sets import CORRELATION, messages_of
+from duerow.tasks.definition import TaskDefinition
+from duerow.tasks.outcome import Outcome
+
+PARTS: Final = "/parts"
+"""The suffix, after the name of the first queue of an application's tasks, of the name of the queue of parts."""
+
+MOST: Final = 10_000
+"""The most calls in a batch: their outcomes are the argument of one call."""
+
+DEADLINE: Final = timedelta(days=7)
+"""How long after its first outcome the callback of a batch is called, whatever is missing."""
+
+REMEMBERED: Final = timedelta(days=30)
+"""How long a batch is remembered whose callback was called, so that outcomes that come later call no other."""
+
+AGAIN: Final = "+"
+"""The suffix of the name of a batch that goes on, after some calls have ended twice."""
+
+BATCH, _SIZE, _PLACE, _THEN, _DEADLINE = "batch", "batch-size", "batch-place", "batch-then", "batch-deadline"
+
+
+class TaskOutcome(msgspec.Struct, frozen=True):
+    """How one call of a batch ended; what its callback is given a list of.
+
+    Attributes:
+        id: the id of its message.
+        task: the task's name.
+        status: "done", "failed" or "cancelled".
+        value: what the function returned, as JSON; None if it is not done.
+        error: why it failed.
+    """
+
+    id: int
+    task: str
+    status: Literal["done", "failed", "cancelled"]
+    value: Any = None
+    error: Failure | None = None
+
+
+class BatchPart(msgspec.Struct, frozen=True):
+    """The outcome of one call of a batch, on its way to the others.
+
+    Attributes:
+        batch: the batch.
+        size: how many calls it has.
+        place: which of them this is.
+        then: the name of the callback.
+        deadline: in seconds.
+        outcome: how the call ended.
+        carried: whether it was in a set that had to go on as another one.
+    """
+
+    batch: str
+    size: int
+    place: int
+    then: str
+    deadline: float
+    outcome: TaskOutcome
+    carried: bool = False
+
+    def encoded(self) -> Encoded:
+        """Return it as a payload."""
+        return Encoded(JSON, msgspec.json.encode(self, order="sorted").decode())
+
+
+def check_callback(task: TaskDefinition) -> TaskDefinition:
+    """Return a task; raise ConfigurationError unless it takes one argument, the list of outcomes."""
+    if len(task.parameters.signature.parameters) != 1:
+        raise ConfigurationError(
+            f"callback {task.name!r} takes {task.parameters.signature}; it takes one argument, the outcomes of a "
+            "batch: list[duerow.TaskOutcome]"
+        )
+    return task
+
+
+def members(
+    drafts: Sequence[Draft], then: TaskDefinition, deadline: timedelta, store: Store
+) -> tuple[str, list[Draft]]:
+    """Return the name of a new batch, and its calls with headers that name it.
+
+    Raises:
+        ConfigurationError: there are no calls, or too many; or one is no draft of a task.
+        NotSupported: the store has no transactions, which the parts of a batch need.
+    """
+    if not store.capabilities.transactions:
+        raise NotSupported("a batch needs a store with transactions, to end a turn and push its outcome in one")
+    if not 1 <= len(drafts) <= MOST:
+        raise ConfigurationError(f"a batch has 1 to {MOST:,} calls, not {len(drafts):,}")
+    check_span("deadline", deadline, timedelta(seconds=1))
+    batch = secrets.token_hex(8)
+    made: list[Draft] = []
+    for place, draft in enumerate(drafts):
+        if not isinstance(getattr(draft, "payload", None), Encoded) or draft.queue is None:
+            raise ConfigurationError(f"a batch takes drafts of tasks, such as send.draft(…), not {shown(draft)}")
+        mine: dict[str, Scalar] = {
+            BATCH: batch,
+            _SIZE: len(drafts),
+            _PLACE: place,
+            _THEN: then.name,
+            _DEADLINE: deadline.total_seconds(),
+        }
+        made.append(msgspec.structs.replace(draft, headers={**(draft.headers or {}), **mine}))
+    return batch, made
+
+
+def part_of(id: int, headers: Mapping[str, Scalar], outcome: Outcome, parts: str) -> Draft | None:
+    """Return the outcome of a call as a part of its batch; None: it is in none.
+
+    Args:
+        id: the message.
+        headers: its headers.
+        outcome: how it ended.
+        parts: the queue of parts.
+    """
+    batch, size, place = headers.get(BATCH), headers.get(_SIZE), headers.get(_PLACE)
+    then, deadline = headers.get(_THEN), headers.get(_DEADLINE)
+    if not (isinstance(batch, str) and isinstance(size, int) and isinstance(place, int) and isinstance(then, str)):
+        return None
+    value = msgspec.json.decode(outcome.result)["value"] if outcome.status == "done" else None
+    ended = TaskOutcome(id, outcome.task, outcome.status, value, outcome.error)
+    part = BatchPart(batch, size, place, then, float(deadline or DEADLINE.total_seconds()), ended)
+    return Draft(part.encoded(), queue=parts)
+
+
+def with_part(settlement: Settlement, part: Draft) -> Settlement:
+    """Return a settlement that also pushes a part; one after which the call is still there stays as it is."""
+    if isinstance(settlement, Bury):
+        return Bury(settlement.reason, (*settlement.then, part))
+    if isinstance(settlement, Commit | Move):
+        return msgspec.structs.replace(settlement, then=(*settlement.then, part))
+    return settlement
+
+
+def gather(message: Message, sets: str) -> Settlement:
+    """Return how the turn of a part ends: it joins the set of its batch.
+
+    A part that comes after its set was complete goes to the set that the batch may go on as; see `merge`.
+    """
+    part = _part(message)
+    later = msgspec.structs.replace(part, batch=part.batch + AGAIN)
+    return Gather(
+        sets,
+        part.batch,
+        timedelta(seconds=part.deadline),
+        MOST,
+        Bury(f"batch {part.batch} has {MOST} outcomes already"),
+        count=part.size,
+        late=Move(message.queue, later.encoded()),
+        remember=REMEMBERED,
+    )
+
+
+def merge(message: Message, reader: PayloadReader, callbacks: Mapping[str, TaskDefinition], parts: str) -> Settlement:
+    """Return how the turn of a set ends: its callback is pushed with the outcomes, in the order of the calls.
+
+    A set that is due before it is complete is closed with the outcomes that have come. A call that was given up, and
+    brought back while others were still under way, has two outcomes: the later one counts, and the batch goes on as
+    another set until all calls have one.
+
+    Args:
+        message: the message of the set.
+        reader: reads the payloads of the parts.
+        callbacks: the callbacks by name.
+        parts: the queue of parts.
+    """
+    found = messages_of(message.payload, reader)
+    if found is None:
+        return Close(message.payload[CORRELATION], REMEMBERED)
+    if not found:  # somebody removed them
+        return DONE
+    latest = {part.place: part for part in map(_part, found)}
+    ended = [latest[place] for place in sorted(latest)]
+    first = ended[0]
+    if len(found) >= first.size > len(ended):
+        onward = [msgspec.structs.replace(part, batch=part.batch + AGAIN, carried=True) for part in ended]
+        return Commit(then=tuple(Draft(part.encoded(), queue=parts) for part in onward))
+    if first.batch.endswith(AGAIN) and not any(part.carried for part in ended):
+        return DONE  # they came after the callback was called
+    task = callbacks.get(first.then)
+    if task is None:
+        raise InvalidOutcome(f"batch {first.batch} calls {first.then!r}, which is no callback here")
+    (name,) = task.parameters.signature.parameters
+    arguments = msgspec.json.encode({name: [part.outcome for part in ended]}).decode()
+    return Commit(then=(Draft(Encoded(task.name, arguments), queue=task.queue, priority=task.priority),))
+
+
+def queues(first: str) -> tuple[str, str]:
+    """Return the names of the queues of parts and of sets."""
+    return first + PARTS, first + PARTS + SETS
+
+
+def _part(message: Message) -> BatchPart:
+    try:
+        return msgspec.convert(message.payload, BatchPart)
+    except msgspec.ValidationError as error:
+        raise InvalidOutcome(
+            f"message {message.id} of queue {message.queue!r} is no part of a batch: {error}"
+        ) from error
